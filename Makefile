@@ -1,0 +1,55 @@
+# Everything a newcomer types. `make` alone prints this list.
+.DEFAULT_GOAL := help
+.PHONY: help run test check fmt bench lock clean
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PORT   ?= 8080
+# Set to the bin/ folder of another PostgreSQL to run the tests on it.
+POSTGRES_BIN ?=
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[36m%-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 changes the port)
+	@PORT=$(PORT) $(BIN)/tidegate dev
+
+test: $(VENV)/.dev check  ## install what is needed, then run every check and every test
+	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev  ## formatting, lint, types and import directions
+	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
+
+fmt: $(VENV)/.dev  ## format the code and mend what lint can mend
+	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .
+
+bench: $(VENV)/.dev  ## measure against PostgreSQL itself; prints ratios
+	@$(BIN)/python -m bench
+
+lock: $(VENV)/.dev  ## resolve the dependencies again and pin them with hashes
+	@$(PIP) install uv
+	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --upgrade \
+		--extra build pyproject.toml -o requirements/run.txt
+	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --upgrade \
+		--extra build --extra dev -c requirements/run.txt pyproject.toml -o requirements/dev.txt
+
+clean:  ## remove the virtual environment and the sandbox's data
+	@rm -rf $(VENV) .tidegate
+
+# The stamps make a second `make run` or `make test` skip the installation.
+$(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
+	@echo "Installing Tidegate (once) ..."
+	@$(PIP) install --require-hashes -r requirements/run.txt
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.run
+	@echo "Installing what the tests need (once) ..."
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tidegate needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
+	@$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,53 @@
+"""How commands speak: to people with colour, to scripts in JSON, and about mistakes without stack traces."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from tidegate.app import SchemaTooOld
+from tidegate.core.errors import Refusal
+from tidegate.infra.embedded import EmbeddedPostgresFailed
+from tidegate.infra.migrate import MigrationFailed
+from tidegate.settings import WrongSettings
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a script.")
+
+
+def print_json(value: Any) -> None:
+    """Plain text whatever the terminal, so that a pipe gets exactly this."""
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def fail(message: str) -> NoReturn:
+    err.print(f"[bold red]✗[/] {escape(message)}")
+    raise SystemExit(1)
+
+
+def speaks_plainly(command: F) -> F:
+    """What can go wrong is said in a sentence or two; anything else is a bug and keeps its trace."""
+
+    @functools.wraps(command)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return command(*args, **kwargs)
+        except WrongSettings as wrong:
+            fail("Tidegate cannot start with these settings:\n  " + "\n  ".join(wrong.problems))
+        except Refusal as refusal:
+            fail(refusal.message)
+        except (EmbeddedPostgresFailed, MigrationFailed, SchemaTooOld) as error:
+            fail(str(error))
+
+    return guarded  # type: ignore[return-value]

@@ -1,0 +1,65 @@
+"""Which database a command works on: the one of DATABASE_URL, or our own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from tidegate.core.errors import Unavailable
+from tidegate.infra import db as database
+from tidegate.infra import migrate
+from tidegate.infra.db import Database
+from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.settings import Settings
+
+T = TypeVar("T")
+
+
+@contextmanager
+def with_database(settings: Settings) -> Iterator[tuple[Settings, EmbeddedPostgres | None]]:
+    """Settings with a DATABASE_URL that works. Our own PostgreSQL is started when nobody else runs it."""
+    if settings.database_url is not None:
+        yield settings, None
+        return
+    postgres = EmbeddedPostgres(settings.home, bin_dir=settings.postgres_bin)
+    postgres.start()
+    try:
+        yield replace(settings, database_url=postgres.url()), postgres
+    finally:
+        postgres.stop()
+
+
+def migrate_quietly(settings: Settings) -> int:
+    return asyncio.run(_migrate(settings))
+
+
+async def _migrate(settings: Settings) -> int:
+    try:
+        return await migrate.migrate(settings.database_url or "")
+    except (OSError, TimeoutError) as error:
+        where = urlsplit(settings.database_url or "").hostname or "the local socket"
+        raise Unavailable(f"the database at {where} cannot be reached: {error}") from None
+
+
+def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:
+    """Opens the database for one command. The embedded one is brought up to date first."""
+
+    async def run(url: str) -> T:
+        db = Database(url, connections_max=2)
+        try:
+            await db.open()
+        except database.AWAY as error:
+            raise Unavailable(f"the database cannot be reached: {error}") from None
+        try:
+            return await command(db)
+        finally:
+            await db.close()
+
+    with with_database(settings) as (ready, postgres):
+        if postgres is not None:
+            migrate_quietly(ready)
+        return asyncio.run(run(ready.database_url or ""))

@@ -1,0 +1,171 @@
+"""Commands on businesses and their keys."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import click
+from rich.table import Table
+
+from tidegate import settings as settings_module
+from tidegate.cli.console import as_json_option, fail, out, print_json, speaks_plainly
+from tidegate.cli.database import run_on_database
+from tidegate.core.clock import SystemClock
+from tidegate.infra.db import Database
+from tidegate.merchant import commands
+from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key
+
+clock = SystemClock()
+
+
+@click.group()
+def merchant() -> None:
+    """Businesses, their settings and keys."""
+
+
+@merchant.command()
+@click.argument("name")
+@click.option("--email", required=True, help="How to reach the business.")
+@as_json_option
+@speaks_plainly
+def create(name: str, email: str, as_json: bool) -> None:
+    """Create a business. Its secret key is shown now and never again."""
+    settings = settings_module.from_environment()
+
+    async def run(db: Database) -> commands.NewBusiness:
+        return await commands.create(db, name=name, email=email, mode=settings.mode, now=clock.now())
+
+    new = run_on_database(settings, run)
+    facts = {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
+    _show(facts, as_json, note="Keep the secret key safe: it is not stored and cannot be shown again.")
+
+
+@merchant.command(name="list")
+@as_json_option
+@speaks_plainly
+def list_(as_json: bool) -> None:
+    """List the businesses and their keys."""
+
+    async def run(db: Database) -> list[tuple[Business, list[Key]]]:
+        return [(business, await commands.keys_of(db, business.id)) for business in await commands.list_all(db)]
+
+    found = run_on_database(settings_module.from_environment(), run)
+    if as_json:
+        print_json([_business_json(business, keys) for business, keys in found])
+        return
+    table = Table("Business", "Name", "Status", "Key", "Kind", "Ends in", "State")
+    for business, keys in found:
+        for index, key in enumerate(keys):
+            head = (business.id, business.name, business.status.value) if index == 0 else ("", "", "")
+            table.add_row(*head, str(key.id), key.kind.value, f"…{key.last_four}", _state_of(key))
+    out.print(table if found else "No business yet: `tidegate merchant create NAME --email …` makes one.")
+
+
+@merchant.group()
+def keys() -> None:
+    """Roll and revoke keys."""
+
+
+@keys.command()
+@click.argument("business_id")
+@click.option("--overlap-hours", type=click.FloatRange(0, 720), default=ROLL_OVERLAP / timedelta(hours=1),
+              show_default=True, help="How long the old key still works; 0 ends it now.")  # fmt: skip
+@as_json_option
+@speaks_plainly
+def roll(business_id: str, overlap_hours: float, as_json: bool) -> None:
+    """Make a new secret key; the old one ends after the overlap."""
+    settings = settings_module.from_environment()
+
+    async def run(db: Database) -> str:
+        overlap = timedelta(hours=overlap_hours)
+        return await commands.roll_secret_key(db, business_id, mode=settings.mode, overlap=overlap, now=clock.now())
+
+    facts = {"businessId": business_id, "secretKey": run_on_database(settings, run)}
+    _show(facts, as_json, note="Keep the secret key safe: it is not stored and cannot be shown again.")
+
+
+@keys.command()
+@click.argument("business_id")
+@click.argument("key_id", type=int)
+@speaks_plainly
+def revoke(business_id: str, key_id: int) -> None:
+    """End a key at once, in every process."""
+
+    async def run(db: Database) -> None:
+        await commands.revoke_key(db, business_id, key_id, now=clock.now())
+
+    run_on_database(settings_module.from_environment(), run)
+    out.print(f"[green]✓[/] Key {key_id} is revoked; every process refuses it within a second.")
+
+
+@merchant.command(name="set")
+@click.argument("business_id")
+@click.option("--name")
+@click.option("--email")
+@click.option("--status", type=click.Choice([status.value for status in BusinessStatus]))
+@click.option("--rate-per-second", type=click.IntRange(1, 100_000), help="Requests a second.")
+@click.option("--rate-burst", type=click.IntRange(1, 100_000), help="Requests at once.")
+@click.option("--session-minutes", type=click.IntRange(15, 1440), help="How long a checkout stays open.")
+@click.option("--redirect-host", "redirect_hosts", multiple=True,
+              help="Allow only these hosts in redirectUrl; repeat for several, '' for any.")  # fmt: skip
+@as_json_option
+@speaks_plainly
+def set_(business_id: str, as_json: bool, redirect_hosts: tuple[str, ...], **changes: Any) -> None:
+    """Change a business's settings."""
+    if redirect_hosts:
+        changes["redirect_hosts"] = [host.lower() for host in redirect_hosts if host]
+    if not any(value is not None for value in changes.values()):
+        fail("Nothing to change; `tidegate merchant set --help` lists the settings.")
+
+    async def run(db: Database) -> Business:
+        return await commands.change(db, business_id, changes, now=clock.now())
+
+    business = run_on_database(settings_module.from_environment(), run)
+    _show(_business_json(business, []), as_json)
+
+
+def _show(facts: dict[str, Any], as_json: bool, note: str = "") -> None:
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        out.print(f"[dim]{name:<16}[/] {value}", soft_wrap=True)
+    if note:
+        out.print(f"[yellow]{note}[/]")
+
+
+def _state_of(key: Key) -> str:
+    if key.revoked_at is not None:
+        return "[red]revoked[/]"
+    if key.expires_at is not None:
+        is_over = key.expires_at <= clock.now()
+        return "[red]ended[/]" if is_over else f"[yellow]until {key.expires_at:%Y-%m-%d %H:%M} UTC[/]"
+    return "[green]valid[/]"
+
+
+def _business_json(business: Business, keys: list[Key]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "businessId": business.id,
+        "name": business.name,
+        "email": business.email,
+        "status": business.status.value,
+        "ratePerSecond": business.rate_per_second,
+        "rateBurst": business.rate_burst,
+        "sessionMinutes": business.session_minutes,
+        "redirectHosts": list(business.redirect_hosts),
+    }
+    if keys:
+        facts["keys"] = [
+            {
+                "id": key.id,
+                "kind": key.kind.value,
+                "lastFour": key.last_four,
+                "publicKey": key.public_key,
+                "createdAt": key.created_at,
+                "expiresAt": key.expires_at,
+                "revokedAt": key.revoked_at,
+            }
+            for key in keys
+        ]
+    return facts

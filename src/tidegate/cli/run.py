@@ -1,0 +1,110 @@
+"""Commands that run something: dev, serve, worker, migrate."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import uvloop
+
+from tidegate import settings as settings_module
+from tidegate import worker as worker_module
+from tidegate.cli import dev as dev_module
+from tidegate.cli.console import fail, out, speaks_plainly
+from tidegate.cli.database import migrate_quietly, with_database
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
+from tidegate.infra import migrate as migrate_module
+from tidegate.infra import telemetry
+from tidegate.infra.db import Database
+from tidegate.infra.http.server import GentleServer, GentleSupervisor, bind, configure, stop_on_terminate
+
+WORKER_STATEMENT_TIMEOUT_MS = 30_000
+
+port_option = click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; PORT by default.")
+
+
+def _settings(port: int | None = None) -> settings_module.Settings:
+    environment = dict(os.environ)
+    if port is not None:
+        environment["PORT"] = str(port)
+    return settings_module.from_environment(environment)
+
+
+@click.command()
+@port_option
+@speaks_plainly
+def dev(port: int | None) -> None:
+    """Start the whole sandbox: database, API, worker, one business with keys."""
+    settings = _settings(port)
+    if settings.mode is Mode.LIVE:
+        fail("`tidegate dev` is the sandbox; use `tidegate serve` and `tidegate worker` in live mode.")
+    dev_module.run(settings)
+
+
+@click.command()
+@port_option
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="API processes.")
+@speaks_plainly
+def serve(port: int | None, workers: int) -> None:
+    """Run the API."""
+    settings = _settings(port)
+    socket = bind(settings.host, settings.port)
+    with with_database(settings) as (ready, postgres), tempfile.TemporaryDirectory(prefix="tidegate-") as shared:
+        if postgres is not None:
+            migrate_quietly(ready)
+        # The processes are started afresh and find their settings in the environment.
+        os.environ["DATABASE_URL"] = ready.database_url or ""
+        os.environ["PORT"] = str(socket.getsockname()[1])
+        os.environ["TIDEGATE_RATE_LIMIT_FILE"] = str(Path(shared) / "rate-limit")
+        if workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+        config = configure("tidegate.app:from_environment", factory=True, workers=workers)
+        stop_on_terminate()
+        with suppress(KeyboardInterrupt):
+            if workers > 1:
+                GentleSupervisor(config, [socket], drain_s=settings.drain_s).run()
+            else:
+                GentleServer(config, drain_s=settings.drain_s).run(sockets=[socket])
+
+
+@click.command()
+@speaks_plainly
+def worker() -> None:
+    """Run the background loops. Any number of workers may run side by side."""
+    settings = _settings()
+    telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
+    with with_database(settings) as (ready, postgres):
+        if postgres is not None:
+            migrate_quietly(ready)
+        stop_on_terminate()
+        with suppress(KeyboardInterrupt):
+            uvloop.run(_work(ready))
+
+
+async def _work(settings: settings_module.Settings) -> None:
+    db = Database(
+        settings.database_url or "",
+        connections_max=settings.connections_max,
+        statement_timeout_ms=WORKER_STATEMENT_TIMEOUT_MS,
+    )
+    await db.open()
+    try:
+        await worker_module.run(db, SystemClock(), telemetry.Meter())
+    finally:
+        await db.close()
+
+
+@click.command()
+@speaks_plainly
+def migrate() -> None:
+    """Bring the database up to date. Safe to run from several machines at once."""
+    with with_database(_settings()) as (ready, _):
+        applied = asyncio.run(
+            migrate_module.migrate(ready.database_url or "", on_applied=lambda m: out.print(f"[green]✓[/] {m.name}"))
+        )
+    out.print(f"{applied} applied." if applied else "The database is up to date.")

@@ -1,0 +1,39 @@
+"""The only place that reads a clock. Everything else is told the time."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class SettableClock:
+    """Stands still until it is moved."""
+
+    def __init__(self, start: datetime) -> None:
+        self._now = start
+
+    def now(self) -> datetime:
+        return self._now
+
+    def advance(self, by: timedelta) -> None:
+        self._now += by
+
+
+def monotonic_s() -> float:
+    """For measuring and limiting, shared by all processes of a machine; never for telling the time."""
+    return time.monotonic()
+
+
+def to_iso(moment: datetime) -> str:
+    """UTC with milliseconds and a Z, as JavaScript writes it and every client reads it."""
+    return f"{moment.astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"

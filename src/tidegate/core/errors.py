@@ -1,0 +1,132 @@
+"""How Tidegate says no: one tree, each leaf with the name the wire shows.
+
+    Refusal
+    ├─ Malformed              not JSON, a key twice, too deep, wrong encoding
+    ├─ Unauthenticated        a credential is missing or wrong
+    ├─ AccessDenied           the caller is known, and may not
+    ├─ NotFound               no such thing, or not the caller's
+    ├─ WrongRequest           the request as such: method, size, type, time
+    │  ├─ MethodNotAllowed
+    │  ├─ RequestTimeout
+    │  ├─ BodyTooLarge
+    │  └─ UnsupportedMediaType
+    ├─ Conflict               it clashes with what is there
+    │  ├─ DuplicateReference
+    │  └─ StillRunning
+    ├─ Invalid                fields that break a rule, all of them at once
+    ├─ RateLimited
+    └─ Unavailable            not now; nothing is wrong with the request
+
+The HTTP status of each is in one table, `infra/http/status.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class Refusal(Exception):
+    """Something a caller can mend, or must know. `message` says what to do."""
+
+    error_type: str = "REFUSED"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        data: Mapping[str, Any] | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data = data
+        self.retry_after_s = retry_after_s
+
+
+class Malformed(Refusal):
+    error_type = "MALFORMED_REQUEST"
+
+
+class Unauthenticated(Refusal):
+    error_type = "UNAUTHENTICATED"
+
+
+class AccessDenied(Refusal):
+    error_type = "ACCESS_DENIED"
+
+
+class NotFound(Refusal):
+    error_type = "RESOURCE_NOT_FOUND"
+
+
+class WrongRequest(Refusal):
+    error_type = "WRONG_REQUEST"
+
+
+class MethodNotAllowed(WrongRequest):
+    error_type = "METHOD_NOT_ALLOWED"
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        super().__init__(f"use {' or '.join(allowed)} here")
+        self.allowed = allowed
+
+
+class RequestTimeout(WrongRequest):
+    error_type = "REQUEST_TIMEOUT"
+
+
+class BodyTooLarge(WrongRequest):
+    error_type = "BODY_TOO_LARGE"
+
+
+class UnsupportedMediaType(WrongRequest):
+    error_type = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class Conflict(Refusal):
+    error_type = "CONFLICT"
+
+
+class DuplicateReference(Conflict):
+    error_type = "DUPLICATE_REFERENCE"
+
+
+class StillRunning(Conflict):
+    """The first request with this idempotency key has not ended yet."""
+
+
+class RateLimited(Refusal):
+    error_type = "RATE_LIMITED"
+
+
+class Unavailable(Refusal):
+    error_type = "SERVICE_UNAVAILABLE"
+
+
+VALIDATION_FAILED = "VALIDATION_FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One field that breaks a rule. `rule` is set where the rule has a name of its own on the wire."""
+
+    field: str
+    message: str
+    rule: str = VALIDATION_FAILED
+
+
+class Invalid(Refusal):
+    """Every problem at once; named after the rule when all of them break the same one."""
+
+    METHOD_NOT_SUPPORTED: ClassVar[str] = "METHOD_NOT_SUPPORTED_FOR_CURRENCY"
+    CARD_DATA: ClassVar[str] = "CARD_DATA_NOT_ALLOWED"
+    error_type = VALIDATION_FAILED
+
+    def __init__(self, *problems: Problem) -> None:
+        first = problems[0]
+        super().__init__(f"{first.field} {first.message}".strip())
+        self.problems = problems
+        rules = {problem.rule for problem in problems}
+        self.error_type = rules.pop() if len(rules) == 1 else VALIDATION_FAILED

@@ -1,0 +1,72 @@
+"""What a payment costs: rules as data, and the arithmetic on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.core.method import METHODS_OF, Method
+from tidegate.core.money import Currency, Money, Rounding
+
+
+class FeeBearer(StrEnum):
+    BUSINESS = "business"
+    CUSTOMER = "customer"
+
+
+@dataclass(frozen=True, slots=True)
+class FeeRule:
+    """A share of the amount, something fixed, at most a cap; and tax on the fee."""
+
+    id: str
+    basis_points: int
+    vat_basis_points: int = 0
+    fixed_minor: int = 0
+    cap_minor: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fee:
+    """The fee without its tax, and the tax."""
+
+    fee: Money
+    vat: Money
+
+    @property
+    def total(self) -> Money:
+        return self.fee + self.vat
+
+
+def fee_on(amount: Money, rule: FeeRule) -> Fee:
+    """Fee and tax are two amounts on the receipt, so each is rounded once, to minor units."""
+    share = amount.basis_points(rule.basis_points, rounding=Rounding.HALF_UP)
+    uncapped = share.minor + rule.fixed_minor
+    fee = Money(uncapped if rule.cap_minor is None else min(uncapped, rule.cap_minor), amount.currency)
+    return Fee(fee, fee.basis_points(rule.vat_basis_points, rounding=Rounding.HALF_UP))
+
+
+def amount_expected(asked: Money, bearer: FeeBearer, rule: FeeRule) -> Money:
+    """What the payer is asked to send."""
+    return asked + fee_on(asked, rule).total if bearer is FeeBearer.CUSTOMER else asked
+
+
+_BASIS_POINTS = {
+    Currency.NGN: 140,
+    Currency.KES: 100,
+    Currency.GHS: 150,
+    Currency.UGX: 150,
+    Currency.ZAR: 160,
+    Currency.ZMW: 150,
+}
+_VAT_BASIS_POINTS = {Currency.NGN: 750}
+
+
+def _default_rules() -> Iterator[tuple[tuple[Currency, Method], FeeRule]]:
+    for currency, basis_points in _BASIS_POINTS.items():
+        for method in METHODS_OF[currency]:
+            rule_id = f"default-{currency.value}-{method.value}".lower()
+            yield (currency, method), FeeRule(rule_id, basis_points, _VAT_BASIS_POINTS.get(currency, 0))
+
+
+DEFAULT_FEE_RULES: dict[tuple[Currency, Method], FeeRule] = dict(_default_rules())

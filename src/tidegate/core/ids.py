@@ -1,0 +1,100 @@
+"""Identifiers and keys: how they are made and what they look like."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import string
+import zlib
+from enum import StrEnum
+
+_BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_CHECKSUM_LENGTH = 6
+_RANDOM_LENGTH = 32
+_BUSINESS_CODE_LENGTH = 5
+
+BUSINESS_ID = re.compile(r"[0-9a-f]{24}")
+# A pay code is "tg_", the short code of its business (so that the hosted page finds the business
+# before it looks for the payment), and 128 random bits.
+_PAY_CODE = re.compile(rf"tg_([0-9A-Za-z]{{{_BUSINESS_CODE_LENGTH}}})_[0-9A-Za-z]{{22}}")
+
+
+class Mode(StrEnum):
+    """A deployment serves one mode; keys of the other never work on it."""
+
+    SANDBOX = "sandbox"
+    LIVE = "live"
+
+    @property
+    def key_word(self) -> str:
+        return "test" if self is Mode.SANDBOX else "live"
+
+
+def _base62(number: int, width: int) -> str:
+    digits = []
+    for _ in range(width):
+        number, digit = divmod(number, 62)
+        digits.append(_BASE62[digit])
+    return "".join(digits)
+
+
+def _random_text(length: int) -> str:
+    return "".join(secrets.choice(_BASE62) for _ in range(length))
+
+
+def new_business_id() -> str:
+    return secrets.token_hex(12)
+
+
+def new_business_code() -> str:
+    return _random_text(_BUSINESS_CODE_LENGTH)
+
+
+def new_pay_code(business_code: str) -> str:
+    return f"tg_{business_code}_{_base62(int.from_bytes(os.urandom(16)), 22)}"
+
+
+def business_code_of(pay_code: str) -> str | None:
+    match = _PAY_CODE.fullmatch(pay_code)
+    return match and match[1]
+
+
+def looks_like_pay_code(text: str) -> bool:
+    return _PAY_CODE.fullmatch(text) is not None
+
+
+def new_request_id() -> str:
+    return f"req_{_base62(int.from_bytes(os.urandom(12)), 16)}"
+
+
+def new_secret_key(mode: Mode) -> str:
+    return _new_key(f"sk_{mode.key_word}_")
+
+
+def new_public_key(mode: Mode) -> str:
+    return _new_key(f"pk_{mode.key_word}_")
+
+
+def is_secret_key(text: str, mode: Mode) -> bool:
+    return _is_key(text, f"sk_{mode.key_word}_")
+
+
+def is_public_key(text: str, mode: Mode) -> bool:
+    return _is_key(text, f"pk_{mode.key_word}_")
+
+
+def _new_key(prefix: str) -> str:
+    body = prefix + _random_text(_RANDOM_LENGTH)
+    return body + _checksum(body)
+
+
+def _is_key(text: str, prefix: str) -> bool:
+    """Form, mode and checksum: a mistyped key is refused before anything is looked up."""
+    if len(text) != len(prefix) + _RANDOM_LENGTH + _CHECKSUM_LENGTH or not text.isascii():
+        return False
+    return text.startswith(prefix) and text[-_CHECKSUM_LENGTH:] == _checksum(text[:-_CHECKSUM_LENGTH])
+
+
+def _checksum(text: str) -> str:
+    return _base62(zlib.crc32(text.encode()), _CHECKSUM_LENGTH)

@@ -1,0 +1,1 @@
+"""Is everything as it should be, and what to do if not."""

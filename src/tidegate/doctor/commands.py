@@ -1,0 +1,91 @@
+"""The examination: each finding says what was looked at, and what to do when it is not well."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tidegate.core.ids import Mode
+from tidegate.doctor import store
+from tidegate.infra import migrate
+from tidegate.infra.db import APP_ROLE, Database, Tx
+from tidegate.settings import Settings
+
+VERSION_MIN = 150_000
+CLOCK_SKEW_MAX_S = 2.0
+_DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
+
+
+@dataclass(frozen=True)
+class Finding:
+    subject: str
+    is_well: bool
+    what: str
+    advice: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"subject": self.subject, "ok": self.is_well, "what": self.what, "advice": self.advice}
+
+
+async def examine(db: Database, settings: Settings, *, now: datetime) -> AsyncIterator[Finding]:
+    yield Finding("settings", True, f"{settings.mode.value} mode at {settings.base_url}")
+    async with db.connection() as tx:
+        server = await store.get_server(tx)
+        yield _version(server)
+        for setting in _DURABLE:
+            yield _durability(setting, server[setting])
+        yield _checksums(server, settings.mode)
+        yield _role(server)
+        yield await _migrations(tx)
+        yield await _clock(tx, now)
+        async for finding in _invariants(tx, now):
+            yield finding
+
+
+def _version(server: dict[str, str]) -> Finding:
+    is_well = int(server["version"]) >= VERSION_MIN
+    return Finding("database", is_well, f"PostgreSQL {server['version_text']}", "use PostgreSQL 15 or later")
+
+
+def _durability(setting: str, value: str) -> Finding:
+    is_well = value not in ("off", "local") if setting == "synchronous_commit" else value == "on"
+    return Finding(setting, is_well, value, f"set {setting} = on, or a crash can lose acknowledged payments")
+
+
+def _checksums(server: dict[str, str], mode: Mode) -> Finding:
+    value = server["data_checksums"]
+    return Finding(
+        "data_checksums", value == "on" or mode is Mode.SANDBOX, value, "enable them with pg_checksums --enable"
+    )
+
+
+def _role(server: dict[str, str]) -> Finding:
+    advice = f"run `tidegate migrate` and grant {APP_ROLE} to the user of DATABASE_URL"
+    return Finding("role", server["role"] == APP_ROLE, f"works as {server['role']}", advice)
+
+
+async def _migrations(tx: Tx) -> Finding:
+    version, wanted = await migrate.applied_version(tx), migrate.latest_version()
+    return Finding("migrations", version >= wanted, f"at {version} of {wanted}", "run `tidegate migrate`")
+
+
+async def _clock(tx: Tx, now: datetime) -> Finding:
+    skew_s = abs((await store.get_time(tx) - now).total_seconds())
+    advice = "set both clocks by a time server; signatures and expiry depend on them"
+    return Finding("clock", skew_s <= CLOCK_SKEW_MAX_S, f"{skew_s:.1f} s off the database's", advice)
+
+
+async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
+    foreign = await store.list_payments_with_foreign_pay_code(tx)
+    yield _nothing("references", foreign, "no reference poses as another payment's pay code", "rename them")
+    wrong = await store.list_payments_with_wrong_expectation(tx)
+    yield _nothing("expectations", wrong, "no customer is asked for a fee the business bears", "report a bug")
+    keyless = await store.list_businesses_without_key(tx, now)
+    advice = "`tidegate merchant keys roll BUSINESS` gives one"
+    yield _nothing("keys", keyless, "every active business has a valid secret key", advice)
+
+
+def _nothing(subject: str, found: list[str], when_well: str, advice: str) -> Finding:
+    return Finding(subject, not found, ", ".join(found) or when_well, advice)

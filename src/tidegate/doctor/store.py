@@ -1,0 +1,70 @@
+"""What the doctor asks the database. Every question has one answer when all is well: nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.infra.db import Tx
+
+FINDINGS_MAX = 10
+
+
+async def get_server(tx: Tx) -> dict[str, str]:
+    row = await tx.fetchrow(
+        """
+        SELECT current_setting('server_version_num') AS version,
+               current_setting('server_version') AS version_text,
+               current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit,
+               current_setting('full_page_writes') AS full_page_writes,
+               current_setting('data_checksums') AS data_checksums, current_user AS role
+        """
+    )
+    assert row is not None
+    return dict(row)
+
+
+async def get_time(tx: Tx) -> datetime:
+    moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
+    return moment
+
+
+async def list_payments_with_foreign_pay_code(tx: Tx) -> list[str]:
+    """A reference shaped like a pay code must be the payment's own pay code."""
+    rows = await tx.fetch(
+        """
+        SELECT business_id || '/' || id AS payment FROM payment
+         WHERE reference ~ '^tg_[0-9A-Za-z]{5}_[0-9A-Za-z]{22}$' AND reference <> pay_code
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]
+
+
+async def list_payments_with_wrong_expectation(tx: Tx) -> list[str]:
+    """A customer is never asked for a fee that the business bears."""
+    rows = await tx.fetch(
+        """
+        SELECT business_id || '/' || id AS payment FROM payment
+         WHERE fee_bearer = 'business' AND expected_minor <> asked_minor
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]
+
+
+async def list_businesses_without_key(tx: Tx, now: datetime) -> list[str]:
+    rows = await tx.fetch(
+        """
+        SELECT id FROM business
+         WHERE status = 'active' AND NOT EXISTS (
+            SELECT FROM credential
+             WHERE business_id = business.id AND kind = 'secret' AND revoked_at IS NULL
+               AND (expires_at IS NULL OR expires_at > $1))
+         LIMIT $2
+        """,
+        now,
+        FINDINGS_MAX,
+    )
+    return [row["id"] for row in rows]

@@ -1,0 +1,1 @@
+"""The same request twice has one effect and one answer."""

@@ -1,0 +1,67 @@
+"""Run a command once per key, and give its answer again to whoever repeats the request."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+from tidegate.core.errors import Invalid, Problem, StillRunning
+from tidegate.idempotency import store
+from tidegate.infra.db import Database, Tx
+from tidegate.infra.http.operation import Answer, Call
+
+KEPT_FOR = timedelta(days=30)
+PURGE_BATCH = 1_000
+RETRY_AFTER_S = 1
+HEADER = b"idempotency-key"
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+Act = Callable[[Tx], Awaitable[Answer]]
+
+
+async def once(db: Database, call: Call, act: Act, *, now: datetime) -> Answer:
+    """The command and its kept answer commit together, so a crash leaves both or neither.
+
+    Only successes are kept: a refused request writes nothing and is simply judged again.
+    """
+    given = call.headers.all(HEADER)
+    if not given:
+        async with db.connection() as tx:
+            return await act(tx)
+    key = _parse(given)
+    business_id = call.caller.business.id
+    request_hash = _hash_of(call)
+    async with db.transaction() as tx:
+        if not await store.lock(tx, business_id, key):
+            raise StillRunning(
+                "the first request with this Idempotency-Key is still running", retry_after_s=RETRY_AFTER_S
+            )
+        kept = await store.find(tx, business_id, key)
+        if kept is not None:
+            if kept["request_hash"] != request_hash:
+                raise Invalid(Problem("Idempotency-Key", "was used before with another request"))
+            return Answer(kept["status"], kept["body"], [(b"idempotent-replayed", b"true")])
+        answer = await act(tx)
+        await store.insert(
+            tx, business_id, key, request_hash=request_hash, status=answer.status, body=answer.body, now=now
+        )
+        return answer
+
+
+async def purge(db: Database, *, now: datetime) -> int:
+    async with db.connection() as tx:
+        return await store.delete_older(tx, now - KEPT_FOR, limit=PURGE_BATCH)
+
+
+def _parse(given: list[bytes]) -> str:
+    key = given[0].decode("latin-1")
+    if len(given) > 1 or not _KEY.fullmatch(key):
+        raise Invalid(Problem("Idempotency-Key", "must be given once, with 1 to 255 visible ASCII characters"))
+    return key
+
+
+def _hash_of(call: Call) -> bytes:
+    path = "&".join(f"{name}={value}" for name, value in sorted(call.path.items()))
+    return hashlib.sha256(f"{call.operation.name}?{path}\n".encode() + call.body).digest()

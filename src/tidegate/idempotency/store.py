@@ -1,0 +1,47 @@
+"""SQL of the answers kept under an Idempotency-Key."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.infra.db import Row, Tx
+
+
+async def lock(tx: Tx, business_id: str, key: str) -> bool:
+    """False while another request holds the key. The lock ends with the transaction, even by a crash."""
+    return bool(
+        await tx.fetchval("SELECT pg_try_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))", business_id, key)
+    )
+
+
+async def find(tx: Tx, business_id: str, key: str) -> Row | None:
+    return await tx.fetchrow(
+        "SELECT request_hash, status, body FROM idempotency_key WHERE business_id = $1 AND key = $2",
+        business_id,
+        key,
+    )
+
+
+async def insert(
+    tx: Tx, business_id: str, key: str, *, request_hash: bytes, status: int, body: bytes, now: datetime
+) -> None:
+    await tx.execute(
+        """
+        INSERT INTO idempotency_key (business_id, key, request_hash, status, body, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        """,
+        business_id, key, request_hash, status, body, now,
+    )  # fmt: skip
+
+
+async def delete_older(tx: Tx, than: datetime, *, limit: int) -> int:
+    done = await tx.execute(
+        """
+        DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM idempotency_key WHERE created_at < $1 ORDER BY created_at LIMIT $2
+        ))
+        """,
+        than,
+        limit,
+    )
+    return int(done.split()[-1])

@@ -1,0 +1,1 @@
+"""The outside world: database, HTTP, logs. No business words live here."""

@@ -1,0 +1,107 @@
+"""Connections to PostgreSQL, and what its failures mean to a caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import asyncpg
+
+from tidegate.core.errors import Unavailable
+
+POOL_WAIT_S = 1.0
+CONNECT_TIMEOUT_S = 3.0
+RETRY_AFTER_S = 1
+# Migrations give this role just what the running service needs; every connection of the service drops to it.
+APP_ROLE = "tidegate_app"
+
+Row = Mapping[str, Any]
+
+
+class Tx(Protocol):
+    """An open connection, inside a transaction unless a single statement is all that is run on it."""
+
+    async def execute(self, query: str, *args: Any) -> str: ...
+    async def executemany(self, query: str, args: Sequence[Sequence[Any]]) -> None: ...
+    async def fetch(self, query: str, *args: Any) -> list[Row]: ...
+    async def fetchrow(self, query: str, *args: Any) -> Row | None: ...
+    async def fetchval(self, query: str, *args: Any) -> Any: ...
+
+
+class _Connection(asyncpg.Connection):  # type: ignore[misc]
+    def get_reset_query(self) -> str:
+        """Nothing here sets session state, so giving a connection back needs no round trip."""
+        return ""
+
+
+# "Not now" in PostgreSQL's words: down, starting, full, out of time or of connections, or read-only.
+AWAY = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+
+
+class Database:
+    def __init__(self, url: str, *, connections_max: int = 10, statement_timeout_ms: int = 5_000) -> None:
+        self.url = url
+        self._connections_max = connections_max
+        self._session = {
+            "application_name": "tidegate",
+            "role": APP_ROLE,
+            "timezone": "UTC",
+            "statement_timeout": str(statement_timeout_ms),
+            "lock_timeout": "2000",
+            "idle_in_transaction_session_timeout": "10000",
+        }
+        self._pool: Any = None
+
+    async def open(self) -> None:
+        self._pool = await asyncpg.create_pool(
+            self.url,
+            min_size=1,
+            max_size=self._connections_max,
+            connection_class=_Connection,
+            server_settings=self._session,
+            timeout=CONNECT_TIMEOUT_S,
+            max_inactive_connection_lifetime=0,
+        )
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Tx]:
+        """For one statement, which commits by itself."""
+        try:
+            async with self._pool.acquire(timeout=POOL_WAIT_S) as connection:
+                yield connection
+        except AWAY as error:
+            raise _unavailable() from error
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        try:
+            async with self._pool.acquire(timeout=POOL_WAIT_S) as connection, connection.transaction():
+                yield connection
+        except AWAY as error:
+            raise _unavailable() from error
+
+
+def _unavailable() -> Unavailable:
+    return Unavailable("the database is busy or away; try again", retry_after_s=RETRY_AFTER_S)
+
+
+async def connect(url: str) -> Any:
+    """A connection outside the pool, with the rights of the URL's own user: for migrations and checks."""
+    async with asyncio.timeout(CONNECT_TIMEOUT_S):
+        return await asyncpg.connect(url, server_settings={"application_name": "tidegate", "timezone": "UTC"})

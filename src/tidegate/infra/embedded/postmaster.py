@@ -1,0 +1,62 @@
+"""What a running PostgreSQL says about itself, and whether it tells the truth."""
+
+import os
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegate.infra.embedded.account import current_account
+
+
+@dataclass(frozen=True)
+class Postmaster:
+    """The contents of postmaster.pid, which a killed server leaves behind."""
+
+    pid: int
+    port: str
+    sockets: Path
+    status: str
+
+    def answers(self) -> bool:
+        if self.status not in ("ready", "standby"):
+            return False
+        with socket.socket(socket.AF_UNIX) as door:
+            try:
+                door.connect(str(self.sockets / f".s.PGSQL.{self.port}"))
+            except OSError:
+                return False
+        return True
+
+
+def find_postmaster(data: Path) -> Postmaster | None:
+    try:
+        lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+        # The server writes the last line, its status, some time after the others.
+        pid, port, sockets, status = lines[0], lines[3], lines[4], "".join(lines[7:8])
+        return Postmaster(int(pid), port, Path(sockets), status.strip())
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def is_alive(pid: int) -> bool:
+    """A process that has ended counts until its parent has waited for it, as it does for PostgreSQL."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def is_postgres(pid: int) -> bool:
+    if sys.platform == "linux":
+        try:
+            # Everybody may read this, and it is empty for a process that has ended.
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0].decode(errors="replace")
+        except OSError:
+            return False
+    else:
+        command = current_account().run(["ps", "-o", "comm=", "-p", str(pid)])[1]
+    return Path(command).name in ("postgres", "postmaster")

@@ -1,0 +1,1 @@
+"""One table of operations becomes the routes and the OpenAPI document."""

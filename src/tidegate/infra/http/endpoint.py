@@ -1,0 +1,103 @@
+"""The way of a request through an operation, as an ASGI application for one path."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from tidegate.core.errors import (
+    BodyTooLarge,
+    Malformed,
+    MethodNotAllowed,
+    RequestTimeout,
+    UnsupportedMediaType,
+)
+from tidegate.infra.http.operation import Answer, Call, Credentials, Headers, Operation
+
+BODY_BYTES_MAX = 64 * 1024
+BODY_TIMEOUT_S = 10.0
+
+# Says who is calling, or raises Unauthenticated.
+Admit = Callable[[Credentials, Headers], Awaitable[Any]]
+JSON = [(b"content-type", b"application/json; charset=utf-8")]
+
+
+def routes_of(operations: Iterable[Operation], admit: Admit) -> list[Route]:
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+    return [Route(path, Endpoint(methods, admit)) for path, methods in by_path.items()]
+
+
+class Endpoint:
+    def __init__(self, by_method: dict[str, Operation], admit: Admit) -> None:
+        self._by_method = dict(by_method)
+        if "GET" in by_method:
+            self._by_method["HEAD"] = by_method["GET"]  # The server leaves out the body.
+        self._admit = admit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        operation = self._by_method.get(scope["method"])
+        if operation is None:
+            raise MethodNotAllowed(sorted(self._by_method))
+        scope["tidegate.operation"] = operation.name
+        headers = Headers(scope["headers"])
+        caller = await self._admit(operation.credentials, headers)
+        scope["tidegate.caller"] = caller
+        body = await _body_of(headers, receive) if operation.request else b""
+        call = Call(operation, headers, scope["path_params"], caller, body, scope["tidegate.request_id"])
+        await _send(await operation.handler(call), send)
+
+
+async def _send(answer: Answer, send: Send) -> None:
+    length = (b"content-length", str(len(answer.body)).encode())
+    headers = [*JSON, length, *answer.headers]
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+async def _body_of(headers: Headers, receive: Receive) -> bytes:
+    _refuse_other_media(headers)
+    declared = headers.one(b"content-length")
+    if declared is not None and declared.isdigit() and int(declared) > BODY_BYTES_MAX:
+        raise _too_large()
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await _receive_all(receive)
+    except TimeoutError:
+        raise RequestTimeout(f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s") from None
+
+
+async def _receive_all(receive: Receive) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Malformed("the connection closed before the body was complete")
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > BODY_BYTES_MAX:
+            raise _too_large()
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _too_large() -> BodyTooLarge:
+    return BodyTooLarge(f"the body may have at most {BODY_BYTES_MAX} bytes")
+
+
+def _refuse_other_media(headers: Headers) -> None:
+    media, _, parameters = (headers.one(b"content-type") or "").partition(";")
+    if media.strip().lower() != "application/json":
+        raise UnsupportedMediaType("send Content-Type: application/json")
+    charset = parameters.strip().lower().replace('"', "")
+    if charset not in ("", "charset=utf-8"):
+        raise UnsupportedMediaType("send the JSON as UTF-8")
+    if headers.one(b"content-encoding") not in (None, "identity"):
+        raise UnsupportedMediaType("send the body without Content-Encoding")

@@ -1,0 +1,156 @@
+"""The OpenAPI 3.1 document, made from the table of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from tidegate.core import errors
+from tidegate.core.errors import Refusal
+from tidegate.infra.http.operation import Operation
+from tidegate.infra.http.read import Checked
+from tidegate.infra.http.service import API_VERSION
+from tidegate.infra.http.status import STATUS_OF
+
+_REF = "#/components/schemas/{name}"
+# Any operation can meet these.
+_ALWAYS: tuple[type[Refusal], ...] = (errors.Unavailable,)
+_WITH_CREDENTIALS: tuple[type[Refusal], ...] = (
+    errors.Unauthenticated,
+    errors.AccessDenied,
+    errors.RateLimited,
+)
+_WITH_BODY: tuple[type[Refusal], ...] = (errors.RequestTimeout,)
+
+_ERROR_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["status", "success", "message", "error", "errorType", "errors", "requestId"],
+    "properties": {
+        "status": {"const": False},
+        "success": {"const": False},
+        "message": {"type": "string"},
+        "error": {"type": "string", "description": "The same text as `message`."},
+        "errorType": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "message"],
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+        "requestId": {"type": "string", "pattern": "^req_[0-9A-Za-z]{16}$"},
+        "data": {"type": "object", "description": "Only where the answer helps to go on."},
+    },
+}
+
+
+def document(operations: Sequence[Operation], *, title: str, server_url: str) -> dict[str, Any]:
+    schemas = _schemas(operations)
+    schemas["Error"] = _ERROR_SCHEMA
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
+    headers = sorted({name for operation in operations for name in operation.credentials.headers})
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": API_VERSION},
+        "servers": [{"url": server_url}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {name: {"type": "apiKey", "in": "header", "name": name} for name in headers},
+        },
+    }
+
+
+def refusals_of(operation: Operation) -> list[type[Refusal]]:
+    found = {*operation.errors, *_ALWAYS}
+    if operation.credentials.headers:
+        found.update(_WITH_CREDENTIALS)
+    if operation.request:
+        found.update(_WITH_BODY)
+    return sorted(found, key=lambda refusal: (STATUS_OF[refusal], refusal.__name__))
+
+
+def _schemas(operations: Iterable[Operation]) -> dict[str, Any]:
+    types = {t for operation in operations for t in (operation.request, operation.response) if t}
+    ordered = sorted(types, key=lambda t: t.__name__)
+    _, components = msgspec.json.schema_components(ordered, schema_hook=_schema_of, ref_template=_REF)
+    return dict(components)
+
+
+def _schema_of(wanted: type) -> dict[str, Any]:
+    if issubclass(wanted, Checked):
+        return wanted.json_schema()
+    raise NotImplementedError(wanted)
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": operation.description,
+        "parameters": _parameters(operation),
+        "responses": _responses(operation),
+    }
+    if operation.credentials.headers:
+        described["security"] = [{name: [] for name in operation.credentials.headers}]
+    if operation.request:
+        described["requestBody"] = {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": {"$ref": _REF.format(name=operation.request.__name__)},
+                    "example": operation.request_example,
+                }
+            },
+        }
+    return described
+
+
+def _parameters(operation: Operation) -> list[dict[str, Any]]:
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, **details} for name, details in operation.path_parameters.items()
+    ]
+    if operation.is_idempotent_by_key:
+        parameters.append(
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "Repeat a request with the same key and get the first answer again.",
+                "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+            }
+        )
+    return parameters
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "required": [operation.success_key, "message", "data"],
+        "properties": {
+            operation.success_key: {"const": True},
+            "message": {"type": "string"},
+            "data": {"$ref": _REF.format(name=operation.response.__name__)},
+        },
+    }
+    example = {operation.success_key: True, "message": operation.summary, "data": operation.response_example}
+    responses: dict[str, Any] = {
+        str(operation.success_status): {
+            "description": operation.summary,
+            "content": {"application/json": {"schema": schema, "example": example}},
+        }
+    }
+    by_status: dict[int, list[str]] = {}
+    for refusal in refusals_of(operation):
+        by_status.setdefault(STATUS_OF[refusal], []).append(refusal.error_type)
+    for status, names in by_status.items():
+        responses[str(status)] = {
+            "description": " or ".join(dict.fromkeys(names)),
+            "content": {"application/json": {"schema": {"$ref": _REF.format(name="Error")}}},
+        }
+    return responses

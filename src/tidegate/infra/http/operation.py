@@ -1,0 +1,91 @@
+"""An operation of the API: what it is called, who may call it, what goes in and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from tidegate.core.errors import Refusal
+from tidegate.infra.http import strict_json
+
+RawHeaders = list[tuple[bytes, bytes]]
+# Decimals go out as JSON numbers, digit for digit.
+_encoder = msgspec.json.Encoder(decimal_format="number")
+encode = _encoder.encode
+
+
+class Headers:
+    """Request headers by lower-case name. One given twice has no value anybody should trust."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: RawHeaders) -> None:
+        self._raw = raw
+
+    def all(self, name: bytes) -> list[bytes]:
+        return [value for key, value in self._raw if key == name]
+
+    def one(self, name: bytes) -> str | None:
+        values = self.all(name)
+        return values[0].decode("latin-1") if len(values) == 1 else None
+
+
+@dataclass(slots=True)
+class Call:
+    """One request on its way through an operation."""
+
+    operation: Operation
+    headers: Headers
+    path: Mapping[str, str]
+    caller: Any
+    body: bytes
+    request_id: str
+
+    def json(self) -> Any:
+        return strict_json.loads(self.body)
+
+    def answer(self, data: Any, message: str) -> Answer:
+        operation = self.operation
+        body = encode({operation.success_key: True, "message": message, "data": data})
+        return Answer(operation.success_status, body)
+
+
+@dataclass(slots=True)
+class Answer:
+    status: int
+    body: bytes
+    headers: RawHeaders = field(default_factory=list)
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Which headers say who is calling; none means anybody may."""
+
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    method: str
+    path: str
+    name: str
+    summary: str
+    description: str = ""
+    handler: Handler
+    credentials: Credentials
+    request: type[msgspec.Struct] | None = None
+    request_example: Mapping[str, Any] | None = None
+    response: type[msgspec.Struct]
+    response_example: Mapping[str, Any] | None = None
+    success_status: int = 200
+    # The specification says `status` on some paths and `success` on the others.
+    success_key: str = "success"
+    errors: tuple[type[Refusal], ...] = ()
+    is_idempotent_by_key: bool = False
+    path_parameters: Mapping[str, dict[str, Any]] = field(default_factory=dict)

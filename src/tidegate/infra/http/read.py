@@ -1,0 +1,124 @@
+"""A JSON value becomes a typed request, or a list of everything that is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, runtime_checkable
+
+import msgspec
+
+from tidegate.core.errors import Invalid, Problem
+
+T = TypeVar("T", bound=msgspec.Struct)
+# Rules between fields. It is given only the fields that are right by themselves.
+Check = Callable[[Mapping[str, Any]], Iterable[Problem]]
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A type whose values were checked when they were made: `parse` raises ValueError with what is wrong."""
+
+    @classmethod
+    def parse(cls, value: Any) -> Self: ...
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]: ...
+
+
+def read(value: Any, request_type: type[T], check: Check | None = None) -> T:
+    """Raises Invalid with every problem at once."""
+    if not isinstance(value, dict):
+        raise Invalid(Problem("body", "must be a JSON object"))
+    try:
+        request = msgspec.convert(value, request_type, dec_hook=_parse_checked)
+    except msgspec.ValidationError:
+        problems, fields = _explain(value, request_type, "")
+        raise Invalid(*problems, *(check(fields) if check else ())) from None
+    if check:
+        found = tuple(check(msgspec.structs.asdict(request)))
+        if found:
+            raise Invalid(*found)
+    return request
+
+
+def _parse_checked(wanted: type, value: Any) -> Any:
+    if issubclass(wanted, Checked):
+        return wanted.parse(value)
+    raise TypeError(f"{wanted} has no parser")
+
+
+def _explain(value: dict[str, Any], struct: type[msgspec.Struct], path: str) -> tuple[list[Problem], dict[str, Any]]:
+    """Field by field, since the decoder stops at the first mistake. Also gives the fields that are right."""
+    problems: list[Problem] = []
+    fields: dict[str, Any] = {}
+    for field in msgspec.structs.fields(struct):
+        name = field.encode_name
+        if name not in value:
+            if field.required:
+                problems.append(Problem(path + name, "is required"))
+            continue
+        given = value[name]
+        if isinstance(given, dict) and (inner := _struct_of(field.type)):
+            inner_problems, _ = _explain(given, inner, f"{path}{name}.")
+            problems += inner_problems
+        try:
+            fields[field.name] = msgspec.convert(given, field.type, dec_hook=_parse_checked)
+        except msgspec.ValidationError as error:
+            if not any(problem.field.startswith(f"{path}{name}.") for problem in problems):
+                problems.append(_problem_of(error, path + name, field.type))
+    return problems, fields
+
+
+def _struct_of(field_type: Any) -> type[msgspec.Struct] | None:
+    candidates = getattr(field_type, "__args__", (field_type,))
+    return next((c for c in candidates if isinstance(c, type) and issubclass(c, msgspec.Struct)), None)
+
+
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
+
+
+def _problem_of(error: msgspec.ValidationError, field: str, field_type: Any) -> Problem:
+    match = _PLACE.match(str(error))
+    assert match is not None  # The pattern matches any text.
+    inner = (match["path"] or "$").removeprefix("$").replace("[...]", "")
+    choices = _choices_of(field_type)
+    # A wrong value and a value of the wrong type are mended in the same way: by choosing one of these.
+    message = f"must be one of {', '.join(choices)}" if choices else _in_plain_words(match["what"])
+    return Problem(field + inner, message)
+
+
+def _choices_of(field_type: Any) -> list[str]:
+    """The values of an enumeration or a literal, also inside `… | None`."""
+    if isinstance(field_type, type) and issubclass(field_type, Enum):
+        return [str(member.value) for member in field_type]
+    arguments = get_args(field_type)
+    if get_origin(field_type) is Literal:
+        return [str(argument) for argument in arguments]
+    return [choice for argument in arguments for choice in _choices_of(argument)]
+
+
+_PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), phrase)
+    for pattern, phrase in (
+        (r"^Expected `int` >= (\S+)$", r"must be at least \1"),
+        (r"^Expected `int` <= (\S+)$", r"must be at most \1"),
+        (r"^Expected `int`.*", r"must be an integer"),
+        (r"^Expected `str` of length >= 1$", r"must not be empty"),
+        (r"^Expected `str` of length <= (\d+)$", r"must have at most \1 characters"),
+        (r"^Expected `array` of length >= 1$", r"must not be empty"),
+        (r"^Expected `array` of length <= (\d+)$", r"must have at most \1 entries"),
+        (r"^Expected `array`.*", r"must be a list"),
+        (r"^Expected `(?:str|str \| null)`, got.*", r"must be a string"),
+        (r"^Expected `object.*", r"must be an object"),
+        (r"^Expected `bool.*", r"must be true or false"),
+    )
+)
+
+
+def _in_plain_words(message: str) -> str:
+    for pattern, phrase in _PHRASES:
+        if pattern.match(message):
+            return pattern.sub(phrase, message)
+    return message

@@ -1,0 +1,169 @@
+"""What every request meets, whatever its path: an id, a place in the queue, headers, a log line, an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Router
+from starlette.types import Message, Receive, Scope, Send
+
+from tidegate.core import ids
+from tidegate.core.clock import monotonic_s
+from tidegate.core.errors import Invalid, MethodNotAllowed, NotFound, Refusal, Unavailable
+from tidegate.infra.http.operation import encode
+from tidegate.infra.http.status import STATUS_OF
+from tidegate.infra.telemetry import Meter
+
+API_VERSION = "2026-11-15"
+IN_FLIGHT_MAX = 1_000
+SHED_RETRY_AFTER_S = 1
+# After these the rest of the request may still be on the wire, so the connection cannot be used again.
+_CLOSES = frozenset({400, 408, 413, 415})
+
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+log = structlog.get_logger("http")
+
+
+class Service:
+    """The ASGI application."""
+
+    def __init__(self, routes: Sequence[BaseRoute], *, lifespan: Lifespan, meter: Meter) -> None:
+        self._router = Router(list(routes), redirect_slashes=False, default=_not_found)
+        self._lifespan = lifespan
+        self._meter = meter
+        self._in_flight = 0
+        self.is_draining = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _live(self._lifespan, receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request_id = scope["tidegate.request_id"] = ids.new_request_id()
+        reply = _Reply(send, request_id)
+        started = monotonic_s()
+        self._in_flight += 1
+        try:
+            if self._in_flight > IN_FLIGHT_MAX:
+                raise Unavailable("too many requests at once; try again", retry_after_s=SHED_RETRY_AFTER_S)
+            await self._router(scope, receive, reply)
+        except Exception as error:
+            await _answer_error(error, scope, reply)
+        finally:
+            self._in_flight -= 1
+            self._record(scope, reply.status, monotonic_s() - started, request_id)
+
+    def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
+        operation = scope.get("tidegate.operation", "other")
+        self._meter.observe_request(operation, status, seconds)
+        log.info(
+            "request",
+            request_id=request_id,
+            method=scope["method"],
+            operation=operation,
+            status=status,
+            ms=round(seconds * 1000, 2),
+            caller=str(scope.get("tidegate.caller", "")),
+        )
+
+
+class _Reply:
+    """Adds the headers that every answer carries."""
+
+    __slots__ = ("_send", "_shared", "status")
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._shared = (b"x-request-id", request_id.encode())
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message["headers"], self._shared, *_EVERYWHERE]
+        await self._send(message)
+
+
+_EVERYWHERE = [
+    (b"api-version", API_VERSION.encode()),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
+]
+
+
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    raise NotFound("there is nothing at this address; the operations are listed at /docs")
+
+
+async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
+    refusal = _refusal_of(error, scope)
+    if reply.status:  # The answer has begun; all that is left is to cut it.
+        log.error("answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
+        raise error
+    status = 500 if refusal is None else STATUS_OF[type(refusal)]
+    body = encode(error_body(refusal or _INTERNAL, scope["tidegate.request_id"]))
+    headers = [
+        (b"content-type", b"application/json; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    if isinstance(refusal, MethodNotAllowed):
+        headers.append((b"allow", ", ".join(refusal.allowed).encode()))
+    if refusal is not None and refusal.retry_after_s is not None:
+        headers.append((b"retry-after", str(refusal.retry_after_s).encode()))
+    if status in _CLOSES:
+        headers.append((b"connection", b"close"))
+    await reply({"type": "http.response.start", "status": status, "headers": headers})
+    await reply({"type": "http.response.body", "body": body})
+
+
+def _refusal_of(error: Exception, scope: Scope) -> Refusal | None:
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, HTTPException) and error.status_code == 404:
+        return NotFound("there is nothing at this address")
+    log.error("unexpected", request_id=scope["tidegate.request_id"], exc_info=error)
+    return None
+
+
+class _Internal(Refusal):
+    error_type = "INTERNAL_ERROR"
+
+
+_INTERNAL = _Internal("something went wrong on our side; quote the request id when you report it")
+
+
+def error_body(refusal: Refusal, request_id: str) -> dict[str, Any]:
+    problems = refusal.problems if isinstance(refusal, Invalid) else ()
+    body: dict[str, Any] = {
+        "status": False,
+        "success": False,
+        "message": refusal.message,
+        "error": refusal.message,
+        "errorType": refusal.error_type,
+        "errors": [{"field": problem.field, "message": problem.message} for problem in problems],
+        "requestId": request_id,
+    }
+    if refusal.data is not None:
+        body["data"] = refusal.data
+    return body
+
+
+async def _live(lifespan: Lifespan, receive: Receive, send: Send) -> None:
+    await receive()
+    try:
+        async with lifespan():
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+    except Exception as error:
+        log.error("could not start", exc_info=error)
+        await send({"type": "lifespan.startup.failed", "message": str(error)})
+        raise
+    await send({"type": "lifespan.shutdown.complete"})

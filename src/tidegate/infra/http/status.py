@@ -1,0 +1,22 @@
+"""The HTTP status of every refusal. A test walks the tree and finds each class here."""
+
+from __future__ import annotations
+
+from tidegate.core import errors
+
+STATUS_OF: dict[type[errors.Refusal], int] = {
+    errors.Malformed: 400,
+    errors.Unauthenticated: 401,
+    errors.AccessDenied: 403,
+    errors.NotFound: 404,
+    errors.MethodNotAllowed: 405,
+    errors.RequestTimeout: 408,
+    errors.Conflict: 409,
+    errors.DuplicateReference: 409,
+    errors.StillRunning: 409,
+    errors.BodyTooLarge: 413,
+    errors.UnsupportedMediaType: 415,
+    errors.Invalid: 422,
+    errors.RateLimited: 429,
+    errors.Unavailable: 503,
+}

@@ -1,0 +1,117 @@
+"""JSON, read the way money wants it: no repairs, no surprises.
+
+The standard decoder lets pass NaN, keys given twice, lone surrogates and U+0000, overflows the stack on
+deep nesting and turns decimals into binary floats. Each of these is refused or avoided here, before a
+model sees the value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from tidegate.core.errors import Invalid, Malformed, Problem
+
+DEPTH_MAX = 8
+NUMBER_DIGITS_MAX = 100
+
+_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+class _TooLong:
+    """Stands for a number with more digits than anybody needs, until its place in the body is known."""
+
+
+def loads(body: bytes) -> Any:
+    """The value, with decimals exact; raises Malformed or Invalid."""
+    if not body:
+        raise Malformed("the request body is empty; send a JSON object")
+    if body.startswith(b"\xef\xbb\xbf"):
+        raise Malformed("the body starts with a byte order mark; send plain UTF-8")
+    _refuse_depth(body)
+    try:
+        value = _decoder.decode(body.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise Malformed("the body is not valid UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise Malformed(f"the body is not valid JSON: {error.msg} at character {error.pos}") from None
+    # Neither check can find anything in a body without escapes and without long numbers.
+    if b"\\u" in body or len(body) > NUMBER_DIGITS_MAX:
+        problems = tuple(_unstorable(value, ""))
+        if problems:
+            raise Invalid(*problems)
+    return value
+
+
+def walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every scalar of a JSON value with its dotted path; a key counts as text at its own path."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            inner = f"{path}.{key}" if path else key
+            yield path or "body", key
+            yield from walk(item, inner)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from walk(item, f"{path}[{index}]")
+    else:
+        yield path or "body", value
+
+
+def _refuse_depth(body: bytes) -> None:
+    if body.count(b"[") + body.count(b"{") <= DEPTH_MAX:
+        return
+    depth = 0
+    for token in _STRING_OR_BRACKET.finditer(body):
+        if token[0] in b"[{":
+            depth += 1
+            if depth > DEPTH_MAX:
+                raise Malformed(f"the body is nested deeper than {DEPTH_MAX} levels")
+        elif token[0] in b"]}":
+            depth -= 1
+
+
+def _unstorable(value: Any, path: str) -> Iterator[Problem]:
+    for place, item in walk(value, path):
+        if isinstance(item, _TooLong):
+            yield Problem(place, f"has more than {NUMBER_DIGITS_MAX} digits")
+        elif isinstance(item, str) and not _is_storable(item):
+            yield Problem(_printable(place), "contains a character that is not text (U+0000 or a lone surrogate)")
+
+
+def _is_storable(text: str) -> bool:
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _printable(text: str) -> str:
+    return text if _is_storable(text) else ascii(text)[1:-1]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise Malformed(f"the key {_printable(twice)[:60]!r} is given twice")
+    return result
+
+
+def _number(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        return convert(text) if len(text) <= NUMBER_DIGITS_MAX else _TooLong()
+
+    return read
+
+
+def _constant(text: str) -> NoReturn:
+    raise Malformed(f"{text} is not JSON")
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_object,
+    parse_int=_number(int),
+    parse_float=_number(Decimal),
+    parse_constant=_constant,
+)

@@ -1,0 +1,113 @@
+"""Forward-only migrations: numbered SQL files, each applied once, in its own transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import asyncpg
+
+from tidegate.infra import db
+
+# Any fixed number will do; it only has to be the same in every process.
+_LOCK_KEY = 7_236_401_115
+_LOCK_TIMEOUT = "2s"
+_TRIES = 5
+_PAUSE_S = 1.0
+_NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+
+
+@dataclass(frozen=True)
+class Migration:
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+class MigrationFailed(Exception):
+    """The message says what to do."""
+
+
+def migrations() -> list[Migration]:
+    return sorted(_read(), key=lambda migration: migration.version)
+
+
+def _read() -> Iterator[Migration]:
+    for entry in files("tidegate").joinpath("migrations").iterdir():
+        if match := _NAME.fullmatch(entry.name):
+            yield Migration(int(match[1]), entry.name, entry.read_text(encoding="utf-8"))
+
+
+def latest_version() -> int:
+    return migrations()[-1].version
+
+
+async def applied_version(connection: db.Tx) -> int:
+    """0 for a database that was never migrated."""
+    if await connection.fetchval("SELECT to_regclass('migration')") is None:
+        return 0
+    return int(await connection.fetchval("SELECT coalesce(max(version), 0) FROM migration"))
+
+
+async def migrate(url: str, *, on_applied: Callable[[Migration], None] = lambda _: None) -> int:
+    """Applies what is missing and says how many that were. Safe to run from several processes at once."""
+    connection = await db.connect(url)
+    try:
+        applied = 0
+        for migration in migrations():
+            if await _apply_with_patience(connection, migration):
+                applied += 1
+                on_applied(migration)
+        return applied
+    finally:
+        await connection.close()
+
+
+async def _apply_with_patience(connection: Any, migration: Migration) -> bool:
+    """A migration must not queue behind a long transaction and stop all traffic: it gives up and tries again."""
+    for attempt in range(1, _TRIES + 1):
+        try:
+            return await _apply(connection, migration)
+        except asyncpg.LockNotAvailableError:
+            if attempt == _TRIES:
+                raise MigrationFailed(
+                    f"{migration.name}: a table stayed locked by another session; end it and run again"
+                ) from None
+            await asyncio.sleep(_PAUSE_S)
+    raise AssertionError("unreachable")  # pragma: no cover
+
+
+async def _apply(connection: Any, migration: Migration) -> bool:
+    async with connection.transaction():
+        # The lock ends with the transaction, so it also works through a transaction pooler.
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
+        await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
+        if await applied_version(connection) >= migration.version:
+            await _refuse_changed(connection, migration)
+            return False
+        await connection.execute(migration.sql)
+        await connection.execute(
+            "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",
+            migration.version,
+            migration.name,
+            migration.checksum,
+        )
+        return True
+
+
+async def _refuse_changed(connection: Any, migration: Migration) -> None:
+    checksum = await connection.fetchval("SELECT checksum FROM migration WHERE version = $1", migration.version)
+    if checksum != migration.checksum:
+        raise MigrationFailed(
+            f"{migration.name} differs from what this database was built with; "
+            "restore the file and put the change into a new migration"
+        )

@@ -1,0 +1,100 @@
+"""Logs that can be searched and hold nothing private; numbers that can be graphed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import msgspec
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+MASK = "***"
+_PRIVATE = frozenset(
+    {
+        "api_key", "authorization", "body", "card", "customer", "cvv", "dsn", "email", "name", "otp", "pan",
+        "password", "phone", "phone_number", "pin", "secret", "token", "url",
+    }
+)  # fmt: skip
+_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
+
+
+def mask_private(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    for key in event:
+        if key in _PRIVATE:
+            event[key] = MASK
+    return event
+
+
+def configure_logs(*, as_json: bool, level: str) -> None:
+    """Structured lines on standard error, so that standard output stays for what a command prints."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        mask_private,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if as_json:
+        # Plain traces: the richer formatters print local variables, and those hold keys and customers.
+        shared += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_dumps)]
+        factory: Any = structlog.BytesLoggerFactory(sys.stderr.buffer)
+    else:
+        plain = structlog.dev.plain_traceback
+        shared += [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
+        factory = structlog.PrintLoggerFactory(sys.stderr)
+    structlog.configure(
+        processors=shared,
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
+        logger_factory=factory,
+        cache_logger_on_first_use=True,
+    )
+    # Libraries speak only when something is wrong; requests are logged by us, once.
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s", force=True)
+
+
+def _dumps(event: Any, **_: Any) -> bytes:
+    return msgspec.json.encode(event, enc_hook=repr)
+
+
+class Meter:
+    """What /metrics shows. With several processes on a machine, any of them shows the sum of all."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Histogram(
+            "tidegate_request_seconds",
+            "Time to answer, by operation and status.",
+            ("operation", "status"),
+            buckets=_BUCKETS_S,
+            registry=self._registry,
+        )
+        self._work = Counter(
+            "tidegate_work_total", "Things done by the worker, by loop.", ("loop",), registry=self._registry
+        )
+        self._failures = Counter(
+            "tidegate_work_failures_total", "Failed worker rounds, by loop.", ("loop",), registry=self._registry
+        )
+        self._children: dict[tuple[str, int], Any] = {}
+
+    def observe_request(self, operation: str, status: int, seconds: float) -> None:
+        child = self._children.get((operation, status))
+        if child is None:
+            child = self._children[operation, status] = self._requests.labels(operation, str(status))
+        child.observe(seconds)
+
+    def count_work(self, loop: str, done: int) -> None:
+        self._work.labels(loop).inc(done)
+
+    def count_failure(self, loop: str) -> None:
+        self._failures.labels(loop).inc()
+
+    def render(self) -> bytes:
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

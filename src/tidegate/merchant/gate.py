@@ -1,0 +1,72 @@
+"""The door of the merchant's API: who is calling, may it, and is it too fast."""
+
+from __future__ import annotations
+
+import math
+
+from tidegate.core import ids
+from tidegate.core.errors import AccessDenied, RateLimited, Unauthenticated
+from tidegate.infra.http.operation import Credentials, Headers
+from tidegate.infra.rate_limit import RateLimit
+from tidegate.merchant.keyring import Keyring
+from tidegate.merchant.model import Caller, KeyKind
+
+ANYBODY = Credentials()
+SECRET_KEY = Credentials(("api-key",))
+SECRET_AND_PUBLIC_KEY = Credentials(("api-key", "x-pub-key"))
+SECRET_KEY_AND_BUSINESS = Credentials(("api-key", "x-business-id"))
+
+
+class Gate:
+    def __init__(self, keyring: Keyring, limit: RateLimit, mode: ids.Mode) -> None:
+        self._keyring = keyring
+        self._limit = limit
+        self._mode = mode
+
+    async def admit(self, credentials: Credentials, headers: Headers) -> Caller | None:
+        if credentials is ANYBODY:
+            return None
+        caller = await self._caller(headers)
+        if credentials is SECRET_AND_PUBLIC_KEY:
+            await self._refuse_foreign_public_key(caller, headers)
+        elif credentials is SECRET_KEY_AND_BUSINESS:
+            _refuse_foreign_business(caller, headers)
+        if not caller.business.is_active:
+            raise AccessDenied("this business is suspended; ask the operator")
+        self._refuse_haste(caller)
+        return caller
+
+    async def _caller(self, headers: Headers) -> Caller:
+        key = headers.one(b"api-key")
+        caller = None
+        # A key of the wrong form, mode or checksum is refused without asking the database.
+        if key is not None and ids.is_secret_key(key, self._mode):
+            caller = await self._keyring.caller_of(key, KeyKind.SECRET)
+        if caller is None:
+            raise Unauthenticated("send a valid secret key in the api-key header")
+        return caller
+
+    async def _refuse_foreign_public_key(self, caller: Caller, headers: Headers) -> None:
+        key = headers.one(b"x-pub-key")
+        owner = None
+        if key is not None and ids.is_public_key(key, self._mode):
+            owner = await self._keyring.caller_of(key, KeyKind.PUBLIC)
+        if owner is None or owner.business.id != caller.business.id:
+            raise Unauthenticated("send the business's own public key in the x-pub-key header")
+
+    def _refuse_haste(self, caller: Caller) -> None:
+        business = caller.business
+        wait_s = self._limit.wait_s(business.number, per_second=business.rate_per_second, burst=business.rate_burst)
+        if wait_s > 0:
+            raise RateLimited(
+                f"more than {business.rate_per_second} requests a second; slow down",
+                retry_after_s=math.ceil(wait_s),
+            )
+
+
+def _refuse_foreign_business(caller: Caller, headers: Headers) -> None:
+    business_id = headers.one(b"x-business-id")
+    if business_id is None or not ids.BUSINESS_ID.fullmatch(business_id):
+        raise Unauthenticated("send the business's id in the x-business-id header")
+    if business_id != caller.business.id:
+        raise AccessDenied("the x-business-id header names another business than the api-key")

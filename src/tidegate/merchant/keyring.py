@@ -1,0 +1,90 @@
+"""Keys remembered between requests, and forgotten the moment one changes anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+
+import structlog
+
+from tidegate.core.clock import Clock, monotonic_s
+from tidegate.core.errors import Unavailable
+from tidegate.infra.db import Database
+from tidegate.merchant import store
+from tidegate.merchant.model import Business, Caller, Key, KeyKind, hash_of
+
+# A revoked key must be refused everywhere within a second: the epoch is read every 0.3 s, and what is
+# remembered counts only while the last reading is younger than 0.9 s.
+POLL_EVERY_S = 0.3
+TRUSTED_FOR_S = 0.9
+REMEMBERED_MAX = 50_000
+_NOBODY = bytes(32)
+
+log = structlog.get_logger("keyring")
+
+
+class Keyring:
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+        self._remembered: dict[bytes, tuple[Key, Business]] = {}
+        self._businesses: dict[str, Business] = {}
+        self._epoch = -1
+        self._read_at = float("-inf")
+
+    async def caller_of(self, key: str, kind: KeyKind) -> Caller | None:
+        key_hash = hash_of(key)
+        found = await self._find(key_hash)
+        # Unknown keys take the same path, so that the time tells nothing.
+        is_same = hmac.compare_digest(found[0].key_hash if found else _NOBODY, key_hash)
+        if found is None or not is_same:
+            return None
+        stored, business = found
+        if stored.kind is not kind or not stored.is_valid_at(self._clock.now()):
+            return None
+        return Caller(business, stored)
+
+    async def business_by_code(self, code: str) -> Business | None:
+        business = self._businesses.get(code)
+        if business is not None and self._is_trusted():
+            return business
+        epoch = self._epoch
+        async with self._db.connection() as tx:
+            business = await store.find_business_by_code(tx, code)
+        if business is not None and epoch == self._epoch and len(self._businesses) < REMEMBERED_MAX:
+            self._businesses[code] = business
+        return business
+
+    async def watch(self) -> None:
+        """Runs for as long as the process serves requests."""
+        while True:
+            await self.refresh()
+            await asyncio.sleep(POLL_EVERY_S)
+
+    async def refresh(self) -> None:
+        asked_at = monotonic_s()
+        try:
+            async with self._db.connection() as tx:
+                epoch = await store.get_epoch(tx)
+        except Unavailable:
+            return  # Trust runs out by itself; requests then ask the database, which answers 503 while away.
+        if epoch != self._epoch:
+            self._remembered.clear()
+            self._businesses.clear()
+            self._epoch = epoch
+        self._read_at = asked_at
+
+    async def _find(self, key_hash: bytes) -> tuple[Key, Business] | None:
+        found = self._remembered.get(key_hash)
+        if found is not None and self._is_trusted():
+            return found
+        epoch = self._epoch
+        async with self._db.connection() as tx:
+            found = await store.find_key_and_business(tx, key_hash)
+        # A change seen meanwhile may have made this answer old: use it once, do not keep it.
+        if found is not None and epoch == self._epoch and len(self._remembered) < REMEMBERED_MAX:
+            self._remembered[key_hash] = found
+        return found
+
+    def _is_trusted(self) -> bool:
+        return monotonic_s() - self._read_at < TRUSTED_FOR_S

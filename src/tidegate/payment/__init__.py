@@ -1,0 +1,1 @@
+"""Checkout payments: create and verify."""

@@ -1,0 +1,105 @@
+"""The merchant's operations on checkout payments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from tidegate.core import errors
+from tidegate.core.clock import Clock
+from tidegate.core.ids import Mode
+from tidegate.core.method import MethodNames
+from tidegate.idempotency.commands import once
+from tidegate.infra.db import Database, Tx
+from tidegate.infra.http.operation import Answer, Call, Operation
+from tidegate.infra.http.read import read
+from tidegate.merchant.gate import SECRET_AND_PUBLIC_KEY, SECRET_KEY_AND_BUSINESS
+from tidegate.payment import commands, examples, wire
+
+
+@dataclass(frozen=True)
+class PaymentApi:
+    db: Database
+    clock: Clock
+    names: MethodNames
+    mode: Mode
+    checkout_url: str
+
+    async def create(self, call: Call) -> Answer:
+        business = call.caller.business
+        value = wire.unfold_customer(call.json())
+        check = partial(wire.problems_between, value=value, business=business, names=self.names, mode=self.mode)
+        order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
+        now = self.clock.now()
+
+        async def act(tx: Tx) -> Answer:
+            try:
+                created = await commands.create(tx, business, order, now=now)
+            except commands.ReferenceTaken as taken:
+                raise self._duplicate(taken, order.reference) from None
+            return call.answer(self._created(created.pay_code, created.reference), "Checkout link generated")
+
+        return await once(self.db, call, act, now=now)
+
+    async def verify(self, call: Call) -> Answer:
+        payment = await commands.verify(self.db, call.caller.business, call.path["reference"])
+        return call.answer(wire.record_of(payment, self.names), "Payment found")
+
+    def _created(self, pay_code: str, reference: str) -> wire.Created:
+        return wire.Created(link=f"{self.checkout_url}/{pay_code}", pay_code=pay_code, reference=reference)
+
+    def _duplicate(self, taken: commands.ReferenceTaken, reference: str | None) -> errors.DuplicateReference:
+        if taken.existing is None or reference is None:
+            return errors.DuplicateReference("this reference belongs to another payment; use a new one")
+        existing = self._created(taken.existing, reference)
+        return errors.DuplicateReference(
+            "this payment was created before; its link is in data",
+            data={"link": existing.link, "payCode": existing.pay_code, "reference": existing.reference},
+        )
+
+    def operations(self) -> list[Operation]:
+        return [
+            Operation(
+                method="POST",
+                path="/checkout/payments",
+                name="createPayment",
+                summary="Create a checkout payment",
+                description=examples.CREATE_DESCRIPTION,
+                handler=self.create,
+                credentials=SECRET_AND_PUBLIC_KEY,
+                request=wire.CreatePayment,
+                request_example=examples.CREATE_REQUEST,
+                response=wire.Created,
+                response_example=examples.CREATED,
+                success_status=201,
+                success_key="status",
+                errors=(
+                    errors.Malformed,
+                    errors.DuplicateReference,
+                    errors.BodyTooLarge,
+                    errors.UnsupportedMediaType,
+                    errors.Invalid,
+                ),
+                is_idempotent_by_key=True,
+            ),
+            Operation(
+                method="GET",
+                path="/checkout/payments/merchant-reference/{reference}",
+                name="verifyPayment",
+                summary="Verify a checkout payment",
+                description=examples.VERIFY_DESCRIPTION,
+                handler=self.verify,
+                credentials=SECRET_KEY_AND_BUSINESS,
+                response=wire.PaymentRecord,
+                response_example=examples.RECORD,
+                success_key="status",
+                errors=(errors.AccessDenied, errors.NotFound),
+                path_parameters={
+                    "reference": {
+                        "description": "Your reference, or the pay code when you gave none.",
+                        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
+                        "example": "ORDER-1001",
+                    }
+                },
+            ),
+        ]

@@ -1,0 +1,42 @@
+"""What can be done with a checkout payment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.core.errors import NotFound, Unavailable
+from tidegate.infra.db import Database, Tx
+from tidegate.merchant.model import Business
+from tidegate.payment import field, store
+from tidegate.payment.model import Draft, Order, Payment, draft
+
+
+class ReferenceTaken(Exception):
+    """`existing` is the pay code of the payment that has the reference, when it was asked for with the same order."""
+
+    def __init__(self, reference: str, existing: str | None) -> None:
+        super().__init__(reference)
+        self.existing = existing
+
+
+async def create(tx: Tx, business: Business, order: Order, *, now: datetime) -> Draft:
+    """The database decides who was first; the insert is the only question asked."""
+    new = draft(order, business, now=now)
+    # A second look is needed only when the other one committed after our statement began.
+    inserted = await store.insert(tx, new) or await store.insert(tx, new)
+    if inserted is None:
+        raise Unavailable("the reference is being used by another request; try again", retry_after_s=1)
+    if not inserted.is_new:
+        is_same_order = inserted.fingerprint == new.fingerprint
+        raise ReferenceTaken(new.reference, inserted.pay_code if is_same_order else None)
+    return new
+
+
+async def verify(db: Database, business: Business, reference: str) -> Payment:
+    payment = None
+    if field.is_reference(reference):
+        async with db.connection() as tx:
+            payment = await store.find_by_reference(tx, business.id, reference)
+    if payment is None:
+        raise NotFound("no payment of this business has that merchant reference")
+    return payment

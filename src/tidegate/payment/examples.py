@@ -1,0 +1,66 @@
+"""Examples and words for the API reference. A test sends each request and compares each answer's fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+CREATE_DESCRIPTION = (
+    "Returns a link to the hosted checkout page. Send your customer there. When the payment has ended, well or "
+    "not, the customer comes back to `redirectUrl` with `?reference=…`; that visit proves nothing, so verify."
+)
+VERIFY_DESCRIPTION = (
+    "The payment as it is now. Deliver only when `status` is `success`, and look at `varianceType`: a bank "
+    "transfer can be more or less than `amountExpected`."
+)
+
+CREATE_REQUEST: dict[str, Any] = {
+    "amount": 2500,
+    "currency": "NGN",
+    "customer": {"name": "Ada Obi", "email": "ada@example.com", "phoneNumber": "+2348012345678"},
+    "feeBearer": "business",
+    "reference": "ORDER-1001",
+    "redirectUrl": "https://shop.example.com/thanks",
+    "metadata": {"cart": "c-81", "items": 3},
+    "successMessage": "Thank you! Your order is on its way.",
+    "paymentMethods": ["card", "bank_transfer"],
+    "defaultPaymentMethod": "card",
+}
+
+_PAY_CODE = "tg_k3PzQ_5TqBn0yJ3mX8aVdWcR2sKe"
+
+CREATED: dict[str, Any] = {
+    "link": f"https://pay.example.com/pay/{_PAY_CODE}",
+    "payCode": _PAY_CODE,
+    "reference": "ORDER-1001",
+}
+
+RECORD: dict[str, Any] = {
+    "id": 1001,
+    "businessId": "65f0c9a1b2d3e4f5a6b7c8d9",
+    "paymentLinkId": None,
+    "amount": 2500,
+    "currency": "NGN",
+    "convertedAmount": 2500,
+    "amountReceived": 0,
+    "convertedCurrency": "NGN",
+    "paymentMethods": ["card", "bank_transfer"],
+    "defaultPaymentMethod": "card",
+    "redirectUrl": "https://shop.example.com/thanks",
+    "customUrl": None,
+    "successMessage": "Thank you! Your order is on its way.",
+    "settlementDestination": "wallet",
+    "settlementTime": "instant",
+    "feeBearer": "business",
+    "reference": _PAY_CODE,
+    "merchantReference": "ORDER-1001",
+    "isDisabled": False,
+    "metadata": {"cart": "c-81", "items": 3},
+    "status": "initiated",
+    "varianceType": None,
+    "createdAt": "2026-11-15T09:30:00.000Z",
+    "updatedAt": "2026-11-15T09:30:00.000Z",
+    "customer": {"name": "Ada Obi", "email": "ada@example.com", "phoneNumber": "+2348012345678"},
+    "amountExpected": 2500,
+    "message": None,
+    "actionRequired": None,
+}

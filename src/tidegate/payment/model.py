@@ -1,0 +1,99 @@
+"""A checkout payment and the rules on it."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from tidegate.core import ids
+from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, amount_expected
+from tidegate.core.method import Method
+from tidegate.core.money import Money
+from tidegate.merchant.model import Business
+
+
+class Status(StrEnum):
+    INITIATED = "initiated"
+    PENDING = "pending"
+    PROCESSING = "processing"
+    SUCCESS = "success"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+class Variance(StrEnum):
+    UNDERPAYMENT = "underpayment"
+    OVERPAYMENT = "overpayment"
+
+
+class Customer(msgspec.Struct, frozen=True):
+    name: str
+    email: str
+    phone: str | None
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What the merchant asked for, checked and complete. `metadata` is JSON text, as it was sent."""
+
+    reference: str | None
+    asked: Money
+    fee_bearer: FeeBearer
+    methods: tuple[Method, ...]
+    default_method: Method
+    customer: Customer
+    redirect_url: str | None
+    success_message: str | None
+    metadata: str | None
+
+    def fingerprint(self) -> bytes:
+        """Equal for equal orders: tells a repeated request from another one under the same reference."""
+        return hashlib.blake2b(repr(self).encode(), digest_size=16).digest()
+
+
+class Payment(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    business_id: str
+    pay_code: str
+    status: Status
+    variance: Variance | None
+    order: Order
+    reference: str
+    expected: Money
+    received: Money
+    is_disabled: bool
+    created_at: datetime
+    updated_at: datetime
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """A payment on its way into the database, which gives it its number."""
+
+    business_id: str
+    pay_code: str
+    reference: str
+    order: Order
+    expected: Money
+    fee_rule_id: str
+    fingerprint: bytes
+    created_at: datetime
+    expires_at: datetime
+
+
+def draft(order: Order, business: Business, *, now: datetime) -> Draft:
+    pay_code = ids.new_pay_code(business.code)
+    # The payer may still choose another method; until then the default one prices the payment.
+    rule = DEFAULT_FEE_RULES[order.asked.currency, order.default_method]
+    return Draft(
+        business_id=business.id,
+        pay_code=pay_code,
+        reference=order.reference or pay_code,
+        order=order,
+        expected=amount_expected(order.asked, order.fee_bearer, rule),
+        fee_rule_id=rule.id,
+        fingerprint=order.fingerprint(),
+        created_at=now,
+        expires_at=now + timedelta(minutes=business.session_minutes),
+    )

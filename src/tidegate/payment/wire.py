@@ -1,0 +1,249 @@
+"""Payments as JSON, in and out: the only place with the wire's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tidegate.core import ids
+from tidegate.core.card_number import contains_card_number
+from tidegate.core.clock import to_iso
+from tidegate.core.errors import Invalid, Malformed, Problem
+from tidegate.core.fee import FeeBearer
+from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
+from tidegate.core.money import Currency, Money
+from tidegate.infra.http import strict_json
+from tidegate.merchant.model import Business
+from tidegate.payment.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
+from tidegate.payment.model import Customer, Order, Payment, Variance
+from tidegate.payment.redirect import RedirectUrl
+
+METHODS_LISTED_MAX = 16
+SUCCESS_MESSAGE_LENGTH_MAX = 5_000
+
+CheckoutCurrency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"]
+Amount = Annotated[Decimal, Meta(extra_json_schema={"type": "number", "format": "decimal"})]
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+
+class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):
+    name: PersonName
+    email: EmailAddress
+    phone_number: PhoneNumber | None = None
+
+
+class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
+    amount: Annotated[
+        int,
+        Meta(ge=1, le=max(CHECKOUT_MAX_MAJOR.values()), description="In major units, a whole number."),
+    ]
+    currency: CheckoutCurrency
+    customer: Annotated[
+        CustomerFields, Meta(description="An object; the same object as a JSON string is accepted too.")
+    ]
+    fee_bearer: FeeBearer = FeeBearer.BUSINESS
+    reference: Annotated[
+        Reference | None, Meta(description="Yours, unique for ever; the pay code serves when you give none.")
+    ] = None
+    redirect_url: Annotated[
+        RedirectUrl | None, Meta(description="Where the customer goes afterwards, with ?reference=… added.")
+    ] = None
+    metadata: Annotated[Metadata | None, Meta(description="Anything of yours; returned as sent.")] = None
+    success_message: Annotated[str, Meta(max_length=SUCCESS_MESSAGE_LENGTH_MAX)] | None = None
+    settlement_destination: Literal["wallet"] | None = None
+    payment_methods: (
+        Annotated[
+            list[str],
+            Meta(
+                min_length=1,
+                max_length=METHODS_LISTED_MAX,
+                description="In the order of the page; all that the currency offers when absent.",
+            ),
+        ]
+        | None
+    ) = None
+    default_payment_method: Annotated[
+        str | None, Meta(description="The one that is open at first; the first offered when absent.")
+    ] = None
+
+
+class Created(msgspec.Struct, kw_only=True, rename="camel"):
+    link: str
+    pay_code: str
+    reference: str
+
+
+class CustomerRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    name: str
+    email: str
+    phone_number: str | None
+
+
+class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    """Table 2.4 of the specification. `reference` is ours, `merchantReference` the merchant's."""
+
+    id: int
+    business_id: str
+    payment_link_id: str | None
+    amount: Amount
+    currency: str
+    converted_amount: Amount
+    amount_received: Amount
+    converted_currency: str
+    payment_methods: list[str]
+    default_payment_method: str
+    redirect_url: str | None
+    custom_url: str | None
+    success_message: str | None
+    settlement_destination: str
+    settlement_time: str
+    fee_bearer: str
+    reference: str
+    merchant_reference: str
+    is_disabled: bool
+    metadata: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": ["object", "null"]})]
+    status: str
+    variance_type: str | None
+    created_at: Timestamp
+    updated_at: Timestamp
+    customer: CustomerRecord
+    amount_expected: Amount
+    message: str | None
+    action_required: str | None
+
+
+def unfold_customer(value: Any) -> Any:
+    """The specification declares `customer` a string that carries an object; both forms are read."""
+    if isinstance(value, dict) and isinstance(value.get("customer"), str):
+        try:
+            return {**value, "customer": strict_json.loads(value["customer"].encode())}
+        except (Invalid, Malformed):
+            return value
+    return value
+
+
+def problems_between(
+    fields: Mapping[str, Any], *, value: Any, business: Business, names: MethodNames, mode: ids.Mode
+) -> Iterator[Problem]:
+    """What no field can know by itself."""
+    currency = Currency(fields["currency"]) if "currency" in fields else None
+    if currency is not None and fields.get("amount", 0) > CHECKOUT_MAX_MAJOR[currency]:
+        yield Problem("amount", f"must be at most {CHECKOUT_MAX_MAJOR[currency]} in {currency}")
+    yield from _method_problems(fields, currency, names)
+    if fields.get("redirect_url"):
+        yield from _redirect_problems(fields["redirect_url"], business, mode)
+    yield from _card_data_in(value)
+
+
+def _method_problems(fields: Mapping[str, Any], currency: Currency | None, names: MethodNames) -> Iterator[Problem]:
+    listed = fields.get("payment_methods")
+    offered = METHODS_OF[currency] if currency else tuple(Method)
+    if listed is not None:
+        for index, name in enumerate(listed):
+            yield from _name_problems(f"paymentMethods[{index}]", name, currency, names)
+        offered = _methods_named(listed, names)
+    default = fields.get("default_payment_method")
+    if default is not None:
+        unsupported = tuple(_name_problems("defaultPaymentMethod", default, currency, names))
+        yield from unsupported
+        if not unsupported and names.find(default) not in offered:
+            yield Problem("defaultPaymentMethod", "must be one of paymentMethods")
+
+
+def _name_problems(field: str, name: str, currency: Currency | None, names: MethodNames) -> Iterator[Problem]:
+    method = names.find(name)
+    if method is None:
+        yield Problem(field, f"must be one of {', '.join(names.in_requests(Method))}")
+    elif currency is not None and not is_offered_in(method, currency):
+        choice = ", ".join(names.in_requests(METHODS_OF[currency]))
+        yield Problem(field, f"is not offered in {currency}; choose from {choice}", Invalid.METHOD_NOT_SUPPORTED)
+
+
+def _methods_named(listed: list[str], names: MethodNames) -> tuple[Method, ...]:
+    """In the order given, each once."""
+    return tuple(dict.fromkeys(method for name in listed if (method := names.find(name))))
+
+
+def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> Iterator[Problem]:
+    if mode is ids.Mode.LIVE and not url.is_https:
+        yield Problem("redirectUrl", "must be an https address")
+    elif mode is ids.Mode.LIVE and not url.is_public:
+        yield Problem("redirectUrl", "must be an address that customers can reach")
+    if business.redirect_hosts and url.host not in business.redirect_hosts:
+        yield Problem("redirectUrl", "must lead to a host on the business's list", "REDIRECT_HOST_NOT_ALLOWED")
+
+
+def _card_data_in(value: Any) -> Iterator[Problem]:
+    for path, item in strict_json.walk(value, ""):
+        if path == "customer.phoneNumber" or isinstance(item, bool) or item is None:
+            continue
+        if contains_card_number(item if isinstance(item, str) else format(item, "f")):
+            yield Problem(path, "looks like a card number; never send card data here", Invalid.CARD_DATA)
+
+
+def order_from(request: CreatePayment, names: MethodNames) -> Order:
+    currency = Currency(request.currency)
+    listed = request.payment_methods
+    methods = METHODS_OF[currency] if listed is None else _methods_named(listed, names)
+    default = names.find(request.default_payment_method) if request.default_payment_method else None
+    return Order(
+        reference=str(request.reference) if request.reference else None,
+        asked=Money.of_major(request.amount, currency),
+        fee_bearer=request.fee_bearer,
+        methods=methods,
+        default_method=default or methods[0],
+        customer=Customer(request.customer.name, request.customer.email, request.customer.phone_number or None),
+        redirect_url=request.redirect_url,
+        success_message=request.success_message,
+        metadata=request.metadata,
+    )
+
+
+_VARIANCE_MESSAGE = "INCORRECT_AMOUNT"
+_VARIANCE_ACTION = {
+    Variance.UNDERPAYMENT: "The customer paid less than expected. Process a refund through the dashboard or the "
+    "refund operation, or deliver what was paid for.",
+    Variance.OVERPAYMENT: "The customer paid more than expected. Process a refund of the excess through the "
+    "dashboard or the refund operation.",
+}
+
+
+def record_of(payment: Payment, names: MethodNames) -> PaymentRecord:
+    order = payment.order
+    amount = order.asked.major
+    return PaymentRecord(
+        id=payment.id,
+        business_id=payment.business_id,
+        payment_link_id=None,
+        amount=amount,
+        currency=order.asked.currency,
+        converted_amount=amount,
+        amount_received=payment.received.major,
+        converted_currency=order.asked.currency,
+        payment_methods=names.in_records(order.methods),
+        default_payment_method=names.in_record(order.default_method),
+        redirect_url=order.redirect_url,
+        custom_url=None,
+        success_message=order.success_message,
+        settlement_destination="wallet",
+        settlement_time="instant",
+        fee_bearer=order.fee_bearer,
+        reference=payment.pay_code,
+        merchant_reference=payment.reference,
+        is_disabled=payment.is_disabled,
+        metadata=msgspec.Raw((order.metadata or "null").encode()),
+        status=payment.status,
+        variance_type=payment.variance,
+        created_at=to_iso(payment.created_at),
+        updated_at=to_iso(payment.updated_at),
+        customer=CustomerRecord(
+            name=order.customer.name, email=order.customer.email, phone_number=order.customer.phone
+        ),
+        amount_expected=payment.expected.major,
+        message=_VARIANCE_MESSAGE if payment.variance else None,
+        action_required=_VARIANCE_ACTION.get(payment.variance) if payment.variance else None,
+    )

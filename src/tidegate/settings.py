@@ -1,0 +1,111 @@
+"""Every setting, typed, from the environment, read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tidegate.core.ids import Mode
+
+_EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres", "secret", "tidegate"})
+
+
+class WrongSettings(Exception):
+    """Lists everything that is wrong, one sentence a line."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    mode: Mode = Mode.SANDBOX
+    # May hold a password, so it stays out of every repr.
+    database_url: str | None = field(default=None, repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8080
+    base_url: str = "http://localhost:8080"
+    ussd_method: str = "payAttitude"
+    home: Path = Path(".tidegate")
+    postgres_bin: Path | None = None
+    log_as_json: bool = True
+    log_level: str = "info"
+    drain_s: float = 0.0
+    connections_max: int = 10
+    rate_limit_file: Path | None = None
+
+    @property
+    def checkout_url(self) -> str:
+        return f"{self.base_url}/pay"
+
+
+def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
+    read = _Reader(environment)
+    mode = Mode(read.choice("TIDEGATE_MODE", [mode.value for mode in Mode], default=Mode.SANDBOX.value))
+    port = read.number("PORT", default=8080, at_most=65_535)
+    settings = Settings(
+        mode=mode,
+        database_url=read.text("DATABASE_URL") or None,
+        host=read.text("HOST", default="127.0.0.1"),
+        port=port,
+        base_url=read.text("TIDEGATE_BASE_URL", default=f"http://localhost:{port}").rstrip("/"),
+        ussd_method=read.text("TIDEGATE_USSD_METHOD", default="payAttitude"),
+        home=Path(read.text("TIDEGATE_HOME", default=".tidegate")).absolute(),
+        postgres_bin=Path(path) if (path := read.text("TIDEGATE_POSTGRES_BIN")) else None,
+        log_as_json=read.choice("TIDEGATE_LOG", ["json", "text"], default="json") == "json",
+        log_level=read.choice("TIDEGATE_LOG_LEVEL", ["debug", "info", "warning", "error"], default="info"),
+        drain_s=read.number("TIDEGATE_DRAIN_S", default=0 if mode is Mode.SANDBOX else 2, at_most=60),
+        connections_max=read.number("TIDEGATE_CONNECTIONS_MAX", default=10, at_most=1_000, at_least=2),
+        rate_limit_file=Path(path) if (path := read.text("TIDEGATE_RATE_LIMIT_FILE")) else None,
+    )
+    problems = [*read.problems, *_problems_in(settings)]
+    if problems:
+        raise WrongSettings(problems)
+    return settings
+
+
+def _problems_in(settings: Settings) -> list[str]:
+    base = urlsplit(settings.base_url)
+    if base.scheme not in ("http", "https") or not base.hostname or base.query or base.fragment:
+        return ["TIDEGATE_BASE_URL must be an address such as https://api.example.com."]
+    return _problems_in_live(settings) if settings.mode is Mode.LIVE else []
+
+
+def _problems_in_live(settings: Settings) -> list[str]:
+    problems = []
+    if not settings.base_url.startswith("https://"):
+        problems.append("TIDEGATE_BASE_URL must begin with https:// in live mode: links and keys travel over it.")
+    if settings.database_url is None:
+        problems.append("DATABASE_URL must be set in live mode: the embedded PostgreSQL has no backup and no standby.")
+    elif (urlsplit(settings.database_url).password or "real") in _EXAMPLE_PASSWORDS:
+        problems.append("DATABASE_URL has an example password; give the database a real one before going live.")
+    return problems
+
+
+class _Reader:
+    """Collects what is wrong instead of stopping at the first."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.problems: list[str] = []
+
+    def text(self, name: str, default: str = "") -> str:
+        return self._environment.get(name, "").strip() or default
+
+    def choice(self, name: str, choices: list[str], *, default: str) -> str:
+        value = self.text(name, default)
+        if value in choices:
+            return value
+        self.problems.append(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+        return default
+
+    def number(self, name: str, *, default: int, at_most: int, at_least: int = 0) -> int:
+        value = self.text(name, str(default))
+        if value.isascii() and value.isdigit() and at_least <= int(value) <= at_most:
+            return int(value)
+        self.problems.append(f"{name} must be a whole number from {at_least} to {at_most}, not {value!r}.")
+        return default
