@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from tidegate.infra.http import reference_view
 from tidegate.infra.http.operation import Operation, encode
+
+_PACKAGE = files("tidegate.infra.http")
+_TEMPLATE = "reference.html"
+_STATIC = {"reference.css": "text/css", "reference.js": "text/javascript"}
+_CSP = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'none'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
 @dataclass(frozen=True)
@@ -22,10 +35,65 @@ class SandboxKeys:
     business_id: str
 
 
-def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> list[BaseRoute]:
-    body = encode(document)
+def routes(
+    document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None
+) -> list[BaseRoute]:
+    """Everything is made here, once; a request only sends it."""
+    page = _render(document, operations, keys)
+    return [
+        _route("/openapi.json", encode(document), "application/json"),
+        _route("/docs", page.encode(), "text/html", {"content-security-policy": _CSP}),
+        *(
+            _route(f"/docs/static/{name}", (_PACKAGE / "static" / name).read_bytes(), media_type)
+            for name, media_type in _STATIC.items()
+        ),
+    ]
 
-    async def openapi_json(_: Request) -> Response:
-        return Response(body, media_type="application/json")
 
-    return [Route("/openapi.json", openapi_json)]
+def _route(path: str, body: bytes, media_type: str, headers: Mapping[str, str] | None = None) -> Route:
+    async def send(_: Request) -> Response:
+        return Response(body, media_type=media_type, headers=headers)
+
+    return Route(path, send)
+
+
+def _render(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> str:
+    known = {
+        "api-key": keys.secret_key,
+        "x-pub-key": keys.public_key,
+        "x-business-id": keys.business_id,
+    } if keys else {}  # fmt: skip
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(prose=prose, highlighted=highlighted)
+    template = environment.from_string((_PACKAGE / "templates" / _TEMPLATE).read_text(encoding="utf-8"))
+    return template.render(page=reference_view.page_of(document, operations, known))
+
+
+_CODE = re.compile(r"`([^`]+)`")
+_TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<colon>:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*')
+
+
+def prose(text: str) -> Markup:
+    """Plain text, in which backticks mark code. Nothing else in it is markup."""
+    return Markup().join(
+        Markup("<code>{}</code>").format(piece) if is_code else escape(piece)
+        for is_code, piece in _alternating(_CODE.split(text))
+    )
+
+
+def _alternating(pieces: list[str]) -> Iterator[tuple[bool, str]]:
+    return ((index % 2 == 1, piece) for index, piece in enumerate(pieces))
+
+
+def highlighted(json_text: str) -> Markup:
+    """JSON with its keys, texts and other values told apart."""
+    marked = Markup()
+    end = 0
+    for token in _TOKEN.finditer(json_text):
+        kind = "k" if token["colon"] else "s" if token["text"] else "n"
+        marked += escape(json_text[end : token.start()])
+        marked += Markup('<span class="{}">{}</span>').format(kind, token[0])
+        end = token.end()
+    return marked + escape(json_text[end:])

@@ -1,0 +1,157 @@
+"""JSON schemas as rows of a table, in words: "string or null", "1 to 200 characters". Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# A schema may contain itself.
+DEPTH_MAX = 4
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One field, parameter or header."""
+
+    name: str
+    type: str
+    is_required: bool
+    description: str = ""
+    rules: str = ""
+    parent: str = ""  # With its dot: "customer."
+    depth: int = 0
+
+    @property
+    def path(self) -> str:
+        return self.parent + self.name
+
+
+class Schemas:
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._by_name = document["components"]["schemas"]
+
+    def rows(self, schema: Schema, parent: str = "", depth: int = 0) -> Iterator[Row]:
+        """The fields of an object, each followed by the fields inside it."""
+        if depth > DEPTH_MAX:
+            return
+        for choice in self._choices(schema):
+            required = choice.get("required", ())
+            for name, inner in choice.get("properties", {}).items():
+                yield self.row(name, inner, is_required=name in required, parent=parent, depth=depth)
+                yield from self.rows(inner, f"{parent}{name}.", depth + 1)
+            if "items" in choice:
+                yield from self.rows(choice["items"], f"{parent.removesuffix('.')}[].", depth)
+
+    def row(self, name: str, schema: Schema, *, is_required: bool, parent: str = "", depth: int = 0) -> Row:
+        choices = list(self._choices(schema))
+        inline = (schema, *schema.get("anyOf", ()))
+        return Row(
+            name,
+            " or ".join(dict.fromkeys(self._type(choice) for choice in choices)),
+            is_required,
+            # What a shared schema says of itself is meant for programmers, so only words given here count.
+            description=next((s["description"] for s in inline if s.get("description")), ""),
+            rules=_sentence(_rules(schema, choices)),
+            parent=parent,
+            depth=depth,
+        )
+
+    def _choices(self, schema: Schema) -> Iterator[Schema]:
+        """The schema without `$ref`, or each of its alternatives; one type each."""
+        while "$ref" in schema:
+            shared = self._by_name[schema["$ref"].rpartition("/")[2]]
+            schema = {**shared, **{key: value for key, value in schema.items() if key != "$ref"}}
+        alternatives = schema.get("anyOf") or schema.get("oneOf")
+        if alternatives:
+            for alternative in alternatives:
+                yield from self._choices(alternative)
+        elif isinstance(schema.get("type"), list):
+            yield from ({**schema, "type": name} for name in schema["type"])
+        else:
+            yield schema
+
+    def _type(self, choice: Schema) -> str:
+        if choice.get("type") == "array":
+            item = " or ".join(self._type(inner) for inner in self._choices(choice.get("items", {})))
+            return f"list of {item}{'s' if item.isalpha() else ''}"
+        for value in (*choice.get("enum", ()), *([choice["const"]] if "const" in choice else ())):
+            return _TYPE_OF[type(value)]
+        return str(choice.get("type", "value"))
+
+
+_TYPE_OF = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+_FORMATS = {
+    "date-time": "a time in ISO 8601",
+    "decimal": "a decimal number",
+    "email": "an e-mail address",
+    "uri": "an absolute address",
+}
+_LIMITS = (
+    ("minimum", "maximum", ""),
+    ("minLength", "maxLength", " characters"),
+    ("minItems", "maxItems", " entries"),
+    ("minProperties", "maxProperties", " keys"),
+)
+_SINGLE = {"exclusiveMinimum": "more than", "exclusiveMaximum": "less than", "multipleOf": "a multiple of"}
+
+
+def _rules(schema: Schema, choices: list[Schema]) -> Iterator[str]:
+    for choice in choices:
+        yield from _choice_rules(choice)
+    if schema.get("default") is not None:
+        yield f"`{schema['default']}` when absent"
+
+
+def _choice_rules(choice: Schema) -> Iterator[str]:
+    allowed = [f"`{value}`" for value in choice.get("enum", ())]
+    if allowed:
+        yield f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"only {allowed[0]}"
+    if choice.get("format") in _FORMATS:
+        yield _FORMATS[choice["format"]]
+    for low, high, unit in _LIMITS:
+        if low in choice or high in choice:
+            yield _between(choice.get(low), choice.get(high)) + unit
+    yield from (f"{words} {choice[key]}" for key, words in _SINGLE.items() if key in choice)
+    if "maxLength" in choice.get("propertyNames", {}):
+        yield f"keys of at most {choice['propertyNames']['maxLength']} characters"
+    if "pattern" in choice:
+        yield _pattern(choice["pattern"])
+
+
+def _between(low: int | None, high: int | None) -> str:
+    if low is None:
+        return f"at most {high}"
+    return f"at least {low}" if high is None else f"{low} to {high}"
+
+
+_ONE_SET = re.compile(r"\^\[(?P<set>[^\[\]^]+)\]\{(?P<low>\d+),(?P<high>\d+)\}\$")
+_RANGE = re.compile(r"[^\\]-.")
+_KINDS = (("A-Za-z", "letters"), ("0-9", "digits"), ("!-~", "visible ASCII"))
+
+
+def _pattern(pattern: str) -> str:
+    """In words when it is a number of characters out of one set, which most are."""
+    match = _ONE_SET.fullmatch(pattern)
+    if match is None:
+        return f"matches `{pattern}`"
+    left = match["set"]
+    words = []
+    for kind, word in _KINDS:
+        if kind in left:
+            left = left.replace(kind, "")
+            words.append(word)
+    if _RANGE.search(left):
+        return f"matches `{pattern}`"
+    signs = [f"`{sign}`" for sign in left.replace("\\", "")]
+    of = ", ".join([*words, *([" ".join(signs)] if signs else [])])
+    return f"{match['low']} to {match['high']} characters: {of}"
+
+
+def _sentence(rules: Iterator[str]) -> str:
+    text = "; ".join(dict.fromkeys(rules))
+    return f"{text[0].upper()}{text[1:]}." if text else ""

@@ -1,0 +1,141 @@
+"""A real PostgreSQL and a real server for every test that asks. Each test begins with empty tables."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import httpx
+import pytest
+from build import Shop, make_shop
+
+from tidegate import app
+from tidegate.infra import migrate
+from tidegate.infra.db import Database
+from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.infra.http.server import GentleServer, bind, configure
+from tidegate.settings import Settings
+
+MakeShop = Callable[..., Awaitable[Shop]]
+
+TEMPLATE = "tidegate_test_template"
+# Children before parents.
+TABLES = ("idempotency_key", "payment", "credential", "business")
+
+
+def with_database_name(url: str, name: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+
+
+def postgres_bin() -> Path | None:
+    path = os.environ.get("TIDEGATE_POSTGRES_BIN")
+    return Path(path) if path else None
+
+
+@pytest.fixture(scope="session")
+def server_url() -> Iterator[str]:
+    """DATABASE_URL when it is set, otherwise a server of our own without the cost of durability."""
+    if url := os.environ.get("DATABASE_URL"):
+        yield url
+        return
+    # Directly below the system's temporary folder: PostgreSQL's account cannot enter pytest's own.
+    home = Path(tempfile.mkdtemp(prefix="tidegate-test-"))
+    postgres = EmbeddedPostgres(home, bin_dir=postgres_bin(), durable=False)
+    try:
+        postgres.start()
+        yield postgres.url()
+    finally:
+        postgres.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+async def make_database(server_url: str) -> AsyncIterator[Callable[[str], Awaitable[str]]]:
+    """Gives a fresh copy of the migrated template; all copies go at the end."""
+    admin = await asyncpg.connect(server_url)
+    made = [TEMPLATE]
+
+    async def make(name: str) -> str:
+        await admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        await admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{TEMPLATE}"')
+        made.append(name)
+        return with_database_name(server_url, name)
+
+    await admin.execute(f'DROP DATABASE IF EXISTS "{TEMPLATE}" WITH (FORCE)')
+    await admin.execute(f'CREATE DATABASE "{TEMPLATE}"')
+    await migrate.migrate(with_database_name(server_url, TEMPLATE))
+    yield make
+    for name in made:
+        await admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+    await admin.close()
+
+
+@pytest.fixture(scope="session")
+async def database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
+    return await make_database("tidegate_test")
+
+
+@pytest.fixture(scope="session")
+async def admin(database_url: str) -> AsyncIterator[Any]:
+    """A connection with every right, to look behind the scenes and to clean up."""
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def open_db(database_url: str) -> AsyncIterator[Database]:
+    database = Database(database_url)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def db(open_db: Database, admin: Any) -> AsyncIterator[Database]:
+    yield open_db
+    # DELETE, not TRUNCATE: a fifteenth of the time on tables this small.
+    for table in TABLES:
+        await admin.execute(f"DELETE FROM {table}")
+
+
+@pytest.fixture(scope="session")
+async def base_url(database_url: str) -> AsyncIterator[str]:
+    """The API itself, listening on a port of its own."""
+    listening = bind("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server = GentleServer(configure(app.build(Settings(database_url=database_url, base_url=url))))
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started:
+        await asyncio.sleep(0.01)
+        assert not task.done(), "the server did not start"
+    yield url
+    server.should_exit = True
+    await task
+
+
+@pytest.fixture(scope="session")
+async def client(base_url: str) -> AsyncIterator[httpx.AsyncClient]:
+    limits = httpx.Limits(max_connections=64)
+    async with httpx.AsyncClient(base_url=base_url, limits=limits, timeout=20) as opened:
+        yield opened
+
+
+@pytest.fixture
+def new_shop(db: Database, client: httpx.AsyncClient) -> MakeShop:
+    async def make(**settings: Any) -> Shop:
+        return await make_shop(db, client, **settings)
+
+    return make
+
+
+@pytest.fixture
+async def shop(new_shop: MakeShop) -> Shop:
+    return await new_shop(rate_per_second=100_000, rate_burst=100_000)
