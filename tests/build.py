@@ -58,9 +58,7 @@ class Shop:
         return await self.client.post("/checkout/payments", content=body, headers=all_headers)
 
     async def verify(self, reference: str) -> httpx.Response:
-        return await self.client.get(
-            f"/checkout/payments/merchant-reference/{reference}", headers=self.verify_headers
-        )
+        return await self.client.get(f"/checkout/payments/merchant-reference/{reference}", headers=self.verify_headers)
 
 
 async def make_shop(db: Database, client: httpx.AsyncClient, **settings: Any) -> Shop:

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import httpx
 import pytest
-from build import Shop, make_shop
 
+from build import Shop, make_shop
 from tidegate import app
 from tidegate.infra import migrate
 from tidegate.infra.db import Database

@@ -162,7 +162,7 @@ def test_it_listens_on_no_network_address(server: EmbeddedPostgres, shared_home:
 
 @only_root
 def test_another_account_cannot_connect(server: EmbeddedPostgres, shared_home: Path) -> None:
-    owner = accounts.server_account(shared_home).name
+    owner = account.server_account(shared_home).name
     other = next(name for name in ("daemon", "nobody") if name != owner)
     with pytest.raises(AssertionError, match="Permission denied"):
         ask(server.url(), "select 1", account=other)
@@ -228,8 +228,8 @@ def test_a_reused_process_id_does_not_block_the_start(home: Path, start: Callabl
     server = start(home)
     killed = kill_hard(server)
     wait_until(lambda: not is_postgres(killed))
-    account = accounts.server_account(home)
-    with account.spawn(["/bin/sleep", "60"], output=subprocess.DEVNULL) as stranger:
+    owner = account.server_account(home)
+    with owner.spawn(["/bin/sleep", "60"], output=subprocess.DEVNULL) as stranger:
         for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):
             left = home / f"postgres-{MAJOR}" / name
             left.write_text(left.read_text().replace(f"{killed}\n", f"{stranger.pid}\n", 1))

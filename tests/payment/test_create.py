@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from build import Shop, order
-
 from tidegate.core import ids
 
 

@@ -35,9 +35,7 @@ class SandboxKeys:
     business_id: str
 
 
-def routes(
-    document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None
-) -> list[BaseRoute]:
+def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> list[BaseRoute]:
     """Everything is made here, once; a request only sends it."""
     page = _render(document, operations, keys)
     return [
@@ -63,9 +61,7 @@ def _render(document: Mapping[str, Any], operations: Sequence[Operation], keys: 
         "x-pub-key": keys.public_key,
         "x-business-id": keys.business_id,
     } if keys else {}  # fmt: skip
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(prose=prose, highlighted=highlighted)
     template = environment.from_string((_PACKAGE / "templates" / _TEMPLATE).read_text(encoding="utf-8"))
     return template.render(page=reference_view.page_of(document, operations, known))

@@ -57,7 +57,7 @@ class Shell:
             details["example"]: _shell_name(name)
             for operation in operations
             for name, details in operation.path_parameters.items()
-            if details.get("example") in sent
+            if isinstance(details.get("example"), str) and details["example"] in sent
         }
 
     def made_by(self, operation: Operation) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _body(example: Mapping[str, Any] | None, made: Mapping[str, str]) -> str:
     text = _in_single_quotes(json.dumps(example, indent=2, ensure_ascii=False))
     for variable, value in made.items():
         # The single quotes end, the variable stands in double ones, and they begin again.
-        text = text.replace(json.dumps(value, ensure_ascii=False), f"\"'\"${variable}\"'\"")
+        text = text.replace(json.dumps(value, ensure_ascii=False), f'"\'"${variable}"\'"')
     return f"'{text}'"
 
 

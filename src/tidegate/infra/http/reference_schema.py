@@ -147,9 +147,10 @@ def _pattern(pattern: str) -> str:
             words.append(word)
     if _RANGE.search(left):
         return f"matches `{pattern}`"
-    signs = [f"`{sign}`" for sign in left.replace("\\", "")]
-    of = ", ".join([*words, *([" ".join(signs)] if signs else [])])
-    return f"{match['low']} to {match['high']} characters: {of}"
+    signs = " ".join(left.replace("\\", ""))
+    if signs:
+        words.append(f"`{signs}`")
+    return f"{match['low']} to {match['high']} characters: {', '.join(words)}"
 
 
 def _sentence(rules: Iterator[str]) -> str:

@@ -6,7 +6,7 @@ Texts may mark `code` with backticks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,7 @@ REMEDY_OF: dict[type[Refusal], str] = {
     "and you can go on with it; otherwise choose a new reference.",
     errors.StillRunning: "Wait as long as `Retry-After` says and send the same request with the same key.",
     errors.Invalid: "Mend every field that `errors` lists; all of them are there. When they all break one "
-    "special rule, `errorType` is the name of that rule.",
+    f"special rule, `errorType` is its name, such as `{Invalid.METHOD_NOT_SUPPORTED}` or `{Invalid.CARD_DATA}`.",
     errors.RateLimited: "Wait as many seconds as `Retry-After` says, then go on more slowly.",
     errors.Unavailable: "Nothing is wrong with your request. Send it again in a moment, a change with the same "
     "`Idempotency-Key`.",
@@ -80,7 +80,8 @@ class OperationView:
     parameters: tuple[Row, ...]
     fields: tuple[Row, ...]
     example: Example
-    made_by: Link | None  # The operation whose example comes first, where this one's needs it.
+    before: tuple[Link, ...]  # Whose example sets the variable that this one needs.
+    after: tuple[Link, ...]  # Whose example needs the variable that this one sets.
     answer_status: int
     answer: str
     errors: tuple[ErrorRow, ...]
@@ -115,7 +116,7 @@ def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: 
         exports=reference_example.exports_of([header.name for header in headers]),
         headers=headers,
         success_key=" or ".join(f"`{key}`" for key in success_keys),
-        success=reference_example.pretty({"/".join(success_keys): True, "message": "…", "data": {}}),
+        success=views[0].answer,
         failure=reference_example.pretty(error_body(_a_refusal(views), _REQUEST_ID)),
         operations=views,
     )
@@ -136,6 +137,7 @@ class _Shown:
         content = described.get("requestBody", {}).get("content", {}).get("application/json", {})
         answer = described["responses"][str(operation.success_status)]["content"]["application/json"]
         example = self._shell.example_of(operation)
+        made = self._shell.made_by(operation)
         return OperationView(
             anchor=operation.name,
             method=operation.method,
@@ -146,7 +148,8 @@ class _Shown:
             parameters=tuple(self._parameter_rows(parameters, "path")),
             fields=tuple(self._schemas.rows(content.get("schema", {}))),
             example=example,
-            made_by=self._maker_of(example),
+            before=_links(other for other in self._operations if example.needs in self._shell.made_by(other)),
+            after=_links(other for other in self._operations if self._needs_of(other) in made),
             answer_status=operation.success_status,
             answer=reference_example.pretty(answer["example"]),
             errors=tuple(_error_row(refusal) for refusal in openapi.refusals_of(operation)),
@@ -158,9 +161,12 @@ class _Shown:
                 schema = {"description": given.get("description", ""), **given["schema"]}
                 yield self._schemas.row(given["name"], schema, is_required=given["required"])
 
-    def _maker_of(self, example: Example) -> Link | None:
-        makers = (o for o in self._operations if example.needs in self._shell.made_by(o))
-        return next((Link(maker.name, maker.summary) for maker in makers), None)
+    def _needs_of(self, operation: Operation) -> str | None:
+        return self._shell.example_of(operation).needs
+
+
+def _links(operations: Iterable[Operation]) -> tuple[Link, ...]:
+    return tuple(Link(operation.name, operation.summary) for operation in operations)
 
 
 def _credential_rows(operation: Operation) -> Iterator[Row]:
@@ -173,9 +179,8 @@ def _credential_rows(operation: Operation) -> Iterator[Row]:
 def _header_uses(operations: Sequence[Operation]) -> Iterator[HeaderUse]:
     for name in dict.fromkeys(name for operation in operations for name in operation.credentials.headers):
         users = [operation for operation in operations if name in operation.credentials.headers]
-        links = tuple(Link(operation.name, operation.summary) for operation in users)
         words = reference_example.credential(name).words
-        yield HeaderUse(name, words, is_everywhere=len(users) == len(operations), used_by=links)
+        yield HeaderUse(name, words, is_everywhere=len(users) == len(operations), used_by=_links(users))
 
 
 def _error_row(refusal: type[Refusal]) -> ErrorRow:

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from tidegate.core.method import CHECKOUT_CURRENCIES, CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
+from tidegate.core.money import Currency
+
+YES = {
+    "KES": {"bank_transfer", "mobile_money"},
+    "ZMW": {"card", "mobile_money"},
+    "UGX": {"bank_transfer", "mobile_money"},
+    "ZAR": {"bank_transfer", "card"},
+    "TZS": {"mobile_money"},
+    "GHS": {"bank_transfer", "mobile_money"},
+    "NGN": {"bank_transfer", "card", "ussd"},
+    "USD": {"card"},
+    "EUR": set(),
+}
+
+
+@pytest.mark.parametrize("currency", Currency)
+@pytest.mark.parametrize("method", Method)
+def test_the_matrix_is_the_specifications(currency: Currency, method: Method) -> None:
+    assert is_offered_in(method, currency) is (method.value in YES[currency.value])
+
+
+@pytest.mark.parametrize("method", Method)
+def test_every_method_has_both_spellings_and_is_found_by_each(method: Method) -> None:
+    names = MethodNames()
+    for text in (names.in_request(method), names.in_record(method), names.in_request(method).upper()):
+        assert names.find(text) is method
+    assert names.in_record(method) == names.in_request(method).lower()
+
+
+def test_the_ussd_method_has_the_published_name_unless_set() -> None:
+    assert MethodNames().in_request(Method.USSD) == "payAttitude"
+    assert MethodNames().in_record(Method.USSD) == "payattitude"
+    assert MethodNames(ussd="dialPay").find("DIALPAY") is Method.USSD
+    assert MethodNames(ussd="dialPay").find("payAttitude") is None
+
+
+def test_every_checkout_currency_has_methods_and_a_maximum() -> None:
+    assert set(CHECKOUT_MAX_MAJOR) == set(CHECKOUT_CURRENCIES)
+    assert all(METHODS_OF[currency] for currency in CHECKOUT_CURRENCIES)

@@ -1,0 +1,193 @@
+"""Keys: who is let in, what is remembered, and how fast it is forgotten."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from build import Shop, order
+from conftest import MakeShop
+from tidegate.core import ids
+from tidegate.core.clock import SettableClock
+from tidegate.core.errors import NotFound
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Database
+from tidegate.merchant import commands, store
+from tidegate.merchant.keyring import Keyring
+from tidegate.merchant.model import ROLL_OVERLAP, KeyKind, hash_of
+
+NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+async def new(db: Database) -> commands.NewBusiness:
+    return await commands.create(db, name="Shop", email="shop@example.com", mode=Mode.SANDBOX, now=NOW)
+
+
+@pytest.fixture
+def clock() -> SettableClock:
+    return SettableClock(NOW)
+
+
+class CountingDatabase(Database):
+    """Counts how often the keyring has to ask."""
+
+    def __init__(self, real: Database) -> None:
+        self._real = real
+        self.asked = 0
+
+    def connection(self) -> Any:
+        self.asked += 1
+        return self._real.connection()
+
+
+async def test_a_key_leads_to_its_business(db: Database, new: commands.NewBusiness, clock: SettableClock) -> None:
+    caller = await Keyring(db, clock).caller_of(new.secret_key, KeyKind.SECRET)
+    assert caller is not None
+    assert caller.business.id == new.business.id
+
+
+async def test_a_key_is_only_what_it_was_made_for(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    keyring = Keyring(db, clock)
+    assert await keyring.caller_of(new.public_key, KeyKind.SECRET) is None
+    assert await keyring.caller_of(new.secret_key, KeyKind.PUBLIC) is None
+    assert await keyring.caller_of(ids.new_secret_key(Mode.SANDBOX), KeyKind.SECRET) is None
+
+
+async def test_a_remembered_key_costs_no_round_trip(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    counting = CountingDatabase(db)
+    keyring = Keyring(counting, clock)
+    await keyring.refresh()
+    for _ in range(100):
+        assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+    assert counting.asked == 2  # one for the epoch, one for the key
+
+
+async def test_nothing_remembered_counts_when_the_epoch_was_not_read_lately(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    counting = CountingDatabase(db)
+    keyring = Keyring(counting, clock)
+    for _ in range(3):
+        assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+    assert counting.asked == 3
+
+
+async def test_a_revoked_key_is_refused_after_the_next_look(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    keyring = Keyring(db, clock)
+    await keyring.refresh()
+    caller = await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+    assert caller is not None
+    await commands.revoke_key(db, new.business.id, caller.key.id, now=NOW)
+    await keyring.refresh()
+    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
+
+
+async def test_an_answer_that_a_change_overtook_is_not_remembered(
+    db: Database, new: commands.NewBusiness, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keyring = Keyring(db, clock)
+    await keyring.refresh()
+    find = store.find_key_and_business
+
+    async def find_and_then_revoke(tx: Any, key_hash: bytes) -> Any:
+        found = await find(tx, key_hash)
+        assert found is not None
+        await commands.revoke_key(db, new.business.id, found[0].id, now=NOW)
+        await keyring.refresh()
+        return found
+
+    monkeypatch.setattr(store, "find_key_and_business", find_and_then_revoke)
+    await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+    monkeypatch.undo()
+    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
+
+
+async def test_during_a_roll_both_keys_work_and_then_only_the_new_one(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    second = await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=ROLL_OVERLAP, now=NOW)
+    keyring = Keyring(db, clock)
+    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+    assert await keyring.caller_of(second, KeyKind.SECRET)
+    clock.advance(ROLL_OVERLAP)
+    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
+    assert await keyring.caller_of(second, KeyKind.SECRET)
+
+
+async def test_a_second_roll_does_not_lengthen_the_first_overlap(db: Database, new: commands.NewBusiness) -> None:
+    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(hours=1), now=NOW)
+    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(hours=24), now=NOW)
+    first = (await commands.keys_of(db, new.business.id))[0]
+    assert first.expires_at == NOW + timedelta(hours=1)
+
+
+async def test_the_public_key_outlives_a_roll(db: Database, new: commands.NewBusiness, clock: SettableClock) -> None:
+    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
+    assert await Keyring(db, clock).caller_of(new.public_key, KeyKind.PUBLIC)
+
+
+async def test_unknown_businesses_and_keys_are_said_to_be_unknown(db: Database) -> None:
+    nobody = ids.new_business_id()
+    with pytest.raises(NotFound):
+        await commands.roll_secret_key(db, nobody, mode=Mode.SANDBOX, overlap=ROLL_OVERLAP, now=NOW)
+    with pytest.raises(NotFound):
+        await commands.revoke_key(db, nobody, 1, now=NOW)
+    with pytest.raises(NotFound):
+        await commands.change(db, nobody, {"name": "New"}, now=NOW)
+
+
+async def test_a_secret_key_is_stored_only_as_its_hash(db: Database, new: commands.NewBusiness, admin: Any) -> None:
+    rows = await admin.fetch("SELECT credential::text AS row FROM credential")
+    dump = "\n".join(row["row"] for row in rows)
+    assert new.secret_key not in dump
+    assert hash_of(new.secret_key).hex() in dump
+
+
+async def test_a_business_is_found_by_the_code_in_its_pay_codes(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    keyring = Keyring(db, clock)
+    await keyring.refresh()
+    for _ in range(2):
+        found = await keyring.business_by_code(new.business.code)
+        assert found is not None
+        assert found.id == new.business.id
+    assert await keyring.business_by_code("-----") is None
+
+
+async def test_a_key_with_a_wrong_checksum_never_reaches_the_database(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: Any) -> None:
+        raise AssertionError("the database was asked")
+
+    monkeypatch.setattr(store, "find_key_and_business", never)
+    wrong = shop.secret_key[:-1] + ("a" if shop.secret_key[-1] != "a" else "b")
+    answer = await shop.create(headers={"api-key": wrong})
+    assert answer.status_code == 401
+
+
+async def test_a_setting_takes_effect_within_a_second(new_shop: MakeShop, db: Database) -> None:
+    shop = await new_shop()
+    assert (await shop.create()).status_code == 201
+    await commands.change(db, shop.business_id, {"status": "suspended"}, now=NOW)
+    refused = await wait_for_status(shop, 403)
+    assert refused.json()["errorType"] == "ACCESS_DENIED"
+
+
+async def wait_for_status(shop: Shop, status: int) -> Any:
+    loop_ends_at = datetime.now(UTC) + timedelta(seconds=1)
+    while datetime.now(UTC) < loop_ends_at:
+        answer = await shop.create(order())
+        if answer.status_code == status:
+            return answer
+    raise AssertionError(f"no {status} within a second")

@@ -1,0 +1,100 @@
+"""The product as its own processes, for tests that kill them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+START_TIMEOUT_S = 20.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def tidegate(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """`tidegate …` in a process group of its own, with nothing of ours in its environment but what is given."""
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "TIDEGATE_POSTGRES_BIN") if name in os.environ}
+    return subprocess.Popen(
+        [sys.executable, "-m", "tidegate", *arguments],
+        env={**inherited, "TIDEGATE_LOG_LEVEL": "error", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@contextmanager
+def api(database_url: str, *, workers: int = 1) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`tidegate serve`, ready to answer; its base address and its process."""
+    port = free_port()
+    base_url = f"http://127.0.0.1:{port}"
+    process = tidegate(
+        "serve", "--workers", str(workers), PORT=str(port), DATABASE_URL=database_url, TIDEGATE_BASE_URL=base_url
+    )
+    try:
+        wait_until_ready(base_url, process)
+        yield base_url, process
+    finally:
+        stop(process)
+
+
+def wait_until_ready(base_url: str, process: subprocess.Popen[str]) -> None:
+    ends_at = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < ends_at:
+        if process.poll() is not None:
+            raise AssertionError(f"it ended with {process.returncode}: {process.communicate()[0]}")
+        if status_of(f"{base_url}/readyz") == 200:
+            return
+        time.sleep(0.05)
+    raise AssertionError("not ready in time")
+
+
+def status_of(url: str) -> int | None:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return None
+
+
+def stop(process: subprocess.Popen[str], *, timeout_s: float = 15.0) -> int:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+    return process.returncode
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process started, on Linux."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if parent == pid:
+                found.append(int(entry.name))
+    return found
