@@ -38,13 +38,12 @@ def tidegate(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def api(database_url: str, *, workers: int = 1) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def api(database_url: str, *, workers: int = 1, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """`tidegate serve`, ready to answer; its base address and its process."""
     port = free_port()
     base_url = f"http://127.0.0.1:{port}"
-    process = tidegate(
-        "serve", "--workers", str(workers), PORT=str(port), DATABASE_URL=database_url, TIDEGATE_BASE_URL=base_url
-    )
+    environment |= {"PORT": str(port), "DATABASE_URL": database_url, "TIDEGATE_BASE_URL": base_url}
+    process = tidegate("serve", "--workers", str(workers), **environment)
     try:
         wait_until_ready(base_url, process)
         yield base_url, process
@@ -81,7 +80,9 @@ def stop(process: subprocess.Popen[str], *, timeout_s: float = 15.0) -> int:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if process.stdout is not None:
+    if process.stdout is not None and not process.stdout.closed:
+        # Shown by pytest next to the failure, when there is one.
+        sys.stdout.write(process.stdout.read())
         process.stdout.close()
     return process.returncode
 

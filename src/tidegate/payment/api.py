@@ -37,13 +37,13 @@ class PaymentApi:
                 created = await commands.create(tx, business, order, now=now)
             except commands.ReferenceTaken as taken:
                 raise self._duplicate(taken, order.reference) from None
-            return call.answer(self._created(created.pay_code, created.reference), "Checkout link generated")
+            return call.answer(self._created(created.pay_code, created.reference))
 
         return await once(self.db, call, act, now=now)
 
     async def verify(self, call: Call) -> Answer:
         payment = await commands.verify(self.db, call.caller.business, call.path["reference"])
-        return call.answer(wire.record_of(payment, self.names), "Payment found")
+        return call.answer(wire.record_of(payment, self.names))
 
     def _created(self, pay_code: str, reference: str) -> wire.Created:
         return wire.Created(link=f"{self.checkout_url}/{pay_code}", pay_code=pay_code, reference=reference)
@@ -73,6 +73,7 @@ class PaymentApi:
                 response_example=examples.CREATED,
                 success_status=201,
                 success_key="status",
+                success_message="Checkout link generated",
                 errors=(
                     errors.Malformed,
                     errors.DuplicateReference,
@@ -93,6 +94,7 @@ class PaymentApi:
                 response=wire.PaymentRecord,
                 response_example=examples.RECORD,
                 success_key="status",
+                success_message="Payment found",
                 errors=(errors.AccessDenied, errors.NotFound),
                 path_parameters={
                     "reference": {

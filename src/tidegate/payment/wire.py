@@ -26,14 +26,13 @@ METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
 
 CheckoutCurrency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"]
-Amount = Annotated[Decimal, Meta(extra_json_schema={"type": "number", "format": "decimal"})]
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):
     name: PersonName
     email: EmailAddress
-    phone_number: PhoneNumber | None = None
+    phone_number: Annotated[PhoneNumber | None, Meta(description="With country code, such as +2348012345678.")] = None
 
 
 class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
@@ -45,16 +44,21 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
     customer: Annotated[
         CustomerFields, Meta(description="An object; the same object as a JSON string is accepted too.")
     ]
-    fee_bearer: FeeBearer = FeeBearer.BUSINESS
+    fee_bearer: Annotated[FeeBearer, Meta(description="Who pays the fee.")] = FeeBearer.BUSINESS
     reference: Annotated[
         Reference | None, Meta(description="Yours, unique for ever; the pay code serves when you give none.")
     ] = None
     redirect_url: Annotated[
-        RedirectUrl | None, Meta(description="Where the customer goes afterwards, with ?reference=… added.")
+        RedirectUrl | None, Meta(description="Where the customer goes afterwards, with `?reference=…` added.")
     ] = None
     metadata: Annotated[Metadata | None, Meta(description="Anything of yours; returned as sent.")] = None
-    success_message: Annotated[str, Meta(max_length=SUCCESS_MESSAGE_LENGTH_MAX)] | None = None
-    settlement_destination: Literal["wallet"] | None = None
+    success_message: Annotated[
+        Annotated[str, Meta(max_length=SUCCESS_MESSAGE_LENGTH_MAX)] | None,
+        Meta(description="Shown to the customer after a successful payment, as plain text."),
+    ] = None
+    settlement_destination: Annotated[
+        Literal["wallet"] | None, Meta(description="Money settles in your wallet, nowhere else.")
+    ] = None
     payment_methods: (
         Annotated[
             list[str],
@@ -89,10 +93,10 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     id: int
     business_id: str
     payment_link_id: str | None
-    amount: Amount
+    amount: Decimal
     currency: str
-    converted_amount: Amount
-    amount_received: Amount
+    converted_amount: Decimal
+    amount_received: Decimal
     converted_currency: str
     payment_methods: list[str]
     default_payment_method: str
@@ -111,7 +115,7 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     created_at: Timestamp
     updated_at: Timestamp
     customer: CustomerRecord
-    amount_expected: Amount
+    amount_expected: Decimal
     message: str | None
     action_required: str | None
 

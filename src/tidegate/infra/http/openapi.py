@@ -72,6 +72,8 @@ def refusals_of(operation: Operation) -> list[type[Refusal]]:
         found.update(_WITH_CREDENTIALS)
     if operation.request:
         found.update(_WITH_BODY)
+    if operation.is_idempotent_by_key:
+        found.add(errors.StillRunning)
     return sorted(found, key=lambda refusal: (STATUS_OF[refusal], refusal.__name__))
 
 
@@ -79,7 +81,16 @@ def _schemas(operations: Iterable[Operation]) -> dict[str, Any]:
     types = {t for operation in operations for t in (operation.request, operation.response) if t}
     ordered = sorted(types, key=lambda t: t.__name__)
     _, components = msgspec.json.schema_components(ordered, schema_hook=_schema_of, ref_template=_REF)
-    return dict(components)
+    return {name: _with_decimals_as_numbers(schema) for name, schema in components.items()}
+
+
+def _with_decimals_as_numbers(schema: Any) -> Any:
+    """The library describes decimals as it would write them by default, as text; our encoder writes numbers."""
+    if isinstance(schema, dict):
+        if schema.get("format") == "decimal":
+            return {**schema, "type": "number"}
+        return {key: _with_decimals_as_numbers(value) for key, value in schema.items()}
+    return [_with_decimals_as_numbers(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _schema_of(wanted: type) -> dict[str, Any]:
@@ -138,7 +149,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
             "data": {"$ref": _REF.format(name=operation.response.__name__)},
         },
     }
-    example = {operation.success_key: True, "message": operation.summary, "data": operation.response_example}
+    example = {operation.success_key: True, "message": operation.success_message, "data": operation.response_example}
     responses: dict[str, Any] = {
         str(operation.success_status): {
             "description": operation.summary,

@@ -47,9 +47,9 @@ class Call:
     def json(self) -> Any:
         return strict_json.loads(self.body)
 
-    def answer(self, data: Any, message: str) -> Answer:
+    def answer(self, data: Any) -> Answer:
         operation = self.operation
-        body = encode({operation.success_key: True, "message": message, "data": data})
+        body = encode({operation.success_key: True, "message": operation.success_message, "data": data})
         return Answer(operation.success_status, body)
 
 
@@ -86,6 +86,7 @@ class Operation:
     success_status: int = 200
     # The specification says `status` on some paths and `success` on the others.
     success_key: str = "success"
+    success_message: str
     errors: tuple[type[Refusal], ...] = ()
     is_idempotent_by_key: bool = False
     path_parameters: Mapping[str, dict[str, Any]] = field(default_factory=dict)

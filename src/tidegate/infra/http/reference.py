@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -34,6 +34,10 @@ class SandboxKeys:
     public_key: str
     business_id: str
 
+    @property
+    def by_header(self) -> dict[str, str]:
+        return {"api-key": self.secret_key, "x-pub-key": self.public_key, "x-business-id": self.business_id}
+
 
 def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> list[BaseRoute]:
     """Everything is made here, once; a request only sends it."""
@@ -56,15 +60,10 @@ def _route(path: str, body: bytes, media_type: str, headers: Mapping[str, str] |
 
 
 def _render(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> str:
-    known = {
-        "api-key": keys.secret_key,
-        "x-pub-key": keys.public_key,
-        "x-business-id": keys.business_id,
-    } if keys else {}  # fmt: skip
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(prose=prose, highlighted=highlighted)
     template = environment.from_string((_PACKAGE / "templates" / _TEMPLATE).read_text(encoding="utf-8"))
-    return template.render(page=reference_view.page_of(document, operations, known))
+    return template.render(page=reference_view.page_of(document, operations, keys.by_header if keys else {}))
 
 
 _CODE = re.compile(r"`([^`]+)`")
@@ -73,14 +72,8 @@ _TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<colon>:)?|\b(?:true|false|n
 
 def prose(text: str) -> Markup:
     """Plain text, in which backticks mark code. Nothing else in it is markup."""
-    return Markup().join(
-        Markup("<code>{}</code>").format(piece) if is_code else escape(piece)
-        for is_code, piece in _alternating(_CODE.split(text))
-    )
-
-
-def _alternating(pieces: list[str]) -> Iterator[tuple[bool, str]]:
-    return ((index % 2 == 1, piece) for index, piece in enumerate(pieces))
+    code = Markup("<code>{}</code>")
+    return Markup().join(code.format(piece) if index % 2 else piece for index, piece in enumerate(_CODE.split(text)))
 
 
 def highlighted(json_text: str) -> Markup:

@@ -147,9 +147,7 @@ def _pattern(pattern: str) -> str:
             words.append(word)
     if _RANGE.search(left):
         return f"matches `{pattern}`"
-    signs = " ".join(left.replace("\\", ""))
-    if signs:
-        words.append(f"`{signs}`")
+    words += [f"`{sign}`" for sign in left.replace("\\", "")]
     return f"{match['low']} to {match['high']} characters: {', '.join(words)}"
 
 

@@ -1,0 +1,1 @@
+"""How fast Tidegate is, measured against what it is built on, on the same machine in the same minute."""

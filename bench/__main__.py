@@ -1,0 +1,108 @@
+"""`make bench`: starts what it needs, measures, prints a table, leaves nothing behind but the results file."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import NoReturn
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from bench import line_create, line_verify, report
+from bench.cpu import await_quiet
+from bench.line import BenchFailed, Line
+from bench.report import Result, Round
+from bench.stage import Options, Stage, open_stage
+
+LINES: dict[str, Callable[[Stage], Line]] = {
+    "create": line_create.line,
+    "verify": line_verify.line,
+}
+WARM_UP_S = 1.0
+
+console = Console()
+
+
+@dataclass(frozen=True)
+class Pace:
+    rounds: int
+    seconds: float
+    patience_s: float
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.option("--rounds", type=click.IntRange(1, 100), default=5, help="How often ours and its yardstick alternate.")
+@click.option("--seconds", type=click.IntRange(1, 120), default=3, help="How long each run of a round takes.")
+@click.option("--only", type=click.Choice(list(LINES)), multiple=True, help="Measure only this line; repeatable.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, help="API processes, and as many bare ones.")
+@click.option("--connections", type=click.IntRange(1, 90), default=32, help="Clients at once, on either side.")
+@click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds to wait, before a round, for quiet.")
+@click.option("--log-level", type=click.Choice(["info", "warning"]), default="warning", help="Of the API.")
+def main(
+    *, rounds: int, seconds: int, only: tuple[str, ...], workers: int, connections: int, patience: int, log_level: str
+) -> None:
+    """Measure Tidegate against what it is built on: ratios, taken side by side on this machine."""
+    # Without this, nothing would be stopped when somebody ends us politely.
+    signal.signal(signal.SIGTERM, _exit)
+    options = Options(workers, connections, log_level)
+    pace = Pace(rounds, seconds, patience)
+    try:
+        with console.status("Starting PostgreSQL and the API …") as starting, open_stage(options) as stage:
+            lines = [make(stage) for name, make in LINES.items() if not only or name in only]
+            # So that every statement is planned for a table that PostgreSQL knows.
+            stage.execute("VACUUM ANALYZE")
+            starting.stop()
+            results = _measure(lines, pace)
+            report.write(results, stage)
+    except BenchFailed as failure:
+        console.print(f"[bold red]The run is void:[/] {failure}", highlight=False, markup=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        console.print("Stopped.")
+        sys.exit(130)
+    console.print(report.table_of(results, options))
+    console.print(f"[dim]Every number is in {report.RESULTS}.[/]")
+
+
+def _measure(lines: list[Line], pace: Pace) -> list[Result]:
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[now]}"), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        tasks = [progress.add_task(line.name, total=2 * pace.rounds + 2, now="") for line in lines]
+        return [_measure_line(line, pace, progress, task) for line, task in zip(lines, tasks, strict=True)]
+
+
+def _measure_line(line: Line, pace: Pace, progress: Progress, task: TaskID) -> Result:
+    for run in (line.run_ours, line.run_yardstick):
+        progress.update(task, now="warming up")
+        run(WARM_UP_S)
+        progress.advance(task)
+    done: list[Round] = []
+    for number in range(pace.rounds):
+        progress.update(task, now=f"round {number + 1} of {pace.rounds}")
+        await_quiet(patience_s=pace.patience_s)
+        # Who goes first changes, so that neither always runs on the fuller table or the warmer machine.
+        done.append(_round(line, pace.seconds, is_ours_first=number % 2 == 0))
+        progress.advance(task, 2)
+    progress.update(task, now="done")
+    return Result(line, done)
+
+
+def _round(line: Line, seconds: float, *, is_ours_first: bool) -> Round:
+    if is_ours_first:
+        ours = line.run_ours(seconds)
+        return Round(ours, line.run_yardstick(seconds))
+    yardstick = line.run_yardstick(seconds)
+    return Round(line.run_ours(seconds), yardstick)
+
+
+def _exit(_: int, __: FrameType | None) -> NoReturn:
+    raise SystemExit(143)
+
+
+if __name__ == "__main__":
+    main()

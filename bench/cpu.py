@@ -1,0 +1,78 @@
+"""CPU time, ours and other people's: it tells where the work is, and whether the machine was ours alone."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_PROC = Path("/proc")
+# utime, stime, and the two of children that have ended, counted from the field after the name.
+_TIMES = slice(11, 15)
+# Of the whole machine: idle and waiting for a disk are the only two that are not work.
+_IDLE = slice(3, 5)
+_KINDS = 8
+# Below this share of the machine, others do not change a ratio by more than the ordinary spread.
+QUIET_SHARE = 0.05
+LOOK_S = 0.5
+
+
+def await_quiet(*, patience_s: float) -> None:
+    """Waits until others leave the machine alone, but no longer than asked. Ours do nothing between rounds."""
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        watch = Watch({})
+        time.sleep(LOOK_S)
+        if watch.details(1).get("others_share", 0.0) < QUIET_SHARE:
+            return
+
+
+class Watch:
+    """Begins when it is made. Says nothing where the system does not say."""
+
+    def __init__(self, watched: Mapping[str, int]) -> None:
+        self._watched = watched
+        self._before = self._used_s()
+        self._busy_before_s = _busy_s()
+        self._began = time.monotonic()
+
+    def details(self, answers: int) -> dict[str, Any]:
+        """CPU time per answer by process, and the share of the machine that went to processes of others."""
+        if not _PROC.is_dir():
+            return {}
+        used_s = {name: after - self._before[name] for name, after in self._used_s().items()}
+        machine_s = (time.monotonic() - self._began) * (os.cpu_count() or 1)
+        others_s = _busy_s() - self._busy_before_s - sum(used_s.values())
+        return {
+            "cpu_us_per_answer": {name: round(1e6 * seconds / answers, 1) for name, seconds in used_s.items()},
+            "others_share": round(max(others_s, 0.0) / machine_s, 3),
+        }
+
+    def _used_s(self) -> dict[str, float]:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # The load generator and pgbench are children that have ended when we look.
+        client_s = children.ru_utime + children.ru_stime
+        return {"client": client_s, **{name: _tree_s(pid) for name, pid in self._watched.items()}}
+
+
+def _tree_s(pid: int) -> float:
+    """Of a process and everything below it."""
+    try:
+        # The name may hold spaces and brackets; the fields begin after the last bracket.
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        children = (_PROC / str(pid) / "task" / str(pid) / "children").read_text().split()
+    except OSError:
+        return 0.0
+    own_s = sum(map(int, fields[_TIMES])) / os.sysconf("SC_CLK_TCK")
+    return own_s + sum(_tree_s(int(child)) for child in children)
+
+
+def _busy_s() -> float:
+    try:
+        ticks = [int(field) for field in (_PROC / "stat").read_text().split()[1 : _KINDS + 1]]
+    except OSError:
+        return 0.0
+    return (sum(ticks) - sum(ticks[_IDLE])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,38 @@
+"""A line of the table: something of ours, and the yardstick it is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class BenchFailed(Exception):
+    """The numbers would be wrong; the message says why."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run did. `details` go into the results file only."""
+
+    count: int
+    seconds: float
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def per_second(self) -> float:
+        return self.count / self.seconds
+
+
+# Given how many seconds to run.
+Run = Callable[[float], Sample]
+
+
+@dataclass(frozen=True)
+class Line:
+    name: str
+    description: str
+    yardstick: str
+    run_ours: Run
+    run_yardstick: Run
+    target: float

@@ -1,0 +1,119 @@
+"""The table for people, and the file with every number."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.table import Table
+
+from bench.line import Line, Sample
+from bench.stage import SHOPS, Options, Stage
+
+RESULTS = Path(__file__).parent / "results" / "latest.json"
+
+
+@dataclass(frozen=True)
+class Round:
+    ours: Sample
+    yardstick: Sample
+
+    @property
+    def ratio(self) -> float:
+        return self.ours.per_second / self.yardstick.per_second
+
+
+@dataclass(frozen=True)
+class Result:
+    line: Line
+    rounds: list[Round]
+
+    @property
+    def ratios(self) -> list[float]:
+        return [one.ratio for one in self.rounds]
+
+    @property
+    def ratio(self) -> float:
+        return median(self.ratios)
+
+    @property
+    def others_share(self) -> float:
+        """Of the machine's CPU, in the worst run: above a few percent, the numbers are guesses."""
+        samples = [sample for one in self.rounds for sample in (one.ours, one.yardstick)]
+        return max(float(sample.details.get("others_share", 0.0)) for sample in samples)
+
+
+def table_of(results: list[Result], options: Options) -> Table:
+    title = f"{options.workers} API process(es), {options.connections} connections, log level {options.log_level}"
+    table = Table(title=title)
+    for name in ("line", "yardstick"):
+        table.add_column(name)
+    for name in ("ours /s", "yardstick /s", "ratio", "spread", "target", "others"):
+        table.add_column(name, justify="right")
+    for result in results:
+        colour = "green" if result.ratio >= result.line.target else "yellow"
+        table.add_row(
+            f"[bold]{result.line.name}[/]: {result.line.description}",
+            result.line.yardstick,
+            f"{median(one.ours.per_second for one in result.rounds):,.0f}",
+            f"{median(one.yardstick.per_second for one in result.rounds):,.0f}",
+            f"[bold {colour}]{result.ratio:.2f}[/]",
+            f"{min(result.ratios):.2f}..{max(result.ratios):.2f}",
+            f"{result.line.target:.2f}",
+            f"{result.others_share:.0%}",
+        )
+    return table
+
+
+def write(results: list[Result], stage: Stage) -> None:
+    document = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": _machine(stage),
+        "options": {**asdict(stage.options), "businesses": SHOPS},
+        "lines": [_as_json(result) for result in results],
+    }
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _as_json(result: Result) -> dict[str, Any]:
+    return {
+        "name": result.line.name,
+        "description": result.line.description,
+        "yardstick": result.line.yardstick,
+        "target": result.line.target,
+        "ratio": round(result.ratio, 4),
+        "rounds": [
+            {"ratio": round(one.ratio, 4), "ours": _sample(one.ours), "yardstick": _sample(one.yardstick)}
+            for one in result.rounds
+        ],
+    }
+
+
+def _sample(sample: Sample) -> dict[str, Any]:
+    return {"per_second": round(sample.per_second, 1), **asdict(sample)}
+
+
+def _machine(stage: Stage) -> dict[str, Any]:
+    return {
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cpu": _cpu_model(),
+        "memory_mb": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (1024 * 1024),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "postgresql": stage.fetchrow("SHOW server_version")["server_version"],
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")

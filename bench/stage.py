@@ -1,0 +1,161 @@
+"""What every line needs: a durable PostgreSQL, businesses in it, and the API as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import pgbench, process, traffic
+from bench.line import Sample
+from bench.process import Server
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
+from tidegate.infra import db as database
+from tidegate.infra import migrate
+from tidegate.infra.db import Database
+from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.merchant import commands as merchants
+
+# Several, since every insert takes a share of its business's row; as many for ours as for the yardstick.
+SHOPS = 8
+RATE = 100_000
+
+
+@dataclass(frozen=True)
+class Options:
+    workers: int
+    connections: int
+    log_level: str
+
+
+@dataclass(frozen=True)
+class Shop:
+    business_id: str
+    code: str
+    secret_key: str
+    public_key: str
+
+    @property
+    def create_headers(self) -> dict[str, str]:
+        return {"api-key": self.secret_key, "x-pub-key": self.public_key}
+
+    @property
+    def verify_headers(self) -> dict[str, str]:
+        return {"api-key": self.secret_key, "x-business-id": self.business_id}
+
+
+class Stage:
+    def __init__(self, home: Path, postgres: EmbeddedPostgres, options: Options, ending: ExitStack) -> None:
+        self.options = options
+        self.url = postgres.url()
+        self._home = home
+        self._postgres = postgres
+        self._ending = ending
+        self.shops: list[Shop] = asyncio.run(_open_shops(self.url))
+        self.api = self.start_server(
+            ["tidegate", "serve", "--workers", str(options.workers)],
+            ready_path="/readyz",
+            env={
+                "DATABASE_URL": self.url,
+                "HOST": process.HOST,
+                "TIDEGATE_HOME": str(home / "service"),
+                "TIDEGATE_LOG_LEVEL": options.log_level,
+            },
+        )
+
+    def start_server(self, module: Sequence[str], *, ready_path: str, env: Mapping[str, str]) -> Server:
+        """It runs until the end of the benchmark."""
+        log = self._home / f"{module[0]}.log"
+        server = process.start_server(module, ready_path=ready_path, log=log, env=env)
+        self._ending.callback(server.stop)
+        return server
+
+    def send(self, server: Server, requests: Sequence[str], *, expected_status: int, seconds: float) -> Sample:
+        return traffic.send(
+            server,
+            requests,
+            expected_status=expected_status,
+            connections=self.options.connections,
+            seconds=seconds,
+            watched={"server": server.process.pid, **self._watched()},
+        )
+
+    def pgbench(self, scripts: Sequence[str], *, variables: Mapping[str, str], seconds: float) -> Sample:
+        paths = [self._home / f"script-{number}.sql" for number in range(len(scripts))]
+        for path, text in zip(paths, scripts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        return pgbench.run(
+            self._postgres.bin_dir / "pgbench",
+            self.url,
+            paths,
+            variables=variables,
+            clients=self.options.connections,
+            seconds=seconds,
+            watched=self._watched(),
+        )
+
+    def fetchrow(self, query: str, *args: Any) -> dict[str, Any]:
+        """With every right, to look behind the scenes; raises when there is no row."""
+        return asyncio.run(_fetchrow(self.url, query, *args))
+
+    def execute(self, query: str) -> None:
+        asyncio.run(_execute(self.url, query))
+
+    def _watched(self) -> dict[str, int]:
+        pid = self._postgres.pid
+        return {} if pid is None else {"postgres": pid}
+
+
+@contextmanager
+def open_stage(options: Options) -> Iterator[Stage]:
+    # Directly below the system's temporary folder: PostgreSQL's account must be able to enter it.
+    home = Path(tempfile.mkdtemp(prefix="tidegate-bench-"))
+    # Two folders, since PostgreSQL makes its own unreadable for us unless we are root.
+    own = Path(tempfile.mkdtemp(prefix="tidegate-bench-logs-"))
+    with ExitStack() as ending:
+        ending.callback(shutil.rmtree, home, ignore_errors=True)
+        ending.callback(shutil.rmtree, own, ignore_errors=True)
+        postgres = EmbeddedPostgres(home, durable=True)
+        ending.callback(postgres.stop)
+        postgres.start()
+        asyncio.run(migrate.migrate(postgres.url()))
+        yield Stage(own, postgres, options, ending)
+
+
+async def _open_shops(url: str) -> list[Shop]:
+    db = Database(url, connections_max=2)
+    await db.open()
+    try:
+        return [await _open_shop(db, number) for number in range(1, SHOPS + 1)]
+    finally:
+        await db.close()
+
+
+async def _open_shop(db: Database, number: int) -> Shop:
+    now = SystemClock().now()
+    new = await merchants.create(db, name=f"Shop {number}", email="shop@example.com", mode=Mode.SANDBOX, now=now)
+    await merchants.change(db, new.business.id, {"rate_per_second": RATE, "rate_burst": RATE}, now=now)
+    return Shop(new.business.id, new.business.code, new.secret_key, new.public_key)
+
+
+async def _fetchrow(url: str, query: str, *args: Any) -> dict[str, Any]:
+    connection = await database.connect(url)
+    try:
+        row = await connection.fetchrow(query, *args)
+        return dict(row)
+    finally:
+        await connection.close()
+
+
+async def _execute(url: str, query: str) -> None:
+    connection = await database.connect(url)
+    try:
+        await connection.execute(query)
+    finally:
+        await connection.close()

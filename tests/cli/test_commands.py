@@ -1,0 +1,166 @@
+"""The other commands, through the real command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from build import Shop
+from process import api, status_of, stop, tidegate
+from tidegate.core.ids import Mode, is_secret_key
+
+
+def run(*arguments: str, **environment: str) -> tuple[int, str]:
+    process = tidegate(*arguments, **environment)
+    said, _ = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("command", [[], ["dev"], ["serve"], ["worker"], ["migrate"], ["merchant"], ["doctor"]])
+def test_every_command_helps(command: list[str]) -> None:
+    code, said = run(*command, "--help")
+    assert code == 0
+    assert "Usage:" in said
+
+
+def test_a_merchant_is_created_listed_changed_and_its_keys_rolled_and_revoked(database_url: str, db: Any) -> None:
+    def tg(*arguments: str) -> Any:
+        code, said = run(*arguments, "--json", DATABASE_URL=database_url)
+        assert code == 0, said
+        return json.loads(said)
+
+    new = tg("merchant", "create", "Ada's Shop", "--email", "ada@example.com")
+    assert is_secret_key(new["secretKey"], Mode.SANDBOX)
+    business_id = new["businessId"]
+    listed = next(b for b in tg("merchant", "list") if b["businessId"] == business_id)
+    assert [key["kind"] for key in listed["keys"]] == ["secret", "public"]
+    assert new["secretKey"] not in json.dumps(listed)
+
+    rolled = tg("merchant", "keys", "roll", business_id, "--overlap-hours", "1")
+    assert rolled["secretKey"] != new["secretKey"]
+    code, said = run("merchant", "keys", "revoke", business_id, str(listed["keys"][0]["id"]), DATABASE_URL=database_url)
+    assert code == 0, said
+    keys = next(b for b in tg("merchant", "list") if b["businessId"] == business_id)["keys"]
+    assert keys[0]["revokedAt"] is not None
+    assert keys[2]["expiresAt"] is None
+
+    changed = tg("merchant", "set", business_id, "--status", "suspended", "--redirect-host", "Shop.Example.com")
+    assert (changed["status"], changed["redirectHosts"]) == ("suspended", ["shop.example.com"])
+
+
+def test_a_table_for_people_says_the_same(database_url: str, shop: Shop) -> None:
+    code, said = run("merchant", "list", DATABASE_URL=database_url, COLUMNS="160")
+    assert code == 0
+    assert shop.business_id in said
+    assert "valid" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["merchant", "keys", "roll", "0" * 24], "there is no business"),
+        (["merchant", "keys", "revoke", "0" * 24, "1"], "has no key"),
+        (["merchant", "set", "0" * 24, "--name", "X"], "there is no business"),
+        (["merchant", "set", "0" * 24], "Nothing to change"),
+    ],
+)
+def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, database_url: str) -> None:
+    code, said = run(*arguments, DATABASE_URL=database_url)
+    assert code == 1
+    assert expected in said
+    assert "Traceback" not in said
+
+
+def test_the_doctor_finds_all_well(database_url: str, shop: Shop) -> None:
+    code, said = run("doctor", "--json", DATABASE_URL=database_url)
+    findings = {finding["subject"]: finding for finding in json.loads(said)}
+    ill = {name for name, finding in findings.items() if not finding["ok"]}
+    # The tests' own server trades durability for speed, and the doctor notices.
+    assert ill <= {"fsync", "synchronous_commit", "full_page_writes"}
+    assert code == (1 if ill else 0)
+
+
+async def test_the_doctor_names_what_is_wrong(database_url: str, shop: Shop, admin: Any) -> None:
+    await shop.create()
+    await admin.execute("UPDATE payment SET expected_minor = expected_minor + 1")
+    await admin.execute("UPDATE credential SET revoked_at = now() WHERE kind = 'secret'")
+    code, said = run("doctor", DATABASE_URL=database_url)
+    assert code == 1
+    assert shop.business_id in said
+    assert "merchant keys roll" in said
+
+
+def test_a_database_that_is_away_is_said_in_a_sentence() -> None:
+    code, said = run("doctor", DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert code == 1
+    assert "cannot be reached" in said
+    assert "Traceback" not in said
+
+
+def test_an_old_schema_is_not_served(server_url: str) -> None:
+    code, said = run("serve", "--port", "0", DATABASE_URL=server_url)
+    assert code != 0
+    assert "tidegate migrate" in said
+
+
+def test_live_mode_refuses_what_is_not_safe() -> None:
+    code, said = run("serve", TIDEGATE_MODE="live")
+    assert code == 1
+    assert "TIDEGATE_BASE_URL must begin with https://" in said
+    assert "DATABASE_URL must be set" in said
+    code, said = run(
+        "serve",
+        TIDEGATE_MODE="live",
+        TIDEGATE_BASE_URL="https://api.example.com",
+        DATABASE_URL="postgresql://tidegate:changeme@db/tidegate",
+    )
+    assert code == 1
+    assert "example password" in said
+    assert "changeme" not in said
+
+
+def test_dev_is_not_for_live_mode() -> None:
+    code, said = run(
+        "dev",
+        TIDEGATE_MODE="live",
+        TIDEGATE_BASE_URL="https://api.example.com",
+        DATABASE_URL="postgresql://u:long-and-real@db/tidegate",
+    )
+    assert code == 1
+    assert "tidegate serve" in said
+
+
+def test_migrate_again_says_it_is_up_to_date(database_url: str) -> None:
+    code, said = run("migrate", DATABASE_URL=database_url)
+    assert (code, said.strip()) == (0, "The database is up to date.")
+
+
+def test_several_processes_show_their_numbers_together(database_url: str) -> None:
+    with api(database_url, workers=2) as (base_url, _):
+        for _ in range(20):
+            assert status_of(f"{base_url}/healthz") == 200
+        assert status_of(f"{base_url}/metrics") == 200
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_stop_turns_readiness_off_first_and_ends_well(database_url: str, workers: int) -> None:
+    with api(database_url, workers=workers, TIDEGATE_DRAIN_S="1") as (base_url, process):
+        process.send_signal(signal.SIGTERM)
+        ends_at = time.monotonic() + 1
+        seen = set()
+        while time.monotonic() < ends_at:
+            seen.add(status_of(f"{base_url}/readyz"))
+            time.sleep(0.02)
+        assert 503 in seen
+        assert stop(process) == 0
+
+
+def test_a_worker_stops_when_told(database_url: str) -> None:
+    process = tidegate("worker", DATABASE_URL=database_url)
+    time.sleep(1.5)
+    assert process.poll() is None
+    assert stop(process) == 0

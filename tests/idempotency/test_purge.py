@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from build import Shop, order
+from tidegate import worker
+from tidegate.core.clock import SettableClock
+from tidegate.core.errors import Unavailable
+from tidegate.idempotency.commands import KEPT_FOR, purge
+from tidegate.infra.db import Database
+from tidegate.infra.telemetry import Meter
+
+
+async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin: Any) -> None:
+    assert (await shop.create(order(), headers={"Idempotency-Key": "k1"})).status_code == 201
+    created_at = await admin.fetchval("SELECT created_at FROM idempotency_key")
+    assert await purge(db, now=created_at + KEPT_FOR) == 0
+    assert await purge(db, now=created_at + KEPT_FOR + timedelta(seconds=1)) == 1
+    assert await admin.fetchval("SELECT count(*) FROM idempotency_key") == 0
+
+
+async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database) -> None:
+    seen: list[datetime] = []
+
+    async def stumbling(_: Database, now: datetime) -> int:
+        seen.append(now)
+        if len(seen) == 1:
+            raise RuntimeError("a broken row")
+        if len(seen) == 2:
+            raise Unavailable("away")
+        return 0
+
+    clock = SettableClock(datetime(2026, 11, 15, tzinfo=UTC))
+    loops = (worker.Loop("stumbling", stumbling, every_s=0.001),)
+    task = asyncio.create_task(worker.run(db, clock, Meter(), loops))
+    while len(seen) < 4:
+        await asyncio.sleep(0.001)
+        assert not task.done()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

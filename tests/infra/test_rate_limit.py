@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegate.infra import rate_limit
+from tidegate.infra.rate_limit import RateLimit
+
+
+class Stopwatch:
+    now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
+    watch = Stopwatch()
+    monkeypatch.setattr(rate_limit, "monotonic_s", watch)
+    return watch
+
+
+def passed(limit: RateLimit, slot: int, tries: int) -> int:
+    return sum(limit.wait_s(slot, per_second=50, burst=100) == 0 for _ in range(tries))
+
+
+def test_a_burst_passes_and_then_the_steady_rate(stopwatch: Stopwatch) -> None:
+    limit = RateLimit()
+    assert passed(limit, 1, 300) == 100
+    stopwatch.now += 1
+    assert passed(limit, 1, 300) == 50
+    stopwatch.now += 60
+    assert passed(limit, 1, 300) == 100
+
+
+def test_callers_do_not_share_an_allowance(stopwatch: Stopwatch) -> None:
+    limit = RateLimit()
+    assert passed(limit, 1, 300) == 100
+    assert passed(limit, 2, 300) == 100
+
+
+def test_the_wait_is_how_long_until_one_more_passes(stopwatch: Stopwatch) -> None:
+    limit = RateLimit()
+    passed(limit, 1, 100)
+    wait_s = limit.wait_s(1, per_second=50, burst=100)
+    assert wait_s > 0
+    stopwatch.now += wait_s + 1e-6
+    assert limit.wait_s(1, per_second=50, burst=100) == 0
+
+
+def test_processes_that_map_the_same_file_share_the_limit(tmp_path: Path, stopwatch: Stopwatch) -> None:
+    one, other = RateLimit(tmp_path / "limit"), RateLimit(tmp_path / "limit")
+    assert passed(one, 7, 60) + passed(other, 7, 300) == 100

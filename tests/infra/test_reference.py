@@ -1,0 +1,425 @@
+"""The API reference: complete, safe, small, and its examples run."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any, cast
+
+import httpx
+import msgspec
+import pytest
+
+from build import Shop
+from tidegate.app import operations_of
+from tidegate.core.clock import SystemClock
+from tidegate.idempotency.commands import KEPT_FOR
+from tidegate.infra.db import Database
+from tidegate.infra.http import openapi, reference_view
+from tidegate.infra.http.operation import Answer, Call, Credentials, Operation
+from tidegate.infra.http.reference import SandboxKeys, highlighted, prose, routes
+from tidegate.infra.http.reference_example import Shell
+from tidegate.infra.http.reference_schema import Row, Schemas
+from tidegate.infra.http.service import Service
+from tidegate.infra.http.status import STATUS_OF
+from tidegate.infra.telemetry import Meter
+from tidegate.settings import Settings
+
+BASE_URL = "http://localhost:8080"
+KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9")
+# Nothing is called, so there is no database behind them.
+OPERATIONS = operations_of(Settings(), cast(Database, None), SystemClock())
+PAGE_BYTES_MAX = 20_000
+SCRIPT_BYTES_MAX = 15_000
+
+each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+
+
+async def never_called(_: Call) -> Answer:
+    raise AssertionError
+
+
+class Thing(msgspec.Struct):
+    count: int
+
+
+def make_operation(**changes: Any) -> Operation:
+    made = Operation(
+        method="PUT",
+        path="/things/{id}",
+        name="putThing",
+        summary="Put a thing",
+        success_message="Done",
+        handler=never_called,
+        credentials=Credentials(("x-other-key",)),
+        request=Thing,
+        request_example={"count": 1},
+        response=Thing,
+        path_parameters={"id": {"schema": {"type": "string"}, "example": "a/b"}},
+    )
+    return replace(made, **changes)
+
+
+@asynccontextmanager
+async def nothing_to_open() -> Any:
+    yield
+
+
+async def get(path: str, operations: list[Operation] = OPERATIONS, keys: SandboxKeys | None = KEYS) -> httpx.Response:
+    document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
+    service = Service(routes(document, operations, keys), lifespan=nothing_to_open, meter=Meter())
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(service), base_url=BASE_URL) as client:
+        return await client.get(path)
+
+
+class Outline(HTMLParser):
+    """What stands where in a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.commands: list[str] = []
+        self._in_command = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "pre" and "data-copy" in dict(attrs):
+            self._in_command = True
+            self.commands.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_command = self._in_command and tag != "pre"
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if self._in_command:
+            self.commands[-1] += data
+
+    def values(self, attribute: str) -> list[str]:
+        return [value for _, attributes in self.tags if (value := attributes.get(attribute))]
+
+    @property
+    def text(self) -> str:
+        return "".join(self.texts)
+
+
+async def outline(**options: Any) -> Outline:
+    return Outline((await get("/docs", **options)).text)
+
+
+def example_of(operation: Operation, keys: SandboxKeys | None = KEYS) -> str:
+    return Shell(BASE_URL, keys.by_header if keys else {}, OPERATIONS).example_of(operation).command
+
+
+def rows_of(schema: dict[str, Any], **shared: Any) -> list[Row]:
+    return list(Schemas({"components": {"schemas": shared}}).rows(schema))
+
+
+def row_of(**schema: Any) -> Row:
+    return Schemas({"components": {"schemas": {}}}).row("field", schema, is_required=False)
+
+
+# The page.
+
+
+@each_operation
+async def test_every_operation_is_shown(operation: Operation) -> None:
+    page = await outline()
+    assert operation.name in page.values("id")
+    assert operation.path in page.text
+    assert all(name in page.text for name in operation.credentials.headers)
+    assert operation.description.replace("`", "") in page.text
+
+
+def fields_in(schema: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
+    """Every property name, however deep, found by another way than the page's own."""
+    if "$ref" in schema:
+        yield from fields_in(schemas[schema["$ref"].rpartition("/")[2]], schemas)
+    for name, inner in schema.get("properties", {}).items():
+        yield name
+        yield from fields_in(inner, schemas)
+    for alternative in schema.get("anyOf", []):
+        yield from fields_in(alternative, schemas)
+
+
+@each_operation
+async def test_every_field_of_a_request_is_shown(operation: Operation) -> None:
+    if operation.request is None:
+        return
+    schemas = openapi.document(OPERATIONS, title="", server_url=BASE_URL)["components"]["schemas"]
+    page = await outline()
+    names = list(fields_in(schemas[operation.request.__name__], schemas))
+    assert names
+    assert [name for name in names if name not in page.texts] == []
+
+
+@each_operation
+async def test_every_error_is_shown_with_what_to_do(operation: Operation) -> None:
+    page = await outline()
+    for refusal in openapi.refusals_of(operation):
+        assert refusal.error_type in page.texts
+        assert str(STATUS_OF[refusal]) in page.texts
+        assert reference_view.REMEDY_OF[refusal].replace("`", "") in page.text
+
+
+def test_every_refusal_has_words_for_what_to_do() -> None:
+    assert STATUS_OF.keys() <= reference_view.REMEDY_OF.keys()
+
+
+async def test_what_the_introduction_says_of_repeating_is_so() -> None:
+    assert f"kept for {KEPT_FOR.days} days" in (await outline()).text
+
+
+async def test_every_link_inside_the_page_arrives() -> None:
+    page = await outline()
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    inner = [href[1:] for href in page.values("href") if href.startswith("#")]
+    assert set(inner) <= set(ids)
+    assert set(page.values("aria-labelledby")) <= set(ids)
+
+
+async def test_nothing_is_loaded_from_elsewhere() -> None:
+    page = await outline()
+    addresses = [*page.values("src"), *page.values("href")]
+    assert [address for address in addresses if re.match(r"(\w+:)?//", address)] == []
+    assert not [attributes for _, attributes in page.tags if "style" in attributes]
+    css = (await get("/docs/static/reference.css")).text
+    assert "url(" not in css
+    assert "@import" not in css
+
+
+async def test_everything_that_the_page_loads_is_there() -> None:
+    page = await outline()
+    own = [address for address in page.values("src") + page.values("href") if not address.startswith(("#", "data:"))]
+    assert {"docs/static/reference.css", "docs/static/reference.js", "openapi.json"} == set(own)
+    for address in own:
+        assert (await get(f"/{address}")).status_code == 200
+
+
+async def test_markup_in_a_text_stays_text() -> None:
+    attack = "<script>alert(1)</script> `<img src=x onerror=alert(2)>` {{ 7 * 7 }}"
+    operation = make_operation(
+        summary=attack, description=attack, response_example={"count": attack}, request_example={"count": attack}
+    )
+    page = await outline(operations=[operation])
+    assert [attributes for tag, attributes in page.tags if tag == "script"] == [
+        {"src": "docs/static/reference.js", "defer": None}
+    ]
+    assert "img" not in [tag for tag, _ in page.tags]
+    assert "<script>alert(1)</script> <img src=x onerror=alert(2)> {{ 7 * 7 }}" in page.text
+
+
+def test_backticks_become_code_and_nothing_else_becomes_anything() -> None:
+    assert prose("a `<b>` & `c`") == "a <code>&lt;b&gt;</code> &amp; <code>c</code>"
+    assert prose("one ` alone") == "one ` alone"
+
+
+def test_highlighting_changes_no_character() -> None:
+    text = '{"a": [1, -2.5e3, true, null], "b": "<i> \\" 3: true"}'
+    assert Outline(highlighted(text)).text == text
+
+
+async def test_the_page_allows_only_its_own_files() -> None:
+    answer = await get("/docs")
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert answer.headers["content-security-policy"] == (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'none'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(("name", "media_type"), [("reference.css", "text/css"), ("reference.js", "text/javascript")])
+async def test_a_static_file_has_its_type(name: str, media_type: str) -> None:
+    answer = await get(f"/docs/static/{name}")
+    assert answer.headers["content-type"] == f"{media_type}; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "other.css", "../reference.py", "%2e%2e/reference.py", "../templates/reference.html"]
+)
+async def test_no_other_file_is_served(name: str) -> None:
+    assert (await get(f"/docs/static/{name}")).status_code == 404
+
+
+async def test_the_page_is_small() -> None:
+    page, css, script = [
+        (await get(path)).content for path in ("/docs", "/docs/static/reference.css", "/docs/static/reference.js")
+    ]
+    assert len(gzip.compress(page)) + len(gzip.compress(css)) <= PAGE_BYTES_MAX
+    assert len(gzip.compress(script)) <= SCRIPT_BYTES_MAX
+
+
+# Keys.
+
+
+async def test_with_the_sandbox_keys_the_examples_carry_them_and_the_page_says_so() -> None:
+    page = await outline(keys=KEYS)
+    assert "-H 'api-key: sk_test_secret'" in page.text
+    assert "-H 'x-pub-key: pk_test_public'" in page.text
+    assert "-H 'x-business-id: 65f0c9a1b2d3e4f5a6b7c8d9'" in page.text
+    assert "Test mode" in page.texts
+    assert "export" not in page.text
+
+
+async def test_without_keys_the_examples_read_the_shell_and_the_page_says_how() -> None:
+    page = await outline(keys=None)
+    assert '-H "api-key: $TIDEGATE_SECRET_KEY"' in page.text
+    for variable in ("TIDEGATE_SECRET_KEY", "TIDEGATE_PUBLIC_KEY", "TIDEGATE_BUSINESS_ID"):
+        assert f"export {variable}=" in page.commands[0]
+    assert "Test mode" not in page.texts
+    assert "sk_test_" not in page.text
+
+
+# Examples.
+
+
+@each_operation
+async def test_an_example_is_good_shell_and_its_body_good_json(operation: Operation) -> None:
+    command = next(command for command in (await outline()).commands if command == example_of(operation))
+    words = shlex.split(command.replace("\\\n", ""))
+    assert "curl" in words
+    if operation.request:
+        body = json.loads(words[words.index("-d") + 1])
+        assert body.keys() == (operation.request_example or {}).keys()
+
+
+async def run(script: str) -> str:
+    """What the shell prints when the script is typed into it."""
+    bash = await asyncio.create_subprocess_exec(
+        "bash", "-euc", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await bash.communicate()
+    assert bash.returncode == 0, err.decode()
+    return out.decode()
+
+
+# Prints what curl would be given, one word after the other.
+ECHO = "curl() { printf '%s\\0' \"$@\"; }\n"
+
+
+async def words_of(command: str) -> list[str]:
+    return (await run(ECHO + command)).split("\0")[:-1]
+
+
+@pytest.mark.parametrize("text", ["it's", "'", "''\\''", '"$HOME" `id` $(id) \\ !', "ä ₦ 😀", "a\nb"])
+async def test_no_text_escapes_from_its_quotes(text: str) -> None:
+    operation = make_operation(request_example={"text": text})
+    keys = {"x-other-key": text.replace("\n", " ")}
+    words = await words_of(Shell(BASE_URL, keys, [operation]).example_of(operation).command)
+    assert json.loads(words[words.index("-d") + 1]) == {"text": text}
+    assert f"x-other-key: {keys['x-other-key']}" in words
+
+
+async def test_a_value_nobody_makes_stands_in_the_path_as_it_is() -> None:
+    operation = make_operation()
+    words = await words_of(Shell(BASE_URL, {"x-other-key": "k"}, [operation]).example_of(operation).command)
+    assert words[:3] == ["-X", "PUT", f"{BASE_URL}/things/a%2Fb"]
+
+
+async def test_a_value_that_another_example_makes_is_a_shell_variable() -> None:
+    make = make_operation(method="POST", path="/things", path_parameters={}, request_example={"name": "THING-7"})
+    look = make_operation(
+        method="GET",
+        path="/things/{thingName}/parts",
+        name="getThing",
+        request=None,
+        request_example=None,
+        path_parameters={"thingName": {"schema": {"type": "string"}, "example": "THING-7"}},
+    )
+    shell = Shell("http://localhost/$1", {"x-other-key": "k"}, [make, look])
+    assert shell.example_of(look).needs == "THING_NAME"
+    both = await words_of(f"{shell.example_of(make).command}\n{shell.example_of(look).command}")
+    name = json.loads(both[both.index("-d") + 1])["name"]
+    assert re.fullmatch(r"THING-\d{10}", name)
+    assert f"http://localhost/$1/things/{name}/parts" in both
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are curl commands")
+async def test_the_examples_run_when_pasted_again_and_again(shop: Shop, base_url: str) -> None:
+    keys = SandboxKeys(shop.secret_key, shop.public_key, shop.business_id)
+    document = openapi.document(OPERATIONS, title="Tidegate", server_url=base_url)
+    page = reference_view.page_of(document, OPERATIONS, keys.by_header)
+    commands = [operation.example.command.replace("curl ", "curl -s ", 1) + "; echo" for operation in page.operations]
+    lines = (await run("\n".join(commands * 2))).splitlines()
+    assert [json.loads(line)["status"] for line in lines] == [True] * len(lines)
+    assert len(lines) == 2 * len(OPERATIONS)
+
+
+# Schemas in words.
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"type": "string"}, "string"),
+        ({"type": ["object", "null"]}, "object or null"),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "integer or null"),
+        ({"enum": ["a", "b"]}, "string"),
+        ({"const": True}, "boolean"),
+        ({"type": "array", "items": {"type": "string"}}, "list of strings"),
+        ({"type": "array"}, "list of values"),
+        ({"type": "array", "items": {"type": ["string", "null"]}}, "list of string or null"),
+        ({}, "value"),
+    ],
+)
+def test_a_type_in_words(schema: dict[str, Any], words: str) -> None:
+    assert row_of(**schema).type == words
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"minimum": 1, "maximum": 250_000_000}, "1 to 250000000."),
+        ({"minimum": 0}, "At least 0."),
+        ({"exclusiveMinimum": 0}, "More than 0."),
+        ({"maxLength": 200}, "At most 200 characters."),
+        ({"type": "array", "minItems": 1, "maxItems": 16}, "1 to 16 entries."),
+        ({"maxProperties": 50, "propertyNames": {"maxLength": 40}}, "At most 50 keys; keys of at most 40 characters."),
+        ({"enum": ["a", "b"], "default": "a"}, "One of `a`, `b`; `a` when absent."),
+        ({"enum": ["a"]}, "Only `a`."),
+        ({"default": None}, ""),
+        ({"format": "email", "maxLength": 9}, "An e-mail address; at most 9 characters."),
+        ({"pattern": r"^[A-Za-z0-9\-_.]{1,9}$"}, "1 to 9 characters: letters, digits, `-`, `_`, `.`."),
+        ({"pattern": "^[a-f]{1,9}$"}, "Matches `^[a-f]{1,9}$`."),
+        ({"pattern": "^a+$"}, "Matches `^a+$`."),
+    ],
+)
+def test_a_rule_in_words(schema: dict[str, Any], words: str) -> None:
+    assert row_of(**schema).rules == words
+
+
+def test_fields_inside_fields_follow_with_their_path() -> None:
+    part = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+    whole = {"properties": {"one": {"$ref": "#/x/Part"}, "many": {"type": "array", "items": {"$ref": "#/x/Part"}}}}
+    rows = rows_of(whole, Part=part)
+    assert [(row.path, row.depth, row.is_required) for row in rows] == [
+        ("one", 0, False),
+        ("one.id", 1, True),
+        ("many", 0, False),
+        ("many[].id", 1, True),
+    ]
+
+
+def test_a_schema_that_contains_itself_ends() -> None:
+    node = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/x/Node"}, {"type": "null"}]}}}
+    assert len(rows_of({"$ref": "#/x/Node"}, Node=node)) == 5
+
+
+def test_words_given_to_a_field_win_over_those_of_its_type() -> None:
+    schemas = Schemas({"components": {"schemas": {"Part": {"type": "object", "description": "A docstring."}}}})
+    row = schemas.row("part", {"$ref": "#/x/Part"}, is_required=True)
+    assert row.description == ""
+    assert schemas.row("part", {"$ref": "#/x/Part", "description": "Mine."}, is_required=True).description == "Mine."

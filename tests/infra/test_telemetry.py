@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from build import Shop, order
+from tidegate.infra.telemetry import MASK, configure_logs
+
+
+@pytest.fixture
+def fresh_logs() -> Iterator[None]:
+    yield
+    structlog.reset_defaults()
+
+
+def test_private_fields_are_masked_and_an_event_is_one_line(
+    fresh_logs: None, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    configure_logs(as_json=True, level="info")
+    structlog.get_logger().info("odd\nevent\x1b[31m", email="ada@example.com", api_key="sk_test_x", status=201)
+    lines = capfdbinary.readouterr().err.splitlines()
+    assert len(lines) == 1
+    event = json.loads(lines[0])
+    assert (event["email"], event["api_key"], event["status"]) == (MASK, MASK, 201)
+    assert event["timestamp"].endswith("Z")
+    assert b"\x1b" not in lines[0]
+
+
+def test_a_trace_shows_no_local_variables(fresh_logs: None, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    configure_logs(as_json=True, level="info")
+    secret_in_a_variable = "sk_test_" + "hidden"
+    try:
+        assert secret_in_a_variable == "something else"
+    except AssertionError as error:
+        structlog.get_logger().error("failed", exc_info=RuntimeError("told", error.__class__))
+    assert b"sk_test_hidden" not in capfdbinary.readouterr().err
+
+
+async def test_a_request_is_logged_with_its_id_and_caller_but_nothing_private(
+    fresh_logs: None, capfdbinary: pytest.CaptureFixture[bytes], shop: Shop
+) -> None:
+    configure_logs(as_json=True, level="info")
+    answer = await shop.create(order(metadata={"note": "very private"}))
+    logged = capfdbinary.readouterr().err
+    event = next(json.loads(line) for line in logged.splitlines() if b'"request"' in line)
+    assert event["request_id"] == answer.headers["x-request-id"]
+    assert (event["operation"], event["status"]) == ("createPayment", 201)
+    assert event["caller"].startswith(shop.business_id)
+    for private in (shop.secret_key, "ada@example.com", "Ada Obi", "very private"):
+        assert private.encode() not in logged

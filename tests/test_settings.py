@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from tidegate.core.ids import Mode
+from tidegate.settings import WrongSettings, from_environment
+
+LIVE = {
+    "TIDEGATE_MODE": "live",
+    "TIDEGATE_BASE_URL": "https://api.example.com",
+    "DATABASE_URL": "postgresql://tidegate:correct-horse@db.example.com/tidegate",
+}
+
+
+def test_nothing_needs_to_be_set_for_a_sandbox() -> None:
+    settings = from_environment({})
+    assert settings.mode is Mode.SANDBOX
+    assert settings.base_url == "http://localhost:8080"
+    assert settings.checkout_url == "http://localhost:8080/pay"
+    assert settings.database_url is None
+
+
+def test_the_base_address_follows_the_port() -> None:
+    assert from_environment({"PORT": "9000"}).base_url == "http://localhost:9000"
+
+
+def test_safe_live_settings_are_accepted() -> None:
+    assert from_environment(LIVE).mode is Mode.LIVE
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"TIDEGATE_BASE_URL": "http://api.example.com"}, "https://"),
+        ({"DATABASE_URL": ""}, "DATABASE_URL must be set"),
+        ({"DATABASE_URL": "postgresql://tidegate:password@db/tidegate"}, "example password"),
+        ({"TIDEGATE_BASE_URL": "api.example.com"}, "must be an address"),
+    ],
+)
+def test_unsafe_live_settings_are_refused(change: dict[str, str], complaint: str) -> None:
+    with pytest.raises(WrongSettings, match=complaint):
+        from_environment({**LIVE, **change})
+
+
+def test_every_mistake_is_listed_at_once() -> None:
+    with pytest.raises(WrongSettings) as wrong:
+        from_environment({"PORT": "http", "TIDEGATE_MODE": "prod", "TIDEGATE_LOG": "xml", "TIDEGATE_BASE_URL": "x"})
+    assert len(wrong.value.problems) == 4
+
+
+def test_settings_never_show_the_database_password() -> None:
+    assert "correct-horse" not in repr(from_environment(LIVE))
