@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from bench import line_create, line_verify, report
-from bench.cpu import await_quiet
+from bench.cpu import QUIET_SHARE, await_quiet
 from bench.line import BenchFailed, Line
 from bench.report import Result, Round
 from bench.stage import Options, Stage, open_stage
@@ -40,8 +41,8 @@ class Pace:
 @click.option("--seconds", type=click.IntRange(1, 120), default=3, help="How long each run of a round takes.")
 @click.option("--only", type=click.Choice(list(LINES)), multiple=True, help="Measure only this line; repeatable.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, help="API processes, and as many bare ones.")
-@click.option("--connections", type=click.IntRange(1, 90), default=32, help="Clients at once, on either side.")
-@click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds to wait, before a round, for quiet.")
+@click.option("--connections", type=click.IntRange(1, 64), default=32, help="Clients at once, on either side.")
+@click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds per line to wait for quiet.")
 @click.option("--log-level", type=click.Choice(["info", "warning"]), default="warning", help="Of the API.")
 def main(
     *, rounds: int, seconds: int, only: tuple[str, ...], workers: int, connections: int, patience: int, log_level: str
@@ -60,7 +61,8 @@ def main(
             results = _measure(lines, pace)
             report.write(results, stage)
     except BenchFailed as failure:
-        console.print(f"[bold red]The run is void:[/] {failure}", highlight=False, markup=True)
+        console.print("[bold red]The run is void.[/]")
+        console.print(str(failure), markup=False, highlight=False)
         sys.exit(1)
     except KeyboardInterrupt:
         console.print("Stopped.")
@@ -81,15 +83,22 @@ def _measure_line(line: Line, pace: Pace, progress: Progress, task: TaskID) -> R
         progress.update(task, now="warming up")
         run(WARM_UP_S)
         progress.advance(task)
-    done: list[Round] = []
-    for number in range(pace.rounds):
+    rounds: list[Round] = []
+    disturbed: list[Round] = []
+    deadline = time.monotonic() + pace.patience_s
+    while len(rounds) < pace.rounds:
+        number = len(rounds)
         progress.update(task, now=f"round {number + 1} of {pace.rounds}")
-        await_quiet(patience_s=pace.patience_s)
+        await_quiet(deadline)
         # Who goes first changes, so that neither always runs on the fuller table or the warmer machine.
-        done.append(_round(line, pace.seconds, is_ours_first=number % 2 == 0))
+        one = _round(line, pace.seconds, is_ours_first=number % 2 == 0)
+        if one.others_share > QUIET_SHARE and time.monotonic() < deadline:
+            disturbed.append(one)
+            continue
+        rounds.append(one)
         progress.advance(task, 2)
     progress.update(task, now="done")
-    return Result(line, done)
+    return Result(line, rounds, disturbed)
 
 
 def _round(line: Line, seconds: float, *, is_ours_first: bool) -> Round:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 _PROC = Path("/proc")
+_PARENT = 1
 # utime, stime, and the two of children that have ended, counted from the field after the name.
 _TIMES = slice(11, 15)
 # Of the whole machine: idle and waiting for a disk are the only two that are not work.
 _IDLE = slice(3, 5)
 _KINDS = 8
-# Below this share of the machine, others do not change a ratio by more than the ordinary spread.
-QUIET_SHARE = 0.05
+# Below this share of the machine, others change a ratio by no more than its ordinary spread.
+QUIET_SHARE = 0.08
 LOOK_S = 0.5
 
 
-def await_quiet(*, patience_s: float) -> None:
-    """Waits until others leave the machine alone, but no longer than asked. Ours do nothing between rounds."""
-    deadline = time.monotonic() + patience_s
+def await_quiet(deadline: float) -> None:
+    """Waits until others leave the machine alone. Ours do nothing between rounds."""
     while time.monotonic() < deadline:
         watch = Watch({})
         time.sleep(LOOK_S)
@@ -58,16 +58,26 @@ class Watch:
         return {"client": client_s, **{name: _tree_s(pid) for name, pid in self._watched.items()}}
 
 
-def _tree_s(pid: int) -> float:
+def _tree_s(root: int) -> float:
     """Of a process and everything below it."""
-    try:
-        # The name may hold spaces and brackets; the fields begin after the last bracket.
-        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-        children = (_PROC / str(pid) / "task" / str(pid) / "children").read_text().split()
-    except OSError:
-        return 0.0
-    own_s = sum(map(int, fields[_TIMES])) / os.sysconf("SC_CLK_TCK")
-    return own_s + sum(_tree_s(int(child)) for child in children)
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    # Newest first, so that a child which ends meanwhile is found in its parent's sum instead.
+    for pid in sorted((int(path.name) for path in _PROC.glob("[0-9]*")), reverse=True):
+        try:
+            # The name may hold spaces and brackets; the fields begin after the last bracket.
+            fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[pid] = int(fields[_PARENT])
+        ticks[pid] = sum(map(int, fields[_TIMES]))
+    return sum(ticks[pid] for pid in ticks if root in _line_of(pid, parents)) / os.sysconf("SC_CLK_TCK")
+
+
+def _line_of(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    while pid in parents:
+        yield pid
+        pid = parents[pid]
 
 
 def _busy_s() -> float:

@@ -23,6 +23,11 @@ class Sample:
     def per_second(self) -> float:
         return self.count / self.seconds
 
+    @property
+    def others_share(self) -> float:
+        """Of the machine's CPU, used by processes that are not ours."""
+        return float(self.details.get("others_share", 0.0))
+
 
 # Given how many seconds to run.
 Run = Callable[[float], Sample]

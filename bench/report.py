@@ -28,11 +28,17 @@ class Round:
     def ratio(self) -> float:
         return self.ours.per_second / self.yardstick.per_second
 
+    @property
+    def others_share(self) -> float:
+        return max(self.ours.others_share, self.yardstick.others_share)
+
 
 @dataclass(frozen=True)
 class Result:
     line: Line
     rounds: list[Round]
+    disturbed: list[Round]
+    """Taken again, whatever they showed, because others used the machine meanwhile."""
 
     @property
     def ratios(self) -> list[float]:
@@ -44,9 +50,8 @@ class Result:
 
     @property
     def others_share(self) -> float:
-        """Of the machine's CPU, in the worst run: above a few percent, the numbers are guesses."""
-        samples = [sample for one in self.rounds for sample in (one.ours, one.yardstick)]
-        return max(float(sample.details.get("others_share", 0.0)) for sample in samples)
+        """In the worst round: above a few percent, the numbers are guesses."""
+        return max(one.others_share for one in self.rounds)
 
 
 def table_of(results: list[Result], options: Options) -> Table:
@@ -89,11 +94,13 @@ def _as_json(result: Result) -> dict[str, Any]:
         "yardstick": result.line.yardstick,
         "target": result.line.target,
         "ratio": round(result.ratio, 4),
-        "rounds": [
-            {"ratio": round(one.ratio, 4), "ours": _sample(one.ours), "yardstick": _sample(one.yardstick)}
-            for one in result.rounds
-        ],
+        "rounds": [_round(one) for one in result.rounds],
+        "disturbed": [_round(one) for one in result.disturbed],
     }
+
+
+def _round(one: Round) -> dict[str, Any]:
+    return {"ratio": round(one.ratio, 4), "ours": _sample(one.ours), "yardstick": _sample(one.yardstick)}
 
 
 def _sample(sample: Sample) -> dict[str, Any]:

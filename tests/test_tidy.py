@@ -18,7 +18,7 @@ FILE_LINES_MAX = 400
 # Where SQL may stand: stores, and the two files that are about the database itself.
 SQL_PLACES = {"store.py", "migrate.py"}
 SQL = re.compile(r"^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH \w+ AS)\b")
-VAGUE_NAMES = re.compile(r"(Manager|Helper|Util|Utils|Service|Base|Data|Info)$")
+VAGUE_NAMES = re.compile(r"(Manager|Helper|Util|Utils|FrontDoor|Base|Data|Info)$")
 CLOCKS = {("datetime", "now"), ("datetime", "utcnow"), ("datetime", "today"), ("date", "today")}
 CLOCKS |= {("time", "time"), ("time", "monotonic"), ("time", "perf_counter")}
 MONEY_FILES = [

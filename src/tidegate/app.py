@@ -1,96 +1,151 @@
-"""The composition root: settings become a database, a gate, and the routes of the API."""
+"""The composition root: settings become a database, rails, a gate, and the routes of the API."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from starlette.routing import BaseRoute
 
 from tidegate import settings as settings_module
-from tidegate.core.clock import Clock, SystemClock
+from tidegate.checkout.api import CheckoutApi
+from tidegate.checkout.limit import PayerLimit
+from tidegate.checkout.watch import Watch
+from tidegate.core.clock import Clock, ShiftedClock, SystemClock
+from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
-from tidegate.infra import migrate, telemetry
+from tidegate.deployment import commands as deployment
+from tidegate.infra import telemetry
 from tidegate.infra.db import Database
-from tidegate.infra.http import openapi, reference
+from tidegate.infra.http import openapi
 from tidegate.infra.http.endpoint import routes_of
+from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.server import drain_on_signal
-from tidegate.infra.http.service import Service
 from tidegate.infra.rate_limit import RateLimit
+from tidegate.infra.reference import routes as reference
+from tidegate.intake.api import IntakeApi
 from tidegate.merchant.gate import Gate
 from tidegate.merchant.keyring import Keyring
 from tidegate.payment.api import PaymentApi
+from tidegate.payment.settle import Till
+from tidegate.rail.interface import Rail
+from tidegate.rail.sandbox import SandboxRail
+from tidegate.sandbox import clock as sandbox_clock
+from tidegate.sandbox.api import SandboxApi
 from tidegate.settings import Settings
 
 TITLE = "Tidegate"
 
 
-class SchemaTooOld(Exception):
-    """The message says what to do."""
+@dataclass
+class House:
+    """What API and worker share: where things are written, what time it is, which rails there are."""
+
+    settings: Settings
+    db: Database
+    clock: Clock
+    rails: dict[str, Rail] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000) -> House:
+        db = Database(
+            settings.database_url or "",
+            connections_max=settings.connections_max,
+            statement_timeout_ms=statement_timeout_ms,
+        )
+        return cls(settings, db, ShiftedClock() if settings.mode is Mode.SANDBOX else SystemClock())
+
+    @property
+    def till(self) -> Till:
+        return Till(self.db, self.rails, MethodNames(ussd=self.settings.ussd_method))
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        await self.db.open()
+        try:
+            found = await deployment.check(self.db, self.settings.mode)
+            if not isinstance(self.clock, ShiftedClock):
+                yield
+                return
+            self.rails["sandbox"] = SandboxRail(self.db, found.secret)
+            await sandbox_clock.catch_up(self.db, self.clock)
+            async with _running(sandbox_clock.follow(self.db, self.clock)):
+                yield
+        finally:
+            await self.db.close()
 
 
-def operations_of(settings: Settings, db: Database, clock: Clock) -> list[Operation]:
-    names = MethodNames(ussd=settings.ussd_method)
-    return [
-        *PaymentApi(db, clock, names, settings.mode, settings.checkout_url).operations(),
-    ]
-
-
-def build(
-    settings: Settings, *, clock: Clock | None = None, sandbox_keys: reference.SandboxKeys | None = None
-) -> Service:
-    clock = clock or SystemClock()
-    db = Database(settings.database_url or "", connections_max=settings.connections_max)
-    keyring = Keyring(db, clock)
+def build(settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None) -> FrontDoor:
+    house = House.of(settings)
+    keyring = Keyring(house.db, house.clock)
     gate = Gate(keyring, RateLimit(settings.rate_limit_file), settings.mode)
     meter = telemetry.Meter()
-    operations = operations_of(settings, db, clock)
+    watch = Watch(house.db)
+    checkout = _checkout(house, keyring, watch)
+    operations = operations_of(house, checkout)
     document = openapi.document(operations, title=TITLE, server_url=settings.base_url)
-    health = Health(db, clock, meter)
+    health = Health(house.db, meter)
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        await db.open()
-        try:
-            await _refuse_old_schema(db)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(house.open())
             await keyring.refresh()
-            watch = asyncio.create_task(keyring.watch())
-            try:
-                yield
-            finally:
-                watch.cancel()
-                with suppress(asyncio.CancelledError):
-                    await watch
-        finally:
-            await db.close()
+            await stack.enter_async_context(_running(keyring.watch()))
+            await stack.enter_async_context(_running(watch.run()))
+            yield
 
     routes: list[BaseRoute] = [
+        *checkout.routes(),
         *routes_of(operations, gate.admit),
+        *IntakeApi(house.till, house.clock).routes(),
         *health.routes(),
         *reference.routes(document, operations, sandbox_keys),
     ]
-    service = Service(routes, lifespan=lifespan, meter=meter)
-    health.watch(service)
-    return service
+    front_door = FrontDoor(routes, lifespan=lifespan, meter=meter)
+    health.watch(front_door)
+    return front_door
 
 
-async def _refuse_old_schema(db: Database) -> None:
-    async with db.connection() as tx:
-        version = await migrate.applied_version(tx)
-    if version < migrate.latest_version():
-        raise SchemaTooOld(
-            f"the database is at migration {version} and this program needs {migrate.latest_version()}: "
-            "run `tidegate migrate` first"
-        )
+def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Operation]:
+    settings, till, clock = house.settings, house.till, house.clock
+    checkout = checkout or _checkout(house, Keyring(house.db, clock), Watch(house.db))
+    sandbox = SandboxApi(till, clock).operations() if isinstance(clock, ShiftedClock) else []
+    return [
+        *PaymentApi(house.db, clock, till.names, settings.mode, settings.checkout_url).operations(),
+        *checkout.operations(),
+        *sandbox,
+    ]
 
 
-def from_environment() -> Service:
+def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
+    settings = house.settings
+    file = settings.rate_limit_file
+    limit = PayerLimit(RateLimit(Path(f"{file}-payers") if file else None))
+    return CheckoutApi(house.till, keyring, house.clock, limit, watch, settings.checkout_url)
+
+
+@asynccontextmanager
+async def _running(forever: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(forever)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def from_environment() -> FrontDoor:
     """What each API process of `tidegate serve` loads."""
     settings = settings_module.from_environment()
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
-    service = build(settings)
-    drain_on_signal(service)
-    return service
+    front_door = build(settings)
+    drain_on_signal(front_door)
+    return front_door

@@ -12,13 +12,18 @@ import structlog
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
 from tidegate.idempotency import commands as idempotency
-from tidegate.infra.db import Database
 from tidegate.infra.telemetry import Meter
+from tidegate.ledger import chain
+from tidegate.payment import sweep
+from tidegate.payment.settle import Till
+from tidegate.sandbox import teller
+
+STATEMENT_TIMEOUT_MS = 30_000
 
 log = structlog.get_logger("worker")
 
 # One round: does at most a batch and says how much it did.
-Round = Callable[[Database, datetime], Awaitable[int]]
+Round = Callable[[Till, datetime], Awaitable[int]]
 
 
 @dataclass(frozen=True)
@@ -28,30 +33,44 @@ class Loop:
     every_s: float
 
 
-async def _purge_idempotency_keys(db: Database, now: datetime) -> int:
-    return await idempotency.purge(db, now=now)
+async def _purge_idempotency_keys(till: Till, now: datetime) -> int:
+    return await idempotency.purge(till.db, now=now)
 
 
-LOOPS = (Loop("purge_idempotency_keys", _purge_idempotency_keys, every_s=60.0),)
+async def _extend_chain(till: Till, now: datetime) -> int:
+    return await chain.extend(till.db, now)
 
 
-async def run(db: Database, clock: Clock, meter: Meter, loops: tuple[Loop, ...] = LOOPS) -> None:
+LOOPS = (
+    Loop("expire_payments", sweep.expire_payments, every_s=1.0),
+    Loop("close_accounts", sweep.close_accounts, every_s=1.0),
+    Loop("ask_rails", sweep.ask_rails, every_s=1.0),
+    Loop("return_held", sweep.return_held, every_s=1.0),
+    Loop("send_returns", sweep.send_returns, every_s=1.0),
+    Loop("extend_chain", _extend_chain, every_s=1.0),
+    Loop("purge_idempotency_keys", _purge_idempotency_keys, every_s=60.0),
+)
+# The sandbox's own rail lives in the database; somebody has to carry what it tells.
+SANDBOX_LOOPS = (*LOOPS, Loop("tell_for_the_sandbox_rail", teller.tell, every_s=0.1))
+
+
+async def run(till: Till, clock: Clock, meter: Meter, loops: tuple[Loop, ...]) -> None:
     """Until cancelled."""
     async with asyncio.TaskGroup() as group:
         for loop in loops:
-            group.create_task(_repeat(loop, db, clock, meter), name=loop.name)
+            group.create_task(_repeat(loop, till, clock, meter), name=loop.name)
 
 
-async def _repeat(loop: Loop, db: Database, clock: Clock, meter: Meter) -> None:
+async def _repeat(loop: Loop, till: Till, clock: Clock, meter: Meter) -> None:
     while True:
-        done = await _one_round(loop, db, clock, meter)
-        # A full batch means there is more; go on at once but let others have their turn.
+        done = await _one_round(loop, till, clock, meter)
+        # Something done means there may be more; go on at once but let others have their turn.
         await asyncio.sleep(0 if done else loop.every_s)
 
 
-async def _one_round(loop: Loop, db: Database, clock: Clock, meter: Meter) -> int:
+async def _one_round(loop: Loop, till: Till, clock: Clock, meter: Meter) -> int:
     try:
-        done = await loop.round(db, clock.now())
+        done = await loop.round(till, clock.now())
     except Unavailable:
         meter.count_failure(loop.name)
         log.warning("database away", loop=loop.name)

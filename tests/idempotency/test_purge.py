@@ -10,9 +10,11 @@ from build import Shop, order
 from tidegate import worker
 from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Unavailable
+from tidegate.core.method import MethodNames
 from tidegate.idempotency.commands import KEPT_FOR, purge
 from tidegate.infra.db import Database
 from tidegate.infra.telemetry import Meter
+from tidegate.payment.settle import Till
 
 
 async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin: Any) -> None:
@@ -26,7 +28,7 @@ async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin
 async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database) -> None:
     seen: list[datetime] = []
 
-    async def stumbling(_: Database, now: datetime) -> int:
+    async def stumbling(_: Till, now: datetime) -> int:
         seen.append(now)
         if len(seen) == 1:
             raise RuntimeError("a broken row")
@@ -36,7 +38,7 @@ async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database)
 
     clock = SettableClock(datetime(2026, 11, 15, tzinfo=UTC))
     loops = (worker.Loop("stumbling", stumbling, every_s=0.001),)
-    task = asyncio.create_task(worker.run(db, clock, Meter(), loops))
+    task = asyncio.create_task(worker.run(Till(db, {}, MethodNames()), clock, Meter(), loops))
     while len(seen) < 4:
         await asyncio.sleep(0.001)
         assert not task.done()

@@ -23,13 +23,13 @@ async def test_not_ready_when_the_database_is_away(database_url: str) -> None:
     away = Database(database_url)
     await away.open()
     await away.close()
-    health = Health(away, SettableClock(datetime.now(UTC)), Meter())
+    health = Health(away, Meter(), SettableClock(datetime.now(UTC)))
     answer = await health._ready(None)  # type: ignore[arg-type]
     assert answer.status_code == 503
 
 
 async def test_not_ready_when_the_clocks_differ(open_db: Database) -> None:
-    health = Health(open_db, SettableClock(datetime(2020, 1, 1, tzinfo=UTC)), Meter())
+    health = Health(open_db, Meter(), SettableClock(datetime(2020, 1, 1, tzinfo=UTC)))
     answer = await health._ready(None)  # type: ignore[arg-type]
     assert answer.status_code == 503
     assert b"clock" in answer.body
@@ -37,7 +37,7 @@ async def test_not_ready_when_the_clocks_differ(open_db: Database) -> None:
 
 async def test_not_ready_on_an_old_schema(open_db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "latest_version", lambda: 10_000)
-    health = Health(open_db, SettableClock(datetime.now(UTC)), Meter())
+    health = Health(open_db, Meter(), SettableClock(datetime.now(UTC)))
     answer = await health._ready(None)  # type: ignore[arg-type]
     assert answer.status_code == 503
     assert b"migration" in answer.body

@@ -12,31 +12,30 @@ from collections.abc import Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import msgspec
 import pytest
 
 from build import Shop
-from tidegate.app import operations_of
-from tidegate.core.clock import SystemClock
+from tidegate.app import House, operations_of
 from tidegate.idempotency.commands import KEPT_FOR
-from tidegate.infra.db import Database
-from tidegate.infra.http import openapi, reference_view
+from tidegate.infra.http import openapi
+from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import Answer, Call, Credentials, Operation
-from tidegate.infra.http.reference import SandboxKeys, highlighted, prose, routes
-from tidegate.infra.http.reference_example import Shell
-from tidegate.infra.http.reference_schema import Row, Schemas
-from tidegate.infra.http.service import Service
 from tidegate.infra.http.status import STATUS_OF
+from tidegate.infra.reference import view
+from tidegate.infra.reference.example import Shell
+from tidegate.infra.reference.routes import SandboxKeys, highlighted, prose, routes
+from tidegate.infra.reference.schema import Row, Schemas
 from tidegate.infra.telemetry import Meter
 from tidegate.settings import Settings
 
 BASE_URL = "http://localhost:8080"
 KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9")
 # Nothing is called, so there is no database behind them.
-OPERATIONS = operations_of(Settings(), cast(Database, None), SystemClock())
+OPERATIONS = operations_of(House.of(Settings()))
 PAGE_BYTES_MAX = 20_000
 SCRIPT_BYTES_MAX = 15_000
 
@@ -75,7 +74,7 @@ async def nothing_to_open() -> Any:
 
 async def get(path: str, operations: list[Operation] = OPERATIONS, keys: SandboxKeys | None = KEYS) -> httpx.Response:
     document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
-    service = Service(routes(document, operations, keys), lifespan=nothing_to_open, meter=Meter())
+    service = FrontDoor(routes(document, operations, keys), lifespan=nothing_to_open, meter=Meter())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(service), base_url=BASE_URL) as client:
         return await client.get(path)
 
@@ -169,11 +168,11 @@ async def test_every_error_is_shown_with_what_to_do(operation: Operation) -> Non
     for refusal in openapi.refusals_of(operation):
         assert refusal.error_type in page.texts
         assert str(STATUS_OF[refusal]) in page.texts
-        assert reference_view.REMEDY_OF[refusal].replace("`", "") in page.text
+        assert view.REMEDY_OF[refusal].replace("`", "") in page.text
 
 
 def test_every_refusal_has_words_for_what_to_do() -> None:
-    assert STATUS_OF.keys() <= reference_view.REMEDY_OF.keys()
+    assert STATUS_OF.keys() <= view.REMEDY_OF.keys()
 
 
 async def test_what_the_introduction_says_of_repeating_is_so() -> None:
@@ -351,7 +350,7 @@ async def test_a_value_that_another_example_makes_is_a_shell_variable() -> None:
 async def test_the_examples_run_when_pasted_again_and_again(shop: Shop, base_url: str) -> None:
     keys = SandboxKeys(shop.secret_key, shop.public_key, shop.business_id)
     document = openapi.document(OPERATIONS, title="Tidegate", server_url=base_url)
-    page = reference_view.page_of(document, OPERATIONS, keys.by_header)
+    page = view.page_of(document, OPERATIONS, keys.by_header)
     commands = [operation.example.command.replace("curl ", "curl -s ", 1) + "; echo" for operation in page.operations]
     lines = (await run("\n".join(commands * 2))).splitlines()
     assert [json.loads(line)["status"] for line in lines] == [True] * len(lines)

@@ -12,14 +12,13 @@ from schemathesis import checks
 
 from build import Shop, make_shop
 from process import api
-from tidegate.app import operations_of
-from tidegate.core.clock import SystemClock
+from tidegate.app import House, operations_of
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
 from tidegate.settings import Settings
 
 EXAMPLES = 60
-_operations = operations_of(Settings(), Database(""), SystemClock())
+_operations = operations_of(House.of(Settings()))
 schema = schemathesis.openapi.from_dict(openapi.document(_operations, title="Tidegate", server_url="http://localhost"))
 
 

@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from tidegate.app import SchemaTooOld
 from tidegate.core.errors import Refusal
+from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra.embedded import EmbeddedPostgresFailed
 from tidegate.infra.migrate import MigrationFailed
 from tidegate.settings import WrongSettings
@@ -47,7 +47,7 @@ def speaks_plainly(command: F) -> F:
             fail("Tidegate cannot start with these settings:\n  " + "\n  ".join(wrong.problems))
         except Refusal as refusal:
             fail(refusal.message)
-        except (EmbeddedPostgresFailed, MigrationFailed, SchemaTooOld) as error:
+        except (EmbeddedPostgresFailed, MigrationFailed, WrongDatabase) as error:
             fail(str(error))
 
     return guarded  # type: ignore[return-value]

@@ -10,10 +10,11 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from tidegate.core.errors import Unavailable
+from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
-from tidegate.infra import migrate
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.infra.migrate import Migration
 from tidegate.settings import Settings
 
 T = TypeVar("T")
@@ -33,13 +34,13 @@ def with_database(settings: Settings) -> Iterator[tuple[Settings, EmbeddedPostgr
         postgres.stop()
 
 
-def migrate_quietly(settings: Settings) -> int:
-    return asyncio.run(_migrate(settings))
+def prepare(settings: Settings) -> list[Migration]:
+    return asyncio.run(_prepare(settings))
 
 
-async def _migrate(settings: Settings) -> int:
+async def _prepare(settings: Settings) -> list[Migration]:
     try:
-        return await migrate.migrate(settings.database_url or "")
+        return await deployment.prepare(settings.database_url or "", settings.mode)
     except (OSError, TimeoutError) as error:
         where = urlsplit(settings.database_url or "").hostname or "the local socket"
         raise Unavailable(f"the database at {where} cannot be reached: {error}") from None
@@ -61,5 +62,5 @@ def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[
 
     with with_database(settings) as (ready, postgres):
         if postgres is not None:
-            migrate_quietly(ready)
+            prepare(ready)
         return asyncio.run(run(ready.database_url or ""))

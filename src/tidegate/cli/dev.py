@@ -13,13 +13,11 @@ from rich.table import Table
 
 from tidegate import app, worker
 from tidegate.cli.console import err, out
-from tidegate.cli.database import migrate_quietly, with_database
-from tidegate.core.clock import SystemClock
+from tidegate.cli.database import prepare, with_database
 from tidegate.infra import telemetry
-from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
-from tidegate.infra.http.reference import SandboxKeys
 from tidegate.infra.http.server import GentleServer, bind, configure, stop_on_terminate
+from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.sandbox.seed import FILE_NAME, seed
 from tidegate.settings import Settings
 
@@ -33,7 +31,7 @@ def run(settings: Settings) -> None:
     stop_on_terminate()
     starting = out.status("Starting PostgreSQL …")
     with starting, with_database(settings) as (ready, postgres):
-        migrate_quietly(ready)
+        prepare(ready)
         starting.stop()
         with suppress(KeyboardInterrupt):
             uvloop.run(_run(ready, postgres, listening))
@@ -41,26 +39,20 @@ def run(settings: Settings) -> None:
 
 
 async def _run(settings: Settings, postgres: EmbeddedPostgres | None, listening: socket.socket) -> None:
-    clock = SystemClock()
-    db = Database(settings.database_url or "", statement_timeout_ms=30_000)
-    await db.open()
-    try:
-        sandbox = await seed(db, settings, now=clock.now())
+    house = app.House.of(settings, statement_timeout_ms=worker.STATEMENT_TIMEOUT_MS)
+    async with house.open(), asyncio.TaskGroup() as background:
+        sandbox = await seed(house.db, settings, now=house.clock.now())
         keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])
-        service = app.build(settings, clock=clock, sandbox_keys=keys)
-        server = GentleServer(configure(service))
-        tasks = [asyncio.create_task(worker.run(db, clock, telemetry.Meter()))]
+        server = GentleServer(configure(app.build(settings, sandbox_keys=keys)))
+        tasks = [background.create_task(worker.run(house.till, house.clock, telemetry.Meter(), worker.SANDBOX_LOOPS))]
         if postgres is not None:
-            tasks.append(asyncio.create_task(_keep_alive(postgres)))
+            tasks.append(background.create_task(_keep_alive(postgres)))
         _greet(settings, sandbox)
         try:
             await server.serve(sockets=[listening])
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-    finally:
-        await db.close()
 
 
 async def _keep_alive(postgres: EmbeddedPostgres) -> None:

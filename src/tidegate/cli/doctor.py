@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import click
+from rich.table import Table
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, out, print_json, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import SystemClock
-from tidegate.doctor.commands import Finding, examine
+from tidegate.core.money import Currency, Money
+from tidegate.doctor.commands import Finding, examine, examine_books
 from tidegate.infra.db import Database
+from tidegate.ledger.books import Sum
 
 
 @click.command()
+@click.option("--books", "with_books", is_flag=True, help="Also examine the ledger, and print a trial balance.")
 @as_json_option
 @speaks_plainly
-def doctor(as_json: bool) -> None:
+def doctor(with_books: bool, as_json: bool) -> None:
     """Check the settings, the database and the invariants. Exits with 1 when something is wrong."""
     settings = settings_module.from_environment()
 
-    async def run(db: Database) -> list[Finding]:
-        return [finding async for finding in examine(db, settings, now=SystemClock().now())]
+    async def run(db: Database) -> tuple[list[Finding], list[Sum]]:
+        now = SystemClock().now()
+        findings = [finding async for finding in examine(db, settings, now=now)]
+        if not with_books:
+            return findings, []
+        of_books, sums = await examine_books(db, now=now)
+        return findings + of_books, sums
 
-    findings = run_on_database(settings, run)
+    findings, sums = run_on_database(settings, run)
     if as_json:
-        print_json([finding.to_json() for finding in findings])
+        print_json(_to_json(findings, sums, with_books))
     else:
         for finding in findings:
             _show(finding)
+        if with_books:
+            out.print(_trial_balance(sums) if sums else "Nothing is booked yet.")
     if not all(finding.is_well for finding in findings):
         raise SystemExit(1)
+
+
+def _to_json(findings: list[Finding], sums: list[Sum], with_books: bool) -> object:
+    listed = [finding.to_json() for finding in findings]
+    if not with_books:
+        return listed
+    balance = [{"currency": s.currency, "account": s.account, "amountMinor": s.minor} for s in sums]
+    return {"findings": listed, "trialBalance": balance}
 
 
 def _show(finding: Finding) -> None:
@@ -37,3 +58,24 @@ def _show(finding: Finding) -> None:
     out.print(f"{mark} [bold]{finding.subject:<20}[/] {finding.what}")
     if not finding.is_well:
         out.print(f"  {'':<20} [yellow]→ {finding.advice}[/]")
+
+
+def _trial_balance(sums: list[Sum]) -> Table:
+    table = Table("Currency", "Account", title="Trial balance", title_justify="left")
+    table.add_column("Debit", justify="right")
+    table.add_column("Credit", justify="right")
+    for currency, of_currency in groupby(sums, key=lambda s: s.currency):
+        lines = list(of_currency)
+        for line in lines:
+            debit, credit = _amount(-line.minor, currency), _amount(line.minor, currency)
+            table.add_row(currency, line.account, debit if line.minor < 0 else "", credit if line.minor >= 0 else "")
+        debits, credits_ = (sum(max(sign * line.minor, 0) for line in lines) for sign in (-1, 1))
+        style = "bold" if debits == credits_ else "bold red"
+        table.add_row(currency, "all", _amount(debits, currency), _amount(credits_, currency), style=style)
+        table.add_section()
+    return table
+
+
+def _amount(minor: int, currency: str) -> str:
+    """Plain minor units for a currency that is none of ours: the doctor must be able to show what is wrong."""
+    return str(Money(minor, Currency(currency))) if currency in Currency.__members__ else f"{minor} minor"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import tempfile
 from contextlib import suppress
@@ -13,17 +12,13 @@ import uvloop
 
 from tidegate import settings as settings_module
 from tidegate import worker as worker_module
+from tidegate.app import House
 from tidegate.cli import dev as dev_module
 from tidegate.cli.console import fail, out, speaks_plainly
-from tidegate.cli.database import migrate_quietly, with_database
-from tidegate.core.clock import SystemClock
+from tidegate.cli.database import prepare, with_database
 from tidegate.core.ids import Mode
-from tidegate.infra import migrate as migrate_module
 from tidegate.infra import telemetry
-from tidegate.infra.db import Database
 from tidegate.infra.http.server import GentleServer, GentleSupervisor, bind, configure, stop_on_terminate
-
-WORKER_STATEMENT_TIMEOUT_MS = 30_000
 
 port_option = click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; PORT by default.")
 
@@ -56,7 +51,7 @@ def serve(port: int | None, workers: int) -> None:
     socket = bind(settings.host, settings.port)
     with with_database(settings) as (ready, postgres), tempfile.TemporaryDirectory(prefix="tidegate-") as shared:
         if postgres is not None:
-            migrate_quietly(ready)
+            prepare(ready)
         # The processes are started afresh and find their settings in the environment.
         os.environ["DATABASE_URL"] = ready.database_url or ""
         os.environ["PORT"] = str(socket.getsockname()[1])
@@ -80,23 +75,17 @@ def worker() -> None:
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     with with_database(settings) as (ready, postgres):
         if postgres is not None:
-            migrate_quietly(ready)
+            prepare(ready)
         stop_on_terminate()
         with suppress(KeyboardInterrupt):
             uvloop.run(_work(ready))
 
 
 async def _work(settings: settings_module.Settings) -> None:
-    db = Database(
-        settings.database_url or "",
-        connections_max=settings.connections_max,
-        statement_timeout_ms=WORKER_STATEMENT_TIMEOUT_MS,
-    )
-    await db.open()
-    try:
-        await worker_module.run(db, SystemClock(), telemetry.Meter())
-    finally:
-        await db.close()
+    house = House.of(settings, statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS)
+    loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LOOPS
+    async with house.open():
+        await worker_module.run(house.till, house.clock, telemetry.Meter(), loops)
 
 
 @click.command()
@@ -104,7 +93,7 @@ async def _work(settings: settings_module.Settings) -> None:
 def migrate() -> None:
     """Bring the database up to date. Safe to run from several machines at once."""
     with with_database(_settings()) as (ready, _):
-        applied = asyncio.run(
-            migrate_module.migrate(ready.database_url or "", on_applied=lambda m: out.print(f"[green]✓[/] {m.name}"))
-        )
-    out.print(f"{applied} applied." if applied else "The database is up to date.")
+        applied = prepare(ready)
+    for migration in applied:
+        out.print(f"[green]✓[/] {migration.name}")
+    out.print(f"{len(applied)} applied." if applied else "The database is up to date.")

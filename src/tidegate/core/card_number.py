@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from itertools import accumulate
 
 LENGTH_MIN, LENGTH_MAX = 13, 19
-_MAYBE = re.compile(r"\d(?:[ -]?\d){12}")
-_RUN = re.compile(r"\d+(?:[ -]\d+)*")
+PHONE_DIGITS_MAX = 15
+_MAYBE = re.compile(r"\d(?:[ -]{0,3}\d){12}")
+_RUN = re.compile(r"\+?\d+(?:[ -]{1,3}\d+)*")
+_GAP = re.compile("[ -]+")
 # Without the issuers' prefixes every tenth time stamp or phone number would pass for a card.
 _ISSUED = re.compile(
     r"""(?:4\d{12}(?:\d{3}){0,2}            # Visa
@@ -24,31 +26,50 @@ _ISSUED = re.compile(
 
 
 def contains_card_number(text: str) -> bool:
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return _MAYBE.search(plain) is not None and any(map(is_card_number, _candidates(plain)))
+    plain = text if text.isascii() else _in_ascii(text)
+    return _MAYBE.search(plain) is not None and any(map(_holds_card_number, _RUN.findall(plain)))
 
 
 def is_card_number(digits: str) -> bool:
-    return _ISSUED.fullmatch(digits) is not None and _passes_luhn(digits)
+    return _ISSUED.fullmatch(digits) is not None and _luhn_sums(digits)[len(digits) % 2][-1] % 10 == 0
 
 
-def _candidates(text: str) -> Iterator[str]:
+def _in_ascii(text: str) -> str:
+    """Digits of any script, dashes and spaces of any width as ASCII has them; what is invisible goes."""
+    return "".join(map(_character_in_ascii, unicodedata.normalize("NFKC", text)))
+
+
+def _character_in_ascii(character: str) -> str:
+    category = unicodedata.category(character)
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    return {"Pd": "-", "Zs": " ", "Cf": ""}.get(category, character)
+
+
+def _holds_card_number(run: str) -> bool:
     """Neighbouring groups of digits, joined, in every way that gives the length of a card number."""
-    for run in _RUN.findall(text):
-        groups = re.split("[ -]", run)
-        for start in range(len(groups)):
-            joined = ""
-            for group in groups[start:]:
-                joined += group
-                if len(joined) > LENGTH_MAX:
-                    break
-                if len(joined) >= LENGTH_MIN:
-                    yield joined
+    groups = _GAP.split(run.removeprefix("+"))
+    digits = "".join(groups)
+    # +49 151 12345678 has the length and the first digit of an old Visa card.
+    if run.startswith("+") and len(digits) <= PHONE_DIGITS_MAX:
+        return False
+    edges = list(accumulate(map(len, groups), initial=0))
+    ends = frozenset(edges)
+    sums = _luhn_sums(digits)
+    return any(
+        end in ends and (sums[end % 2][end] - sums[end % 2][start]) % 10 == 0 and _ISSUED.fullmatch(digits, start, end)
+        for start in edges
+        for end in range(start + LENGTH_MIN, start + LENGTH_MAX + 1)
+    )
 
 
-def _passes_luhn(digits: str) -> bool:
-    total = 0
-    for position, digit in enumerate(reversed(digits)):
-        value = int(digit) * (1 + position % 2)
-        total += value - 9 if value > 9 else value
-    return total % 10 == 0
+def _luhn_sums(digits: str) -> tuple[list[int], list[int]]:
+    """Running sums with the digits at even, and at odd, places doubled as Luhn says.
+
+    The sum of any stretch is then one subtraction: without it, a body full of digits would cost a second.
+    """
+    plain = list(map(int, digits))
+    doubled = [2 * digit - 9 if digit > 4 else 2 * digit for digit in plain]
+    even, odd = plain.copy(), plain.copy()
+    even[::2], odd[1::2] = doubled[::2], doubled[1::2]
+    return list(accumulate(even, initial=0)), list(accumulate(odd, initial=0))

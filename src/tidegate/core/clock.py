@@ -16,6 +16,16 @@ class SystemClock:
         return datetime.now(UTC)
 
 
+class ShiftedClock:
+    """The system's clock, moved ahead. The sandbox's: one shift moves everything together."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta(0)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
 class SettableClock:
     """Stands still until it is moved."""
 

@@ -14,6 +14,7 @@
     │  ├─ DuplicateReference
     │  └─ StillRunning
     ├─ Invalid                fields that break a rule, all of them at once
+    ├─ InsufficientBalance    the wallet holds less than this takes
     ├─ RateLimited
     └─ Unavailable            not now; nothing is wrong with the request
 
@@ -95,6 +96,10 @@ class DuplicateReference(Conflict):
 
 class StillRunning(Conflict):
     """The first request with this idempotency key has not ended yet."""
+
+
+class InsufficientBalance(Refusal):
+    error_type = "INSUFFICIENT_BALANCE"
 
 
 class RateLimited(Refusal):

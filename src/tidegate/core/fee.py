@@ -46,6 +46,12 @@ def fee_on(amount: Money, rule: FeeRule) -> Fee:
     return Fee(fee, fee.basis_points(rule.vat_basis_points, rounding=Rounding.HALF_UP))
 
 
+def fee_within(received: Money, fee: Fee) -> Fee:
+    """What can be taken of a receipt that may be smaller than its fee: the fee first, then the tax, never more."""
+    kept = min(fee.fee, received)
+    return Fee(kept, min(fee.vat, received - kept))
+
+
 def amount_expected(asked: Money, bearer: FeeBearer, rule: FeeRule) -> Money:
     """What the payer is asked to send."""
     return asked + fee_on(asked, rule).total if bearer is FeeBearer.CUSTOMER else asked
@@ -70,3 +76,4 @@ def _default_rules() -> Iterator[tuple[tuple[Currency, Method], FeeRule]]:
 
 
 DEFAULT_FEE_RULES: dict[tuple[Currency, Method], FeeRule] = dict(_default_rules())
+DEFAULT_FEE_RULE_BY_ID = {rule.id: rule for rule in DEFAULT_FEE_RULES.values()}

@@ -52,7 +52,7 @@ def new_business_code() -> str:
 
 
 def new_pay_code(business_code: str) -> str:
-    return f"tg_{business_code}_{_base62(int.from_bytes(os.urandom(16)), 22)}"
+    return f"tg_{business_code}_{_random_id()}"
 
 
 def business_code_of(pay_code: str) -> str | None:
@@ -66,6 +66,27 @@ def looks_like_pay_code(text: str) -> bool:
 
 def new_request_id() -> str:
     return f"req_{_base62(int.from_bytes(os.urandom(12)), 16)}"
+
+
+def new_event_id() -> str:
+    return f"evt_{_random_id()}"
+
+
+def new_attempt_reference() -> str:
+    return f"at_{_random_id()}"
+
+
+def new_return_reference() -> str:
+    return f"rt_{_random_id()}"
+
+
+def new_account_id() -> str:
+    """The published form of a virtual account's id."""
+    return secrets.token_hex(12)
+
+
+def _random_id() -> str:
+    return _base62(int.from_bytes(os.urandom(16)), 22)
 
 
 def new_secret_key(mode: Mode) -> str:

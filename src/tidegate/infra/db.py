@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
 import asyncpg
@@ -96,6 +96,22 @@ class Database:
                 yield connection
         except AWAY as error:
             raise _unavailable() from error
+
+
+class StaleChange(Exception):
+    """What was decided on is not what is there any more; nothing was written. Read, decide and write again."""
+
+
+@contextmanager
+def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
+    """Turns a broken constraint, or an SQLSTATE of our own, into the error of that name."""
+    try:
+        yield
+    except asyncpg.PostgresError as error:
+        name = getattr(error, "constraint_name", None) or error.sqlstate
+        if name in refusals:
+            raise refusals[name] from None
+        raise
 
 
 def _unavailable() -> Unavailable:

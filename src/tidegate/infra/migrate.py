@@ -91,8 +91,13 @@ async def _apply(connection: Any, migration: Migration) -> bool:
         # The lock ends with the transaction, so it also works through a transaction pooler.
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
         await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
-        if await applied_version(connection) >= migration.version:
-            await _refuse_changed(connection, migration)
+        checksum = await _applied_checksum(connection, migration)
+        if checksum is not None:
+            if checksum != migration.checksum:
+                raise MigrationFailed(
+                    f"{migration.name} differs from what this database was built with; "
+                    "restore the file and put the change into a new migration"
+                )
             return False
         await connection.execute(migration.sql)
         await connection.execute(
@@ -104,10 +109,10 @@ async def _apply(connection: Any, migration: Migration) -> bool:
         return True
 
 
-async def _refuse_changed(connection: Any, migration: Migration) -> None:
-    checksum = await connection.fetchval("SELECT checksum FROM migration WHERE version = $1", migration.version)
-    if checksum != migration.checksum:
-        raise MigrationFailed(
-            f"{migration.name} differs from what this database was built with; "
-            "restore the file and put the change into a new migration"
-        )
+async def _applied_checksum(connection: Any, migration: Migration) -> str | None:
+    if await applied_version(connection) == 0:
+        return None
+    checksum: str | None = await connection.fetchval(
+        "SELECT checksum FROM migration WHERE version = $1", migration.version
+    )
+    return checksum

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, DEFAULT_FEE_RULES, FeeRule
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
 
 # During a roll both the old and the new secret key work for this long.
 ROLL_OVERLAP = timedelta(hours=24)
@@ -33,11 +38,23 @@ class Business:
     rate_burst: int
     session_minutes: int
     redirect_hosts: tuple[str, ...]
+    variance_policy: str
+    variance_tolerance_minor: int
+    own_fee_rules: Mapping[tuple[Currency, Method], FeeRule]
     created_at: datetime
 
     @property
     def is_active(self) -> bool:
         return self.status is BusinessStatus.ACTIVE
+
+    def fee_rule_for(self, currency: Currency, method: Method) -> FeeRule:
+        """The business's own price where it has one, otherwise everybody's."""
+        return self.own_fee_rules.get((currency, method)) or DEFAULT_FEE_RULES[currency, method]
+
+    def fee_rule_by_id(self, rule_id: str) -> FeeRule | None:
+        """None for a rule of the business's own that has ended."""
+        own = (rule for rule in self.own_fee_rules.values() if rule.id == rule_id)
+        return DEFAULT_FEE_RULE_BY_ID.get(rule_id) or next(own, None)
 
 
 @dataclass(frozen=True, slots=True)

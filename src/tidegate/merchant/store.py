@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
 from tidegate.merchant.model import Business, BusinessStatus, Key, KeyKind
 
@@ -19,21 +22,34 @@ async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, ema
         business_id, code, name, email, now,
     )  # fmt: skip
     assert row is not None
-    return _business(row)
+    return business_of(row, [])
 
 
 async def find_business(tx: Tx, business_id: str) -> Business | None:
-    row = await tx.fetchrow("SELECT * FROM business WHERE id = $1", business_id)
-    return _business(row) if row else None
+    row = await tx.fetchrow(
+        """
+        SELECT business, ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
+          FROM business WHERE id = $1
+        """,
+        business_id,
+    )
+    return business_of(row["business"], row["rules"]) if row else None
 
 
 async def find_business_by_code(tx: Tx, code: str) -> Business | None:
-    row = await tx.fetchrow("SELECT * FROM business WHERE code = $1", code)
-    return _business(row) if row else None
+    business_id = await tx.fetchval("SELECT id FROM business WHERE code = $1", code)
+    return await find_business(tx, business_id) if business_id else None
 
 
 async def list_businesses(tx: Tx) -> list[Business]:
-    return [_business(row) for row in await tx.fetch("SELECT * FROM business ORDER BY number")]
+    rows = await tx.fetch(
+        """
+        SELECT business,
+               ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = business.id AND ended_at IS NULL) AS rules
+          FROM business WHERE id <> '000000000000000000000000' ORDER BY number  -- the ledger's house is no merchant
+        """
+    )
+    return [business_of(row["business"], row["rules"]) for row in rows]
 
 
 async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], now: datetime) -> Business | None:
@@ -44,15 +60,44 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
            SET name = coalesce($2, name), email = coalesce($3, email), status = coalesce($4, status),
                rate_per_second = coalesce($5, rate_per_second), rate_burst = coalesce($6, rate_burst),
                session_minutes = coalesce($7, session_minutes), redirect_hosts = coalesce($8, redirect_hosts),
-               updated_at = $9
+               variance_policy = coalesce($9, variance_policy),
+               variance_tolerance_minor = coalesce($10, variance_tolerance_minor), updated_at = $11
          WHERE id = $1
-        RETURNING *
+        RETURNING business,
+            ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
         """,
         business_id, changes.get("name"), changes.get("email"), changes.get("status"),
         changes.get("rate_per_second"), changes.get("rate_burst"), changes.get("session_minutes"),
-        changes.get("redirect_hosts"), now,
+        changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
     )  # fmt: skip
-    return _business(row) if row else None
+    return business_of(row["business"], row["rules"]) if row else None
+
+
+async def find_fee_rule(tx: Tx, business_id: str, rule_id: str) -> FeeRule | None:
+    """A rule of the business's own, ended or not."""
+    row = await tx.fetchrow("SELECT * FROM fee_rule WHERE business_id = $1 AND 'own-' || id = $2", business_id, rule_id)
+    return _fee_rule(row) if row else None
+
+
+async def insert_fee_rule(
+    tx: Tx, business_id: str, *, currency: Currency, method: Method, rule: FeeRule, now: datetime
+) -> FeeRule:
+    """Ends the one before."""
+    row = await tx.fetchrow(
+        """
+        WITH ended AS (
+            UPDATE fee_rule SET ended_at = $8
+             WHERE business_id = $1 AND currency = $2 AND method = $3 AND ended_at IS NULL
+            RETURNING id)
+        INSERT INTO fee_rule (business_id, currency, method, basis_points, vat_basis_points, fixed_minor, cap_minor,
+                              created_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8 FROM (SELECT count(*) FROM ended) AS done
+        RETURNING *
+        """,
+        business_id, currency, method, rule.basis_points, rule.vat_basis_points, rule.fixed_minor, rule.cap_minor, now,
+    )  # fmt: skip
+    assert row is not None
+    return _fee_rule(row)
 
 
 async def insert_key(
@@ -78,13 +123,14 @@ async def list_keys(tx: Tx, business_id: str) -> list[Key]:
 async def find_key_and_business(tx: Tx, key_hash: bytes) -> tuple[Key, Business] | None:
     row = await tx.fetchrow(
         """
-        SELECT credential AS key, business AS business
+        SELECT credential AS key, business,
+               ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = business.id AND ended_at IS NULL) AS rules
           FROM credential JOIN business ON business.id = credential.business_id
          WHERE credential.key_hash = $1
         """,
         key_hash,
     )
-    return (_key(row["key"]), _business(row["business"])) if row else None
+    return (_key(row["key"]), business_of(row["business"], row["rules"])) if row else None
 
 
 async def end_older_keys(tx: Tx, business_id: str, *, kind: KeyKind, keep_id: int, at: datetime) -> None:
@@ -113,7 +159,7 @@ async def get_epoch(tx: Tx) -> int:
     return int(await tx.fetchval("SELECT epoch FROM credential_epoch"))
 
 
-def _business(row: Row) -> Business:
+def business_of(row: Row, rules: list[Row]) -> Business:
     return Business(
         id=row["id"],
         number=row["number"],
@@ -125,7 +171,20 @@ def _business(row: Row) -> Business:
         rate_burst=row["rate_burst"],
         session_minutes=row["session_minutes"],
         redirect_hosts=tuple(row["redirect_hosts"]),
+        variance_policy=row["variance_policy"],
+        variance_tolerance_minor=row["variance_tolerance_minor"],
+        own_fee_rules={(Currency(r["currency"]), Method(r["method"])): _fee_rule(r) for r in rules},
         created_at=row["created_at"],
+    )
+
+
+def _fee_rule(row: Row) -> FeeRule:
+    return FeeRule(
+        id=f"own-{row['id']}",
+        basis_points=row["basis_points"],
+        vat_basis_points=row["vat_basis_points"],
+        fixed_minor=row["fixed_minor"],
+        cap_minor=row["cap_minor"],
     )
 
 

@@ -57,8 +57,12 @@ class PersonName(str):
         return {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH_MAX}
 
 
+# Letters and symbols by category, yet nothing is drawn: the Hangul fillers and the empty Braille cell.
+_BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
+
+
 def _is_visible(character: str) -> bool:
-    return character.isalnum() or unicodedata.category(character)[0] in "LNPS"
+    return character not in _BLANKS and unicodedata.category(character)[0] in "LNPS"
 
 
 def _refuse_odd_characters(text: str) -> None:
@@ -66,8 +70,8 @@ def _refuse_odd_characters(text: str) -> None:
     for character in text:
         category = unicodedata.category(character)
         marks = marks + 1 if category[0] == "M" else 0
-        if category == "Cc":
-            raise ValueError("must not contain control characters")
+        if category in ("Cc", "Zl", "Zp"):
+            raise ValueError("must not contain control characters or line breaks")
         if marks > MARKS_IN_A_ROW_MAX:
             raise ValueError("has too many marks on one letter")
 
@@ -83,7 +87,7 @@ class EmailAddress(str):
         if len(text) > EMAIL_LENGTH_MAX:
             raise ValueError(f"must have at most {EMAIL_LENGTH_MAX} characters")
         try:
-            # Sandboxes are full of addresses at .test and .local; whether mail arrives is not ours to say.
+            # Sandboxes are full of addresses at .test; whether mail arrives is not ours to say.
             validate_email(text, check_deliverability=False, test_environment=True)
         except EmailNotValidError:
             raise ValueError("must be an e-mail address") from None

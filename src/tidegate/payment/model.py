@@ -9,10 +9,11 @@ from enum import StrEnum
 import msgspec
 
 from tidegate.core import ids
-from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, amount_expected
+from tidegate.core.fee import Fee, FeeBearer, amount_expected
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.merchant.model import Business
+from tidegate.payment.variance import Variance
 
 
 class Status(StrEnum):
@@ -24,9 +25,11 @@ class Status(StrEnum):
     EXPIRED = "expired"
 
 
-class Variance(StrEnum):
-    UNDERPAYMENT = "underpayment"
-    OVERPAYMENT = "overpayment"
+class Ending(StrEnum):
+    """Why a payment failed for good."""
+
+    CANCELLED = "cancelled"
+    ATTEMPTS_USED_UP = "attempts_used_up"
 
 
 class Customer(msgspec.Struct, frozen=True):
@@ -62,8 +65,20 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     order: Order
     reference: str
     expected: Money
+    fee_rule_id: str
+    # Of the payment's currency, as are all amounts below.
     received: Money
+    held: Money
+    returned: Money
+    fee: Fee | None
+    settled: Money | None
+    method_chosen: Method | None
+    attempts: int
+    ending: Ending | None
     is_disabled: bool
+    version: int
+    paid_at: datetime | None
+    expires_at: datetime
     created_at: datetime
     updated_at: datetime
 
@@ -85,7 +100,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 def draft(order: Order, business: Business, *, now: datetime) -> Draft:
     pay_code = ids.new_pay_code(business.code)
     # The payer may still choose another method; until then the default one prices the payment.
-    rule = DEFAULT_FEE_RULES[order.asked.currency, order.default_method]
+    rule = business.fee_rule_for(order.asked.currency, order.default_method)
     return Draft(
         business_id=business.id,
         pay_code=pay_code,

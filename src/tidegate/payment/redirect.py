@@ -14,6 +14,10 @@ _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*
 # What URL libraries repair silently: they would send the customer elsewhere than the text seems to say.
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
 _SHAPE = re.compile(r"(https?)://([^/?#]+)([/?#].*)?", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>.*))?")
+_PORT = re.compile(r"[0-9]{1,5}")
+# `ipaddress` calls these global, but they lead into tunnels: 64:ff9b::7f00:1 is 127.0.0.1 behind NAT64.
+_TUNNELS = tuple(map(ipaddress.ip_network, ("192.88.99.0/24", "64:ff9b::/96", "2002::/16")))
 
 
 class RedirectUrl(str):
@@ -54,19 +58,23 @@ class RedirectUrl(str):
         """False for this machine, private networks and bare names, which no customer can reach."""
         host = self.host
         try:
-            return ipaddress.ip_address(host).is_global
+            address = ipaddress.ip_address(host)
         except ValueError:
             last = host.rpartition(".")[2]
             return (
                 bool(last) and not last.isdigit() and not last.startswith("0x") and "." in host and last != "localhost"
             )
+        is_tunnel = any(address in network for network in _TUNNELS)
+        return address.is_global and not address.is_multicast and not is_tunnel
 
 
 def _checked_authority(authority: str) -> str:
     if "@" in authority:
         raise ValueError("must not contain a user name or password")
-    host, port = _split_port(authority)
-    if port and not (port.isascii() and port.isdigit() and 1 <= int(port[:6]) <= 65_535):
+    match = _AUTHORITY.fullmatch(authority)
+    assert match is not None  # The pattern matches any text without a line break.
+    host, port = match["host"], match["port"]
+    if port is not None and not (_PORT.fullmatch(port) and 1 <= int(port) <= 65_535):
         raise ValueError("has a port that does not exist")
     suffix = f":{port}" if port else ""
     if host.startswith("["):
@@ -78,19 +86,13 @@ def _checked_authority(authority: str) -> str:
     return host + suffix
 
 
-def _split_port(authority: str) -> tuple[str, str]:
-    if authority.startswith("["):
-        host, bracket, rest = authority.partition("]")
-        return host + bracket, rest.removeprefix(":")
-    host, _, port = authority.partition(":")
-    return host, port
-
-
 def _checked_ipv6(host: str) -> str:
     try:
-        ipaddress.IPv6Address(host[1:-1])
+        address = ipaddress.IPv6Address(host[1:-1])
     except ValueError:
         raise ValueError("has an IPv6 address that cannot exist") from None
+    if address.scope_id is not None:
+        raise ValueError("has an address that means something on one machine only")
     return host
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tidegate.core.fee import FeeBearer
+from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.payment.model import Customer, Draft, Order, Payment, Status, Variance
+from tidegate.payment.model import Customer, Draft, Ending, Order, Payment, Status
+from tidegate.payment.variance import Variance
 
 
 class Inserted(NamedTuple):
@@ -47,10 +48,10 @@ async def insert(tx: Tx, draft: Draft) -> Inserted | None:
 
 async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Payment | None:
     row = await tx.fetchrow("SELECT * FROM payment WHERE business_id = $1 AND reference = $2", business_id, reference)
-    return _payment(row) if row else None
+    return payment_of(row) if row else None
 
 
-def _payment(row: Row) -> Payment:
+def payment_of(row: Row) -> Payment:
     currency = Currency(row["currency"])
     return Payment(
         id=row["id"],
@@ -61,11 +62,28 @@ def _payment(row: Row) -> Payment:
         order=_order(row, currency),
         reference=row["reference"],
         expected=Money(row["expected_minor"], currency),
+        fee_rule_id=row["fee_rule_id"],
         received=Money(row["received_minor"], currency),
+        held=Money(row["held_minor"], currency),
+        returned=Money(row["returned_minor"], currency),
+        fee=_fee(row, currency),
+        settled=None if row["settled_minor"] is None else Money(row["settled_minor"], currency),
+        method_chosen=Method(row["method"]) if row["method"] else None,
+        attempts=row["attempts"],
+        ending=Ending(row["ending"]) if row["ending"] else None,
         is_disabled=row["is_disabled"],
+        version=row["version"],
+        paid_at=row["paid_at"],
+        expires_at=row["expires_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+def _fee(row: Row, currency: Currency) -> Fee | None:
+    if row["fee_minor"] is None:
+        return None
+    return Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency))
 
 
 def _order(row: Row, currency: Currency) -> Order:

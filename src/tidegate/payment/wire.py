@@ -19,8 +19,9 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
 from tidegate.merchant.model import Business
 from tidegate.payment.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
-from tidegate.payment.model import Customer, Order, Payment, Variance
+from tidegate.payment.model import Customer, Order, Payment
 from tidegate.payment.redirect import RedirectUrl
+from tidegate.payment.variance import Variance
 
 METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
@@ -185,8 +186,10 @@ def _card_data_in(value: Any) -> Iterator[Problem]:
     for path, item in strict_json.walk(value, ""):
         if path == "customer.phoneNumber" or isinstance(item, bool) or item is None:
             continue
-        if contains_card_number(item if isinstance(item, str) else format(item, "f")):
-            yield Problem(path, "looks like a card number; never send card data here", Invalid.CARD_DATA)
+        # Of a number only the whole part is looked at: sixteen decimals are a fraction, not a card.
+        if contains_card_number(item if isinstance(item, str) else str(int(item))):
+            place = strict_json.shown(path)
+            yield Problem(place, "looks like a card number; never send card data here", Invalid.CARD_DATA)
 
 
 def order_from(request: CreatePayment, names: MethodNames) -> Order:
@@ -207,7 +210,7 @@ def order_from(request: CreatePayment, names: MethodNames) -> Order:
     )
 
 
-_VARIANCE_MESSAGE = "INCORRECT_AMOUNT"
+VARIANCE_MESSAGE = "INCORRECT_AMOUNT"
 _VARIANCE_ACTION = {
     Variance.UNDERPAYMENT: "The customer paid less than expected. Process a refund through the dashboard or the "
     "refund operation, or deliver what was paid for.",
@@ -248,6 +251,6 @@ def record_of(payment: Payment, names: MethodNames) -> PaymentRecord:
             name=order.customer.name, email=order.customer.email, phone_number=order.customer.phone
         ),
         amount_expected=payment.expected.major,
-        message=_VARIANCE_MESSAGE if payment.variance else None,
+        message=VARIANCE_MESSAGE if payment.variance else None,
         action_required=_VARIANCE_ACTION.get(payment.variance) if payment.variance else None,
     )

@@ -48,9 +48,15 @@ class Endpoint:
         headers = Headers(scope["headers"])
         caller = await self._admit(operation.credentials, headers)
         scope["tidegate.caller"] = caller
-        body = await _body_of(headers, receive) if operation.request else b""
-        call = Call(operation, headers, scope["path_params"], caller, body, scope["tidegate.request_id"])
+        body = await _body_of(operation, headers, receive)
+        call = Call(operation, headers, scope["path_params"], caller, body, client_of(scope))
         await _send(await operation.handler(call), send)
+
+
+def client_of(scope: Scope) -> str:
+    """The address at the other end of the connection. Headers that claim another one are not believed."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 async def _send(answer: Answer, send: Send) -> None:
@@ -60,8 +66,21 @@ async def _send(answer: Answer, send: Send) -> None:
     await send({"type": "http.response.body", "body": answer.body})
 
 
-async def _body_of(headers: Headers, receive: Receive) -> bytes:
+async def _body_of(operation: Operation, headers: Headers, receive: Receive) -> bytes:
+    if operation.request is None:
+        return b""
+    if (
+        operation.is_body_optional
+        and headers.one(b"content-length") in (None, "0")
+        and not headers.all(b"transfer-encoding")
+    ):
+        return b""
     _refuse_other_media(headers)
+    return await read_body(headers, receive)
+
+
+async def read_body(headers: Headers, receive: Receive) -> bytes:
+    """Within the limits of size and time."""
     declared = headers.one(b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > BODY_BYTES_MAX:
         raise _too_large()
@@ -99,5 +118,7 @@ def _refuse_other_media(headers: Headers) -> None:
     charset = parameters.strip().lower().replace('"', "")
     if charset not in ("", "charset=utf-8"):
         raise UnsupportedMediaType("send the JSON as UTF-8")
-    if headers.one(b"content-encoding") not in (None, "identity"):
+    if any(coding.lower() != b"identity" for coding in headers.all(b"content-encoding")):
         raise UnsupportedMediaType("send the body without Content-Encoding")
+    if any(coding.lower() != b"chunked" for coding in headers.all(b"transfer-encoding")):
+        raise UnsupportedMediaType("send the body plain or chunked, in no other Transfer-Encoding")

@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tidegate.core.clock import Clock
+from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.errors import Refusal
 from tidegate.infra import migrate
 from tidegate.infra.db import Database
+from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import encode
-from tidegate.infra.http.service import Service
 from tidegate.infra.telemetry import Meter
 
 PING_TIMEOUT_S = 0.5
@@ -22,14 +22,15 @@ CLOCK_SKEW_MAX_S = 2.0
 
 
 class Health:
-    def __init__(self, db: Database, clock: Clock, meter: Meter) -> None:
+    def __init__(self, db: Database, meter: Meter, clock: Clock | None = None) -> None:
         self._db = db
-        self._clock = clock
+        # The real time, whatever a sandbox's clock says.
+        self._clock = clock or SystemClock()
         self._meter = meter
-        self._service: Service | None = None
+        self._front_door: FrontDoor | None = None
 
-    def watch(self, service: Service) -> None:
-        self._service = service
+    def watch(self, front_door: FrontDoor) -> None:
+        self._front_door = front_door
 
     def routes(self) -> list[Route]:
         return [
@@ -43,7 +44,7 @@ class Health:
 
     async def _ready(self, _: Request) -> Response:
         problems = await self._problems()
-        if self._service is not None and self._service.is_draining:
+        if self._front_door is not None and self._front_door.is_draining:
             problems.append("stopping")
         message = "; ".join(problems) or "ready"
         return _json(503 if problems else 200, {"success": not problems, "message": message})

@@ -42,7 +42,7 @@ class Call:
     path: Mapping[str, str]
     caller: Any
     body: bytes
-    request_id: str
+    client: str
 
     def json(self) -> Any:
         return strict_json.loads(self.body)
@@ -80,6 +80,7 @@ class Operation:
     handler: Handler
     credentials: Credentials
     request: type[msgspec.Struct] | None = None
+    is_body_optional: bool = False
     request_example: Mapping[str, Any] | None = None
     response: type[msgspec.Struct]
     response_example: Mapping[str, Any] | None = None

@@ -13,12 +13,18 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import Invalid, Malformed, Problem
 
 DEPTH_MAX = 8
 NUMBER_DIGITS_MAX = 100
+NUMBER_EXPONENT_DIGITS_MAX = 3
+SHOWN_LENGTH_MAX = 100
 
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# Possessive, and content with a string that never ends: whatever the body, it is read in one pass.
+_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+# Written out, 1e999999999 would fill the memory.
+_FAR_EXPONENT = re.compile(rf"[eE][+-]?\d{{{NUMBER_EXPONENT_DIGITS_MAX + 1}}}")
 
 
 class _TooLong:
@@ -38,11 +44,9 @@ def loads(body: bytes) -> Any:
         raise Malformed("the body is not valid UTF-8") from None
     except json.JSONDecodeError as error:
         raise Malformed(f"the body is not valid JSON: {error.msg} at character {error.pos}") from None
-    # Neither check can find anything in a body without escapes and without long numbers.
-    if b"\\u" in body or len(body) > NUMBER_DIGITS_MAX:
-        problems = tuple(_unstorable(value, ""))
-        if problems:
-            raise Invalid(*problems)
+    problems = tuple(_unstorable(value, ""))
+    if problems:
+        raise Invalid(*problems)
     return value
 
 
@@ -73,20 +77,27 @@ def _refuse_depth(body: bytes) -> None:
             depth -= 1
 
 
+_TOO_LONG = f"has more than {NUMBER_DIGITS_MAX} digits or {NUMBER_EXPONENT_DIGITS_MAX} in its exponent"
+
+
 def _unstorable(value: Any, path: str) -> Iterator[Problem]:
     for place, item in walk(value, path):
         if isinstance(item, _TooLong):
-            yield Problem(place, f"has more than {NUMBER_DIGITS_MAX} digits")
+            yield Problem(shown(place), _TOO_LONG)
         elif isinstance(item, str) and not _is_storable(item):
-            yield Problem(_printable(place), "contains a character that is not text (U+0000 or a lone surrogate)")
+            yield Problem(shown(place), "contains a character that is not text (U+0000 or a lone surrogate)")
 
 
 def _is_storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _printable(text: str) -> str:
-    return text if _is_storable(text) else ascii(text)[1:-1]
+def shown(text: str) -> str:
+    """A key or path of the caller's as an answer may repeat it: short, printable, and never a card number."""
+    short = text if len(text) <= SHOWN_LENGTH_MAX else f"{text[:SHOWN_LENGTH_MAX]}…"
+    if contains_card_number(text):
+        short = re.sub(r"\d", "•", short)
+    return short if _is_storable(short) else ascii(short)[1:-1]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -94,13 +105,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise Malformed(f"the key {_printable(twice)[:60]!r} is given twice")
+        raise Malformed(f"the key {shown(twice)!r} is given twice")
     return result
 
 
 def _number(convert: Callable[[str], Any]) -> Callable[[str], Any]:
     def read(text: str) -> Any:
-        return convert(text) if len(text) <= NUMBER_DIGITS_MAX else _TooLong()
+        is_readable = len(text) <= NUMBER_DIGITS_MAX and not _FAR_EXPONENT.search(text)
+        return convert(text) if is_readable else _TooLong()
 
     return read
 

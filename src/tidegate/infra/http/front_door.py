@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 import structlog
@@ -28,7 +28,7 @@ Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 log = structlog.get_logger("http")
 
 
-class Service:
+class FrontDoor:
     """The ASGI application."""
 
     def __init__(self, routes: Sequence[BaseRoute], *, lifespan: Lifespan, meter: Meter) -> None:
@@ -46,9 +46,10 @@ class Service:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = scope["tidegate.request_id"] = ids.new_request_id()
+        scope["app"] = self  # Lets the router raise its refusals, so that they get our envelope too.
         reply = _Reply(send, request_id)
         started = monotonic_s()
-        self._in_flight += 1
+        leave = scope["tidegate.leave"] = _Place(self).leave
         try:
             if self._in_flight > IN_FLIGHT_MAX:
                 raise Unavailable("too many requests at once; try again", retry_after_s=SHED_RETRY_AFTER_S)
@@ -56,13 +57,14 @@ class Service:
         except Exception as error:
             await _answer_error(error, scope, reply)
         finally:
-            self._in_flight -= 1
+            leave()
             self._record(scope, reply.status, monotonic_s() - started, request_id)
 
     def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         operation = scope.get("tidegate.operation", "other")
         self._meter.observe_request(operation, status, seconds)
-        log.info(
+        _say(
+            log.info,
             "request",
             request_id=request_id,
             method=scope["method"],
@@ -71,6 +73,28 @@ class Service:
             ms=round(seconds * 1000, 2),
             caller=str(scope.get("tidegate.caller", "")),
         )
+
+
+def _say(write: Callable[..., Any], event: str, **fields: Any) -> None:
+    """A log that cannot be written, on a full disk or a closed pipe, must not cost the client an answer."""
+    with suppress(OSError, ValueError):
+        write(event, **fields)
+
+
+class _Place:
+    """A place among the requests in flight. A stream that only waits gives its place up early."""
+
+    __slots__ = ("_is_taken", "_service")
+
+    def __init__(self, service: FrontDoor) -> None:
+        self._service = service
+        self._is_taken = True
+        service._in_flight += 1
+
+    def leave(self) -> None:
+        if self._is_taken:
+            self._is_taken = False
+            self._service._in_flight -= 1
 
 
 class _Reply:
@@ -106,7 +130,7 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
 async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
     refusal = _refusal_of(error, scope)
     if reply.status:  # The answer has begun; all that is left is to cut it.
-        log.error("answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
+        _say(log.error, "answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
         raise error
     status = 500 if refusal is None else STATUS_OF[type(refusal)]
     body = encode(error_body(refusal or _INTERNAL, scope["tidegate.request_id"]))
@@ -129,7 +153,9 @@ def _refusal_of(error: Exception, scope: Scope) -> Refusal | None:
         return error
     if isinstance(error, HTTPException) and error.status_code == 404:
         return NotFound("there is nothing at this address")
-    log.error("unexpected", request_id=scope["tidegate.request_id"], exc_info=error)
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        return MethodNotAllowed(sorted((error.headers or {}).get("Allow", "GET").split(", ")))
+    _say(log.error, "unexpected", request_id=scope["tidegate.request_id"], exc_info=error)
     return None
 
 

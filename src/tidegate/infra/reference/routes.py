@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from tidegate.infra.http import reference_view
 from tidegate.infra.http.operation import Operation, encode
+from tidegate.infra.reference import view
 
-_PACKAGE = files("tidegate.infra.http")
+_PACKAGE = files("tidegate.infra.reference")
 _TEMPLATE = "reference.html"
 _STATIC = {"reference.css": "text/css", "reference.js": "text/javascript"}
 _CSP = (
@@ -63,7 +63,7 @@ def _render(document: Mapping[str, Any], operations: Sequence[Operation], keys: 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(prose=prose, highlighted=highlighted)
     template = environment.from_string((_PACKAGE / "templates" / _TEMPLATE).read_text(encoding="utf-8"))
-    return template.render(page=reference_view.page_of(document, operations, keys.by_header if keys else {}))
+    return template.render(page=view.page_of(document, operations, keys.by_header if keys else {}))
 
 
 _CODE = re.compile(r"`([^`]+)`")

@@ -12,13 +12,14 @@ from typing import Any
 
 from tidegate.core import errors
 from tidegate.core.errors import Invalid, Problem, Refusal, Unauthenticated
-from tidegate.infra.http import openapi, reference_example
+from tidegate.infra.http import openapi
 from tidegate.infra.http.endpoint import BODY_BYTES_MAX, BODY_TIMEOUT_S
+from tidegate.infra.http.front_door import error_body
 from tidegate.infra.http.operation import Operation
-from tidegate.infra.http.reference_example import Example
-from tidegate.infra.http.reference_schema import Row, Schemas
-from tidegate.infra.http.service import error_body
 from tidegate.infra.http.status import STATUS_OF
+from tidegate.infra.reference import example as examples
+from tidegate.infra.reference.example import Example
+from tidegate.infra.reference.schema import Row, Schemas
 
 _REQUEST_ID = "req_4fQ0xYb7Lk2ZsW9d"
 
@@ -42,6 +43,8 @@ REMEDY_OF: dict[type[Refusal], str] = {
     errors.StillRunning: "Wait as long as `Retry-After` says and send the same request with the same key.",
     errors.Invalid: "Mend every field that `errors` lists; all of them are there. When they all break one "
     f"special rule, `errorType` is its name, such as `{Invalid.METHOD_NOT_SUPPORTED}` or `{Invalid.CARD_DATA}`.",
+    errors.InsufficientBalance: "Your wallet of this currency holds less than that. Ask for less, or wait until more "
+    "has been paid in.",
     errors.RateLimited: "Wait as many seconds as `Retry-After` says, then go on more slowly.",
     errors.Unavailable: "Nothing is wrong with your request. Send it again in a moment, a change with the same "
     "`Idempotency-Key`.",
@@ -104,7 +107,7 @@ class Page:
 def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: Mapping[str, str]) -> Page:
     """`keys` are the values of credential headers that the examples may show; without one, a shell variable."""
     base_url = document["servers"][0]["url"]
-    shown = _Shown(document, operations, reference_example.Shell(base_url, keys, operations))
+    shown = _Shown(document, operations, examples.Shell(base_url, keys, operations))
     views = tuple(shown.operation(operation) for operation in operations)
     headers = tuple(_header_uses(operations))
     success_keys = sorted({operation.success_key for operation in operations}, reverse=True)
@@ -113,19 +116,17 @@ def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: 
         version=document["info"]["version"],
         base_url=base_url,
         carries_keys=bool(keys),
-        exports=reference_example.exports_of([header.name for header in headers]),
+        exports=examples.exports_of([header.name for header in headers]),
         headers=headers,
         success_key=" or ".join(f"`{key}`" for key in success_keys),
         success=views[0].answer,
-        failure=reference_example.pretty(error_body(_a_refusal(views), _REQUEST_ID)),
+        failure=examples.pretty(error_body(_a_refusal(views), _REQUEST_ID)),
         operations=views,
     )
 
 
 class _Shown:
-    def __init__(
-        self, document: Mapping[str, Any], operations: Sequence[Operation], shell: reference_example.Shell
-    ) -> None:
+    def __init__(self, document: Mapping[str, Any], operations: Sequence[Operation], shell: examples.Shell) -> None:
         self._paths = document["paths"]
         self._schemas = Schemas(document)
         self._operations = operations
@@ -151,7 +152,7 @@ class _Shown:
             before=_links(other for other in self._operations if example.needs in self._shell.made_by(other)),
             after=_links(other for other in self._operations if self._needs_of(other) in made),
             answer_status=operation.success_status,
-            answer=reference_example.pretty(answer["example"]),
+            answer=examples.pretty(answer["example"]),
             errors=tuple(_error_row(refusal) for refusal in openapi.refusals_of(operation)),
         )
 
@@ -171,7 +172,7 @@ def _links(operations: Iterable[Operation]) -> tuple[Link, ...]:
 
 def _credential_rows(operation: Operation) -> Iterator[Row]:
     for name in operation.credentials.headers:
-        yield Row(name, "string", is_required=True, description=reference_example.credential(name).words)
+        yield Row(name, "string", is_required=True, description=examples.credential(name).words)
     if operation.request:
         yield Row("Content-Type", "string", is_required=True, rules="Only `application/json`.")
 
@@ -179,7 +180,7 @@ def _credential_rows(operation: Operation) -> Iterator[Row]:
 def _header_uses(operations: Sequence[Operation]) -> Iterator[HeaderUse]:
     for name in dict.fromkeys(name for operation in operations for name in operation.credentials.headers):
         users = [operation for operation in operations if name in operation.credentials.headers]
-        words = reference_example.credential(name).words
+        words = examples.credential(name).words
         yield HeaderUse(name, words, is_everywhere=len(users) == len(operations), used_by=_links(users))
 
 

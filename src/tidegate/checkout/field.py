@@ -1,0 +1,78 @@
+"""Fields that only a payer sends. Their values live in memory, on the way to the rail, and are never shown."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, Self
+
+from tidegate.core.card_number import contains_card_number
+
+_SEPARATORS = re.compile(r"[\s-]+")
+
+
+class _Secret(str):
+    """Text that does not show itself."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'…'"
+
+
+class CardNumber(_Secret):
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        # Typed on any keyboard, pasted with or without spaces.
+        digits = _SEPARATORS.sub("", unicodedata.normalize("NFKC", value)) if isinstance(value, str) else ""
+        if not (digits.isdigit() and contains_card_number(digits)):
+            raise ValueError("must be a card number")
+        return cls(digits)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "minLength": 13, "maxLength": 30}
+
+
+class Cvv(_Secret):
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        return cls(_digits(value, r"\d{3,4}", "must be the 3 or 4 digits of the security code"))
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "pattern": "^[0-9]{3,4}$"}
+
+
+class PinText(_Secret):
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        return cls(_digits(value, r"\d{4,6}", "must be the 4 to 6 digits of the PIN"))
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "pattern": "^[0-9]{4,6}$"}
+
+
+class OtpText(_Secret):
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        return cls(_digits(value, r"\d{4,8}", "must be the digits of the one-time code"))
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "pattern": "^[0-9]{4,8}$"}
+
+
+def _digits(value: Any, pattern: str, complaint: str) -> str:
+    if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
+        raise ValueError(complaint)
+    return value

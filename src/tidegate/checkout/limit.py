@@ -1,0 +1,38 @@
+"""How often one address, and one payment, may be called. Guessing and card testing end here."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+from enum import Enum
+
+from tidegate.core.errors import RateLimited
+from tidegate.infra.rate_limit import RateLimit
+
+
+@dataclass(frozen=True)
+class Allowance:
+    per_second: float
+    burst: int
+
+
+class Limited(Enum):
+    """What is limited, and to how much."""
+
+    LOOK = Allowance(per_second=20, burst=60)
+    ACT = Allowance(per_second=2, burst=20)
+    # Ten card attempts in ten minutes from one address; five per payment are the payment's own rule.
+    CARD = Allowance(per_second=10 / 600, burst=10)
+
+
+@dataclass(frozen=True)
+class PayerLimit:
+    limit: RateLimit
+
+    def check(self, what: Limited, who: str) -> None:
+        allowance = what.value
+        slot = zlib.crc32(f"{what.name}/{who}".encode())
+        wait_s = self.limit.wait_s(slot, per_second=allowance.per_second, burst=allowance.burst)
+        if wait_s > 0:
+            raise RateLimited("too many requests from here; wait a little", retry_after_s=math.ceil(wait_s))

@@ -1,0 +1,80 @@
+"""From the fields a payer sent to the means of an attempt, and what may be kept and shown of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from tidegate.checkout import wire
+from tidegate.core.errors import Invalid, Problem
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
+from tidegate.rail import bank as banks
+from tidegate.rail import phone as phones
+from tidegate.rail.interface import Address, Authorization, Bank, Card, Means, Otp, Phone, Pin, Transfer
+
+_BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"), ("2", "mastercard"), ("3", "amex"))
+
+
+def means_from(
+    request: wire.Charge, method: Method, currency: Currency, *, account_name: str, now: datetime
+) -> tuple[Means, dict[str, Any]]:
+    if method is Method.CARD:
+        return _card(request)
+    if method is Method.MOBILE_MONEY:
+        return _phone(request, currency)
+    if method is Method.USSD:
+        return _bank(request, currency)
+    return Transfer(account_name=account_name, expires_at=now), {}
+
+
+def authorization_from(request: wire.Authorize) -> Authorization:
+    if request.pin is not None:
+        return Pin(request.pin)
+    if request.otp is not None:
+        return Otp(request.otp)
+    address = request.address
+    assert address is not None  # The request was checked to have exactly one.
+    return Address(address.line, address.city, address.country, address.postal_code)
+
+
+def _card(request: wire.Charge) -> tuple[Means, dict[str, Any]]:
+    fields = request.card
+    if fields is None:
+        raise Invalid(Problem("card", "is required for a card payment"))
+    number = str(fields.number)
+    year = fields.expiry_year + 2000 if fields.expiry_year < 100 else fields.expiry_year
+    card = Card(number, fields.expiry_month, year, str(fields.cvv), fields.holder)
+    brand = next((name for prefix, name in _BRANDS if number.startswith(prefix)), "card")
+    return card, {"brand": brand, "first6": number[:6], "last4": number[-4:]}
+
+
+def _phone(request: wire.Charge, currency: Currency) -> tuple[Means, dict[str, Any]]:
+    if request.phone is None:
+        raise Invalid(Problem("phone", "is required for mobile money"))
+    try:
+        number = phones.parse(request.phone, currency)
+    except ValueError as error:
+        raise Invalid(Problem("phone", str(error))) from None
+    operator = _operator(request, number, currency)
+    masked = f"{number[:4]} … {number[-4:]}"
+    return Phone(number, operator.id), {"phone": masked, "operator": operator.id}
+
+
+def _operator(request: wire.Charge, number: str, currency: Currency) -> phones.Operator:
+    """A ported number is guessed wrong, so what the payer says wins."""
+    if request.operator is None:
+        found = phones.operator_of(number, currency)
+    else:
+        found = phones.find_operator(request.operator, currency)
+    if found is None:
+        choices = ", ".join(operator.id for operator in phones.OPERATORS[currency])
+        raise Invalid(Problem("operator", f"must be one of {choices}"))
+    return found
+
+
+def _bank(request: wire.Charge, currency: Currency) -> tuple[Means, dict[str, Any]]:
+    bank = banks.find(request.bank or "", currency)
+    if bank is None:
+        raise Invalid(Problem("bank", "must be the code of a bank on the list"))
+    return Bank(bank.code), {"bank": bank.name}

@@ -1,0 +1,1 @@
+"""Which mode a database belongs to, for ever: test money never meets real money."""

@@ -1,0 +1,24 @@
+"""SQL of the one row that says what this database is for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Tx
+
+
+class Deployment(NamedTuple):
+    mode: Mode
+    # Shared by all processes; signs what the sandbox's own rail tells.
+    secret: bytes
+
+
+async def claim(tx: Tx, mode: Mode) -> None:
+    """The first one decides. Needs the owner's rights."""
+    await tx.execute("INSERT INTO deployment (mode) VALUES ($1) ON CONFLICT DO NOTHING", mode)
+
+
+async def find(tx: Tx) -> Deployment | None:
+    row = await tx.fetchrow("SELECT mode, secret FROM deployment")
+    return Deployment(Mode(row["mode"]), row["secret"]) if row else None

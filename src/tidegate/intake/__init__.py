@@ -1,0 +1,1 @@
+"""What rails tell us: verified, recorded once, routed. Nothing received is ever unrecorded."""

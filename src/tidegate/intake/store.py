@@ -1,0 +1,50 @@
+"""SQL of notifications that change no payment, and of money nobody is waiting for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from tidegate.infra.db import Tx
+from tidegate.ledger.model import Journal
+from tidegate.payment.change import Receipt, ToldBy
+
+
+async def note(tx: Tx, told_by: ToldBy, *, state: str, note: str | None, now: datetime) -> bool:
+    """False when it was recorded before."""
+    done = await tx.fetchval(
+        """
+        INSERT INTO notification (rail, id, state, body, note, received_at) VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
+        RETURNING true
+        """,
+        told_by.rail, told_by.id, state, told_by.body, note, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def put_into_suspense(
+    tx: Tx, business_id: str, receipt: Receipt, journal: Journal, told_by: ToldBy, *, account_number: str | None,
+    now: datetime,
+) -> bool:  # fmt: skip
+    """The notification, the money and its journal, in one statement. False when it was recorded before."""
+    done = await tx.fetchval(
+        """
+        WITH told AS (
+            INSERT INTO notification (rail, id, state, body, note, received_at)
+            VALUES ($2, $3, 'suspense', $4, $5, $6)
+            ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
+            RETURNING true),
+        received AS (
+            INSERT INTO receipt (business_id, rail, transaction_id, account_number, currency, amount_minor, taken,
+                                 reason, payer, created_at)
+            SELECT $1, $2, $7, $8, $9, $10, 'suspense', $5, $11, $6 FROM told
+            RETURNING id)
+        SELECT post_journal($1, $12, $13, $14, $15, $16, $17, $6) FROM received
+        """,
+        business_id, told_by.rail, told_by.id, told_by.body, receipt.reason, now, receipt.transaction_id,
+        account_number, receipt.amount.currency, receipt.amount.minor, msgspec.json.encode(receipt.payer).decode(),
+        *journal.columns(),
+    )  # fmt: skip
+    return done is not None

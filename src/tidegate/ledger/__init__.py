@@ -1,0 +1,1 @@
+"""Journals that cannot be built unbalanced, kept for ever. Knows no payments."""

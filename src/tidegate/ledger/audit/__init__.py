@@ -1,0 +1,1 @@
+"""What an auditor asks the books."""

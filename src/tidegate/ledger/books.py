@@ -1,0 +1,72 @@
+"""The books examined: questions whose answer is nothing when all is well, and a trial balance."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.infra.db import Database, Tx
+from tidegate.ledger import chain
+from tidegate.ledger.audit import store
+
+
+@dataclass(frozen=True)
+class Question:
+    subject: str
+    ask: Callable[[Tx], Awaitable[list[str]]]
+    when_well: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`found` names what breaks the rule."""
+
+    subject: str
+    found: list[str]
+    when_well: str
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Of one account in one currency, over all businesses; positive is owed or earned, negative is owed to us."""
+
+    currency: str
+    account: str
+    minor: int
+
+
+@dataclass(frozen=True)
+class Books:
+    answers: list[Answer]
+    trial_balance: list[Sum]
+
+
+QUESTIONS = (
+    Question("journals", store.list_unbalanced_journals, "every journal sums to zero in each currency"),
+    Question("ledger", store.list_unbalanced_currencies, "the whole ledger sums to zero in each currency"),
+    Question("wallets", store.list_wrong_wallets, "every wallet is the sum of its entries"),
+    Question("statements", store.list_wrong_running_balances, "every balance follows from the entries before it"),
+    Question("overdrafts", store.list_overdrawn_wallets, "no wallet is below zero"),
+)
+
+
+async def examine(db: Database, *, now: datetime) -> Books:
+    async with db.transaction() as tx:
+        await store.begin(tx)
+        answers = [Answer(question.subject, await question.ask(tx), question.when_well) for question in QUESTIONS]
+        answers.append(await _chain(tx, now))
+        return Books(answers, await trial_balance(tx))
+
+
+async def trial_balance(tx: Tx) -> list[Sum]:
+    return [Sum(row["currency"], row["account"], int(row["minor"])) for row in await store.list_sums(tx)]
+
+
+async def _chain(tx: Tx, now: datetime) -> Answer:
+    found: list[str] = []
+    for business_id in await store.list_businesses(tx):
+        found += await chain.verify(tx, business_id, now=now)
+        if len(found) >= store.FINDINGS_MAX:
+            break
+    return Answer("chain", found, "every journal is as it was when it was linked")

@@ -1,0 +1,136 @@
+"""Tamper evidence: a hash chain per business, built after commit, so that posting waits for nobody's hash.
+
+Each hash covers the one before it and the whole text of a journal; to change an old journal unseen, every link after
+it would have to be made anew. Whoever keeps a head of the chain elsewhere would notice that too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from tidegate.infra.db import Database, Tx
+from tidegate.ledger import store
+from tidegate.ledger.audit import store as audit
+from tidegate.ledger.model import Link, PostedEntry, PostedJournal
+
+BUSINESSES_PER_ROUND = 50
+LINKS_PER_BUSINESS = 200
+VERIFY_BATCH = 500
+# The worker that links runs every few seconds; after this long something is wrong with it, or with the journal.
+UNLINKED_FOR_MAX = timedelta(minutes=15)
+START = bytes(32)
+MARK_BYTES = 8
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+async def extend(db: Database, _now: datetime) -> int:
+    """One round of the worker: links journals that have none yet, and says how many."""
+    async with db.connection() as tx:
+        waiting = await store.list_businesses_to_link(tx, limit=BUSINESSES_PER_ROUND)
+    done = 0
+    for business_id in waiting:
+        async with db.transaction() as tx:
+            # Two workers that both saw the same head would fork the chain.
+            if await store.lock_chain(tx, business_id):
+                done += await _extend_one(tx, business_id)
+    return done
+
+
+async def _extend_one(tx: Tx, business_id: str) -> int:
+    journals = await store.list_to_link(tx, business_id, limit=LINKS_PER_BUSINESS)
+    head = await store.find_head(tx, business_id)
+    position, previous = (head.position, head.hash) if head else (0, START)
+    links = []
+    for journal in journals:
+        position += 1
+        link = link_to(previous, position, journal)
+        links.append(link)
+        previous = link.hash
+    if links:
+        await store.insert_links(tx, business_id, links)
+    return len(links)
+
+
+async def verify(tx: Tx, business_id: str, *, now: datetime) -> list[str]:
+    """What is wrong with the chain of a business, the first difference by name; nothing when all is well."""
+    wrong = await _first_difference(tx, business_id)
+    lost = await audit.list_entries_without_journal(tx, business_id)
+    unlinked = await audit.list_unlinked_journals(tx, business_id, waiting_since=now - UNLINKED_FOR_MAX)
+    return [*wrong, *(f"entry {name} has no journal" for name in lost), *(f"journal {n} has no link" for n in unlinked)]
+
+
+async def _first_difference(tx: Tx, business_id: str) -> list[str]:
+    position, previous = 0, START
+    while found := await store.list_links(tx, business_id, after=position, limit=VERIFY_BATCH):
+        for link, journal in found:
+            position += 1
+            if link.position != position:
+                return [f"link {business_id}/{position} is missing"]
+            if journal is None:
+                return [f"journal {business_id}/{link.journal_id} is missing"]
+            if difference := difference_of(previous, link, journal):
+                return [difference]
+            previous = link.hash
+    return []
+
+
+def link_to(previous: bytes, position: int, journal: PostedJournal) -> Link:
+    texts = list(_texts(journal))
+    marks = b"".join(_mark(text) for text in texts)
+    return Link(position, journal.id, marks, hashlib.sha256(previous + b"\n".join(texts)).digest())
+
+
+def difference_of(previous: bytes, link: Link, journal: PostedJournal) -> str | None:
+    """The marks only help to name what differs; whether something does is for the hash to say."""
+    if link_to(previous, link.position, journal).hash == link.hash:
+        return None
+    name = f"{journal.business_id}/{journal.id}"
+    marks = [link.marks[start : start + MARK_BYTES] for start in range(0, len(link.marks), MARK_BYTES)]
+    if not marks or _mark(_head_text(journal)) != marks[0]:
+        return f"journal {name} was changed"
+    return _entry_difference(name, dict(enumerate(marks[1:], start=1)), journal) or f"link {name} was changed"
+
+
+def _entry_difference(name: str, mark_of: dict[int, bytes], journal: PostedJournal) -> str | None:
+    entry_of = {entry.line: entry for entry in journal.entries}
+    for line in sorted(mark_of.keys() | entry_of.keys()):
+        if line not in entry_of:
+            return f"entry {name}/{line} is missing"
+        if line not in mark_of:
+            return f"entry {name}/{line} was added"
+        if _mark(_entry_text(entry_of[line])) != mark_of[line]:
+            return f"entry {name}/{line} was changed"
+    return None
+
+
+def _texts(journal: PostedJournal) -> Iterator[bytes]:
+    yield _head_text(journal)
+    for entry in journal.entries:
+        yield _entry_text(entry)
+
+
+def _head_text(journal: PostedJournal) -> bytes:
+    times = _microseconds(journal.event_at), _microseconds(journal.created_at)
+    return _canonical(journal.business_id, journal.id, journal.kind, journal.cause, *times)
+
+
+def _entry_text(entry: PostedEntry) -> bytes:
+    return _canonical(entry.line, entry.account, entry.currency, entry.amount_minor, entry.balance_after_minor)
+
+
+def _canonical(*values: str | int | None) -> bytes:
+    """JSON in ASCII: two different journals never have the same text, whatever stands in a cause."""
+    return json.dumps(values, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def _mark(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest()[:MARK_BYTES]
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND

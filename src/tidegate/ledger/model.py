@@ -1,0 +1,176 @@
+"""Accounts, entries and journals.
+
+Sign: an entry is positive when we owe more or have earned more, negative when somebody owes us more. So a wallet's
+entry is positive when the merchant has more, and money at a rail, which the rail owes us, is a negative sum.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from tidegate.core.money import Currency, Money
+
+# Money that cannot be attributed to a business is booked under this one; nobody has its keys.
+HOUSE_BUSINESS_ID = "000000000000000000000000"
+ROUNDING_MINOR_MAX = 1
+
+
+class Account(StrEnum):
+    """Names inside a business: everybody has all of them. Only wallets keep a balance row."""
+
+    WALLET = "wallet"  # what we owe the merchant
+    RAIL = "rail"  # cash at the rail: what the rail owes us
+    FEE = "fee"  # what we earned
+    VAT = "vat"  # what we owe the tax office on it
+    SUSPENSE = "suspense"  # received; owner unknown or not yet decided
+    RETURNS = "returns"  # to be sent back: asked for, not yet confirmed
+    REFUNDS = "refunds"  # refunds on their way out; a wallet shows them as locked
+    CONVERSION = "conversion"  # what we bought in one currency and sold in another
+    SPREAD = "spread"  # what we earned on a conversion
+    ROUNDING = "rounding"  # the minor unit that does not divide
+
+
+class JournalKind(StrEnum):
+    """Every way in which money moves; each has its recipe in `recipes.py`."""
+
+    CHECKOUT_SETTLED = "checkout_settled"
+    INFLOW_CREDITED = "inflow_credited"
+    INFLOW_CONVERTED = "inflow_converted"
+    RECEIPT_HELD = "receipt_held"
+    RECEIPT_UNCLAIMED = "receipt_unclaimed"
+    HELD_SETTLED = "held_settled"
+    HELD_CONVERTED = "held_converted"
+    HELD_RETURNING = "held_returning"
+    RECEIPT_RETURNING = "receipt_returning"
+    RETURN_DONE = "return_done"
+    REFUND_STARTED = "refund_started"
+    REFUND_DONE = "refund_done"
+    REFUND_FAILED = "refund_failed"
+
+
+class Unbalanced(Exception):
+    """These entries are no journal. Always a mistake of ours, never of a caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    account: Account
+    amount: Money
+
+
+class Columns(NamedTuple):
+    """The arguments of `post_journal`, in its order, between the business and the present time."""
+
+    kind: str
+    cause: str
+    accounts: list[str]
+    currencies: list[str]
+    amounts_minor: list[int]
+    event_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """One movement of money. `cause` is what made it happen; a kind and a cause are posted once per business."""
+
+    kind: JournalKind
+    cause: str
+    entries: tuple[Entry, ...]
+    event_at: datetime
+
+    def __post_init__(self) -> None:
+        if not self.entries:
+            raise Unbalanced("a journal moves something")
+        if any(entry.amount.minor == 0 for entry in self.entries):
+            raise Unbalanced("an entry of nothing says nothing")
+        places = Counter((entry.account, entry.amount.currency) for entry in self.entries)
+        if twice := [place for place, times in places.items() if times > 1]:
+            raise Unbalanced(f"one line per account and currency, but {twice[0]} has more")
+        for currency, minor in self._totals().items():
+            if minor != 0:
+                raise Unbalanced(f"the entries in {currency} sum to {minor}")
+
+    def _totals(self) -> Counter[Currency]:
+        totals: Counter[Currency] = Counter()
+        for entry in self.entries:
+            totals[entry.amount.currency] += entry.amount.minor
+        return totals
+
+    def columns(self) -> Columns:
+        return Columns(
+            kind=self.kind.value,
+            cause=self.cause,
+            accounts=[entry.account.value for entry in self.entries],
+            currencies=[entry.amount.currency.value for entry in self.entries],
+            amounts_minor=[entry.amount.minor for entry in self.entries],
+            event_at=self.event_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What was received, what that is worth at the market's rate, and what of it the merchant's rate gives."""
+
+    received: Money
+    worth: Money
+    converted: Money
+    spread: Money
+
+    def __post_init__(self) -> None:
+        if self.received.currency is self.worth.currency:
+            raise Unbalanced(f"{self.worth.currency} is not converted to itself")
+        if self.worth.minor <= 0 or self.converted.minor < 0:
+            raise Unbalanced(f"{self.received} is worth something, not {self.worth} and {self.converted}")
+        if abs(self.rounding.minor) > ROUNDING_MINOR_MAX:
+            raise Unbalanced(f"{self.worth} is not {self.converted} and a spread of {self.spread}")
+
+    @property
+    def rounding(self) -> Money:
+        """Worth, converted and spread are each rounded on their own; this is what that leaves over."""
+        return self.worth - self.converted - self.spread
+
+
+@dataclass(frozen=True, slots=True)
+class Wallet:
+    business_id: str
+    number: int
+    balance: Money
+    locked: Money
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PostedEntry:
+    """An entry as the database has it. The words are not parsed: a row that was tampered with must still be read."""
+
+    line: int
+    account: str
+    currency: str
+    amount_minor: int
+    balance_after_minor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PostedJournal:
+    business_id: str
+    id: int
+    kind: str
+    cause: str
+    event_at: datetime
+    created_at: datetime
+    entries: tuple[PostedEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A journal's place in the chain of its business."""
+
+    position: int
+    journal_id: int
+    marks: bytes
+    hash: bytes

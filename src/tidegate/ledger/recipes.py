@@ -1,0 +1,150 @@
+"""Every movement of money, on one page.
+
+    journal            out of      into                      when
+    ─────────────────  ──────────  ────────────────────────  ─────────────────────────────────────────────────────
+    checkout settled   rail,       wallet, fee, vat,         a checkout is paid, with what was held for it before;
+                       suspense    returns                   … the excess, if it is not wanted, goes back
+    inflow credited    rail        wallet, fee, vat          a virtual account received its own currency
+    inflow converted   rail        conversion                … another currency than its wallet's;
+                       conversion  wallet, fee, vat,         … each currency sums to zero by itself
+                                   spread, rounding
+    receipt held       rail        suspense                  more is awaited, or somebody must look at it
+    receipt unclaimed  rail        suspense                  nobody is known whose it is; under the house
+    held settled       suspense    wallet, fee, vat          what was held is enough, or was approved
+    held converted     suspense    as inflow converted       what was held was approved
+    held returning     suspense    returns                   what was held goes back
+    receipt returning  rail        returns                   a receipt goes back: all of it, or the excess
+    return done        returns     rail                      the rail confirmed that it went back
+    refund started     wallet      refunds                   a refund is on its way; the wallet shows it as locked
+    refund done        refunds     rail                      the rail confirmed it
+    refund failed      refunds     wallet                    the rail refused it
+
+"Out of" is debited (negative), "into" is credited (positive). Who bears the fee changes what was asked for and
+received, never the journal. A line of zero is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from tidegate.core.fee import Fee, fee_within
+from tidegate.core.money import Money
+from tidegate.ledger.model import Account, Conversion, Entry, Journal, JournalKind, Unbalanced
+
+
+def checkout_settled(
+    *, cause: str, received: Money, fee: Fee, event_at: datetime, held: Money | None = None, back: Money | None = None
+) -> Journal:
+    """`held` came earlier and waited for `received`; `back` is the part of both that is not wanted."""
+    held, back = held or Money.zero(received.currency), back or Money.zero(received.currency)
+    wanted = received + held - back
+    _refuse_backwards(received, wanted, *(part for part in (held, back) if part.minor != 0))
+    sources = _without_zeros(Entry(Account.RAIL, -received), Entry(Account.SUSPENSE, -held))
+    entries = (*sources, *_shares(wanted, fee), *_without_zeros(Entry(Account.RETURNS, back)))
+    return Journal(JournalKind.CHECKOUT_SETTLED, cause, entries, event_at)
+
+
+def inflow_credited(*, cause: str, received: Money, fee: Fee, event_at: datetime) -> Journal:
+    return Journal(JournalKind.INFLOW_CREDITED, cause, _shared(received, Account.RAIL, fee), event_at)
+
+
+def inflow_converted(*, cause: str, conversion: Conversion, fee: Fee, event_at: datetime) -> Journal:
+    return Journal(JournalKind.INFLOW_CONVERTED, cause, _converted(conversion, Account.RAIL, fee), event_at)
+
+
+def receipt_held(*, cause: str, received: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.RECEIPT_HELD, cause, _moved(received, Account.RAIL, Account.SUSPENSE), event_at)
+
+
+def receipt_unclaimed(*, cause: str, received: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.RECEIPT_UNCLAIMED, cause, _moved(received, Account.RAIL, Account.SUSPENSE), event_at)
+
+
+def held_settled(*, cause: str, held: Money, fee: Fee, event_at: datetime) -> Journal:
+    return Journal(JournalKind.HELD_SETTLED, cause, _shared(held, Account.SUSPENSE, fee), event_at)
+
+
+def held_converted(*, cause: str, conversion: Conversion, fee: Fee, event_at: datetime) -> Journal:
+    return Journal(JournalKind.HELD_CONVERTED, cause, _converted(conversion, Account.SUSPENSE, fee), event_at)
+
+
+def held_returning(*, cause: str, held: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.HELD_RETURNING, cause, _moved(held, Account.SUSPENSE, Account.RETURNS), event_at)
+
+
+def receipt_returning(*, cause: str, returned: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.RECEIPT_RETURNING, cause, _moved(returned, Account.RAIL, Account.RETURNS), event_at)
+
+
+def return_done(*, cause: str, returned: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.RETURN_DONE, cause, _moved(returned, Account.RETURNS, Account.RAIL), event_at)
+
+
+def refund_started(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.REFUND_STARTED, cause, _moved(refunded, Account.WALLET, Account.REFUNDS), event_at)
+
+
+def refund_done(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.REFUND_DONE, cause, _moved(refunded, Account.REFUNDS, Account.RAIL), event_at)
+
+
+def refund_failed(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.REFUND_FAILED, cause, _moved(refunded, Account.REFUNDS, Account.WALLET), event_at)
+
+
+RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
+    JournalKind.CHECKOUT_SETTLED: checkout_settled,
+    JournalKind.INFLOW_CREDITED: inflow_credited,
+    JournalKind.INFLOW_CONVERTED: inflow_converted,
+    JournalKind.RECEIPT_HELD: receipt_held,
+    JournalKind.RECEIPT_UNCLAIMED: receipt_unclaimed,
+    JournalKind.HELD_SETTLED: held_settled,
+    JournalKind.HELD_CONVERTED: held_converted,
+    JournalKind.HELD_RETURNING: held_returning,
+    JournalKind.RECEIPT_RETURNING: receipt_returning,
+    JournalKind.RETURN_DONE: return_done,
+    JournalKind.REFUND_STARTED: refund_started,
+    JournalKind.REFUND_DONE: refund_done,
+    JournalKind.REFUND_FAILED: refund_failed,
+}
+
+
+def _moved(amount: Money, source: Account, target: Account) -> tuple[Entry, ...]:
+    _refuse_backwards(amount)
+    return Entry(source, -amount), Entry(target, amount)
+
+
+def _shared(received: Money, source: Account, fee: Fee) -> tuple[Entry, ...]:
+    _refuse_backwards(received)
+    return Entry(source, -received), *_shares(received, fee)
+
+
+def _converted(conversion: Conversion, source: Account, fee: Fee) -> tuple[Entry, ...]:
+    _refuse_backwards(conversion.received)
+    return (
+        Entry(source, -conversion.received),
+        Entry(Account.CONVERSION, conversion.received),
+        Entry(Account.CONVERSION, -conversion.worth),
+        *_shares(conversion.converted, fee),
+        *_without_zeros(Entry(Account.SPREAD, conversion.spread), Entry(Account.ROUNDING, conversion.rounding)),
+    )
+
+
+def _shares(amount: Money, fee: Fee) -> tuple[Entry, ...]:
+    """What is the merchant's, ours and the tax office's."""
+    taken = fee_within(amount, fee)
+    return _without_zeros(
+        Entry(Account.WALLET, amount - taken.total), Entry(Account.FEE, taken.fee), Entry(Account.VAT, taken.vat)
+    )
+
+
+def _without_zeros(*entries: Entry) -> tuple[Entry, ...]:
+    return tuple(entry for entry in entries if entry.amount.minor != 0)
+
+
+def _refuse_backwards(*amounts: Money) -> None:
+    """A recipe says which way money goes; a negative amount would turn it round."""
+    for amount in amounts:
+        if amount.minor <= 0:
+            raise Unbalanced(f"{amount} cannot move")

@@ -1,0 +1,69 @@
+"""A change of a payment, with everything that must be written together with it or not at all."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from tidegate.core.money import Money
+from tidegate.ledger.model import Journal
+from tidegate.merchant.model import Business
+from tidegate.payment.attempt import Attempt
+from tidegate.payment.model import Payment
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What a decision is made on. `attempt` is the one spoken of, or the newest; None before the first."""
+
+    business: Business
+    payment: Payment
+    attempt: Attempt | None
+
+
+class ToldBy(msgspec.Struct, frozen=True, kw_only=True):
+    """The notification behind a change. It is recorded with the change, so that it is acted on once."""
+
+    rail: str
+    id: str
+    body: bytes
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    rail: str
+    transaction_id: str
+    amount: Money
+    taken: str
+    reason: str | None
+    payer: dict[str, Any]
+
+
+class GoingBack(msgspec.Struct, frozen=True, kw_only=True):
+    rail: str
+    reference: str
+    transaction_id: str
+    amount: Money
+    reason: str
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    type: str
+    cause: str
+    payload: bytes
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """`payment.version` is the one the change was decided on."""
+
+    payment: Payment
+    now: datetime
+    attempt: Attempt | None = None
+    told_by: ToldBy | None = None
+    receipt: Receipt | None = None
+    going_back: GoingBack | None = None
+    journal: Journal | None = None
+    event: Event | None = None
+    # Written only while the attempt is leased under this token.
+    lease: str | None = None

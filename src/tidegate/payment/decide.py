@@ -1,0 +1,202 @@
+"""From what is, and what a rail says, to the change that must be written. Pure: reads nothing, writes nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from tidegate.core import ids
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import MethodNames
+from tidegate.core.money import Money
+from tidegate.ledger import recipes
+from tidegate.ledger.model import Journal
+from tidegate.merchant.model import Business
+from tidegate.payment import transition
+from tidegate.payment.attempt import Attempt, AttemptStatus, next_ask_at
+from tidegate.payment.change import Change, GoingBack, Receipt, Situation, ToldBy
+from tidegate.payment.event import charge_successful
+from tidegate.payment.transition import Taken
+from tidegate.payment.variance import Hold, SendBack, Terms, VariancePolicy
+from tidegate.rail.interface import (
+    AttemptState,
+    DialAction,
+    Failed,
+    PromptAction,
+    RedirectAction,
+    Succeeded,
+    TransferAction,
+    Waiting,
+)
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """Money for a payment, however we learned of it."""
+
+    rail: str
+    transaction_id: str
+    amount: Money
+    payer: dict[str, Any]
+
+
+def on_state(
+    situation: Situation,
+    state: AttemptState,
+    *,
+    rule: FeeRule,
+    names: MethodNames,
+    told_by: ToldBy | None,
+    now: datetime,
+) -> Change | None:
+    """None when the news changes nothing: it is old, or repeats what is known."""
+    payment, attempt = situation.payment, situation.attempt
+    assert attempt is not None
+    if isinstance(state, Succeeded):
+        arrival = Arrival(rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={})
+        return on_arrival(situation, arrival, rule=rule, names=names, told_by=told_by, now=now)
+    if not attempt.is_open:
+        return None
+    if isinstance(state, Failed):
+        failed = _ended(attempt, AttemptStatus.FAILED, failure=state.reason.value)
+        moved = payment if transition.is_final(payment.status) else transition.fail_attempt(payment, now=now)
+        return Change(payment=moved, attempt=failed, told_by=told_by, now=now)
+    if transition.is_final(payment.status):
+        return None
+    if isinstance(state, Waiting):
+        return Change(
+            payment=transition.await_payer(payment), attempt=_waiting(attempt, state, now), told_by=told_by, now=now
+        )
+    return _still_running(situation, now=now, told_by=told_by)
+
+
+def on_time_out(situation: Situation, *, now: datetime) -> Change | None:
+    """The rail did not answer. It may have the attempt, so the outcome is unknown, and is asked for again."""
+    if situation.attempt is None or not situation.attempt.is_open or transition.is_final(situation.payment.status):
+        return None
+    return _still_running(situation, now=now, told_by=None)
+
+
+def _still_running(situation: Situation, *, now: datetime, told_by: ToldBy | None) -> Change:
+    attempt = situation.attempt
+    assert attempt is not None
+    running = msgspec.structs.replace(
+        attempt,
+        status=AttemptStatus.RUNNING,
+        asks=attempt.asks + 1,
+        next_ask_at=next_ask_at(attempt.asks, now=now),
+    )
+    return Change(payment=transition.await_rail(situation.payment), attempt=running, told_by=told_by, now=now)
+
+
+def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
+    changes: dict[str, Any] = {"status": AttemptStatus.WAITING, "action": state.action, "next_ask_at": None}
+    if isinstance(state.action, PromptAction | DialAction | RedirectAction):
+        # The payer answers elsewhere, and the rail's word of it may get lost.
+        changes |= {"asks": attempt.asks + 1, "next_ask_at": next_ask_at(attempt.asks, now=now)}
+    if isinstance(state.action, TransferAction):
+        changes["account_number"] = state.action.account_number
+        changes["account_id"] = attempt.account_id or ids.new_account_id()
+    return msgspec.structs.replace(attempt, **changes)
+
+
+def _ended(attempt: Attempt, status: AttemptStatus, *, failure: str | None = None) -> Attempt:
+    return msgspec.structs.replace(attempt, status=status, failure=failure, next_ask_at=None)
+
+
+def on_arrival(
+    situation: Situation, arrival: Arrival, *, rule: FeeRule, names: MethodNames, told_by: ToldBy | None, now: datetime
+) -> Change:
+    """Money is always recorded: kept, held or sent back."""
+    attempt = situation.attempt
+    assert attempt is not None
+    taken = transition.receive(
+        situation.payment,
+        arrival.amount,
+        terms=terms_of(situation.business, arrival.amount),
+        rule=rule,
+        method=attempt.method,
+        is_in_time=attempt.takes_money_at(now) and now < situation.payment.expires_at,
+        now=now,
+    )
+    receipt = _receipt(arrival, taken)
+    change = Change(
+        payment=taken.payment,
+        attempt=_after_money(attempt, taken),
+        told_by=told_by,
+        receipt=receipt,
+        going_back=_going_back(arrival, taken),
+        journal=_journal(situation, arrival, taken, now),
+        now=now,
+    )
+    if taken.fee is None or change.attempt is None:
+        return change
+    event = charge_successful(situation.business, taken.payment, change.attempt, receipt, names, now=now)
+    return msgspec.structs.replace(change, event=event)
+
+
+def terms_of(business: Business, amount: Money) -> Terms:
+    tolerance = Money(business.variance_tolerance_minor, amount.currency)
+    return Terms(VariancePolicy(business.variance_policy), tolerance)
+
+
+def _after_money(attempt: Attempt, taken: Taken) -> Attempt:
+    if taken.fee is not None:
+        return _ended(attempt, AttemptStatus.SUCCEEDED)
+    if attempt.is_open and attempt.account_number is None:
+        # Its money came and went back: there is nothing left to wait for.
+        return _ended(attempt, AttemptStatus.FAILED, failure="returned")
+    return attempt
+
+
+def _receipt(arrival: Arrival, taken: Taken) -> Receipt:
+    verdict = taken.verdict
+    word = {SendBack: "returned", Hold: "held"}.get(type(verdict), "settled")
+    return Receipt(
+        rail=arrival.rail,
+        transaction_id=arrival.transaction_id,
+        amount=arrival.amount,
+        taken=word,
+        reason=verdict.reason if isinstance(verdict, SendBack) else None,
+        payer=arrival.payer,
+    )
+
+
+def _going_back(arrival: Arrival, taken: Taken) -> GoingBack | None:
+    verdict = taken.verdict
+    if isinstance(verdict, Hold):
+        return None
+    back, reason = (
+        (arrival.amount, verdict.reason)
+        if isinstance(verdict, SendBack)
+        else (verdict.back, "it was more than the amount asked for")
+    )
+    if back.minor == 0:
+        return None
+    return GoingBack(
+        rail=arrival.rail,
+        reference=ids.new_return_reference(),
+        transaction_id=arrival.transaction_id,
+        amount=back,
+        reason=reason,
+    )
+
+
+def _journal(situation: Situation, arrival: Arrival, taken: Taken, now: datetime) -> Journal:
+    verdict = taken.verdict
+    cause = f"{arrival.rail}/{arrival.transaction_id}"
+    if isinstance(verdict, SendBack):
+        return recipes.receipt_returning(cause=cause, returned=arrival.amount, event_at=now)
+    if isinstance(verdict, Hold):
+        return recipes.receipt_held(cause=cause, received=arrival.amount, event_at=now)
+    assert taken.fee is not None
+    # One per payment, for ever: the second guard beside the payment's version.
+    return recipes.checkout_settled(
+        cause=f"payment/{situation.payment.id}",
+        received=arrival.amount,
+        held=situation.payment.held,
+        back=verdict.back,
+        fee=taken.fee,
+        event_at=now,
+    )

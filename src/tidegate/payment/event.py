@@ -1,0 +1,92 @@
+"""What a merchant is told when a checkout has been paid: both published sets of names at once."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from tidegate.core import ids
+from tidegate.core.clock import to_iso
+from tidegate.core.fee import Fee
+from tidegate.core.method import Method, MethodNames
+from tidegate.core.money import Money
+from tidegate.infra.http.operation import encode
+from tidegate.merchant.model import Business
+from tidegate.payment.attempt import Attempt
+from tidegate.payment.change import Event, Receipt
+from tidegate.payment.model import Payment
+from tidegate.payment.wire import VARIANCE_MESSAGE
+from tidegate.rail.interface import TransferAction
+
+CHARGE_SUCCESSFUL = "charge.successful"
+
+
+def charge_successful(
+    business: Business, payment: Payment, attempt: Attempt, receipt: Receipt, names: MethodNames, *, now: datetime
+) -> Event:
+    data = _data(payment, attempt, names, now)
+    if attempt.method is Method.BANK_TRANSFER:
+        data["virtualAccount"] = _virtual_account(business, attempt, receipt)
+    payload = encode({"event": CHARGE_SUCCESSFUL, "type": "charge", "data": data})
+    return Event(id=ids.new_event_id(), type=CHARGE_SUCCESSFUL, cause=f"payment/{payment.id}", payload=payload)
+
+
+def _data(payment: Payment, attempt: Attempt, names: MethodNames, now: datetime) -> dict[str, Any]:
+    order = payment.order
+    nothing = Money.zero(order.asked.currency)
+    fee = payment.fee or Fee(nothing, nothing)
+    method = names.in_record(attempt.method)
+    return {
+        "id": payment.id,
+        "authorization": {"mode": None, "redirect": None, "metadata": None},
+        "auth_model": attempt.details.get("authModel"),
+        "amount": order.asked.major,
+        "amountReceived": payment.received.major,
+        "amountExpected": payment.expected.major,
+        "amountToSettle": (payment.settled or nothing).major,
+        "currency": order.asked.currency,
+        "fee": fee.fee.major,
+        "vat": fee.vat.major,
+        "feeBearer": order.fee_bearer,
+        "message": VARIANCE_MESSAGE if payment.variance else "Payment successful",
+        "varianceType": payment.variance,
+        "status": payment.status,
+        "reference": payment.pay_code,
+        "transactionReference": payment.pay_code,
+        "merchantReference": payment.reference,
+        "paymentReference": payment.reference,
+        "chargeReference": attempt.reference,
+        "description": f"Checkout payment {payment.reference}",
+        "type": method,
+        "method": method,
+        "customer": {
+            "name": order.customer.name,
+            "email": order.customer.email,
+            "phoneNumber": order.customer.phone,
+        },
+        "metadata": msgspec.Raw((order.metadata or "{}").encode()),
+        "settlementDestination": "wallet",
+        "createdAt": to_iso(payment.created_at),
+        "updatedAt": to_iso(now),
+    }
+
+
+def _virtual_account(business: Business, attempt: Attempt, receipt: Receipt) -> dict[str, Any]:
+    action = attempt.action if isinstance(attempt.action, TransferAction) else None
+    return {
+        "id": attempt.account_id,
+        "bankName": action.bank_name if action else None,
+        "bankCode": action.bank_code if action else None,
+        "accountName": action.account_name if action else None,
+        "accountNumber": attempt.account_number,
+        "sessionId": receipt.transaction_id,
+        "channelName": attempt.rail,
+        "payerAccountNumber": receipt.payer.get("account_number"),
+        "payerAccountName": receipt.payer.get("name"),
+        "payerBankName": receipt.payer.get("bank_name"),
+        "payerBankCode": receipt.payer.get("bank_code"),
+        "expiresAt": to_iso(attempt.expires_at) if attempt.expires_at else None,
+        "business": business.id,
+    }

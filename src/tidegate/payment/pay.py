@@ -1,0 +1,208 @@
+"""What the payer does: begin, answer the rail's question, ask for more time, give up.
+
+Talking to a rail: record the intent, commit, call, record the outcome. No transaction is open during the call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from tidegate.core import ids
+from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
+from tidegate.core.fee import amount_expected
+from tidegate.core.method import Method
+from tidegate.infra.db import Database, StaleChange
+from tidegate.payment import attempt_store, settle, transition
+from tidegate.payment.attempt import ACCOUNT_OPEN_FOR, START_GRACE, Attempt, AttemptStatus
+from tidegate.payment.change import Change, Situation
+from tidegate.payment.settle import Till
+from tidegate.rail.interface import (
+    Address,
+    AddressAction,
+    Authorization,
+    Means,
+    Otp,
+    OtpAction,
+    Pin,
+    PinAction,
+    Rail,
+    RailTimeout,
+    RedirectAction,
+    StartAttempt,
+    Transfer,
+)
+
+NOT_FOUND = "there is no such payment"
+_ANSWERS: dict[type, tuple[type, ...]] = {
+    Pin: (PinAction,),
+    Otp: (OtpAction, RedirectAction),
+    Address: (AddressAction,),
+}
+
+
+@dataclass(frozen=True)
+class Payer:
+    """One payer at one payment, at one moment."""
+
+    till: Till
+    business_id: str
+    pay_code: str
+    return_url: str
+    now: datetime
+
+
+async def view(db: Database, business_id: str, pay_code: str) -> Situation:
+    async with db.connection() as tx:
+        situation = await attempt_store.find_by_pay_code(tx, business_id, pay_code)
+    if situation is None:
+        raise NotFound(NOT_FOUND)
+    return situation
+
+
+async def charge(payer: Payer, method: Method, means: Means, details: dict[str, Any]) -> Situation:
+    """Begins an attempt. `details` is what may be kept and shown of the means."""
+    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
+    rail = _rail_for(payer.till, situation, method)
+    payment, attempt = _begin(situation, method, rail, details, payer.now)
+    if isinstance(means, Transfer):
+        attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(situation, payer.now))
+        means = Transfer(account_name=means.account_name, expires_at=attempt.expires_at or payer.now)
+    open_before = situation.attempt if situation.attempt and situation.attempt.is_open else None
+    async with payer.till.db.connection() as tx:
+        if not await attempt_store.begin(tx, payment, attempt, replaces=open_before, now=payer.now):
+            raise Conflict("this payment has changed in another window; reload it")
+    return await _ask_rail_to_start(payer, rail, attempt, means)
+
+
+async def _ask_rail_to_start(payer: Payer, rail: Rail, attempt: Attempt, means: Means) -> Situation:
+    order = StartAttempt(
+        business_id=attempt.business_id,
+        reference=attempt.reference,
+        method=attempt.method,
+        amount=attempt.expected,
+        means=means,
+        return_url=payer.return_url,
+    )
+    try:
+        state = await rail.start(order, now=payer.now)
+    except RailTimeout:
+        return _found(await settle.record_time_out(payer.till, attempt.business_id, attempt.reference, now=payer.now))
+    return _found(
+        await settle.record_state(
+            payer.till, attempt.business_id, attempt.reference, state, told_by=None, now=payer.now
+        )
+    )
+
+
+async def authorize(payer: Payer, given: Authorization) -> Situation:
+    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
+    attempt = situation.attempt
+    if attempt is None or attempt.status is not AttemptStatus.WAITING:
+        raise Conflict("nothing waits for an answer here; look at the payment again")
+    if not isinstance(attempt.action, _ANSWERS[type(given)]):
+        raise Conflict("this is not what was asked for; look at the payment again")
+    rail = payer.till.rails[attempt.rail]
+    try:
+        state = await rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now)
+    except RailTimeout:
+        return _found(await settle.record_time_out(payer.till, attempt.business_id, attempt.reference, now=payer.now))
+    return _found(
+        await settle.record_state(
+            payer.till, attempt.business_id, attempt.reference, state, told_by=None, now=payer.now
+        )
+    )
+
+
+async def cancel(payer: Payer) -> Situation:
+    """The payer gives up. What was held goes back with the next sweep."""
+    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
+    attempt = situation.attempt
+    if attempt is not None and attempt.is_unknown:
+        raise Conflict("the outcome of the last attempt is not known yet; wait for it")
+    if attempt is not None and attempt.is_open:
+        attempt = msgspec.structs.replace(attempt, status=AttemptStatus.REPLACED, next_ask_at=None)
+    change = Change(payment=transition.cancel(situation.payment), attempt=attempt, now=payer.now)
+    return await _write(payer, situation, change)
+
+
+async def extend(payer: Payer) -> Situation:
+    """More time for the account on the page, as long as the session lasts."""
+    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
+    attempt = situation.attempt
+    if attempt is None or attempt.account_number is None or not transition.is_open(situation.payment, now=payer.now):
+        raise Conflict("there is no open account to keep open")
+    longer = msgspec.structs.replace(
+        attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(situation, payer.now)
+    )
+    return await _write(payer, situation, Change(payment=situation.payment, attempt=longer, now=payer.now))
+
+
+async def _write(payer: Payer, situation: Situation, change: Change) -> Situation:
+    try:
+        async with payer.till.db.connection() as tx:
+            await attempt_store.apply(tx, change)
+    except StaleChange:
+        raise Conflict("this payment has changed in another window; reload it") from None
+    return Situation(situation.business, change.payment, change.attempt)
+
+
+def _begin(
+    situation: Situation, method: Method, rail: Rail, details: dict[str, Any], now: datetime
+) -> tuple[Any, Attempt]:
+    payment, before = situation.payment, situation.attempt
+    if not transition.is_open(payment, now=now):
+        raise Conflict(f"this payment is {payment.status.value}; it takes no more attempts")
+    if before is not None and before.is_unknown:
+        raise Conflict("the outcome of the last attempt is not known yet; wait for it")
+    if payment.held.minor:
+        raise Conflict("part of the money has arrived; send the rest to the same account")
+    rule = situation.business.fee_rule_for(payment.order.asked.currency, method)
+    expected = amount_expected(payment.order.asked, payment.order.fee_bearer, rule)
+    begun = transition.begin_attempt(payment, method=method, expected=expected, fee_rule_id=rule.id)
+    attempt = Attempt(
+        id=0,
+        business_id=payment.business_id,
+        payment_id=payment.id,
+        number=begun.attempts,
+        reference=ids.new_attempt_reference(),
+        rail=rail.name,
+        method=method,
+        status=AttemptStatus.STARTING,
+        expected=expected,
+        fee_rule_id=rule.id,
+        action=None,
+        details=details,
+        account_id=None,
+        account_number=None,
+        failure=None,
+        expires_at=None,
+        asks=0,
+        next_ask_at=now + START_GRACE,
+        lease_token=None,
+        created_at=now,
+    )
+    return begun, attempt
+
+
+def _rail_for(till: Till, situation: Situation, method: Method) -> Rail:
+    order = situation.payment.order
+    if method not in order.methods:
+        raise Invalid(Problem("type", "is not offered for this payment"))
+    rail = next((r for r in till.rails.values() if r.capabilities.offers(method, situation.payment.expected)), None)
+    if rail is None:
+        raise Conflict("no rail takes this method at the moment; choose another one")
+    return rail
+
+
+def _closing_time(situation: Situation, now: datetime) -> datetime:
+    return min(now + ACCOUNT_OPEN_FOR, situation.payment.expires_at)
+
+
+def _found(situation: Situation | None) -> Situation:
+    if situation is None:
+        raise NotFound(NOT_FOUND)
+    return situation

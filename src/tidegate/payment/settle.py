@@ -1,0 +1,109 @@
+"""What rails tell and answer becomes changes of payments, each written whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from tidegate.core.errors import NotFound, Unavailable
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import MethodNames
+from tidegate.infra.db import Database, StaleChange, Tx
+from tidegate.merchant import store as merchant_store
+from tidegate.payment import attempt_store, decide
+from tidegate.payment.change import Change, Situation, ToldBy
+from tidegate.payment.decide import Arrival
+from tidegate.rail.interface import AttemptState, Rail
+
+# Two things that happen to one payment at the same moment are decided one after the other.
+TRIES = 20
+
+Find = Callable[[Tx], Awaitable[Situation | None]]
+Decide = Callable[[Situation, FeeRule], Change | None]
+
+
+@dataclass(frozen=True)
+class Till:
+    """What taking money needs: where it is written, and the rails it comes by."""
+
+    db: Database
+    rails: Mapping[str, Rail]
+    names: MethodNames
+
+
+async def record_state(
+    till: Till,
+    business_id: str,
+    reference: str,
+    state: AttemptState,
+    *,
+    told_by: ToldBy | None,
+    now: datetime,
+    lease: str | None = None,
+) -> Situation | None:
+    """What is known of an attempt now. None when there is no such attempt."""
+
+    def choose(situation: Situation, rule: FeeRule) -> Change | None:
+        change = decide.on_state(situation, state, rule=rule, names=till.names, told_by=told_by, now=now)
+        return _leased(change, situation, lease)
+
+    return await _change(till, lambda tx: attempt_store.find_by_reference(tx, business_id, reference), choose)
+
+
+async def record_time_out(
+    till: Till, business_id: str, reference: str, *, now: datetime, lease: str | None = None
+) -> Situation | None:
+    def choose(situation: Situation, _: FeeRule) -> Change | None:
+        return _leased(decide.on_time_out(situation, now=now), situation, lease)
+
+    return await _change(till, lambda tx: attempt_store.find_by_reference(tx, business_id, reference), choose)
+
+
+async def record_arrival(
+    till: Till, account_number: str, arrival: Arrival, *, told_by: ToldBy | None, now: datetime
+) -> Situation | None:
+    """Money on a temporary account. None when no attempt has that account."""
+
+    def choose(situation: Situation, rule: FeeRule) -> Change | None:
+        return decide.on_arrival(situation, arrival, rule=rule, names=till.names, told_by=told_by, now=now)
+
+    return await _change(till, lambda tx: attempt_store.find_by_account_number(tx, account_number), choose)
+
+
+def _leased(change: Change | None, situation: Situation, lease: str | None) -> Change | None:
+    """Nothing is written by somebody whose lease was taken over meanwhile."""
+    if change is None or lease is None:
+        return change
+    is_ours = situation.attempt is not None and situation.attempt.lease_token == lease
+    return msgspec.structs.replace(change, lease=lease) if is_ours else None
+
+
+async def _change(till: Till, find: Find, choose: Decide) -> Situation | None:
+    """Read, decide, write over what was read; when somebody else was faster, begin again."""
+    for _ in range(TRIES):
+        async with till.db.connection() as tx:
+            situation = await find(tx)
+            if situation is None:
+                return None
+            change = choose(situation, await _rule_of(tx, situation))
+            if change is None:
+                return situation
+            try:
+                await attempt_store.apply(tx, change)
+            except StaleChange:
+                continue
+            return Situation(situation.business, change.payment, change.attempt or situation.attempt)
+    raise Unavailable("this payment is changing too fast; try again", retry_after_s=1)
+
+
+async def _rule_of(tx: Tx, situation: Situation) -> FeeRule:
+    """The rule that priced the payment, even when it has ended since."""
+    rule_id = situation.payment.fee_rule_id
+    known = situation.business.fee_rule_by_id(rule_id)
+    rule = known or await merchant_store.find_fee_rule(tx, situation.business.id, rule_id)
+    if rule is None:
+        raise NotFound(f"the fee rule {rule_id} is gone")
+    return rule

@@ -1,0 +1,129 @@
+"""What time does to payments: sessions and accounts end, silent rails are asked again, money goes back.
+
+Each round takes a bounded batch and may run in any number of workers. Whoever talks to a rail holds a lease, not a
+row lock, and finishes only while the lease is still its own.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime, timedelta
+
+import msgspec
+import structlog
+
+from tidegate.core import ids
+from tidegate.core.errors import Conflict
+from tidegate.infra.db import StaleChange
+from tidegate.ledger import recipes
+from tidegate.payment import attempt_store, settle, sweep_store, transition
+from tidegate.payment.attempt import AttemptStatus
+from tidegate.payment.change import Change, GoingBack, Situation
+from tidegate.payment.settle import Till
+from tidegate.rail.interface import RailTimeout, ReturnMoney
+
+BATCH = 50
+LEASE = timedelta(seconds=60)
+# A return that the rail has not confirmed is asked for again; rails know a repeated reference.
+CONFIRM_WITHIN = timedelta(minutes=10)
+
+log = structlog.get_logger("sweep")
+
+
+async def expire_payments(till: Till, now: datetime) -> int:
+    async with till.db.connection() as tx:
+        due = await sweep_store.list_expiring(tx, now, limit=BATCH)
+    return sum([await _expire(till, business_id, pay_code, now) for business_id, pay_code in due])
+
+
+async def _expire(till: Till, business_id: str, pay_code: str, now: datetime) -> bool:
+    async with till.db.connection() as tx:
+        situation = await attempt_store.find_by_pay_code(tx, business_id, pay_code)
+        if situation is None or now < situation.payment.expires_at:
+            return False
+        attempt = situation.attempt
+        if attempt is not None and attempt.is_open:
+            attempt = msgspec.structs.replace(attempt, status=AttemptStatus.EXPIRED, next_ask_at=None)
+        try:
+            change = Change(payment=transition.expire(situation.payment), attempt=attempt, now=now)
+            await attempt_store.apply(tx, change)
+        except (StaleChange, Conflict):
+            return False  # It was paid, or began to be, in this very moment.
+    return True
+
+
+async def close_accounts(till: Till, now: datetime) -> int:
+    """Temporary accounts end before the session does; the payer may ask for a new one."""
+    async with till.db.connection() as tx:
+        return await sweep_store.close_accounts(tx, now, limit=BATCH)
+
+
+async def ask_rails(till: Till, now: datetime) -> int:
+    """Outcomes nobody told us."""
+    token = secrets.token_hex(8)
+    async with till.db.connection() as tx:
+        claimed = await sweep_store.claim_unknown(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
+    for business_id, reference, rail_name in claimed:
+        try:
+            state = await till.rails[rail_name].ask(business_id, reference, now=now)
+        except RailTimeout:
+            await settle.record_time_out(till, business_id, reference, lease=token, now=now)
+        else:
+            await settle.record_state(till, business_id, reference, state, told_by=None, lease=token, now=now)
+    return len(claimed)
+
+
+async def return_held(till: Till, now: datetime) -> int:
+    """Part payments whose rest never came go back, each by the way it came."""
+    async with till.db.connection() as tx:
+        held = await sweep_store.list_held_of_ended(tx, limit=BATCH)
+    return sum([await _return_held(till, receipt, now) for receipt in held])
+
+
+async def _return_held(till: Till, receipt: sweep_store.HeldReceipt, now: datetime) -> bool:
+    async with till.db.connection() as tx:
+        situation = await attempt_store.find_by_pay_code(tx, receipt.business_id, receipt.pay_code)
+        if situation is None:
+            return False
+        try:
+            await attempt_store.apply(tx, _going_back(situation, receipt, now))
+        except StaleChange:
+            return False
+    return True
+
+
+def _going_back(situation: Situation, receipt: sweep_store.HeldReceipt, now: datetime) -> Change:
+    payment = situation.payment
+    cause = f"{receipt.rail}/{receipt.transaction_id}"
+    return Change(
+        payment=msgspec.structs.replace(
+            payment, held=payment.held - receipt.amount, returned=payment.returned + receipt.amount
+        ),
+        going_back=GoingBack(
+            rail=receipt.rail,
+            reference=ids.new_return_reference(),
+            transaction_id=receipt.transaction_id,
+            amount=receipt.amount,
+            reason="the rest did not arrive in time",
+        ),
+        journal=recipes.held_returning(cause=cause, held=receipt.amount, event_at=now),
+        now=now,
+    )
+
+
+async def send_returns(till: Till, now: datetime) -> int:
+    token = secrets.token_hex(8)
+    async with till.db.connection() as tx:
+        claimed = await sweep_store.claim_returns(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
+    for rail_name, money in claimed:
+        await _send_return(till, rail_name, money, token, now)
+    return len(claimed)
+
+
+async def _send_return(till: Till, rail_name: str, money: ReturnMoney, token: str, now: datetime) -> None:
+    try:
+        await till.rails[rail_name].send_back(money, now=now)
+    except RailTimeout:
+        log.warning("a rail did not take a return in time", rail=rail_name, reference=money.reference)
+    async with till.db.connection() as tx:
+        await sweep_store.mark_sent(tx, money, token=token, next_try_at=now + CONFIRM_WITHIN)

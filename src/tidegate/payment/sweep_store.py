@@ -1,0 +1,166 @@
+"""SQL of the sweeps."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Tx
+from tidegate.ledger.model import Journal
+from tidegate.rail.interface import ReturnMoney
+
+
+class HeldReceipt(NamedTuple):
+    business_id: str
+    pay_code: str
+    rail: str
+    transaction_id: str
+    amount: Money
+
+
+async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[tuple[str, str]]:
+    rows = await tx.fetch(
+        """
+        SELECT business_id, pay_code FROM payment
+         WHERE status IN ('initiated', 'pending') AND expires_at <= $1
+         ORDER BY expires_at LIMIT $2
+        """,
+        now, limit,
+    )  # fmt: skip
+    return [(row["business_id"], row["pay_code"]) for row in rows]
+
+
+async def close_accounts(tx: Tx, now: datetime, *, limit: int) -> int:
+    """The version moves too: a payer who asks for more time in this moment must see that it is over."""
+    rows = await tx.fetch(
+        """
+        WITH closed AS (
+            UPDATE attempt SET status = 'expired', updated_at = $1
+             WHERE (business_id, id) IN (
+                SELECT business_id, id FROM attempt
+                 WHERE status = 'waiting' AND account_number IS NOT NULL AND expires_at <= $1
+                 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+            RETURNING business_id, payment_id)
+        UPDATE payment SET version = version + 1, updated_at = $1
+          FROM closed
+         WHERE payment.business_id = closed.business_id AND payment.id = closed.payment_id
+        RETURNING payment.id
+        """,
+        now, limit,
+    )  # fmt: skip
+    return len(rows)
+
+
+async def claim_unknown(
+    tx: Tx, now: datetime, *, lease_until: datetime, token: str, limit: int
+) -> list[tuple[str, str, str]]:
+    """Attempts whose outcome should be asked for, leased to the caller: business, reference, rail."""
+    rows = await tx.fetch(
+        """
+        UPDATE attempt SET lease_until = $2, lease_token = $3
+         WHERE (business_id, id) IN (
+            SELECT business_id, id FROM attempt
+             WHERE next_ask_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+             ORDER BY next_ask_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+        RETURNING business_id, reference, rail
+        """,
+        now, lease_until, token, limit,
+    )  # fmt: skip
+    return [(row["business_id"], row["reference"], row["rail"]) for row in rows]
+
+
+async def list_held_of_ended(tx: Tx, *, limit: int) -> list[HeldReceipt]:
+    rows = await tx.fetch(
+        """
+        SELECT receipt.business_id, payment.pay_code, receipt.rail, receipt.transaction_id, receipt.amount_minor,
+               receipt.currency
+          FROM payment
+          JOIN receipt ON receipt.business_id = payment.business_id AND receipt.payment_id = payment.id
+               AND receipt.taken = 'held'
+         WHERE payment.status IN ('failed', 'expired') AND payment.held_minor > 0
+           AND NOT EXISTS (
+               SELECT FROM money_return
+                WHERE money_return.business_id = receipt.business_id AND money_return.payment_id = payment.id
+                  AND money_return.rail = receipt.rail AND money_return.transaction_id = receipt.transaction_id)
+         LIMIT $1
+        """,
+        limit,
+    )
+    return [
+        HeldReceipt(
+            row["business_id"],
+            row["pay_code"],
+            row["rail"],
+            row["transaction_id"],
+            Money(row["amount_minor"], Currency(row["currency"])),
+        )
+        for row in rows
+    ]
+
+
+async def claim_returns(
+    tx: Tx, now: datetime, *, lease_until: datetime, token: str, limit: int
+) -> list[tuple[str, ReturnMoney]]:
+    rows = await tx.fetch(
+        """
+        UPDATE money_return SET lease_until = $2, lease_token = $3
+         WHERE (business_id, id) IN (
+            SELECT business_id, id FROM money_return
+             WHERE next_try_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+             ORDER BY next_try_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+        RETURNING business_id, reference, rail, transaction_id, amount_minor, currency, reason
+        """,
+        now, lease_until, token, limit,
+    )  # fmt: skip
+    return [
+        (
+            row["rail"],
+            ReturnMoney(
+                business_id=row["business_id"],
+                reference=row["reference"],
+                transaction_id=row["transaction_id"],
+                amount=Money(row["amount_minor"], Currency(row["currency"])),
+                reason=row["reason"],
+            ),
+        )
+        for row in rows
+    ]
+
+
+async def mark_sent(tx: Tx, money: ReturnMoney, *, token: str, next_try_at: datetime) -> bool:
+    """False when the lease was taken over, or the rail has confirmed meanwhile."""
+    done = await tx.fetchval(
+        """
+        UPDATE money_return
+           SET status = 'sent', next_try_at = $4, lease_until = NULL, lease_token = NULL
+         WHERE business_id = $1 AND reference = $2 AND lease_token = $3 AND status <> 'confirmed'
+        RETURNING true
+        """,
+        money.business_id, money.reference, token, next_try_at,
+    )  # fmt: skip
+    return done is True
+
+
+async def find_return(tx: Tx, business_id: str, reference: str) -> Money | None:
+    row = await tx.fetchrow(
+        "SELECT amount_minor, currency FROM money_return WHERE business_id = $1 AND reference = $2",
+        business_id, reference,
+    )  # fmt: skip
+    return Money(row["amount_minor"], Currency(row["currency"])) if row else None
+
+
+async def confirm_return(tx: Tx, business_id: str, reference: str, journal: Journal, *, now: datetime) -> bool:
+    """The second of the two facts, with its journal. False when it was confirmed before."""
+    done = await tx.fetchval(
+        """
+        WITH confirmed AS (
+            UPDATE money_return
+               SET status = 'confirmed', confirmed_at = $3, next_try_at = NULL, lease_until = NULL, lease_token = NULL
+             WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed'
+            RETURNING id)
+        SELECT post_journal($1, $4, $5, $6, $7, $8, $9, $3) FROM confirmed
+        """,
+        business_id, reference, now, *journal.columns(),
+    )  # fmt: skip
+    return done is not None

@@ -1,0 +1,139 @@
+"""The life of a payment as pure functions: from a payment to a payment, or a refusal."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from tidegate.core.errors import Conflict
+from tidegate.core.fee import Fee, FeeRule, fee_on, fee_within
+from tidegate.core.method import Method
+from tidegate.core.money import Money
+from tidegate.payment.model import Ending, Payment, Status
+from tidegate.payment.variance import Hold, SendBack, Settle, Terms, judge
+
+ATTEMPTS_MAX = 5
+
+ALLOWED: dict[Status, frozenset[Status]] = {
+    Status.INITIATED: frozenset({Status.PENDING, Status.PROCESSING, Status.SUCCESS, Status.FAILED, Status.EXPIRED}),
+    Status.PENDING: frozenset({Status.PENDING, Status.PROCESSING, Status.SUCCESS, Status.FAILED, Status.EXPIRED}),
+    Status.PROCESSING: frozenset({Status.PENDING, Status.PROCESSING, Status.SUCCESS, Status.FAILED, Status.EXPIRED}),
+    Status.SUCCESS: frozenset(),
+    Status.FAILED: frozenset(),
+    Status.EXPIRED: frozenset(),
+}
+
+
+class IllegalTransition(Conflict):
+    """Final is final."""
+
+
+def is_final(status: Status) -> bool:
+    return not ALLOWED[status]
+
+
+def is_open(payment: Payment, *, now: datetime) -> bool:
+    """Whether the payer may still begin something."""
+    return not is_final(payment.status) and not payment.is_disabled and now < payment.expires_at
+
+
+def _move(payment: Payment, status: Status, **changes: object) -> Payment:
+    if status not in ALLOWED[payment.status]:
+        raise IllegalTransition(f"this payment is {payment.status.value}; it cannot become {status.value}")
+    return msgspec.structs.replace(payment, status=status, **changes)
+
+
+def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule_id: str) -> Payment:
+    """The rail is about to be asked, and from then on may have the attempt. The method chosen sets the price."""
+    if payment.attempts >= ATTEMPTS_MAX:
+        raise IllegalTransition("the attempts of this payment are used up")
+    return _move(
+        payment,
+        Status.PROCESSING,
+        attempts=payment.attempts + 1,
+        method_chosen=method,
+        expected=expected,
+        fee_rule_id=fee_rule_id,
+    )
+
+
+def await_payer(payment: Payment) -> Payment:
+    return _move(payment, Status.PENDING)
+
+
+def await_rail(payment: Payment) -> Payment:
+    return _move(payment, Status.PROCESSING)
+
+
+def fail_attempt(payment: Payment, *, now: datetime) -> Payment:
+    """A failed attempt does not fail the payment, unless it was the last one or time has run out."""
+    if payment.attempts >= ATTEMPTS_MAX:
+        return _move(payment, Status.FAILED, ending=Ending.ATTEMPTS_USED_UP)
+    if now >= payment.expires_at:
+        return _move(payment, Status.EXPIRED)
+    return _move(payment, Status.PENDING)
+
+
+def cancel(payment: Payment) -> Payment:
+    return _move(payment, Status.FAILED, ending=Ending.CANCELLED)
+
+
+def expire(payment: Payment) -> Payment:
+    if payment.status is Status.PROCESSING:
+        raise IllegalTransition("the outcome of an attempt is not known yet")
+    return _move(payment, Status.EXPIRED)
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of a payment and of the money when money arrives."""
+
+    payment: Payment
+    verdict: Settle | Hold | SendBack
+    fee: Fee | None = None
+
+
+def receive(
+    payment: Payment, received: Money, *, terms: Terms, rule: FeeRule, method: Method, is_in_time: bool, now: datetime
+) -> Taken:
+    """Total: any money, at any time, in any state. What cannot be kept goes back."""
+    if is_final(payment.status):
+        why = (
+            "this payment was already paid"
+            if payment.status is Status.SUCCESS
+            else "it arrived after the payment had ended"
+        )
+        return _send_back(payment, received, why)
+    if not is_in_time:
+        return _send_back(payment, received, "it arrived after the account had closed")
+    verdict = judge(received, held=payment.held, expected=payment.expected, terms=terms)
+    if isinstance(verdict, SendBack):
+        return _send_back(payment, received, verdict.reason)
+    if isinstance(verdict, Hold):
+        held = _move(payment, Status.PENDING, held=payment.held + received)
+        return Taken(payment=held, verdict=verdict)
+    return _settle(payment, verdict, rule=rule, method=method, now=now)
+
+
+def _send_back(payment: Payment, received: Money, reason: str) -> Taken:
+    after = msgspec.structs.replace(payment, returned=payment.returned + received)
+    return Taken(payment=after, verdict=SendBack(reason))
+
+
+def _settle(payment: Payment, verdict: Settle, *, rule: FeeRule, method: Method, now: datetime) -> Taken:
+    # Without a variance the fee is the one that was quoted, on the amount asked for.
+    base = payment.order.asked if verdict.variance is None else verdict.kept
+    fee = fee_within(verdict.kept, fee_on(base, rule))
+    paid = _move(
+        payment,
+        Status.SUCCESS,
+        variance=verdict.variance,
+        received=verdict.kept,
+        held=Money.zero(payment.expected.currency),
+        returned=payment.returned + verdict.back,
+        fee=fee,
+        settled=verdict.kept - fee.total,
+        method_chosen=method,
+        paid_at=now,
+    )
+    return Taken(payment=paid, verdict=verdict, fee=fee)

@@ -1,0 +1,67 @@
+"""What is done with money that arrives for a payment: the three policies of the merchant, and the tolerance."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from tidegate.core.money import Money
+
+
+class VariancePolicy(StrEnum):
+    ACCEPT = "accept"
+    TOP_UP = "top_up"
+    RETURN = "return"
+
+
+class Variance(StrEnum):
+    UNDERPAYMENT = "underpayment"
+    OVERPAYMENT = "overpayment"
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """The merchant's settings, as far as they decide about money that arrives."""
+
+    policy: VariancePolicy
+    tolerance: Money
+
+
+class Settle(msgspec.Struct, frozen=True):
+    """The payment is paid. `kept` includes what was held before; `back` is the excess that goes back."""
+
+    kept: Money
+    back: Money
+    variance: Variance | None
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """Kept aside until the rest arrives."""
+
+
+class SendBack(msgspec.Struct, frozen=True):
+    reason: str
+
+
+Verdict = Settle | Hold | SendBack
+
+
+def judge(received: Money, *, held: Money, expected: Money, terms: Terms) -> Verdict:
+    """Money for an open payment. Several transfers add up only where the policy waits for the rest."""
+    total = held + received
+    nothing = Money.zero(expected.currency)
+    if abs((total - expected).minor) <= terms.tolerance.minor:
+        return Settle(total, nothing, None)
+    if total < expected:
+        return _judge_short(total, nothing, terms.policy)
+    if terms.policy is VariancePolicy.ACCEPT:
+        return Settle(total, nothing, Variance.OVERPAYMENT)
+    return Settle(expected, total - expected, None)
+
+
+def _judge_short(total: Money, nothing: Money, policy: VariancePolicy) -> Verdict:
+    if policy is VariancePolicy.ACCEPT:
+        return Settle(total, nothing, Variance.UNDERPAYMENT)
+    if policy is VariancePolicy.TOP_UP:
+        return Hold()
+    return SendBack("it was less than the amount asked for")

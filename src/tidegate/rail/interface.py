@@ -1,0 +1,307 @@
+"""What a rail must offer, in our words.
+
+Every rail is asynchronous with an unreliable callback. So an attempt is started with an identifier of ours that
+makes a repeat harmless; what comes back is accepted, rejected, or something the payer must do; the outcome is
+told later, perhaps twice, perhaps never; and whoever was not told can ask. A time-out is never a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from tidegate.core.method import Method
+from tidegate.core.money import Currency, Money
+
+
+class RailTimeout(Exception):
+    """The rail did not answer in time. It may have done what it was asked: ask again, never assume."""
+
+
+class NotificationRefused(Exception):
+    """The notification is not the rail's own, or too old; the message says which."""
+
+
+class NotificationUnreadable(Exception):
+    """The rail itself sent it, and it makes no sense: it is kept for somebody to look at."""
+
+    def __init__(self, notification_id: str, why: str) -> None:
+        super().__init__(why)
+        self.id = notification_id
+
+
+class FailureReason(StrEnum):
+    """Why an attempt failed, as far as the payer can do something about it."""
+
+    DECLINED = "declined"
+    INSUFFICIENT_FUNDS = "insufficient_funds"
+    NOT_APPROVED = "not_approved"
+    NO_SUCH_WALLET = "no_such_wallet"
+    WRONG_PIN = "wrong_pin"
+    WRONG_OTP = "wrong_otp"
+    WRONG_ADDRESS = "wrong_address"
+    EXPIRED = "expired"
+    NOT_A_TEST_CARD = "not_a_test_card"
+
+
+# What the payer has to do next.
+
+
+class TransferAction(msgspec.Struct, frozen=True, tag="transfer", tag_field="type"):
+    """Send money to this account."""
+
+    account_number: str
+    bank_name: str
+    bank_code: str
+    account_name: str
+
+
+class PromptAction(msgspec.Struct, frozen=True, tag="prompt", tag_field="type"):
+    """Approve on the phone."""
+
+
+class DialAction(msgspec.Struct, frozen=True, tag="dial", tag_field="type"):
+    """Dial this code on the phone."""
+
+    code: str
+
+
+class PinAction(msgspec.Struct, frozen=True, tag="pin", tag_field="type"):
+    pass
+
+
+class OtpAction(msgspec.Struct, frozen=True, tag="otp", tag_field="type"):
+    pass
+
+
+class AddressAction(msgspec.Struct, frozen=True, tag="address", tag_field="type"):
+    pass
+
+
+class RedirectAction(msgspec.Struct, frozen=True, tag="redirect", tag_field="type"):
+    """Go to this page of the issuer."""
+
+    url: str
+
+
+Action = TransferAction | PromptAction | DialAction | PinAction | OtpAction | AddressAction | RedirectAction
+
+
+# What the payer gives. Lives in memory only, on its way to the rail.
+
+
+class Card(msgspec.Struct, frozen=True):
+    number: str
+    expiry_month: int
+    expiry_year: int
+    cvv: str
+    holder: str | None = None
+
+    def __repr__(self) -> str:
+        return "Card(…)"
+
+
+class Phone(msgspec.Struct, frozen=True):
+    """In international form, with the operator the payer chose or we guessed."""
+
+    number: str
+    operator: str
+
+
+class Bank(msgspec.Struct, frozen=True):
+    code: str
+
+
+class Transfer(msgspec.Struct, frozen=True):
+    """A bank transfer needs nothing of the payer to begin."""
+
+    account_name: str
+    expires_at: datetime
+
+
+Means = Card | Phone | Bank | Transfer
+
+
+class Pin(msgspec.Struct, frozen=True):
+    pin: str
+
+    def __repr__(self) -> str:
+        return "Pin(…)"
+
+
+class Otp(msgspec.Struct, frozen=True):
+    otp: str
+
+    def __repr__(self) -> str:
+        return "Otp(…)"
+
+
+class Address(msgspec.Struct, frozen=True):
+    line: str
+    city: str
+    country: str
+    postal_code: str | None = None
+
+
+Authorization = Pin | Otp | Address
+
+
+class StartAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """`reference` is ours and the same on every repeat: the rail starts one attempt per reference."""
+
+    business_id: str
+    reference: str
+    method: Method
+    amount: Money
+    means: Means
+    return_url: str
+
+
+# What a rail knows of an attempt.
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """The payer must do something."""
+
+    action: Action
+
+
+class Running(msgspec.Struct, frozen=True):
+    """The rail has it; the outcome is not known."""
+
+
+class Succeeded(msgspec.Struct, frozen=True):
+    """`transaction_id` is the rail's own and the key by which the same money is recognised again."""
+
+    transaction_id: str
+    amount: Money
+
+
+class Failed(msgspec.Struct, frozen=True):
+    reason: FailureReason
+
+
+AttemptState = Waiting | Running | Succeeded | Failed
+
+
+# What a rail tells by itself.
+
+
+class Party(msgspec.Struct, frozen=True, kw_only=True):
+    name: str | None = None
+    account_number: str | None = None
+    bank_name: str | None = None
+    bank_code: str | None = None
+
+
+class AttemptTold(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of an attempt that we started."""
+
+    business_id: str
+    reference: str
+    state: Succeeded | Failed
+
+
+class MoneyArrived(msgspec.Struct, frozen=True, kw_only=True):
+    """A credit on one of our accounts. Amount and currency are what the bank says, whatever was expected."""
+
+    account_number: str
+    transaction_id: str
+    amount: Money
+    payer: Party
+    payee_name: str | None
+    scheme: str
+    remittance: str | None
+    valued_at: datetime
+
+
+class ReturnTold(msgspec.Struct, frozen=True, kw_only=True):
+    """Money that we asked to be sent back has left."""
+
+    business_id: str
+    reference: str
+    transaction_id: str
+
+
+News = AttemptTold | MoneyArrived | ReturnTold
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """`id` is the rail's own identifier of the notification; the same one is acted on once."""
+
+    id: str
+    news: News
+
+
+class RawNotification(msgspec.Struct, frozen=True):
+    """As received, before anything is believed. Header names are in lower case."""
+
+    body: bytes
+    headers: Mapping[str, str]
+
+
+class ReturnMoney(msgspec.Struct, frozen=True, kw_only=True):
+    """Send received money back to where it came from. `reference` is ours and makes a repeat harmless."""
+
+    business_id: str
+    reference: str
+    transaction_id: str
+    amount: Money
+    reason: str
+
+
+class RefundMoney(msgspec.Struct, frozen=True, kw_only=True):
+    """Give money of a settled payment back to the payer. `reference` is ours and makes a repeat harmless."""
+
+    business_id: str
+    reference: str
+    transaction_id: str
+    amount: Money
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    methods: Mapping[Currency, frozenset[Method]]
+    # The smallest and the largest attempt, in minor units.
+    minor_min: int
+    minor_max: int
+
+    def offers(self, method: Method, amount: Money) -> bool:
+        is_within = self.minor_min <= amount.minor <= self.minor_max
+        return is_within and method in self.methods.get(amount.currency, frozenset())
+
+
+class Rail(Protocol):
+    """Calls raise RailTimeout when the rail does not answer; any of them may be repeated safely.
+
+    `authorize`, `ask` and `ask_refund` raise NotFound for a reference that never reached the rail.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def start(self, attempt: StartAttempt, *, now: datetime) -> AttemptState: ...
+
+    async def authorize(
+        self, business_id: str, reference: str, given: Authorization, *, now: datetime
+    ) -> AttemptState: ...
+
+    async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...
+
+    def read(self, raw: RawNotification, *, now: datetime) -> list[Told]:
+        """Checks that the rail itself sent it, and says what it tells; raises NotificationRefused."""
+        ...
+
+    async def send_back(self, money: ReturnMoney, *, now: datetime) -> None:
+        """Asks for the return; that it has left is told later."""
+        ...
+
+    async def refund(self, money: RefundMoney, *, now: datetime) -> AttemptState: ...
+
+    async def ask_refund(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...

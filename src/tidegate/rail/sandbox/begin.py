@@ -1,0 +1,142 @@
+"""How an attempt begins: which test card or number it is, and what the payer has to do first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.core.errors import Invalid, Problem
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
+from tidegate.rail import bank
+from tidegate.rail.interface import (
+    Action,
+    AddressAction,
+    Bank,
+    Card,
+    DialAction,
+    Means,
+    Phone,
+    PinAction,
+    PromptAction,
+    RedirectAction,
+    StartAttempt,
+    Transfer,
+    TransferAction,
+)
+from tidegate.rail.sandbox.model import SCRIPTS, Attempt, Behaviour
+
+BANK_NAME = "Tidegate Test Bank"
+BANK_CODE = "999"
+
+# The published test numbers; no other is taken, so that a real card can never be tried here.
+CARDS: dict[str, Behaviour] = {
+    "5319317801366660": Behaviour.CARD_SUCCEEDS,
+    "5366139833864633": Behaviour.CARD_PIN,
+    "5333018248439266": Behaviour.CARD_PIN_THEN_OTP,
+    "4084080000000409": Behaviour.CARD_3DS,
+    "4960215093757593": Behaviour.CARD_ADDRESS,
+    "4084080000005408": Behaviour.CARD_WITHOUT_MONEY,
+}
+# By the last four digits.
+PHONES: dict[str, Behaviour] = {
+    "0000": Behaviour.PHONE_APPROVES,
+    "0001": Behaviour.PHONE_APPROVES_LATE,
+    "0002": Behaviour.PHONE_WITHOUT_MONEY,
+    "0003": Behaviour.PHONE_DECLINES,
+    "0004": Behaviour.PHONE_WITHOUT_WALLET,
+    "0005": Behaviour.PHONE_IS_SILENT,
+}
+MEANS_OF: dict[Method, type[Means]] = {
+    Method.BANK_TRANSFER: Transfer,
+    Method.CARD: Card,
+    Method.MOBILE_MONEY: Phone,
+    Method.USSD: Bank,
+}
+
+_SERIAL_DIGITS = 9
+_DIAL_DIGITS = 6
+# Has no factor in common with a power of ten, so that different serials stay different, and neighbours look unlike.
+_SCATTER = 618_033_989
+# What stands before the serial gives the number the length that the country's banks use.
+_ACCOUNT_PREFIX: dict[Currency, str] = {
+    Currency.NGN: "9",
+    Currency.GHS: "9040",
+    Currency.KES: "9010",
+    Currency.UGX: "9030",
+    Currency.ZAR: "62",
+}
+_ACCOUNT_PREFIX_ELSEWHERE = "90"
+
+
+def needs_serial(means: Means) -> bool:
+    return isinstance(means, Transfer | Bank)
+
+
+def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetime) -> Attempt:
+    """`serial` has never been used before."""
+    if not isinstance(order.means, MEANS_OF[order.method]):
+        raise ValueError(f"{order.method} is not paid by {type(order.means).__name__}")
+    behaviour, action = _first_step(order, serial=serial, now=now)
+    script = SCRIPTS[behaviour]
+    return Attempt(
+        business_id=order.business_id,
+        reference=order.reference,
+        method=order.method,
+        amount=order.amount,
+        behaviour=behaviour,
+        transaction_id=transaction_id,
+        started_at=now,
+        action=action,
+        failure=script.failure,
+        ends_at=None if script.after is None else now + script.after,
+    )
+
+
+def _first_step(order: StartAttempt, *, serial: int, now: datetime) -> tuple[Behaviour, Action | None]:
+    match order.means:
+        case Card():
+            behaviour = _card_behaviour(order.means, now)
+            return behaviour, _card_action(behaviour, order.return_url)
+        case Phone():
+            behaviour = PHONES.get(order.means.number[-4:], Behaviour.PHONE_WAITS)
+            return behaviour, PromptAction() if behaviour is Behaviour.PHONE_WAITS else None
+        case Bank():
+            return Behaviour.USSD_WAITS, DialAction(_dial_code(order.means.code, order.amount.currency, serial))
+        case Transfer():
+            number = account_number(order.amount.currency, serial)
+            return Behaviour.TRANSFER_WAITS, TransferAction(number, BANK_NAME, BANK_CODE, order.means.account_name)
+
+
+def _card_behaviour(card: Card, now: datetime) -> Behaviour:
+    behaviour = CARDS.get(card.number)
+    if behaviour is None:
+        return Behaviour.CARD_NOT_FOR_TESTS
+    year = card.expiry_year + 2000 if card.expiry_year < 100 else card.expiry_year
+    # A card is good until its month is over.
+    is_good = 1 <= card.expiry_month <= 12 and (year, card.expiry_month) >= (now.year, now.month)
+    return behaviour if is_good else Behaviour.CARD_OUT_OF_DATE
+
+
+def _card_action(behaviour: Behaviour, return_url: str) -> Action | None:
+    actions: dict[Behaviour, Action] = {
+        Behaviour.CARD_PIN: PinAction(),
+        Behaviour.CARD_PIN_THEN_OTP: PinAction(),
+        Behaviour.CARD_3DS: RedirectAction(f"{return_url}/3ds"),
+        Behaviour.CARD_ADDRESS: AddressAction(),
+    }
+    return actions.get(behaviour)
+
+
+def account_number(currency: Currency, serial: int) -> str:
+    return _ACCOUNT_PREFIX.get(currency, _ACCOUNT_PREFIX_ELSEWHERE) + _scattered(serial, _SERIAL_DIGITS)
+
+
+def _dial_code(bank_code: str, currency: Currency, serial: int) -> str:
+    found = bank.find(bank_code, currency)
+    if found is None:
+        raise Invalid(Problem("bank", f"must be the code of a bank that takes USSD payments in {currency}"))
+    return found.dial_code(_scattered(serial, _DIAL_DIGITS))
+
+
+def _scattered(serial: int, digits: int) -> str:
+    return f"{serial * _SCATTER % 10**digits:0{digits}d}"

@@ -1,0 +1,258 @@
+"""What attempts and payouts do on the sandbox's rail: pure rules on values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import Enum, StrEnum
+
+from tidegate.core.errors import Conflict
+from tidegate.core.method import Method
+from tidegate.core.money import Money
+from tidegate.rail.interface import (
+    Action,
+    Address,
+    AddressAction,
+    AttemptState,
+    Authorization,
+    DialAction,
+    Failed,
+    FailureReason,
+    Otp,
+    OtpAction,
+    Pin,
+    PinAction,
+    PromptAction,
+    RailTimeout,
+    RedirectAction,
+    Running,
+    Succeeded,
+    TransferAction,
+    Waiting,
+)
+
+TEST_PIN = "1234"
+TEST_OTP = "123456"
+TRIES_MAX = 3
+APPROVED_LATE_AFTER = timedelta(seconds=5)
+SILENT_FOR = timedelta(seconds=10)
+DIAL_CODE_LASTS = timedelta(minutes=10)
+PAYOUT_TAKES = timedelta(seconds=2)
+AT_ONCE = timedelta(0)
+# Refunds of an amount that ends in .13 are declined.
+UNLUCKY_MINOR = 13
+
+
+class Behaviour(StrEnum):
+    CARD_SUCCEEDS = "card_succeeds"
+    CARD_PIN = "card_pin"
+    CARD_PIN_THEN_OTP = "card_pin_then_otp"
+    CARD_3DS = "card_3ds"
+    CARD_ADDRESS = "card_address"
+    CARD_WITHOUT_MONEY = "card_without_money"
+    CARD_OUT_OF_DATE = "card_out_of_date"
+    CARD_NOT_FOR_TESTS = "card_not_for_tests"
+    PHONE_APPROVES = "phone_approves"
+    PHONE_APPROVES_LATE = "phone_approves_late"
+    PHONE_WITHOUT_MONEY = "phone_without_money"
+    PHONE_DECLINES = "phone_declines"
+    PHONE_WITHOUT_WALLET = "phone_without_wallet"
+    PHONE_IS_SILENT = "phone_is_silent"
+    PHONE_WAITS = "phone_waits"
+    USSD_WAITS = "ussd_waits"
+    TRANSFER_WAITS = "transfer_waits"
+
+
+class Answer(Enum):
+    """What `start` says, the first time and every time after."""
+
+    STATE = "how it stands"
+    ACCEPTED = "the rail has it; the outcome is told, or asked for"
+    NOTHING = "no answer comes"
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """How an attempt ends when nobody does anything; never, when `after` is None."""
+
+    after: timedelta | None = None
+    failure: FailureReason | None = None
+    is_told: bool = False
+    answer: Answer = Answer.STATE
+
+
+_WAITS = Script()
+SCRIPTS: dict[Behaviour, Script] = {
+    # Card rails answer at once, and tell a success again.
+    Behaviour.CARD_SUCCEEDS: Script(AT_ONCE, is_told=True),
+    Behaviour.CARD_PIN: _WAITS,
+    Behaviour.CARD_PIN_THEN_OTP: _WAITS,
+    Behaviour.CARD_3DS: _WAITS,
+    Behaviour.CARD_ADDRESS: _WAITS,
+    Behaviour.CARD_WITHOUT_MONEY: Script(AT_ONCE, FailureReason.INSUFFICIENT_FUNDS),
+    Behaviour.CARD_OUT_OF_DATE: Script(AT_ONCE, FailureReason.DECLINED),
+    Behaviour.CARD_NOT_FOR_TESTS: Script(AT_ONCE, FailureReason.NOT_A_TEST_CARD),
+    Behaviour.PHONE_APPROVES: Script(AT_ONCE, is_told=True, answer=Answer.ACCEPTED),
+    Behaviour.PHONE_APPROVES_LATE: Script(APPROVED_LATE_AFTER, is_told=True, answer=Answer.ACCEPTED),
+    Behaviour.PHONE_WITHOUT_MONEY: Script(
+        AT_ONCE, FailureReason.INSUFFICIENT_FUNDS, is_told=True, answer=Answer.ACCEPTED
+    ),
+    Behaviour.PHONE_DECLINES: Script(AT_ONCE, FailureReason.NOT_APPROVED, is_told=True, answer=Answer.ACCEPTED),
+    Behaviour.PHONE_WITHOUT_WALLET: Script(AT_ONCE, FailureReason.NO_SUCH_WALLET),
+    Behaviour.PHONE_IS_SILENT: Script(SILENT_FOR, answer=Answer.NOTHING),
+    Behaviour.PHONE_WAITS: _WAITS,
+    # Nobody tells that a code was never dialled.
+    Behaviour.USSD_WAITS: Script(DIAL_CODE_LASTS, FailureReason.EXPIRED),
+    Behaviour.TRANSFER_WAITS: _WAITS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    business_id: str
+    reference: str
+    method: Method
+    amount: Money
+    behaviour: Behaviour
+    transaction_id: str
+    started_at: datetime
+    # What the payer has to do now, and how often that went wrong.
+    action: Action | None
+    tries: int = 0
+    # How and when it ends unless somebody acts before: without a failure, in success.
+    failure: FailureReason | None = None
+    ends_at: datetime | None = None
+
+    @property
+    def account_number(self) -> str | None:
+        return self.action.account_number if isinstance(self.action, TransferAction) else None
+
+    def has_ended(self, now: datetime) -> bool:
+        return self.ends_at is not None and self.ends_at <= now
+
+    def outcome(self) -> Succeeded | Failed:
+        return Failed(self.failure) if self.failure else Succeeded(self.transaction_id, self.amount)
+
+    def state(self, now: datetime) -> AttemptState:
+        if self.has_ended(now):
+            return self.outcome()
+        return Waiting(self.action) if self.action else Running()
+
+
+def answer_to_start(attempt: Attempt, *, now: datetime) -> AttemptState:
+    answer = SCRIPTS[attempt.behaviour].answer
+    if answer is Answer.NOTHING:
+        raise RailTimeout("the operator did not answer")
+    return Running() if answer is Answer.ACCEPTED else attempt.state(now)
+
+
+# What each step of a card wants, and what a wrong one is called.
+_WANTED: dict[type[Action], type[Authorization]] = {
+    PinAction: Pin,
+    OtpAction: Otp,
+    RedirectAction: Otp,
+    AddressAction: Address,
+}
+_WRONG: dict[type[Authorization], FailureReason] = {
+    Pin: FailureReason.WRONG_PIN,
+    Otp: FailureReason.WRONG_OTP,
+    Address: FailureReason.WRONG_ADDRESS,
+}
+
+
+def authorize(attempt: Attempt, given: Authorization, *, now: datetime) -> Attempt:
+    """What is not asked for, or no longer, changes nothing: it may be a repeat."""
+    if attempt.has_ended(now) or attempt.action is None or _WANTED.get(type(attempt.action)) is not type(given):
+        return attempt
+    if not _is_right(given):
+        tries = attempt.tries + 1
+        wrong = replace(attempt, tries=tries)
+        return wrong if tries < TRIES_MAX else end(wrong, _WRONG[type(given)], now=now)
+    if attempt.behaviour is Behaviour.CARD_PIN_THEN_OTP and isinstance(attempt.action, PinAction):
+        return replace(attempt, action=OtpAction(), tries=0)
+    return end(attempt, None, now=now)
+
+
+def _is_right(given: Authorization) -> bool:
+    match given:
+        case Pin():
+            return given.pin == TEST_PIN
+        case Otp():
+            return given.otp == TEST_OTP
+        case Address():
+            return all(part.strip() for part in (given.line, given.city, given.country))
+
+
+def end(attempt: Attempt, failure: FailureReason | None, *, now: datetime) -> Attempt:
+    return replace(attempt, action=None, failure=failure, ends_at=now)
+
+
+def on_the_phone(attempt: Attempt, failure: FailureReason | None, *, now: datetime) -> Attempt:
+    """The payer approves, or declines for a reason."""
+    if attempt.has_ended(now) or not isinstance(attempt.action, PromptAction | DialAction):
+        raise Conflict(_why_not_on_the_phone(attempt, now))
+    return end(attempt, failure, now=now)
+
+
+def _why_not_on_the_phone(attempt: Attempt, now: datetime) -> str:
+    match attempt.state(now):
+        case Succeeded():
+            return "this attempt was approved already"
+        case Failed(reason=FailureReason.EXPIRED):
+            return "the code lapsed before it was dialled; start another attempt"
+        case Failed(reason=reason):
+            return f"this attempt failed already ({reason}); start another one"
+        case Running():
+            return "this test number answers by itself; one that ends in anything but 0000 to 0005 waits for you"
+        case Waiting():
+            return (
+                f"this attempt is by {attempt.method}; only mobile money and USSD are approved or declined on a phone"
+            )
+
+
+# What can go wrong on a phone, in our words.
+_DECLINES: dict[str, FailureReason] = {
+    reason.value: reason
+    for reason in (
+        FailureReason.NOT_APPROVED,
+        FailureReason.DECLINED,
+        FailureReason.INSUFFICIENT_FUNDS,
+        FailureReason.NO_SUCH_WALLET,
+        FailureReason.WRONG_PIN,
+        FailureReason.EXPIRED,
+    )
+}
+
+
+def reason_to_decline(text: str | None) -> FailureReason:
+    """A reason that we have a word for, or else simply not approved."""
+    return _DECLINES.get(text or "", FailureReason.NOT_APPROVED)
+
+
+class PayoutKind(StrEnum):
+    RETURN = "return"
+    REFUND = "refund"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payout:
+    business_id: str
+    kind: PayoutKind
+    reference: str
+    # Of the money that had come in, and of the money that goes out.
+    paid_transaction_id: str
+    transaction_id: str
+    amount: Money
+    reason: str | None
+    failure: FailureReason | None
+    created_at: datetime
+    ends_at: datetime
+
+    def state(self, now: datetime) -> AttemptState:
+        if now < self.ends_at:
+            return Running()
+        return Failed(self.failure) if self.failure else Succeeded(self.transaction_id, self.amount)
+
+
+def refund_failure(amount: Money) -> FailureReason | None:
+    return FailureReason.DECLINED if amount.minor % 100 == UNLUCKY_MINOR else None

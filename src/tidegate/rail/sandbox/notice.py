@@ -1,0 +1,208 @@
+"""The rail's notifications as bytes: how they are written, signed, checked and read."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tidegate.core.errors import Refusal
+from tidegate.core.money import Currency, Money
+from tidegate.infra.http import strict_json
+from tidegate.rail.interface import (
+    AttemptTold,
+    Failed,
+    FailureReason,
+    MoneyArrived,
+    News,
+    NotificationRefused,
+    Party,
+    RawNotification,
+    ReturnTold,
+    Succeeded,
+    Told,
+)
+
+SIGNATURE_HEADER = "sandbox-signature"
+AGE_MAX_S = 300
+BODY_BYTES_MAX = 64 * 1024
+MINOR_MAX = 10**18 - 1
+_SIGNATURE = re.compile(r"t=([0-9]{1,12}),v1=([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A notification to be sent now. `id` is the rail's row; the news has an identifier of its own in the body."""
+
+    business_id: str
+    id: int
+    raw: RawNotification
+
+
+def sign(body: bytes, secret: bytes, *, now: datetime) -> RawNotification:
+    sent_at_s = int(now.timestamp())
+    signature = f"t={sent_at_s},v1={_signature(body, secret, sent_at_s)}"
+    return RawNotification(body, {"content-type": "application/json", SIGNATURE_HEADER: signature})
+
+
+def check(raw: RawNotification, secret: bytes, *, now: datetime) -> None:
+    """Raises NotificationRefused unless the rail itself sent it, just now."""
+    header = raw.headers.get(SIGNATURE_HEADER)
+    if header is None:
+        raise NotificationRefused(f"the header {SIGNATURE_HEADER} is missing")
+    match = _SIGNATURE.fullmatch(header)
+    if match is None:
+        raise NotificationRefused(f"the header {SIGNATURE_HEADER} is not of the form t=…,v1=…")
+    sent_at_s = int(match[1])
+    if not hmac.compare_digest(match[2], _signature(raw.body, secret, sent_at_s)):
+        raise NotificationRefused("the signature is wrong")
+    if abs(int(now.timestamp()) - sent_at_s) > AGE_MAX_S:
+        raise NotificationRefused(f"the signature is more than {AGE_MAX_S} seconds away from now")
+
+
+def _signature(body: bytes, secret: bytes, sent_at_s: int) -> str:
+    return hmac.new(secret, b"%d." % sent_at_s + body, hashlib.sha256).hexdigest()
+
+
+# The wire's own types: one per kind of news, told apart by `type`. Amounts are text, in minor units.
+
+_Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
+_Minor = Annotated[str, Meta(pattern=r"^[0-9]{1,18}\Z")] | int
+
+
+class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename="camel", forbid_unknown_fields=True):
+    id: _Text
+
+
+class _Success(_Wire, frozen=True, kw_only=True, tag="attempt.succeeded"):
+    business_id: _Text
+    reference: _Text
+    transaction_id: _Text
+    amount: _Minor
+    currency: Currency
+
+
+class _Failure(_Wire, frozen=True, kw_only=True, tag="attempt.failed"):
+    business_id: _Text
+    reference: _Text
+    reason: FailureReason
+
+
+class _Payer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    name: str | None
+    account_number: str | None
+    bank_name: str | None
+    bank_code: str | None
+
+
+class _Credit(_Wire, frozen=True, kw_only=True, tag="account.credited"):
+    account_number: _Text
+    transaction_id: _Text
+    amount: _Minor
+    currency: Currency
+    payer: _Payer
+    payee_name: str | None
+    scheme: _Text
+    remittance: str | None
+    valued_at: Annotated[datetime, Meta(tz=True)]
+
+
+class _Return(_Wire, frozen=True, kw_only=True, tag="return.left"):
+    business_id: _Text
+    reference: _Text
+    transaction_id: _Text
+
+
+_Notification = _Success | _Failure | _Credit | _Return
+
+
+def write(told: Told) -> bytes:
+    return msgspec.json.encode(_wire(told.id, told.news))
+
+
+def _wire(told_id: str, news: News) -> _Notification:
+    match news:
+        case AttemptTold(state=Succeeded() as state):
+            return _Success(
+                id=told_id,
+                business_id=news.business_id,
+                reference=news.reference,
+                transaction_id=state.transaction_id,
+                amount=str(state.amount.minor),
+                currency=state.amount.currency,
+            )
+        case AttemptTold(state=Failed() as state):
+            return _Failure(id=told_id, business_id=news.business_id, reference=news.reference, reason=state.reason)
+        case MoneyArrived():
+            return _credit(told_id, news)
+        case ReturnTold():
+            return _Return(
+                id=told_id,
+                business_id=news.business_id,
+                reference=news.reference,
+                transaction_id=news.transaction_id,
+            )
+    raise TypeError(news)  # pragma: no cover - the union has no other member
+
+
+def _credit(told_id: str, news: MoneyArrived) -> _Credit:
+    return _Credit(
+        id=told_id,
+        account_number=news.account_number,
+        transaction_id=news.transaction_id,
+        amount=str(news.amount.minor),
+        currency=news.amount.currency,
+        payer=_Payer(**msgspec.structs.asdict(news.payer)),
+        payee_name=news.payee_name,
+        scheme=news.scheme,
+        remittance=news.remittance,
+        valued_at=news.valued_at,
+    )
+
+
+def read(body: bytes) -> Told:
+    """Raises NotificationRefused for anything that `write` would not write."""
+    if len(body) > BODY_BYTES_MAX:
+        raise NotificationRefused(f"the body is longer than {BODY_BYTES_MAX} bytes")
+    try:
+        wire: _Notification = msgspec.convert(strict_json.loads(body), _Notification)
+    except (Refusal, msgspec.ValidationError) as error:
+        raise NotificationRefused(f"the body is not a notification: {error}") from None
+    return Told(id=wire.id, news=_news(wire))
+
+
+def _news(wire: _Notification) -> News:
+    match wire:
+        case _Success():
+            state = Succeeded(wire.transaction_id, _money(wire.amount, wire.currency))
+            return AttemptTold(business_id=wire.business_id, reference=wire.reference, state=state)
+        case _Failure():
+            return AttemptTold(business_id=wire.business_id, reference=wire.reference, state=Failed(wire.reason))
+        case _Credit():
+            return MoneyArrived(
+                account_number=wire.account_number,
+                transaction_id=wire.transaction_id,
+                amount=_money(wire.amount, wire.currency),
+                payer=Party(**msgspec.structs.asdict(wire.payer)),
+                payee_name=wire.payee_name,
+                scheme=wire.scheme,
+                remittance=wire.remittance,
+                valued_at=wire.valued_at,
+            )
+        case _Return():
+            return ReturnTold(
+                business_id=wire.business_id, reference=wire.reference, transaction_id=wire.transaction_id
+            )
+
+
+def _money(amount: str | int, currency: Currency) -> Money:
+    minor = int(amount)
+    if not 0 < minor <= MINOR_MAX:
+        raise NotificationRefused(f"an amount is from 1 to {MINOR_MAX} minor units")
+    return Money(minor, currency)

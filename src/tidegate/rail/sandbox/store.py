@@ -1,0 +1,184 @@
+"""SQL of the sandbox's rail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import msgspec
+
+from tidegate.core.method import Method
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Row, Tx
+from tidegate.rail.interface import Action, FailureReason
+from tidegate.rail.sandbox.model import Attempt, Behaviour, Payout, PayoutKind
+
+
+async def next_serial(tx: Tx) -> int:
+    return int(await tx.fetchval("SELECT nextval('sandbox_rail_serial')"))
+
+
+async def insert_attempt(tx: Tx, attempt: Attempt) -> bool:
+    """False when the reference has an attempt already, perhaps since a moment ago."""
+    row = await tx.fetchrow(
+        """
+        INSERT INTO sandbox_attempt (
+            business_id, reference, method, amount_minor, currency, behaviour, transaction_id, account_number,
+            action, tries, failure, ends_at, started_at, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
+        ON CONFLICT ON CONSTRAINT sandbox_attempt_pk DO NOTHING
+        RETURNING reference
+        """,
+        attempt.business_id, attempt.reference, attempt.method, attempt.amount.minor, attempt.amount.currency,
+        attempt.behaviour, attempt.transaction_id, attempt.account_number, _json(attempt.action), attempt.tries,
+        attempt.failure, attempt.ends_at, attempt.started_at,
+    )  # fmt: skip
+    return row is not None
+
+
+async def find_attempt(tx: Tx, business_id: str, reference: str) -> Attempt | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM sandbox_attempt WHERE business_id = $1 AND reference = $2", business_id, reference
+    )
+    return _attempt(row) if row else None
+
+
+async def lock_attempt(tx: Tx, business_id: str, reference: str) -> Attempt | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM sandbox_attempt WHERE business_id = $1 AND reference = $2 FOR UPDATE", business_id, reference
+    )
+    return _attempt(row) if row else None
+
+
+async def update_attempt(tx: Tx, attempt: Attempt, *, now: datetime) -> None:
+    await tx.execute(
+        """
+        UPDATE sandbox_attempt SET action = $3, tries = $4, failure = $5, ends_at = $6, updated_at = $7
+         WHERE business_id = $1 AND reference = $2
+        """,
+        attempt.business_id, attempt.reference, _json(attempt.action), attempt.tries, attempt.failure,
+        attempt.ends_at, now,
+    )  # fmt: skip
+
+
+async def insert_payout(tx: Tx, payout: Payout) -> bool:
+    """False when the reference was used before."""
+    row = await tx.fetchrow(
+        """
+        INSERT INTO sandbox_payout (
+            business_id, kind, reference, paid_transaction_id, transaction_id, amount_minor, currency, reason,
+            failure, ends_at, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        ON CONFLICT ON CONSTRAINT sandbox_payout_pk DO NOTHING
+        RETURNING reference
+        """,
+        payout.business_id, payout.kind, payout.reference, payout.paid_transaction_id, payout.transaction_id,
+        payout.amount.minor, payout.amount.currency, payout.reason, payout.failure, payout.ends_at,
+        payout.created_at,
+    )  # fmt: skip
+    return row is not None
+
+
+async def find_payout(tx: Tx, business_id: str, kind: PayoutKind, reference: str) -> Payout | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM sandbox_payout WHERE business_id = $1 AND kind = $2 AND reference = $3",
+        business_id,
+        kind,
+        reference,
+    )
+    return _payout(row) if row else None
+
+
+async def insert_notice(
+    tx: Tx, business_id: str, *, told_id: str, body: bytes, due_at: datetime, now: datetime
+) -> None:
+    await tx.execute(
+        """
+        INSERT INTO sandbox_notice (business_id, told_id, body, created_at, due_at) VALUES ($1, $2, $3, $4, $5)
+        """,
+        business_id, told_id, body, now, due_at,
+    )  # fmt: skip
+
+
+async def find_first_told_at(tx: Tx, business_id: str, told_id: str) -> datetime | None:
+    told_at: datetime | None = await tx.fetchval(
+        "SELECT min(created_at) FROM sandbox_notice WHERE business_id = $1 AND told_id = $2", business_id, told_id
+    )
+    return told_at
+
+
+async def take_due_notices(tx: Tx, *, now: datetime, until: datetime, limit: int) -> list[Row]:
+    """The oldest due ones, which nobody else takes before `until`."""
+    return await tx.fetch(
+        """
+        WITH due AS (
+            SELECT business_id, id, due_at FROM sandbox_notice
+             WHERE sent_at IS NULL AND due_at <= $1
+             ORDER BY due_at, id LIMIT $3
+               FOR UPDATE SKIP LOCKED),
+        taken AS (
+            UPDATE sandbox_notice AS notice SET due_at = $2
+              FROM due WHERE notice.business_id = due.business_id AND notice.id = due.id
+            RETURNING notice.business_id, notice.id, notice.body, due.due_at)
+        SELECT business_id, id, body FROM taken ORDER BY due_at, id
+        """,
+        now, until, limit,
+    )  # fmt: skip
+
+
+async def mark_sent(tx: Tx, notices: Iterable[tuple[str, int]], *, now: datetime) -> None:
+    pairs = list(notices)
+    await tx.execute(
+        """
+        UPDATE sandbox_notice AS notice SET sent_at = $3
+          FROM unnest($1::text[], $2::bigint[]) AS done (business_id, id)
+         WHERE notice.business_id = done.business_id AND notice.id = done.id AND sent_at IS NULL
+        """,
+        [business_id for business_id, _ in pairs], [number for _, number in pairs], now,
+    )  # fmt: skip
+
+
+async def delete_all(tx: Tx, business_id: str) -> None:
+    await tx.execute("DELETE FROM sandbox_notice WHERE business_id = $1", business_id)
+    await tx.execute("DELETE FROM sandbox_payout WHERE business_id = $1", business_id)
+    await tx.execute("DELETE FROM sandbox_attempt WHERE business_id = $1", business_id)
+
+
+def _json(action: Action | None) -> str | None:
+    return msgspec.json.encode(action).decode() if action else None
+
+
+def _attempt(row: Row) -> Attempt:
+    action: Action | None = msgspec.json.decode(row["action"], type=Action) if row["action"] else None
+    return Attempt(
+        business_id=row["business_id"],
+        reference=row["reference"],
+        method=Method(row["method"]),
+        amount=Money(row["amount_minor"], Currency(row["currency"])),
+        behaviour=Behaviour(row["behaviour"]),
+        transaction_id=row["transaction_id"],
+        started_at=row["started_at"],
+        action=action,
+        tries=row["tries"],
+        failure=_failure(row),
+        ends_at=row["ends_at"],
+    )
+
+
+def _payout(row: Row) -> Payout:
+    return Payout(
+        business_id=row["business_id"],
+        kind=PayoutKind(row["kind"]),
+        reference=row["reference"],
+        paid_transaction_id=row["paid_transaction_id"],
+        transaction_id=row["transaction_id"],
+        amount=Money(row["amount_minor"], Currency(row["currency"])),
+        reason=row["reason"],
+        failure=_failure(row),
+        created_at=row["created_at"],
+        ends_at=row["ends_at"],
+    )
+
+
+def _failure(row: Row) -> FailureReason | None:
+    return FailureReason(row["failure"]) if row["failure"] else None

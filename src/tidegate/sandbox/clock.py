@@ -1,0 +1,26 @@
+"""Keeps a process's clock as far ahead as the sandbox's."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tidegate.core.clock import ShiftedClock
+from tidegate.core.errors import Unavailable
+from tidegate.infra.db import Database
+from tidegate.sandbox import store
+
+POLL_EVERY_S = 0.3
+
+
+async def follow(db: Database, clock: ShiftedClock) -> None:
+    while True:
+        await catch_up(db, clock)
+        await asyncio.sleep(POLL_EVERY_S)
+
+
+async def catch_up(db: Database, clock: ShiftedClock) -> None:
+    try:
+        async with db.connection() as tx:
+            clock.ahead = await store.get_ahead(tx)
+    except Unavailable:
+        return

@@ -1,0 +1,40 @@
+"""Examples and words for the API reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate.checkout.examples import PAY_CODE
+
+TRANSFER = (
+    "A bank transfer into any virtual account. Any amount and any currency: too little, too much, too late and to an "
+    "account that does not exist are all answered by the bank as they would be, and then handled by your policy."
+)
+APPROVE = "What the payer does on the phone, for mobile money and USSD."
+DECLINE = (
+    "The payer refuses on the phone. `reason` may be `not_approved`, `insufficient_funds`, `no_such_wallet`, "
+    "`wrong_pin` or `expired`; any other text counts as not approved."
+)
+CLOCK = "One clock moves expiry, retries and settlement together."
+ADVANCE = "Moves the clock ahead. It never goes back."
+RESET = "Removes the business's payments, money and events. Its keys and settings stay."
+
+TRANSFER_REQUEST: dict[str, Any] = {
+    "accountNumber": "9900000001",
+    "amount": 2500,
+    "currency": "NGN",
+    "payer": {"name": "Ada Obi", "accountNumber": "0123456789", "bankName": "Sample Bank"},
+}
+TRANSFER_SENT: dict[str, Any] = {"transactionId": "sbx_5TqBn0yJ3mX8aVdWcR2sKe"}
+DECLINE_REQUEST: dict[str, Any] = {"reason": "not_approved"}
+ACTED: dict[str, Any] = {"attemptId": "at_2b5RkWq0Zt7cYhN4mPs9Lx"}
+ADVANCE_REQUEST: dict[str, Any] = {"advance": "2h"}
+CLOCK_VIEW: dict[str, Any] = {"now": "2026-11-15T11:30:00.000Z", "aheadSeconds": 7200}
+EMPTIED: dict[str, Any] = {"business": "65f0c9a1b2d3e4f5a6b7c8d9"}
+PAY_CODE_PARAMETER: dict[str, Any] = {
+    "payCode": {
+        "description": "The code of the payment.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
+        "example": PAY_CODE,
+    }
+}

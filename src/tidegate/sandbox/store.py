@@ -1,0 +1,21 @@
+"""SQL of the sandbox's controls."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tidegate.infra.db import Tx
+
+
+async def get_ahead(tx: Tx) -> timedelta:
+    ahead: timedelta = await tx.fetchval("SELECT ahead FROM sandbox_clock")
+    return ahead
+
+
+async def advance(tx: Tx, by: timedelta) -> timedelta:
+    ahead: timedelta = await tx.fetchval("UPDATE sandbox_clock SET ahead = ahead + $1 RETURNING ahead", by)
+    return ahead
+
+
+async def reset(tx: Tx, business_id: str) -> None:
+    await tx.execute("SELECT reset_sandbox($1)", business_id)

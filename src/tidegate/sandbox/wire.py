@@ -1,0 +1,129 @@
+"""What a developer sends to the sandbox's controls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta
+
+from tidegate.core.card_number import contains_card_number
+from tidegate.core.errors import Invalid, Problem
+from tidegate.core.money import Currency, Money
+from tidegate.infra.http.strict_json import walk
+
+ADVANCE_MAX = timedelta(days=400)
+MINOR_MAX = 10**14
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_DURATION = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
+
+Text = Annotated[str, Meta(min_length=1, max_length=140)]
+
+
+class Amount(Decimal):
+    """A JSON number, exact: an integer or decimals, never text."""
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        if isinstance(value, bool) or not isinstance(value, int | Decimal):
+            raise ValueError("must be a number")
+        if not Decimal(value).is_finite() or abs(Decimal(value).adjusted()) > 20:
+            raise ValueError("is out of range")
+        return cls(value)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "number", "exclusiveMinimum": 0}
+
+
+class Duration(str):
+    """Such as 30s, 15m, 2h or 3d."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        if not isinstance(value, str) or not _DURATION.fullmatch(value):
+            raise ValueError("must be a duration such as 30s, 15m, 2h or 3d")
+        duration = cls(value)
+        if duration.length > ADVANCE_MAX:
+            raise ValueError(f"must be at most {ADVANCE_MAX.days}d at a time")
+        return duration
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "pattern": "^[0-9]{1,6}[smhd]$"}
+
+    @property
+    def length(self) -> timedelta:
+        match = _DURATION.fullmatch(self)
+        assert match is not None
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+class PayerFields(msgspec.Struct, kw_only=True, rename="camel"):
+    name: Text
+    account_number: Text | None = None
+    bank_name: Text | None = None
+
+
+class PayeeFields(msgspec.Struct):
+    name: Text
+
+
+class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
+    account_number: Annotated[Text, Meta(description="Any account, temporary or permanent.")]
+    amount: Annotated[Amount, Meta(description="In major units; may have decimals.")]
+    currency: Currency
+    payer: PayerFields
+    payee: Annotated[PayeeFields | None, Meta(description="The name typed for the recipient.")] = None
+    reference: Annotated[
+        Text | None, Meta(description="The bank's own reference; the same one twice is the same transfer told twice.")
+    ] = None
+
+
+class TransferSent(msgspec.Struct, kw_only=True, rename="camel"):
+    transaction_id: str
+
+
+class Decline(msgspec.Struct, kw_only=True):
+    reason: Text | None = None
+
+
+class Acted(msgspec.Struct, kw_only=True, rename="camel"):
+    attempt_id: str
+
+
+class Advance(msgspec.Struct, kw_only=True):
+    advance: Annotated[Duration, Meta(description="How far, such as 30s, 15m, 2h or 3d.")]
+
+
+class ClockView(msgspec.Struct, kw_only=True, rename="camel"):
+    now: str
+    ahead_seconds: int
+
+
+class Emptied(msgspec.Struct, kw_only=True, rename="camel"):
+    business: str
+
+
+def money_from(request: SendTransfer) -> Money:
+    """Exact, or refused: a bank has no third decimal."""
+    scaled = Decimal(request.amount).scaleb(request.currency.exponent)
+    if scaled <= 0:
+        raise Invalid(Problem("amount", "must be more than 0"))
+    if scaled != scaled.to_integral_value():
+        raise Invalid(Problem("amount", f"may have at most {request.currency.exponent} decimals in {request.currency}"))
+    if scaled > MINOR_MAX:
+        raise Invalid(Problem("amount", "is too large"))
+    return Money(int(scaled), request.currency)
+
+
+def card_data_in(value: Any) -> Iterator[Problem]:
+    for path, item in walk(value, ""):
+        if isinstance(item, str) and contains_card_number(item):
+            yield Problem(path, "looks like a card number; never send card data here", Invalid.CARD_DATA)

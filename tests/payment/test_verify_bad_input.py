@@ -1,0 +1,291 @@
+"""Verifying with bad input: nobody sees what is not theirs, and nothing a client sends breaks anything."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from build import Shop, order
+from conftest import MakeShop
+from payment.raw_http import ask, head
+from payment.refusal import assert_refused, assert_says_no, without_request_id
+
+NOT_FOUND = "RESOURCE_NOT_FOUND"
+PATH = "/checkout/payments/merchant-reference"
+
+
+@pytest.fixture
+async def created(shop: Shop) -> dict[str, Any]:
+    """A payment of the shop with the reference ORD-1."""
+    answer = await shop.create(order(reference="ORD-1"))
+    assert answer.status_code == 201
+    return answer.json()["data"]  # type: ignore[no-any-return]
+
+
+async def verify_raw(base_url: str, shop: Shop, path: str) -> httpx.Response:
+    """The path exactly as it is written here, with nothing put right on the way."""
+    business = f"x-business-id: {shop.business_id}".encode()
+    return await ask(base_url, head(shop, business, line=f"GET {path} HTTP/1.1".encode()))
+
+
+async def test_an_unknown_reference_is_not_found_V1(shop: Shop, admin: Any, created: dict[str, Any]) -> None:
+    await assert_refused(admin, shop.verify("ORD-2"), 404, NOT_FOUND)
+    await assert_refused(admin, shop.verify("ord-1"), 404, NOT_FOUND)
+
+
+async def test_another_business_reference_looks_like_an_unknown_one_V2(
+    shop: Shop, new_shop: MakeShop, admin: Any, created: dict[str, Any]
+) -> None:
+    other = await new_shop()
+    theirs = await assert_refused(admin, other.verify("ORD-1"), 404, NOT_FOUND)
+    unknown = await assert_refused(admin, other.verify("ORD-2"), 404, NOT_FOUND)
+    assert without_request_id(theirs) == without_request_id(unknown)
+
+
+async def test_a_pay_code_is_not_the_reference_of_a_payment_that_has_its_own_V3(
+    shop: Shop, admin: Any, created: dict[str, Any]
+) -> None:
+    await assert_refused(admin, shop.verify(created["payCode"]), 404, NOT_FOUND)
+
+
+@pytest.mark.parametrize(
+    "business_id",
+    [
+        pytest.param(None, id="V4 missing"),
+        pytest.param("", id="V4 empty"),
+        pytest.param("1", id="V4 a number"),
+        pytest.param("0" * 23, id="V4 too short"),
+        pytest.param("0" * 25, id="V4 too long"),
+        pytest.param("G" * 24, id="V4 not hexadecimal"),
+        pytest.param("A" * 24, id="V4 capitals"),
+        pytest.param("' OR '1'='1", id="V4 SQL"),
+        pytest.param("*", id="V4 a star"),
+    ],
+)
+async def test_a_malformed_business_id_is_no_credential(
+    shop: Shop, admin: Any, created: dict[str, Any], business_id: str | None
+) -> None:
+    headers = {"api-key": shop.secret_key} | ({} if business_id is None else {"x-business-id": business_id})
+    await assert_refused(admin, shop.client.get(f"{PATH}/ORD-1", headers=headers), 401, "UNAUTHENTICATED")
+
+
+async def test_another_business_id_is_forbidden_whether_it_exists_or_not_V4(
+    shop: Shop, new_shop: MakeShop, admin: Any, created: dict[str, Any]
+) -> None:
+    other = await new_shop()
+    told = set()
+    for business_id in (other.business_id, "0" * 24):
+        asking = shop.client.get(f"{PATH}/ORD-1", headers={"api-key": shop.secret_key, "x-business-id": business_id})
+        told.add(without_request_id(await assert_refused(admin, asking, 403, "ACCESS_DENIED")))
+    assert len(told) == 1
+
+
+async def test_a_business_id_given_twice_is_no_credential_V4(
+    shop: Shop, admin: Any, base_url: str, created: dict[str, Any]
+) -> None:
+    twice = [f"x-business-id: {shop.business_id}".encode()] * 2
+    asking = ask(base_url, head(shop, *twice, line=f"GET {PATH}/ORD-1 HTTP/1.1".encode()))
+    await assert_refused(admin, asking, 401, "UNAUTHENTICATED")
+
+
+async def test_a_business_id_alone_opens_nothing_V4(shop: Shop, admin: Any, created: dict[str, Any]) -> None:
+    for headers in (
+        {"x-business-id": shop.business_id},
+        {"x-business-id": shop.business_id, "api-key": shop.public_key},
+        {"x-business-id": shop.business_id, "x-pub-key": shop.public_key},
+    ):
+        asking = shop.client.get(f"{PATH}/ORD-1", headers=headers)
+        await assert_refused(admin, asking, 401, "UNAUTHENTICATED")
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        pytest.param("'%20OR%20'1'='1", id="V5 SQL"),
+        pytest.param("ORD-1'--", id="V5 SQL after a reference"),
+        pytest.param("%27--", id="V5 SQL in escapes"),
+        pytest.param(";drop%20table%20payment", id="V5 a second statement"),
+        pytest.param("%25", id="V5 a wildcard"),
+        pytest.param("ORD-_", id="V5 another wildcard"),
+        pytest.param("%24%7B7*7%7D", id="V5 a template"),
+        pytest.param("%00", id="V6 U+0000"),
+        pytest.param("ORD-1%00", id="V6 U+0000 at the end"),
+        pytest.param("%ff", id="V6 a byte that is not UTF-8"),
+        pytest.param("%zz", id="V6 an escape that is none"),
+        pytest.param("%", id="V6 half an escape"),
+        pytest.param("%2e%2e%2f", id="V6 a way up"),
+        pytest.param("..%2f..%2fhealthz", id="V6 a way up to somewhere"),
+        pytest.param("a%2Fb", id="V6 a slash in escapes"),
+        pytest.param("ORD-1%0A", id="V6 a line feed"),
+        pytest.param("ORD-1%0d%0aset-cookie:a=b", id="V6 a header"),
+        pytest.param("%EF%BC%AFRD-1", id="V6 a full-width letter"),
+        pytest.param("%ed%a0%80", id="V6 a surrogate"),
+        pytest.param("ORD-1%20", id="V6 a space"),
+        pytest.param("a" * 101, id="V7 101 characters"),
+        pytest.param("a" * 8_000, id="V7 8,000 characters"),
+        pytest.param("", id="V8 nothing"),
+        pytest.param("ORD-1/", id="V8 a trailing slash"),
+        pytest.param("/ORD-1", id="V8 a double slash"),
+        pytest.param("ORD-1//", id="V8 two trailing slashes"),
+        pytest.param("ORD-1;jsessionid=1", id="V8 a path parameter"),
+        pytest.param("./ORD-1", id="V8 a dot"),
+        pytest.param("../merchant-reference/ORD-1", id="V8 a detour"),
+        pytest.param("/evil.example.com/%2f..", id="V8 another host"),
+    ],
+)
+async def test_a_path_that_names_no_reference_finds_nothing(
+    shop: Shop, admin: Any, base_url: str, created: dict[str, Any], reference: str
+) -> None:
+    answer = await assert_refused(admin, verify_raw(base_url, shop, f"{PATH}/{reference}"), 404, NOT_FOUND)
+    assert "location" not in answer.headers
+
+
+async def test_a_reference_of_10_000_characters_is_too_long_V7(shop: Shop, admin: Any, base_url: str) -> None:
+    await assert_refused(admin, verify_raw(base_url, shop, f"{PATH}/{'a' * 10_000}"), 414, "URI_TOO_LONG")
+
+
+@pytest.mark.parametrize("path", [f"//checkout{PATH[9:]}/ORD-1", f"{PATH.upper()}/ORD-1", f"/x/..{PATH}/ORD-1"])
+async def test_a_path_is_read_as_it_stands_V8(
+    shop: Shop, admin: Any, base_url: str, created: dict[str, Any], path: str
+) -> None:
+    await assert_refused(admin, verify_raw(base_url, shop, path), 404, NOT_FOUND)
+
+
+async def test_a_query_changes_nothing_V8(shop: Shop, created: dict[str, Any]) -> None:
+    plain = await shop.verify("ORD-1")
+    assert (await shop.verify("ORD-1?reference=ORD-2&status=success")).json()["data"] == plain.json()["data"]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+async def test_a_record_is_only_read_V9(shop: Shop, admin: Any, created: dict[str, Any], method: str) -> None:
+    asking = shop.client.request(method, f"{PATH}/ORD-1", headers=shop.verify_headers)
+    answer = await assert_refused(admin, asking, 405, "METHOD_NOT_ALLOWED")
+    assert answer.headers["allow"] == "GET, HEAD"
+
+
+async def test_head_answers_like_get_without_the_body_V9(shop: Shop, created: dict[str, Any]) -> None:
+    get = await shop.verify("ORD-1")
+    answer = await shop.client.head(f"{PATH}/ORD-1", headers=shop.verify_headers)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-length"] == str(len(get.content))
+    nobody = await shop.client.head(f"{PATH}/ORD-2", headers=shop.verify_headers)
+    assert (nobody.status_code, nobody.content) == (404, b"")
+
+
+async def test_a_body_on_a_get_is_not_read_V9(shop: Shop, created: dict[str, Any]) -> None:
+    answer = await shop.client.request(
+        "GET", f"{PATH}/ORD-1", headers=shop.verify_headers, content=b'{"status":"success"}'
+    )
+    assert answer.json()["data"]["status"] == "initiated"
+
+
+async def test_nothing_is_received_before_somebody_pays_V10(shop: Shop, created: dict[str, Any]) -> None:
+    answer = await shop.verify("ORD-1")
+    assert answer.status_code == 200
+    record = answer.json()["data"]
+    assert (record["status"], record["amountReceived"], record["varianceType"]) == ("initiated", 0, None)
+    assert (record["message"], record["actionRequired"]) == (None, None)
+
+
+async def receive(admin: Any, received_minor: int, variance: str | None) -> None:
+    """In one statement, as the settlement of a payment does it. Nothing received takes it all back."""
+    is_paid = received_minor > 0
+    changes: dict[str, Any] = {
+        "received_minor": received_minor,
+        "variance": variance,
+        "status": "success" if is_paid else "initiated",
+        "settled_minor": received_minor if is_paid else None,
+        "fee_minor": 0 if is_paid else None,
+        "vat_minor": 0 if is_paid else None,
+        "method": "bank_transfer" if is_paid else None,
+        "paid_at": datetime.now(UTC) if is_paid else None,
+    }
+    known = await admin.fetch("SELECT attname FROM pg_attribute WHERE attrelid = 'payment'::regclass")
+    names = [name for name in changes if name in {row["attname"] for row in known}]
+    assignments = ", ".join(f"{name} = ${place}" for place, name in enumerate(names, 1))
+    await admin.execute(f"UPDATE payment SET {assignments}", *(changes[name] for name in names))
+
+
+@pytest.mark.parametrize(
+    ("received_minor", "variance"),
+    [
+        pytest.param(9_950, "underpayment", id="V11 less than expected"),
+        pytest.param(10_001, "overpayment", id="V12 more than expected"),
+    ],
+)
+async def test_a_variance_is_told_with_what_to_do(
+    shop: Shop, admin: Any, created: dict[str, Any], received_minor: int, variance: str
+) -> None:
+    await receive(admin, received_minor, variance)
+    answer = await shop.verify("ORD-1")
+    assert answer.status_code == 200
+    record = answer.json()["data"]
+    assert (record["status"], record["varianceType"], record["message"]) == ("success", variance, "INCORRECT_AMOUNT")
+    assert "refund" in record["actionRequired"]
+    assert record["amountReceived"] == received_minor / 100
+    assert (record["amountReceived"] > record["amountExpected"]) == (variance == "overpayment")
+
+
+async def test_a_record_is_from_before_or_after_but_never_a_mix_V13(
+    shop: Shop, admin: Any, created: dict[str, Any]
+) -> None:
+    is_over = asyncio.Event()
+
+    async def flip() -> int:
+        flips = 0
+        while not is_over.is_set():
+            await receive(admin, 10_001, "overpayment")
+            await receive(admin, 0, None)
+            flips += 1
+        return flips
+
+    flipping = asyncio.create_task(flip())
+    answers = await asyncio.gather(*(shop.verify("ORD-1") for _ in range(100)))
+    is_over.set()
+    assert await flipping > 3
+    names = ("status", "amountReceived", "varianceType", "message")
+    seen = {tuple(answer.json()["data"][name] for name in names) for answer in answers}
+    assert seen <= {("initiated", 0, None, None), ("success", 100.01, "overpayment", "INCORRECT_AMOUNT")}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"if-none-match": "*"}, id="V15 If-None-Match"),
+        pytest.param(
+            {"if-none-match": '"x"', "if-modified-since": "Thu, 01 Jan 2099 00:00:00 GMT"}, id="V15 If-Modified-Since"
+        ),
+        pytest.param({"if-match": '"x"'}, id="V15 If-Match"),
+        pytest.param({"range": "bytes=0-1"}, id="V15 Range"),
+        pytest.param({"accept": "text/html"}, id="V15 Accept"),
+        pytest.param({"accept-encoding": "gzip"}, id="V15 Accept-Encoding"),
+        pytest.param({"x-http-method-override": "DELETE"}, id="V15 method override"),
+        pytest.param({"x-forwarded-host": "evil.com", "x-original-url": "/healthz"}, id="V15 forwarded"),
+    ],
+)
+async def test_headers_that_would_change_the_answer_are_ignored(
+    shop: Shop, created: dict[str, Any], headers: dict[str, str]
+) -> None:
+    plain = await shop.verify("ORD-1")
+    answer = await shop.client.get(f"{PATH}/ORD-1", headers={**shop.verify_headers, **headers})
+    assert without_request_id(answer) == without_request_id(plain)
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_verifying_in_haste_is_limited_too_C78(new_shop: MakeShop) -> None:
+    shop = await new_shop(rate_per_second=1, rate_burst=2)
+    answers = await asyncio.gather(*(shop.verify("ORD-1") for _ in range(10)))
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert len(refused) in (7, 8)
+    for answer in refused:
+        assert_says_no(answer, 429, "RATE_LIMITED")
+
+
+async def test_a_suspended_business_sees_nothing_C79(new_shop: MakeShop, admin: Any) -> None:
+    shop = await new_shop(status="suspended")
+    await assert_refused(admin, shop.verify("ORD-1"), 403, "ACCESS_DENIED")

@@ -1,0 +1,143 @@
+"""Phone numbers as payers type them, and the operators guessed from them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.core.method import Method, is_offered_in
+from tidegate.core.money import Currency
+from tidegate.rail import phone
+from tidegate.rail.sandbox.begin import PHONES
+
+MOBILE_MONEY = [currency for currency in Currency if is_offered_in(Method.MOBILE_MONEY, currency)]
+each_currency = pytest.mark.parametrize("currency", MOBILE_MONEY)
+
+
+@pytest.mark.parametrize(
+    ("typed", "currency", "number"),
+    [
+        ("0712 345 678", Currency.KES, "+254712345678"),
+        ("712345678", Currency.KES, "+254712345678"),
+        ("+254 712 345 678", Currency.KES, "+254712345678"),
+        ("254712345678", Currency.KES, "+254712345678"),
+        ("00254712345678", Currency.KES, "+254712345678"),
+        ("+254 (0) 712-345-678", Currency.KES, "+254712345678"),
+        ("  0712.345.678 ", Currency.KES, "+254712345678"),
+        ("٠٧١٢٣٤٥٦٧٨", Currency.KES, "+254712345678"),
+        ("0110 345 678", Currency.KES, "+254110345678"),
+        ("0772345678", Currency.UGX, "+256772345678"),
+        ("024 412 3456", Currency.GHS, "+233244123456"),
+        ("0977 123456", Currency.ZMW, "+260977123456"),
+        ("0754 123 456", Currency.TZS, "+255754123456"),
+    ],
+)
+def test_a_number_is_understood_however_it_is_typed(typed: str, currency: Currency, number: str) -> None:
+    assert phone.parse(typed, currency) == number
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("+256 772 345 678", "another country; a payment in KES needs a Kenyan number, [+]254"),
+        ("+44 7911 123456", "another country"),
+        ("0044 7911 123456", "another country"),
+        ("0712 345", "too short"),
+        ("07", "too short"),
+        ("0712 345 678 9", "too long"),
+        ("1" * 30, "too long"),
+        ("1" * 1_000, "too long"),
+        ("0712 FLOWER", "digits only"),
+        ("0712345678 ext. 3", "digits only"),
+        ("<b>0712345678</b>", "digits only"),
+        ("0712\x00345678", "digits only"),
+        ("", "Enter a phone number"),
+        ("+", "Enter a phone number"),
+        (" - ", "Enter a phone number"),
+        ("+999 123 456 789", "country code that does not exist"),
+        ("020 2345678", "not a Kenyan mobile number"),
+        ("0612 345 678", "not a Kenyan mobile number"),
+    ],
+)
+def test_another_number_is_refused_in_a_sentence(typed: str, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence) as refused:
+        phone.parse(typed, Currency.KES)
+    assert str(refused.value).endswith(".")
+
+
+def test_a_currency_without_mobile_money_has_no_numbers() -> None:
+    with pytest.raises(ValueError, match="not offered in NGN"):
+        phone.parse("08012345678", Currency.NGN)
+
+
+@given(st.text(max_size=60), st.sampled_from(Currency))
+def test_whatever_is_typed_is_a_number_or_a_sentence(typed: str, currency: Currency) -> None:
+    try:
+        outcome = phone.parse(typed, currency)
+    except ValueError as refused:
+        outcome = str(refused)
+    assert outcome.endswith(".") or phone.parse(outcome, currency) == outcome
+
+
+@given(st.text("0123456789+- ", max_size=16), st.sampled_from(MOBILE_MONEY))
+def test_digits_are_a_number_of_the_country_or_a_sentence(typed: str, currency: Currency) -> None:
+    try:
+        number = phone.parse(typed, currency)
+    except ValueError:
+        return
+    assert number.startswith(f"+{phone.COUNTRIES[currency].calling_code}")
+
+
+@each_currency
+def test_every_country_has_its_table(currency: Currency) -> None:
+    assert phone.parse(phone.COUNTRIES[currency].example, currency)
+    ids = [operator.id for operator in phone.OPERATORS[currency]]
+    assert len(ids) == len(set(ids)) >= 2
+    assert [phone.find_operator(each, currency) for each in ids] == list(phone.OPERATORS[currency])
+    assert phone.find_operator("nobody", currency) is None
+
+
+def test_no_other_currency_has_a_table() -> None:
+    assert set(phone.COUNTRIES) == set(phone.OPERATORS) == set(phone.EXAMPLES) == set(MOBILE_MONEY)
+
+
+@each_currency
+def test_every_test_number_exists_in_every_country(currency: Currency) -> None:
+    assert set(phone.EXAMPLES[currency]) == set(PHONES)
+    for suffix, number in phone.EXAMPLES[currency].items():
+        assert number.endswith(suffix)
+        assert phone.parse(number, currency) == number
+        assert phone.operator_of(number, currency) is not None
+
+
+@pytest.mark.parametrize(
+    ("number", "currency", "operator"),
+    [
+        ("+254712345678", Currency.KES, "mpesa"),
+        ("+254733345678", Currency.KES, "airtel"),
+        ("+254770345678", Currency.KES, "tkash"),
+        ("+256772345678", Currency.UGX, "mtn"),
+        ("+256702345678", Currency.UGX, "airtel"),
+        ("+233244123456", Currency.GHS, "mtn"),
+        ("+233202123456", Currency.GHS, "telecel"),
+        ("+233272123456", Currency.GHS, "at"),
+        ("+260977123456", Currency.ZMW, "airtel"),
+        ("+260967123456", Currency.ZMW, "mtn"),
+        ("+260955123456", Currency.ZMW, "zamtel"),
+        ("+255754123456", Currency.TZS, "mpesa"),
+        ("+255714123456", Currency.TZS, "mixx"),
+        ("+255784123456", Currency.TZS, "airtel"),
+        ("+255624123456", Currency.TZS, "halopesa"),
+        ("+255734123456", Currency.TZS, "tpesa"),
+    ],
+)
+def test_the_operator_is_guessed_from_the_number(number: str, currency: Currency, operator: str) -> None:
+    guessed = phone.operator_of(number, currency)
+    assert guessed is not None
+    assert guessed.id == operator
+
+
+@pytest.mark.parametrize("number", ["", "junk", "+256710345678", "+442079460000"])
+def test_an_operator_that_nobody_knows_is_not_guessed(number: str) -> None:
+    assert phone.operator_of(number, Currency.UGX) is None

@@ -1,0 +1,140 @@
+"""Bank transfers: an account of its own for every attempt, and a bank that tells what came."""
+
+from __future__ import annotations
+
+import pytest
+
+from rail.world import NOW, World, later, make_world, transfer_means
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Database
+from tidegate.rail.interface import MoneyArrived, Party, TransferAction, Waiting
+from tidegate.rail.sandbox.begin import account_number
+
+HUNDRED = Money.of_major(100, Currency.NGN)
+
+
+@pytest.fixture
+async def world(db: Database) -> World:
+    return await make_world(db)
+
+
+async def account(world: World, currency: Currency = Currency.NGN) -> TransferAction:
+    order = world.order(transfer_means(), amount=Money.of_major(100, currency))
+    answer = await world.rail.start(order, now=NOW)
+    assert isinstance(answer, Waiting)
+    assert isinstance(answer.action, TransferAction)
+    return answer.action
+
+
+async def test_every_attempt_has_an_account_of_its_own(world: World) -> None:
+    first, second = await account(world), await account(world)
+    assert first.account_number != second.account_number
+    assert first.account_name == "Test Shop / Ada Obi"
+    assert (first.bank_name, first.bank_code) == ("Tidegate Test Bank", "999")
+
+
+@pytest.mark.parametrize(
+    ("currency", "length"),
+    [
+        (Currency.NGN, 10),
+        (Currency.KES, 13),
+        (Currency.UGX, 13),
+        (Currency.GHS, 13),
+        (Currency.ZAR, 11),
+    ],
+)
+async def test_an_account_number_has_the_length_of_its_country(world: World, currency: Currency, length: int) -> None:
+    number = (await account(world, currency)).account_number
+    assert number.isdigit()
+    assert len(number) == length
+
+
+async def test_an_account_number_is_not_given_again_after_the_business_was_emptied(world: World) -> None:
+    before = await account(world)
+    await world.rail.forget(world.business_id)
+    assert (await account(world)).account_number != before.account_number
+
+
+def test_different_serials_give_different_account_numbers_in_every_currency() -> None:
+    serials = [*range(1, 2_000), *range(10**9 - 2_000, 10**9)]
+    numbers = {account_number(currency, serial)[-9:] for serial in serials for currency in Currency}
+    assert len(numbers) == len(serials)
+
+
+async def test_money_is_told_at_once_with_all_that_the_bank_knows(world: World) -> None:
+    number = (await account(world)).account_number
+    payer = Party(name="Ada Obi", account_number="0123456789", bank_name="Another Bank", bank_code="044")
+    transaction_id = await world.send(
+        number, HUNDRED, payer=payer, payee_name="Test Shop", remittance="Order 7 – thanks"
+    )
+    [told] = await world.told()
+    assert told.news == MoneyArrived(
+        account_number=number,
+        transaction_id=transaction_id,
+        amount=HUNDRED,
+        payer=payer,
+        payee_name="Test Shop",
+        scheme="sandbox",
+        remittance="Order 7 – thanks",
+        valued_at=NOW,
+    )
+
+
+@pytest.mark.parametrize("number", ["9999999999", "DE89370400440532013000", "no such account"])
+async def test_the_bank_takes_money_for_any_account(world: World, number: str) -> None:
+    await world.send(number, Money(1, Currency.EUR))
+    [told] = await world.told()
+    assert isinstance(told.news, MoneyArrived)
+    assert (told.news.account_number, told.news.amount) == (number, Money(1, Currency.EUR))
+
+
+async def test_several_transfers_of_any_amount_and_currency_are_each_told(world: World) -> None:
+    number = (await account(world)).account_number
+    amounts = [Money(1, Currency.NGN), HUNDRED, HUNDRED, Money(10**15, Currency.UGX)]
+    sent = [await world.send(number, amount) for amount in amounts]
+    told = await world.told()
+    news = [one.news for one in told if isinstance(one.news, MoneyArrived)]
+    assert [one.amount for one in news] == amounts
+    assert [one.transaction_id for one in news] == sent
+    assert len({one.id for one in told}) == len(amounts)
+
+
+async def test_money_comes_long_after_the_account_ran_out(world: World) -> None:
+    number = (await account(world)).account_number
+    await world.send(number, HUNDRED, now=later(days=30))
+    assert len(await world.told(later(days=30))) == 1
+
+
+async def test_the_same_transaction_is_the_same_news_told_again(world: World) -> None:
+    assert await world.send("9000000001", HUNDRED, transaction_id="NIP-1") == "NIP-1"
+    assert await world.send("9000000001", HUNDRED, transaction_id="NIP-1", now=later(seconds=9)) == "NIP-1"
+    first, second = await world.due(later(seconds=9))
+    assert first.raw.body == second.raw.body
+    await world.send("9000000001", Money(1, Currency.NGN), transaction_id="NIP-1", now=later(days=1))
+    told = await world.told(later(days=1))
+    assert len({one.id for one in told}) == 1
+    assert {one.news.amount.minor for one in told if isinstance(one.news, MoneyArrived)} == {1, 10_000}
+
+
+async def test_the_same_transaction_name_in_another_business_is_other_news(world: World, db: Database) -> None:
+    other = await make_world(db)
+    await world.send("9000000001", HUNDRED, transaction_id="NIP-1")
+    await other.send("9000000002", HUNDRED, transaction_id="NIP-1")
+    first, second = await world.told()
+    assert first.id != second.id
+
+
+async def test_a_transfer_moves_money(world: World) -> None:
+    for minor in (0, -1):
+        with pytest.raises(ValueError, match="moves money"):
+            await world.send("9000000001", Money(minor, Currency.NGN))
+
+
+async def test_an_account_stays_open_whatever_arrives(world: World) -> None:
+    """One account may get any number of transfers: money is told, never asked for."""
+    order = world.order(transfer_means())
+    answer = await world.rail.start(order, now=NOW)
+    assert isinstance(answer, Waiting)
+    assert isinstance(answer.action, TransferAction)
+    await world.send(answer.action.account_number, HUNDRED)
+    assert await world.rail.ask(world.business_id, order.reference, now=later(days=1)) == answer

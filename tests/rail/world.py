@@ -1,0 +1,92 @@
+"""A sandbox rail with a business, and the moments and means that its tests share."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tidegate.core.ids import Mode
+from tidegate.core.method import Method
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Database
+from tidegate.merchant import commands as merchants
+from tidegate.rail.interface import Bank, Card, Means, Party, Phone, StartAttempt, Told, Transfer
+from tidegate.rail.sandbox import Notice, SandboxRail
+
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+SECRET = b"a secret of the tests, long enough"
+RETURN_URL = "https://pay.example.com/p/tg_abcde_1"
+
+PLAIN = "5319317801366660"
+WITH_PIN = "5366139833864633"
+WITH_PIN_AND_OTP = "5333018248439266"
+WITH_3DS = "4084080000000409"
+WITH_ADDRESS = "4960215093757593"
+WITHOUT_MONEY = "4084080000005408"
+
+_METHOD_OF: dict[type[Means], Method] = {
+    Card: Method.CARD,
+    Phone: Method.MOBILE_MONEY,
+    Bank: Method.USSD,
+    Transfer: Method.BANK_TRANSFER,
+}
+_numbers = itertools.count(1)
+
+
+def later(**by: int) -> datetime:
+    return NOW + timedelta(**by)
+
+
+def card(number: str, **changes: Any) -> Card:
+    return Card(**{"number": number, "expiry_month": 12, "expiry_year": 2030, "cvv": "999", **changes})
+
+
+def phone(last_four: str) -> Phone:
+    return Phone(f"+25471234{last_four}", "mpesa")
+
+
+def transfer_means() -> Transfer:
+    return Transfer(account_name="Test Shop / Ada Obi", expires_at=later(minutes=30))
+
+
+@dataclass(frozen=True)
+class World:
+    rail: SandboxRail
+    business_id: str
+
+    def order(self, means: Means, *, amount: Money | None = None, reference: str | None = None) -> StartAttempt:
+        currency = Currency.KES if isinstance(means, Phone) else Currency.NGN
+        return StartAttempt(
+            business_id=self.business_id,
+            reference=reference or f"att-{next(_numbers)}",
+            method=_METHOD_OF[type(means)],
+            amount=amount or Money.of_major(100, currency),
+            means=means,
+            return_url=RETURN_URL,
+        )
+
+    async def due(self, now: datetime = NOW) -> list[Notice]:
+        return await self.rail.due(now=now, limit=100)
+
+    async def told(self, now: datetime = NOW) -> list[Told]:
+        """Sends everything that is due, and reads it as a receiver would."""
+        notices = await self.due(now)
+        await self.rail.sent(notices, now=now)
+        return [told for one in notices for told in self.rail.read(one.raw, now=now)]
+
+    async def send(self, account_number: str, amount: Money, *, now: datetime = NOW, **changes: Any) -> str:
+        fields: dict[str, Any] = {
+            "payer": Party(name="Ada Obi", account_number="0123456789", bank_name="Another Bank"),
+            "payee_name": None,
+            "remittance": None,
+            "transaction_id": None,
+            **changes,
+        }
+        return await self.rail.transfer(self.business_id, account_number, amount, now=now, **fields)
+
+
+async def make_world(db: Database, secret: bytes = SECRET) -> World:
+    new = await merchants.create(db, name="Test Shop", email="shop@example.com", mode=Mode.SANDBOX, now=NOW)
+    return World(SandboxRail(db, secret), new.business.id)
