@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,6 @@ from bench.process import Server
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.infra import db as database
-from tidegate.infra import migrate
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.merchant import commands as merchants
@@ -124,7 +124,12 @@ def open_stage(options: Options) -> Iterator[Stage]:
         postgres = EmbeddedPostgres(home, durable=True)
         ending.callback(postgres.stop)
         postgres.start()
-        asyncio.run(migrate.migrate(postgres.url()))
+        # The operator's own command, since a database may need more than its tables.
+        process.run(
+            [sys.executable, "-m", "tidegate", "migrate"],
+            env={"DATABASE_URL": postgres.url()},
+            timeout_s=process.START_TIMEOUT_S,
+        )
         yield Stage(own, postgres, options, ending)
 
 

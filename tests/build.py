@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,3 +69,72 @@ async def make_shop(db: Database, client: httpx.AsyncClient, **settings: Any) ->
     if settings:
         await merchants.change(db, new.business.id, settings, now=now)
     return Shop(client, new.business.id, new.secret_key, new.public_key)
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A payment as its payer meets it, over HTTP; and the background work, one round at a time."""
+
+    shop: Shop
+    pay_code: str
+    reference: str
+    tick: Callable[[], Awaitable[None]]
+
+    @property
+    def _path(self) -> str:
+        return f"/checkout/payments/{self.pay_code}"
+
+    async def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        return await self.shop.client.post(path, json=body, headers=headers)
+
+    async def view(self) -> dict[str, Any]:
+        answer = await self.shop.client.get(self._path)
+        assert answer.status_code == 200, answer.text
+        data: dict[str, Any] = answer.json()["data"]
+        return data
+
+    async def charge(self, body: dict[str, Any]) -> httpx.Response:
+        return await self.post(f"{self._path}/charge", body)
+
+    async def authorize(self, body: dict[str, Any]) -> httpx.Response:
+        return await self.post(f"{self._path}/charge/authorize", body)
+
+    async def cancel(self) -> httpx.Response:
+        return await self.post(f"{self._path}/cancel")
+
+    async def extend(self) -> httpx.Response:
+        return await self.post(f"{self._path}/charge/extend")
+
+    async def sandbox(self, path: str, body: Any = None) -> httpx.Response:
+        return await self.post(f"/sandbox/{path}", body, **{"api-key": self.shop.secret_key})
+
+    async def account(self) -> str:
+        """Begins a bank transfer and gives the account to pay into."""
+        answer = await self.charge({"type": "bank_transfer"})
+        assert answer.status_code == 200, answer.text
+        number: str = answer.json()["data"]["action"]["virtualAccount"]["accountNumber"]
+        return number
+
+    async def transfer(self, account: str, amount: str, **changes: Any) -> httpx.Response:
+        """The bank's side, and the word of it carried to us. The amount is text, so that no float is made of it."""
+        currency = changes.pop("currency", "NGN")
+        fields = {"accountNumber": account, "currency": currency, "payer": {"name": "Ada Obi"}, **changes}
+        body = json.dumps(fields)[:-1] + f', "amount": {amount}}}'
+        answer = await self.shop.client.post(
+            "/sandbox/transfers",
+            content=body,
+            headers={"api-key": self.shop.secret_key, "content-type": "application/json"},
+        )
+        assert answer.status_code == 201, answer.text
+        await self.tick()
+        return answer
+
+    async def let_pass(self, duration: str) -> None:
+        answer = await self.sandbox("clock", {"advance": duration})
+        assert answer.status_code == 200, answer.text
+        await self.tick()
+
+    async def record(self) -> dict[str, Any]:
+        """What the merchant sees."""
+        data: dict[str, Any] = (await self.shop.verify(self.reference)).json()["data"]
+        return data

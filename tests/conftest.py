@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -15,14 +18,17 @@ import asyncpg
 import httpx
 import pytest
 
-from build import Shop, make_shop
-from tidegate import app
+from build import Checkout, Shop, make_shop, order
+from tidegate import app, worker
+from tidegate.app import House
+from tidegate.core.clock import ShiftedClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.infra.http.server import GentleServer, bind, configure
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
 
 MakeShop = Callable[..., Awaitable[Shop]]
@@ -152,3 +158,57 @@ def new_shop(db: Database, client: httpx.AsyncClient) -> MakeShop:
 @pytest.fixture
 async def shop(new_shop: MakeShop) -> Shop:
     return await new_shop(rate_per_second=100_000, rate_burst=100_000)
+
+
+@pytest.fixture(scope="session")
+async def house(database_url: str, base_url: str) -> AsyncIterator[House]:
+    """What a worker has."""
+    opened = House.of(Settings(database_url=database_url, base_url=base_url))
+    async with opened.open():
+        yield opened
+
+
+@pytest.fixture
+def tick(house: House, db: Database) -> Callable[[], Awaitable[None]]:
+    """One round of every loop of the worker, again while there is something to do."""
+
+    async def run_rounds() -> None:
+        assert isinstance(house.clock, ShiftedClock)
+        await sandbox_clock.catch_up(house.db, house.clock)
+        for _ in range(10):
+            done = [await loop.round(house.till, house.clock.now()) for loop in worker.SANDBOX_LOOPS]
+            if not any(done):
+                return
+
+    return run_rounds
+
+
+@pytest.fixture
+async def payer_client(base_url: str) -> AsyncIterator[httpx.AsyncClient]:
+    """Payers are limited by their address, so each test calls from one of its own."""
+    number = next(_addresses)
+    address = f"127.7.{number // 250}.{number % 250 + 1}" if sys.platform == "linux" else None
+    transport = httpx.AsyncHTTPTransport(local_address=address)
+    async with httpx.AsyncClient(base_url=base_url, transport=transport, timeout=20) as opened:
+        yield opened
+
+
+_addresses = itertools.count()
+
+MakeCheckout = Callable[..., Awaitable[Checkout]]
+
+
+@pytest.fixture
+def new_checkout(
+    new_shop: MakeShop, payer_client: httpx.AsyncClient, tick: Callable[[], Awaitable[None]]
+) -> MakeCheckout:
+    """A payment of a business with the settings given; fields of the order by their names on the wire."""
+
+    async def make(shop: Shop | None = None, *, settings: dict[str, Any] | None = None, **fields: Any) -> Checkout:
+        shop = shop or await new_shop(rate_per_second=100_000, rate_burst=100_000, **(settings or {}))
+        answer = await shop.create(order(**fields))
+        assert answer.status_code == 201, answer.text
+        data = answer.json()["data"]
+        return Checkout(replace(shop, client=payer_client), data["payCode"], data["reference"], tick)
+
+    return make

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from conftest import TABLES
+from conftest import LEDGER_TABLES, TABLES
 from tidegate.core.card_number import contains_card_number
 
 ENVELOPE = {"status", "success", "message", "error", "errorType", "errors", "requestId"}
@@ -20,8 +20,8 @@ async def rows_in(admin: Any) -> tuple[int, int]:
 
 
 async def _rows_of_every_table(admin: Any) -> dict[str, int]:
-    row = await admin.fetchrow(f"SELECT {', '.join(f'(SELECT count(*) FROM {name}) AS {name}' for name in TABLES)}")
-    return dict(row)
+    counts = [f"(SELECT count(*) FROM {name}) AS {name}" for name in (*TABLES, *LEDGER_TABLES)]
+    return dict(await admin.fetchrow(f"SELECT {', '.join(counts)}"))
 
 
 async def assert_refused(

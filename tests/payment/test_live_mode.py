@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import asyncpg
@@ -11,14 +11,18 @@ import httpx
 import pytest
 
 from build import Shop, order
+from conftest import with_database_name
 from payment.refusal import assert_refused, rows_in, without_request_id
 from tidegate import app
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
+from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.http.server import GentleServer, bind, configure
 from tidegate.merchant import commands as merchants
 from tidegate.settings import Settings
+
+DATABASE = "tidegate_test_live"
 
 
 class Live(NamedTuple):
@@ -27,30 +31,45 @@ class Live(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-async def live(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Live]:
-    url = await make_database("tidegate_test_live")
+async def live_url(server_url: str) -> AsyncIterator[str]:
+    """Made from nothing: a copy of the template belongs to the sandbox, and a database never changes its mode."""
+    owner = await asyncpg.connect(server_url)
+    await owner.execute(f'DROP DATABASE IF EXISTS "{DATABASE}" WITH (FORCE)')
+    await owner.execute(f'CREATE DATABASE "{DATABASE}"')
+    url = with_database_name(server_url, DATABASE)
+    await deployment.prepare(url, Mode.LIVE)
+    yield url
+    await owner.execute(f'DROP DATABASE "{DATABASE}" WITH (FORCE)')
+    await owner.close()
+
+
+@pytest.fixture(scope="module")
+async def live(live_url: str) -> AsyncIterator[Live]:
+    new = await _new_business(live_url)
+    admin = await asyncpg.connect(live_url)
+    settings = Settings(mode=Mode.LIVE, database_url=live_url, base_url="https://api.example.com")
+    with bind("127.0.0.1", 0) as listening:
+        base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server = GentleServer(configure(app.build(settings)))
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+            assert not serving.done(), "the server did not start"
+        async with httpx.AsyncClient(base_url=base_url) as client:
+            yield Live(Shop(client, new.business.id, new.secret_key, new.public_key), admin)
+        server.should_exit = True
+        await serving
+    await admin.close()
+
+
+async def _new_business(url: str) -> merchants.NewBusiness:
     db = Database(url)
     await db.open()
-    new = await merchants.create(
-        db, name="Live Shop", email="live@example.com", mode=Mode.LIVE, now=SystemClock().now()
-    )
-    limits = {"rate_per_second": 100_000, "rate_burst": 100_000}
-    await merchants.change(db, new.business.id, limits, now=SystemClock().now())
+    now = SystemClock().now()
+    new = await merchants.create(db, name="Live Shop", email="live@example.com", mode=Mode.LIVE, now=now)
+    await merchants.change(db, new.business.id, {"rate_per_second": 100_000, "rate_burst": 100_000}, now=now)
     await db.close()
-    admin = await asyncpg.connect(url)
-    listening = bind("127.0.0.1", 0)
-    base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    settings = Settings(mode=Mode.LIVE, database_url=url, base_url="https://api.example.com")
-    server = GentleServer(configure(app.build(settings)))
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started:
-        await asyncio.sleep(0.01)
-        assert not serving.done(), "the server did not start"
-    async with httpx.AsyncClient(base_url=base_url) as client:
-        yield Live(Shop(client, new.business.id, new.secret_key, new.public_key), admin)
-    server.should_exit = True
-    await serving
-    await admin.close()
+    return new
 
 
 @pytest.mark.parametrize(

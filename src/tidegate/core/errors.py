@@ -12,6 +12,7 @@
     │  └─ UnsupportedMediaType
     ├─ Conflict               it clashes with what is there
     │  ├─ DuplicateReference
+    │  ├─ IllegalTransition
     │  └─ StillRunning
     ├─ Invalid                fields that break a rule, all of them at once
     ├─ InsufficientBalance    the wallet holds less than this takes
@@ -92,6 +93,10 @@ class Conflict(Refusal):
 
 class DuplicateReference(Conflict):
     error_type = "DUPLICATE_REFERENCE"
+
+
+class IllegalTransition(Conflict):
+    """What was asked for is not possible in the state the thing is in; final is final."""
 
 
 class StillRunning(Conflict):

@@ -29,7 +29,7 @@ async def find_business(tx: Tx, business_id: str) -> Business | None:
     row = await tx.fetchrow(
         """
         SELECT business, ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
-          FROM business WHERE id = $1
+          FROM business WHERE id = $1 AND id <> '000000000000000000000000'
         """,
         business_id,
     )
@@ -62,7 +62,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                session_minutes = coalesce($7, session_minutes), redirect_hosts = coalesce($8, redirect_hosts),
                variance_policy = coalesce($9, variance_policy),
                variance_tolerance_minor = coalesce($10, variance_tolerance_minor), updated_at = $11
-         WHERE id = $1
+         WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
         """,
@@ -180,7 +180,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
 
 def _fee_rule(row: Row) -> FeeRule:
     return FeeRule(
-        id=f"own-{row['id']}",
+        id="own-" + str(row["id"]),
         basis_points=row["basis_points"],
         vat_basis_points=row["vat_basis_points"],
         fixed_minor=row["fixed_minor"],

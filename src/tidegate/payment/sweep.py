@@ -13,14 +13,14 @@ import msgspec
 import structlog
 
 from tidegate.core import ids
-from tidegate.core.errors import Conflict
+from tidegate.core.errors import IllegalTransition, NotFound
 from tidegate.infra.db import StaleChange
 from tidegate.ledger import recipes
 from tidegate.payment import attempt_store, settle, sweep_store, transition
 from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import Change, GoingBack, Situation
 from tidegate.payment.settle import Till
-from tidegate.rail.interface import RailTimeout, ReturnMoney
+from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout, ReturnMoney
 
 BATCH = 50
 LEASE = timedelta(seconds=60)
@@ -47,7 +47,7 @@ async def _expire(till: Till, business_id: str, pay_code: str, now: datetime) ->
         try:
             change = Change(payment=transition.expire(situation.payment), attempt=attempt, now=now)
             await attempt_store.apply(tx, change)
-        except (StaleChange, Conflict):
+        except (StaleChange, IllegalTransition):
             return False  # It was paid, or began to be, in this very moment.
     return True
 
@@ -65,12 +65,20 @@ async def ask_rails(till: Till, now: datetime) -> int:
         claimed = await sweep_store.claim_unknown(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
     for business_id, reference, rail_name in claimed:
         try:
-            state = await till.rails[rail_name].ask(business_id, reference, now=now)
+            state = await _ask(till.rails[rail_name], business_id, reference, now)
         except RailTimeout:
             await settle.record_time_out(till, business_id, reference, lease=token, now=now)
         else:
             await settle.record_state(till, business_id, reference, state, told_by=None, lease=token, now=now)
     return len(claimed)
+
+
+async def _ask(rail: Rail, business_id: str, reference: str, now: datetime) -> AttemptState:
+    try:
+        return await rail.ask(business_id, reference, now=now)
+    except NotFound:
+        # We stopped between recording the intent and calling the rail; long enough ago that it is not on its way.
+        return Failed(FailureReason.NOT_STARTED)
 
 
 async def return_held(till: Till, now: datetime) -> int:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from tidegate.core.errors import Conflict
+from tidegate.core.errors import IllegalTransition
 from tidegate.core.fee import Fee, FeeRule, fee_on, fee_within
 from tidegate.core.method import Method
 from tidegate.core.money import Money
@@ -23,10 +23,6 @@ ALLOWED: dict[Status, frozenset[Status]] = {
     Status.FAILED: frozenset(),
     Status.EXPIRED: frozenset(),
 }
-
-
-class IllegalTransition(Conflict):
-    """Final is final."""
 
 
 def is_final(status: Status) -> bool:

@@ -46,6 +46,7 @@ class FailureReason(StrEnum):
     WRONG_ADDRESS = "wrong_address"
     EXPIRED = "expired"
     NOT_A_TEST_CARD = "not_a_test_card"
+    NOT_STARTED = "not_started"  # the attempt never reached the rail
 
 
 # What the payer has to do next.

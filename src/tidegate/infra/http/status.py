@@ -13,6 +13,7 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.RequestTimeout: 408,
     errors.Conflict: 409,
     errors.DuplicateReference: 409,
+    errors.IllegalTransition: 409,
     errors.StillRunning: 409,
     errors.BodyTooLarge: 413,
     errors.UnsupportedMediaType: 415,

@@ -40,6 +40,7 @@ REMEDY_OF: dict[type[Refusal], str] = {
     errors.Conflict: "Look at what is there already, then decide.",
     errors.DuplicateReference: "The reference was used before. When `data` is there, it is what you made then "
     "and you can go on with it; otherwise choose a new reference.",
+    errors.IllegalTransition: "Look at the thing again: it has moved on, and some states are final.",
     errors.StillRunning: "Wait as long as `Retry-After` says and send the same request with the same key.",
     errors.Invalid: "Mend every field that `errors` lists; all of them are there. When they all break one "
     f"special rule, `errorType` is its name, such as `{Invalid.METHOD_NOT_SUPPORTED}` or `{Invalid.CARD_DATA}`.",
