@@ -6,9 +6,8 @@ import asyncio
 import gzip
 import json
 import re
-import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -18,17 +17,20 @@ import httpx
 import msgspec
 import pytest
 
-from build import Shop
+from build import Shop, make_shop
+from process import api
 from tidegate.app import House, operations_of
 from tidegate.idempotency.commands import KEPT_FOR
+from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
 from tidegate.infra.http.front_door import FrontDoor
-from tidegate.infra.http.operation import Answer, Call, Credentials, Operation
+from tidegate.infra.http.operation import Answer, Call, Credentials, Operation, Step
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import view
 from tidegate.infra.reference.example import Shell
 from tidegate.infra.reference.routes import SandboxKeys, highlighted, prose, routes
 from tidegate.infra.reference.schema import Row, Schemas
+from tidegate.infra.reference.variable import variables_of
 from tidegate.infra.telemetry import Meter
 from tidegate.settings import Settings
 
@@ -114,10 +116,6 @@ class Outline(HTMLParser):
 
 async def outline(**options: Any) -> Outline:
     return Outline((await get("/docs", **options)).text)
-
-
-def example_of(operation: Operation, keys: SandboxKeys | None = KEYS) -> str:
-    return Shell(BASE_URL, keys.by_header if keys else {}, OPERATIONS).example_of(operation).command
 
 
 def rows_of(schema: dict[str, Any], **shared: Any) -> list[Row]:
@@ -285,16 +283,6 @@ async def test_without_keys_the_examples_read_the_shell_and_the_page_says_how() 
 # Examples.
 
 
-@each_operation
-async def test_an_example_is_good_shell_and_its_body_good_json(operation: Operation) -> None:
-    command = next(command for command in (await outline()).commands if command == example_of(operation))
-    words = shlex.split(command.replace("\\\n", ""))
-    assert "curl" in words
-    if operation.request:
-        body = json.loads(words[words.index("-d") + 1])
-        assert body.keys() == (operation.request_example or {}).keys()
-
-
 async def run(script: str) -> str:
     """What the shell prints when the script is typed into it."""
     bash = await asyncio.create_subprocess_exec(
@@ -305,12 +293,33 @@ async def run(script: str) -> str:
     return out.decode()
 
 
-# Prints what curl would be given, one word after the other.
-ECHO = "curl() { printf '%s\\0' \"$@\"; }\n"
+# In place of curl: prints the words it was given, past whatever catches its output, and answers with $ANSWERED.
+ECHO = "exec 3>&1 >/dev/null; curl() { printf '%s\\0' \"$@\" >&3; printf '\\1' >&3; printf %s \"${ANSWERED-}\"; }\n"
+
+
+async def commands_of(script: str) -> list[list[str]]:
+    """The words that each curl in the script is given."""
+    return [words.split("\0")[:-1] for words in (await run(ECHO + script)).split("\1")[:-1]]
 
 
 async def words_of(command: str) -> list[str]:
-    return (await run(ECHO + command)).split("\0")[:-1]
+    [words] = await commands_of(command)
+    return words
+
+
+def sent_in(words: list[str]) -> Any:
+    return json.loads(words[words.index("-d") + 1])
+
+
+@each_operation
+async def test_an_example_is_good_shell_and_its_body_good_json(operation: Operation) -> None:
+    example = Shell(BASE_URL, KEYS.by_header, OPERATIONS).example_of(operation)
+    assert example.command in (await outline()).commands
+    given = [f"{variable.name}='{variable.value}'" for variable in example.needs]
+    commands = await commands_of("\n".join([*given, example.command]))
+    assert len(commands) == 1 + len(operation.prepared_by)
+    if operation.request:
+        assert sent_in(commands[-1]).keys() == (operation.request_example or {}).keys()
 
 
 @pytest.mark.parametrize("text", ["it's", "'", "''\\''", '"$HOME" `id` $(id) \\ !', "ä ₦ 😀", "a\nb"])
@@ -339,22 +348,116 @@ async def test_a_value_that_another_example_makes_is_a_shell_variable() -> None:
         path_parameters={"thingName": {"schema": {"type": "string"}, "example": "THING-7"}},
     )
     shell = Shell("http://localhost/$1", {"x-other-key": "k"}, [make, look])
-    assert shell.example_of(look).needs == "THING_NAME"
-    both = await words_of(f"{shell.example_of(make).command}\n{shell.example_of(look).command}")
-    name = json.loads(both[both.index("-d") + 1])["name"]
+    assert [variable.name for variable in shell.example_of(look).needs] == ["THING_NAME"]
+    made, looked = await commands_of(f"{shell.example_of(make).command}\n{shell.example_of(look).command}")
+    name = sent_in(made)["name"]
     assert re.fullmatch(r"THING-\d{10}", name)
-    assert f"http://localhost/$1/things/{name}/parts" in both
+    assert f"http://localhost/$1/things/{name}/parts" in looked
+
+
+def make_thing(**changes: Any) -> Operation:
+    """Its answer has an id that its request has not."""
+    made = make_operation(
+        method="POST",
+        path="/things",
+        name="makeThing",
+        path_parameters={},
+        request_example={"count": 1, "kind": "plain"},
+        response_example={"kind": "plain", "inner": [{"thingId": "th_1"}]},
+    )
+    return replace(made, **changes)
+
+
+def use_thing(**changes: Any) -> Operation:
+    parameters = {"id": {"schema": {"type": "string"}, "example": "th_1"}}
+    made = make_operation(path="/things/{id}/use", name="useThing", path_parameters=parameters)
+    return replace(made, **changes)
+
+
+ANSWERED = """ANSWERED='{"success":true,"data":{"kind":"plain","inner":[{"thingId":"th_real"}]}}'\n"""
+
+
+async def test_a_value_that_another_answer_makes_is_taken_from_it() -> None:
+    in_body = make_operation(
+        path="/uses", path_parameters={}, name="useOne", request_example={"thingId": "th_1", "kind": "plain"}
+    )
+    operations = [make_thing(), use_thing(), in_body]
+    shell = Shell(BASE_URL, {"x-other-key": "k"}, operations)
+    script = "\n".join(shell.example_of(operation).command for operation in operations)
+    made, used, sent = await commands_of(ANSWERED + script)
+    assert sent_in(made) == {"count": 1, "kind": "plain"}
+    assert f"{BASE_URL}/things/th_real/use" in used
+    assert sent_in(sent) == {"thingId": "th_real", "kind": "plain"}
+
+
+def test_what_was_sent_before_is_not_taken_from_an_answer() -> None:
+    later = make_operation(path="/uses", path_parameters={}, name="useOne", request_example={"kind": "plain"})
+    shell = Shell(BASE_URL, {}, [make_thing(), later])
+    assert shell.example_of(later).needs == ()
+    assert shell.example_of(make_thing()).sets == ()
+
+
+async def test_an_example_prepares_what_it_needs() -> None:
+    use = use_thing(prepared_by=(Step("makeThing", {"count": 7}),))
+    shell = Shell(BASE_URL, {"x-other-key": "k"}, [make_thing(), use])
+    example = shell.example_of(use)
+    assert example.needs == ()
+    first, last = await commands_of(ANSWERED + example.command)
+    assert sent_in(first) == {"count": 7}
+    assert f"{BASE_URL}/things/th_real/use" in last
+
+
+async def test_a_preparation_takes_from_its_answer_only_what_must_be_there() -> None:
+    """Another body may have another answer, and must not overwrite what an earlier example left."""
+    other = make_operation(path="/others", path_parameters={}, name="other", prepared_by=(Step("makeThing", {}),))
+    shell = Shell(BASE_URL, {"x-other-key": "k"}, [make_thing(), use_thing(), other])
+    assert shell.example_of(other).sets == ()
+    repeating = replace(other, prepared_by=(Step("makeThing"),))
+    assert [variable.name for variable in shell.example_of(repeating).sets] == ["ID"]
+
+
+def test_two_values_of_one_name_have_two_variables() -> None:
+    other = make_thing(name="makeOther", path="/others", response_example={"otherId": "ot_1"})
+    use_other = use_thing(
+        name="useOther", path="/others/{id}", path_parameters={"id": {"schema": {"type": "string"}, "example": "ot_1"}}
+    )
+    found = variables_of([make_thing(), use_thing(), other, use_other])
+    assert [variable.name for variable in found] == ["ID", "MAKE_OTHER_ID"]
+
+
+def same_fields(answer: Any, example: Any) -> bool:
+    if not (isinstance(answer, dict) and isinstance(example, dict)):
+        return not (isinstance(answer, dict) or isinstance(example, dict))
+    return answer.keys() == example.keys() and all(same_fields(answer[name], example[name]) for name in answer)
+
+
+@pytest.fixture
+async def own_shop(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[str, Shop]]:
+    """A server of its own, since the examples move its clock and count on nobody else's requests."""
+    url = await make_database("tidegate_test_reference")
+    database = Database(url)
+    await database.open()
+    shop = await make_shop(database, client=None)  # type: ignore[arg-type]
+    await database.close()
+    with api(url) as (base_url, _):
+        yield base_url, shop
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are curl commands")
-async def test_the_examples_run_when_pasted_again_and_again(shop: Shop, base_url: str) -> None:
+async def test_the_examples_run_when_pasted_again_and_again(own_shop: tuple[str, Shop]) -> None:
+    base_url, shop = own_shop
     keys = SandboxKeys(shop.secret_key, shop.public_key, shop.business_id)
     document = openapi.document(OPERATIONS, title="Tidegate", server_url=base_url)
     page = view.page_of(document, OPERATIONS, keys.by_header)
-    commands = [operation.example.command.replace("curl ", "curl -s ", 1) + "; echo" for operation in page.operations]
-    lines = (await run("\n".join(commands * 2))).splitlines()
-    assert [json.loads(line)["status"] for line in lines] == [True] * len(lines)
-    assert len(lines) == 2 * len(OPERATIONS)
+    assert sorted(shown.anchor for shown in page.operations) == sorted(operation.name for operation in OPERATIONS)
+    # One terminal, the whole page, twice.
+    script = "\n".join(f"{shown.example.command}\necho" for shown in [*page.operations] * 2)
+    lines = [line for line in (await run(script)).splitlines() if line]
+    operations = {operation.name: operation for operation in OPERATIONS}
+    for shown, line in zip([*page.operations] * 2, lines, strict=True):
+        operation, answer = operations[shown.anchor], json.loads(line)
+        assert answer[operation.success_key] is True, (shown.anchor, line)
+        assert same_fields(answer["data"], operation.response_example), (shown.anchor, line)
 
 
 # Schemas in words.

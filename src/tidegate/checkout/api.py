@@ -153,6 +153,8 @@ class CheckoutApi:
             success_key="status",
             success_message="",
             errors=(errors.NotFound, errors.RateLimited),
+            group="Checkout",
+            group_words=examples.GROUP,
             path_parameters={
                 "payCode": {
                     "description": "The code of the payment.",
@@ -173,14 +175,16 @@ class CheckoutApi:
             replace(base, path=f"{PATH}/charge/authorize", name="authorizeCharge",
                     summary="Answer what the bank asks for", description=examples.AUTHORIZE, handler=self.authorize,
                     request=wire.Authorize, request_example=examples.AUTHORIZE_REQUEST, response=wire.Charged,
-                    errors=refusals, response_example=examples.CHARGED, success_message="Answer passed on"),
+                    errors=refusals, response_example=examples.ASKED_FOR_OTP, success_message="Answer passed on",
+                    prepared_by=(examples.A_CARD,)),
             replace(base, path=f"{PATH}/charge/extend", name="extendCharge", summary="Ask for more time",
                     description=examples.EXTEND, handler=self.extend, response=wire.Charged,
                     errors=(*base.errors, errors.Conflict), response_example=examples.CHARGED,
-                    success_message="The account stays open longer"),
+                    success_message="The account stays open longer", prepared_by=(examples.A_TRANSFER,)),
             replace(base, path=f"{PATH}/cancel", name="cancelCheckout", summary="Give up",
                     description=examples.CANCEL, handler=self.cancel, errors=(*base.errors, errors.Conflict),
-                    response_example=examples.VIEWED, success_message="Checkout cancelled"),
+                    response_example=examples.CANCELLED, success_message="Checkout cancelled",
+                    prepared_by=(examples.A_PAYMENT,)),
         ]  # fmt: skip
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-PAY_CODE = "tg_k3PzQ_5TqBn0yJ3mX8aVdWcR2sKe"
+from tidegate.infra.http.operation import Step
+from tidegate.payment import examples as payments
 
-VIEW = "What the hosted page shows, for apps that draw their own. No key is needed: the pay code is enough."
+PAY_CODE = payments.PAY_CODE
+
+GROUP = "What the payer does, for apps that draw their own checkout. No key is needed: the pay code is enough."
+VIEW = "What the hosted page shows."
 CHARGE = (
     "Starts an attempt by one of the offered methods. `action` says what the payer does next: send a `transfer`, "
     "approve a `prompt`, `dial` a code, give a `pin`, an `otp` or an `address`, follow a `redirect`, or nothing. A "
@@ -17,7 +21,18 @@ EXTEND = "Keeps the account of a bank transfer open for another 30 minutes, as l
 CANCEL = "The payer gives up. Money that was already received goes back."
 
 CHARGE_REQUEST: dict[str, Any] = {"type": "bank_transfer"}
-AUTHORIZE_REQUEST: dict[str, Any] = {"otp": "123456"}
+AUTHORIZE_REQUEST: dict[str, Any] = {"pin": "1234"}
+
+# What the examples need to be there. The test card asks for a PIN, then for a one-time code.
+A_PAYMENT = Step(
+    "createPayment",
+    {"amount": 2500, "currency": "NGN", "customer": {"name": "Ada Obi", "email": "ada@example.com"}},
+)
+A_TRANSFER = Step("chargeCheckout")
+A_CARD = Step(
+    "chargeCheckout",
+    {"type": "card", "card": {"number": "5333018248439266", "expiryMonth": 12, "expiryYear": 2035, "cvv": "123"}},
+)
 
 _ACTION: dict[str, Any] = {
     "type": "transfer",
@@ -37,6 +52,7 @@ CHARGED: dict[str, Any] = {
     "failure": None,
     "action": _ACTION,
 }
+ASKED_FOR_OTP: dict[str, Any] = {**CHARGED, "type": "card", "action": {"type": "otp"}}
 VIEWED: dict[str, Any] = {
     "payCode": PAY_CODE,
     "reference": "ORDER-1001",
@@ -54,9 +70,18 @@ VIEWED: dict[str, Any] = {
     "variancePolicy": "accept",
     "paymentMethods": ["card", "bank_transfer"],
     "defaultPaymentMethod": "card",
-    "successMessage": None,
+    "successMessage": "Thank you! Your order is on its way.",
     "attemptsLeft": 5,
     "expiresAt": "2026-11-15T11:30:00.000Z",
     "paidAt": None,
     "attempt": None,
+}
+CANCELLED: dict[str, Any] = {
+    **VIEWED,
+    "reference": PAY_CODE,
+    "status": "failed",
+    "ending": "cancelled",
+    "paymentMethods": ["bank_transfer", "card", "payattitude"],
+    "defaultPaymentMethod": "bank_transfer",
+    "successMessage": None,
 }

@@ -23,25 +23,34 @@ from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
 Text = Annotated[str, Meta(min_length=1, max_length=100)]
 Year = Annotated[int, Meta(ge=0, le=2100)]
 Month = Annotated[int, Meta(ge=1, le=12)]
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+_STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `failed` or `expired`."
+_ATTEMPT_STATUS = (
+    "The attempt's own: `starting`, `waiting` for the payer, `running`, `succeeded`, `failed`, `replaced` or `expired`."
+)
+_FAILURE = "Why it failed, such as `insufficient_funds` or `wrong_pin`."
 
 
 class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
-    number: CardNumber
+    number: Annotated[CardNumber, Meta(description="With or without spaces.")]
     expiry_month: Month
-    expiry_year: Year
-    cvv: Cvv
-    holder: Annotated[str, Meta(max_length=100)] | None = None
+    expiry_year: Annotated[Year, Meta(description="Two digits or four.")]
+    cvv: Annotated[Cvv, Meta(description="The security code.")]
+    holder: Annotated[
+        Annotated[str, Meta(max_length=100)] | None, Meta(description="The name as it stands on the card.")
+    ] = None
 
 
 class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
-    line: Text
+    line: Annotated[Text, Meta(description="Street and number.")]
     city: Text
     country: Text
     postal_code: Text | None = None
 
 
 class Charge(msgspec.Struct, kw_only=True, rename="camel"):
-    type: Annotated[Text, Meta(description="The payment method.")]
+    type: Annotated[Text, Meta(description="The payment method, one of those offered.")]
     card: CardFields | None = None
     phone: Annotated[Text | None, Meta(description="For mobile money.")] = None
     operator: Annotated[Text | None, Meta(description="For mobile money; guessed from the number when absent.")] = None
@@ -49,36 +58,44 @@ class Charge(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Authorize(msgspec.Struct, kw_only=True, rename="camel"):
-    pin: PinText | None = None
-    otp: OtpText | None = None
+    pin: Annotated[PinText | None, Meta(description="When the action is `pin`.")] = None
+    otp: Annotated[OtpText | None, Meta(description="When the action is `otp` or `redirect`.")] = None
     address: AddressFields | None = None
 
 
 class BusinessView(msgspec.Struct):
-    name: str
+    name: Annotated[str, Meta(description="Whom the payer pays.")]
 
 
 class VirtualAccountView(msgspec.Struct, kw_only=True, rename="camel"):
     account_number: str
     bank_name: str
     account_name: str
-    expires_at: str | None
+    expires_at: Annotated[Timestamp | None, Meta(description="Money that arrives later goes back.")]
 
 
 class ActionView(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
-    type: str
-    amount_expected: Decimal | None = None
-    virtual_account: VirtualAccountView | None = None
-    code: str | None = None
-    url: str | None = None
+    type: Annotated[
+        str,
+        Meta(
+            description="What the payer does next: `transfer`, `prompt`, `dial`, `pin`, `otp`, `address`, `redirect` "
+            "or `none`."
+        ),
+    ]
+    amount_expected: Annotated[Decimal | None, Meta(description="With `transfer`: how much to send.")] = None
+    virtual_account: Annotated[VirtualAccountView | None, Meta(description="With `transfer`: where to send it.")] = None
+    code: Annotated[str | None, Meta(description="With `dial`: the code to dial.")] = None
+    url: Annotated[str | None, Meta(description="With `redirect`: the bank's page.")] = None
 
 
 class AttemptView(msgspec.Struct, kw_only=True, rename="camel"):
     attempt_id: str
-    type: str
-    status: str
-    failure: str | None
-    details: dict[str, Any]
+    type: Annotated[str, Meta(description="The payment method.")]
+    status: Annotated[str, Meta(description=_ATTEMPT_STATUS)]
+    failure: Annotated[str | None, Meta(description=_FAILURE)]
+    details: Annotated[
+        dict[str, Any], Meta(description="What may be shown of the means, such as the last digits of a card.")
+    ]
     action: ActionView
 
 
@@ -86,35 +103,41 @@ class Charged(msgspec.Struct, kw_only=True, rename="camel"):
     """`status` is the payment's, `attemptStatus` the attempt's own."""
 
     attempt_id: str
-    type: str
-    status: str
-    attempt_status: str
-    failure: str | None
+    type: Annotated[str, Meta(description="The payment method.")]
+    status: Annotated[str, Meta(description=_STATUS)]
+    attempt_status: Annotated[str, Meta(description=_ATTEMPT_STATUS)]
+    failure: Annotated[str | None, Meta(description=_FAILURE)]
     action: ActionView
 
 
 class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     pay_code: str
-    reference: str
+    reference: Annotated[str, Meta(description="The merchant's.")]
     business: BusinessView
     customer_name: str
-    amount: Decimal
-    amount_expected: Decimal
+    amount: Annotated[Decimal, Meta(description="What the merchant asked for, in major units, as all amounts here.")]
+    amount_expected: Annotated[
+        Decimal, Meta(description="What the payer pays: with the fee, when the customer bears it.")
+    ]
     amount_received: Decimal
-    amount_remaining: Decimal
-    amount_returned: Decimal
+    amount_remaining: Annotated[Decimal, Meta(description="What is still to be paid; 0 once it is paid.")]
+    amount_returned: Annotated[Decimal, Meta(description="What goes back to the payer, or went.")]
     currency: str
-    status: str
-    ending: str | None
-    variance_type: str | None
-    variance_policy: str
-    payment_methods: list[str]
+    status: Annotated[str, Meta(description=_STATUS)]
+    ending: Annotated[str | None, Meta(description="Why it failed for good: `cancelled` or `attempts_used_up`.")]
+    variance_type: Annotated[
+        str | None, Meta(description="`underpayment` or `overpayment`, when another amount was accepted.")
+    ]
+    variance_policy: Annotated[
+        str, Meta(description="What becomes of another amount than expected: `accept`, `top_up` or `return`.")
+    ]
+    payment_methods: Annotated[list[str], Meta(description="Those offered, in the order of the page.")]
     default_payment_method: str
-    success_message: str | None
+    success_message: Annotated[str | None, Meta(description="To be shown after a success, as plain text.")]
     attempts_left: int
-    expires_at: str
-    paid_at: str | None
-    attempt: AttemptView | None
+    expires_at: Annotated[Timestamp, Meta(description="The checkout closes then.")]
+    paid_at: Timestamp | None
+    attempt: Annotated[AttemptView | None, Meta(description="The newest one.")]
 
 
 def card_data_elsewhere(value: Any) -> Iterator[Problem]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from tidegate.core.ids import Mode
-from tidegate.doctor import store
+from tidegate.doctor import money_store, store
 from tidegate.infra import migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.ledger import books
@@ -16,6 +16,7 @@ from tidegate.settings import Settings
 
 VERSION_MIN = 150_000
 CLOCK_SKEW_MAX_S = 2.0
+FORGOTTEN_AFTER = timedelta(minutes=15)
 _DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 
 
@@ -50,7 +51,28 @@ async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], 
     examined = await books.examine(db, now=now)
     advice = "stop paying out and find out who or what wrote this; no command of ours does"
     findings = [_nothing(answer.subject, answer.found, answer.when_well, advice) for answer in examined.answers]
+    async with db.connection() as tx:
+        findings += [finding async for finding in _money(tx, now)]
     return findings, examined.trial_balance
+
+
+async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
+    report = "this is a bug of ours; keep the database as it is and report it"
+    for subject, found, when_well in (
+        ("settlements", await money_store.list_wrongly_posted(tx), "every success is settled once, nothing else is"),
+        ("events", await money_store.list_wrongly_told(tx), "every success has one event, nothing else has"),
+        ("amounts", await money_store.list_wrongly_settled(tx), "received is settled, fee and tax, and so was booked"),
+        ("receipts", await money_store.list_lost_money(tx), "what arrived was kept, is held, or went back"),
+        ("bookings", await money_store.list_unbooked_receipts(tx), "every receipt has its journal"),
+    ):
+        yield _nothing(subject, found, when_well, report)
+    forgotten = await money_store.list_forgotten(tx, now - FORGOTTEN_AFTER)
+    yield _nothing("sessions", forgotten, "no payment outlives its session", "is `tidegate worker` running?")
+    quarantined = await money_store.list_quarantined(tx)
+    yield _nothing("quarantine", quarantined, "no rail contradicts itself", "ask the rail which of its words counts")
+    suspense = await money_store.list_suspense(tx)
+    # Nothing is wrong with the books, so it is no finding; but somebody must find the owner.
+    yield Finding("suspense", True, "; ".join(suspense) or "all money has an owner")
 
 
 def _version(server: dict[str, str]) -> Finding:

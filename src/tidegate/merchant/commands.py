@@ -8,6 +8,9 @@ from typing import Any
 
 from tidegate.core import ids
 from tidegate.core.errors import NotFound
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
 from tidegate.merchant.model import Business, Key, KeyKind, hash_of
@@ -64,6 +67,16 @@ async def revoke_key(db: Database, business_id: str, key_id: int, *, now: dateti
     async with db.connection() as tx:
         if not await store.revoke_key(tx, business_id, key_id, now=now):
             raise NotFound(f"business {business_id} has no key {key_id}; `tidegate merchant list` shows them")
+
+
+async def set_fee_rule(
+    db: Database, business_id: str, *, currency: Currency, method: Method, rule: FeeRule, now: datetime
+) -> FeeRule:
+    """A price of the business's own, for payments from now on."""
+    async with db.transaction() as tx:
+        if await store.find_business(tx, business_id) is None:
+            _no_business(business_id)
+        return await store.insert_fee_rule(tx, business_id, currency=currency, method=method, rule=rule, now=now)
 
 
 async def _add_key(tx: Tx, business_id: str, kind: KeyKind, key: str, now: datetime) -> Key:

@@ -13,7 +13,7 @@ from tidegate.idempotency.commands import once
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
-from tidegate.merchant.gate import SECRET_AND_PUBLIC_KEY, SECRET_KEY_AND_BUSINESS
+from tidegate.merchant.gate import SECRET_AND_PUBLIC_KEY, SECRET_KEY, SECRET_KEY_AND_BUSINESS
 from tidegate.payment import commands, examples, wire
 
 
@@ -45,6 +45,10 @@ class PaymentApi:
         payment = await commands.verify(self.db, call.caller.business, call.path["reference"])
         return call.answer(wire.record_of(payment, self.names))
 
+    async def quote_fees(self, call: Call) -> Answer:
+        request = read(call.json(), wire.QuoteFees)
+        return call.answer(wire.quote_from(request, call.caller.business, self.names))
+
     def _created(self, pay_code: str, reference: str) -> wire.Created:
         return wire.Created(link=f"{self.checkout_url}/{pay_code}", pay_code=pay_code, reference=reference)
 
@@ -65,6 +69,8 @@ class PaymentApi:
                 name="createPayment",
                 summary="Create a checkout payment",
                 description=examples.CREATE_DESCRIPTION,
+                group="Payments",
+                group_words=examples.GROUP,
                 handler=self.create,
                 credentials=SECRET_AND_PUBLIC_KEY,
                 request=wire.CreatePayment,
@@ -89,6 +95,7 @@ class PaymentApi:
                 name="verifyPayment",
                 summary="Verify a checkout payment",
                 description=examples.VERIFY_DESCRIPTION,
+                group="Payments",
                 handler=self.verify,
                 credentials=SECRET_KEY_AND_BUSINESS,
                 response=wire.PaymentRecord,
@@ -103,5 +110,22 @@ class PaymentApi:
                         "example": "ORDER-1001",
                     }
                 },
+            ),
+            Operation(
+                method="POST",
+                path="/checkout/data/fees",
+                name="quoteFees",
+                summary="Ask what a payment would cost",
+                description=examples.FEES_DESCRIPTION,
+                group="Payments",
+                handler=self.quote_fees,
+                credentials=SECRET_KEY,
+                request=wire.QuoteFees,
+                request_example=examples.FEES_REQUEST,
+                response=wire.FeesQuoted,
+                response_example=examples.FEES_QUOTED,
+                success_key="status",
+                success_message="Fees quoted",
+                errors=(errors.Malformed, errors.BodyTooLarge, errors.UnsupportedMediaType, errors.Invalid),
             ),
         ]

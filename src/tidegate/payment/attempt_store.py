@@ -160,8 +160,10 @@ _APPLY = """
                                   reason, next_try_at, asked_at)
         SELECT $1, $35, $2, $49, $36, $50, $37, $38, $4, $4 FROM moved WHERE $35::text IS NOT NULL
         RETURNING id),
+    -- After the receipt: money that is known already must be told apart from a payment that has changed.
     posted AS (
-        SELECT post_journal($1, $39, $40, $41, $42, $43, $44, $4) AS id FROM moved WHERE $39::text IS NOT NULL),
+        SELECT post_journal($1, $39, $40, $41, $42, $43, $44, $4) AS id
+          FROM moved, (SELECT count(*) FROM received) AS recorded WHERE $39::text IS NOT NULL),
     noted AS (
         INSERT INTO event (business_id, id, type, cause, payload, created_at)
         SELECT $1, $45, $46, $47, $48, $4 FROM moved WHERE $45::text IS NOT NULL

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
+GROUP = "What your server does, with your keys."
 CREATE_DESCRIPTION = (
     "Returns a link to the hosted checkout page. Send your customer there. When the payment has ended, well or "
     "not, the customer comes back to `redirectUrl` with `?reference=…`; that visit proves nothing, so verify."
@@ -26,11 +28,11 @@ CREATE_REQUEST: dict[str, Any] = {
     "defaultPaymentMethod": "card",
 }
 
-_PAY_CODE = "tg_k3PzQ_5TqBn0yJ3mX8aVdWcR2sKe"
+PAY_CODE = "tg_k3PzQ_5TqBn0yJ3mX8aVdWcR2sKe"
 
 CREATED: dict[str, Any] = {
-    "link": f"https://pay.example.com/pay/{_PAY_CODE}",
-    "payCode": _PAY_CODE,
+    "link": f"https://pay.example.com/pay/{PAY_CODE}",
+    "payCode": PAY_CODE,
     "reference": "ORDER-1001",
 }
 
@@ -51,7 +53,7 @@ RECORD: dict[str, Any] = {
     "settlementDestination": "wallet",
     "settlementTime": "instant",
     "feeBearer": "business",
-    "reference": _PAY_CODE,
+    "reference": PAY_CODE,
     "merchantReference": "ORDER-1001",
     "isDisabled": False,
     "metadata": {"cart": "c-81", "items": 3},
@@ -63,4 +65,21 @@ RECORD: dict[str, Any] = {
     "amountExpected": 2500,
     "message": None,
     "actionRequired": None,
+}
+
+FEES_DESCRIPTION = (
+    "The fee and the VAT on it, by the rule that would price the payment: your own where you have one. Nothing is "
+    "created."
+)
+FEES_REQUEST: dict[str, Any] = {"currency": "NGN", "type": "bank_transfer", "amount": 100}
+FEES_QUOTED: dict[str, Any] = {
+    "currency": "NGN",
+    "type": "bank_transfer",
+    "amount": 100,
+    "fee": Decimal("1.4"),
+    "vat": Decimal("0.11"),
+    "total": Decimal("1.51"),
+    "amountExpectedFromCustomer": Decimal("101.51"),
+    "amountToSettleWhenBusinessBears": Decimal("98.49"),
+    "feeRule": "default-ngn-bank_transfer",
 }

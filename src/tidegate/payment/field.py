@@ -123,6 +123,8 @@ class Reference(str):
         text = _text(value)
         if not _REFERENCE.fullmatch(text):
             raise ValueError(f"must have 1 to {REFERENCE_LENGTH_MAX} letters, digits or - _ . = :")
+        if text in (".", ".."):
+            raise ValueError("must not be a dot or two: no address could ask for it")
         if ids.looks_like_pay_code(text):
             raise ValueError("must not look like a pay code")
         return cls(text)

@@ -13,7 +13,7 @@ from tidegate.core import ids
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Malformed, Problem
-from tidegate.core.fee import FeeBearer
+from tidegate.core.fee import FeeBearer, fee_on, fee_within
 from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
@@ -76,6 +76,26 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
     ] = None
 
 
+class QuoteFees(msgspec.Struct, kw_only=True, rename="camel"):
+    currency: CheckoutCurrency
+    type: Annotated[str, Meta(min_length=1, max_length=100, description="The payment method.")]
+    amount: Annotated[int, Meta(ge=1, le=max(CHECKOUT_MAX_MAJOR.values()), description="In major units.")]
+
+
+class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
+    """What each side pays and gets, for either bearer of the fee."""
+
+    currency: str
+    type: str
+    amount: Decimal
+    fee: Decimal
+    vat: Decimal
+    total: Decimal
+    amount_expected_from_customer: Decimal
+    amount_to_settle_when_business_bears: Decimal
+    fee_rule: str
+
+
 class Created(msgspec.Struct, kw_only=True, rename="camel"):
     link: str
     pay_code: str
@@ -119,6 +139,29 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     amount_expected: Decimal
     message: str | None
     action_required: str | None
+
+
+def quote_from(request: QuoteFees, business: Business, names: MethodNames) -> FeesQuoted:
+    currency = Currency(request.currency)
+    problems = tuple(_name_problems("type", request.type, currency, names))
+    if problems:
+        raise Invalid(*problems)
+    method = names.find(request.type)
+    assert method is not None  # Otherwise it would have been a problem.
+    rule = business.fee_rule_for(currency, method)
+    asked = Money.of_major(request.amount, currency)
+    fee = fee_on(asked, rule)
+    return FeesQuoted(
+        currency=currency,
+        type=names.in_record(method),
+        amount=asked.major,
+        fee=fee.fee.major,
+        vat=fee.vat.major,
+        total=fee.total.major,
+        amount_expected_from_customer=(asked + fee.total).major,
+        amount_to_settle_when_business_bears=(asked - fee_within(asked, fee).total).major,
+        fee_rule=rule.id,
+    )
 
 
 def unfold_customer(value: Any) -> Any:

@@ -296,7 +296,10 @@ class Rail(Protocol):
     async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...
 
     def read(self, raw: RawNotification, *, now: datetime) -> list[Told]:
-        """Checks that the rail itself sent it, and says what it tells; raises NotificationRefused."""
+        """Checks that the rail itself sent it, and says what it tells.
+
+        Raises NotificationRefused or NotificationUnreadable.
+        """
         ...
 
     async def send_back(self, money: ReturnMoney, *, now: datetime) -> None:

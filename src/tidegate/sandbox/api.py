@@ -96,6 +96,8 @@ class SandboxApi:
             credentials=SECRET_KEY,
             response=wire.Emptied,
             success_message="",
+            group="Sandbox",
+            group_words=examples.GROUP,
         )
         with_body = (errors.Malformed, errors.Invalid, errors.BodyTooLarge, errors.UnsupportedMediaType)
         on_payment = replace(
@@ -104,6 +106,7 @@ class SandboxApi:
             response_example=examples.ACTED,
             errors=(errors.NotFound, errors.Conflict),
             path_parameters=examples.PAY_CODE_PARAMETER,
+            prepared_by=examples.A_PROMPT,
         )
         return [
             replace(base, path="/sandbox/transfers", name="sendTransfer", summary="Send a bank transfer",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.checkout.examples import PAY_CODE
+from tidegate.infra.http.operation import Step
 
+GROUP = "Makes payers, banks and time do what you want to see. Only in sandbox mode, where no real money moves."
 TRANSFER = (
     "A bank transfer into any virtual account. Any amount and any currency: too little, too much, too late and to an "
     "account that does not exist are all answered by the bank as they would be, and then handled by your policy."
@@ -26,6 +28,14 @@ TRANSFER_REQUEST: dict[str, Any] = {
     "payer": {"name": "Ada Obi", "accountNumber": "0123456789", "bankName": "Sample Bank"},
 }
 TRANSFER_SENT: dict[str, Any] = {"transactionId": "sbx_5TqBn0yJ3mX8aVdWcR2sKe"}
+# A payment that waits for a phone.
+A_PROMPT = (
+    Step(
+        "createPayment",
+        {"amount": 2500, "currency": "KES", "customer": {"name": "Ada Obi", "email": "ada@example.com"}},
+    ),
+    Step("chargeCheckout", {"type": "mobile_money", "phone": "+254712345678"}),
+)
 DECLINE_REQUEST: dict[str, Any] = {"reason": "not_approved"}
 ACTED: dict[str, Any] = {"attemptId": "at_2b5RkWq0Zt7cYhN4mPs9Lx"}
 ADVANCE_REQUEST: dict[str, Any] = {"advance": "2h"}

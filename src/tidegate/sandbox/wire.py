@@ -78,8 +78,8 @@ class PayeeFields(msgspec.Struct):
 class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
     account_number: Annotated[Text, Meta(description="Any account, temporary or permanent.")]
     amount: Annotated[Amount, Meta(description="In major units; may have decimals.")]
-    currency: Currency
-    payer: PayerFields
+    currency: Annotated[Currency, Meta(description="Any of these; an account keeps only its own.")]
+    payer: Annotated[PayerFields, Meta(description="Who sends it.")]
     payee: Annotated[PayeeFields | None, Meta(description="The name typed for the recipient.")] = None
     reference: Annotated[
         Text | None, Meta(description="The bank's own reference; the same one twice is the same transfer told twice.")
@@ -87,15 +87,17 @@ class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class TransferSent(msgspec.Struct, kw_only=True, rename="camel"):
-    transaction_id: str
+    transaction_id: Annotated[str, Meta(description="The bank's own: yours when you gave one.")]
 
 
 class Decline(msgspec.Struct, kw_only=True):
-    reason: Text | None = None
+    reason: Annotated[Text | None, Meta(description="`not_approved` when absent.")] = None
 
 
 class Acted(msgspec.Struct, kw_only=True, rename="camel"):
-    attempt_id: str
+    attempt_id: Annotated[
+        str, Meta(description="The newest attempt of the payment. What comes of it is told a moment later.")
+    ]
 
 
 class Advance(msgspec.Struct, kw_only=True):
@@ -103,12 +105,12 @@ class Advance(msgspec.Struct, kw_only=True):
 
 
 class ClockView(msgspec.Struct, kw_only=True, rename="camel"):
-    now: str
-    ahead_seconds: int
+    now: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    ahead_seconds: Annotated[int, Meta(description="How far it is ahead of real time.")]
 
 
 class Emptied(msgspec.Struct, kw_only=True, rename="camel"):
-    business: str
+    business: Annotated[str, Meta(description="Its id.")]
 
 
 def money_from(request: SendTransfer) -> Money:

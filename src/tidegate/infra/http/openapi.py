@@ -58,12 +58,22 @@ def document(operations: Sequence[Operation], *, title: str, server_url: str) ->
         "openapi": "3.1.0",
         "info": {"title": title, "version": API_VERSION},
         "servers": [{"url": server_url}],
+        "tags": _tags(operations),
         "paths": paths,
         "components": {
             "schemas": schemas,
             "securitySchemes": {name: {"type": "apiKey", "in": "header", "name": name} for name in headers},
         },
     }
+
+
+def _tags(operations: Sequence[Operation]) -> list[dict[str, str]]:
+    """Each group once, in the order of the operations, with the first words said of it."""
+    words: dict[str, str] = {}
+    for operation in operations:
+        if operation.group:
+            words[operation.group] = words.get(operation.group) or operation.group_words
+    return [{"name": name, "description": text} for name, text in words.items()]
 
 
 def refusals_of(operation: Operation) -> list[type[Refusal]]:
@@ -107,11 +117,13 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "parameters": _parameters(operation),
         "responses": _responses(operation),
     }
+    if operation.group:
+        described["tags"] = [operation.group]
     if operation.credentials.headers:
         described["security"] = [{name: [] for name in operation.credentials.headers}]
     if operation.request:
         described["requestBody"] = {
-            "required": True,
+            "required": not operation.is_body_optional,
             "content": {
                 "application/json": {
                     "schema": {"$ref": _REF.format(name=operation.request.__name__)},

@@ -70,6 +70,14 @@ class Credentials:
     headers: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Step:
+    """What an example sends before its own request: another operation's, with a body of this example's choice."""
+
+    operation: str
+    request: Mapping[str, Any] | None = None  # Without one, the other operation's own example.
+
+
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     method: str
@@ -91,3 +99,7 @@ class Operation:
     errors: tuple[type[Refusal], ...] = ()
     is_idempotent_by_key: bool = False
     path_parameters: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    # Where the reference shows it; the words stand once, at the head of the group.
+    group: str = ""
+    group_words: str = ""
+    prepared_by: tuple[Step, ...] = ()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from tidegate.infra.http.operation import Operation, encode
+from tidegate.infra.http.operation import Operation, Step, encode
+from tidegate.infra.reference.variable import Variable, shell_name, variables_of
+
+# A body up to this long is easier to read without line breaks.
+ONE_LINE_MAX = 60
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ _CREDENTIALS = {
 
 
 def credential(header: str) -> Credential:
-    return _CREDENTIALS.get(header) or Credential(f"TIDEGATE_{_shell_name(header)}", "")
+    return _CREDENTIALS.get(header) or Credential(f"TIDEGATE_{shell_name(header)}", "")
 
 
 def exports_of(headers: Iterable[str]) -> str:
@@ -40,58 +43,111 @@ def pretty(value: Any) -> str:
     return msgspec.json.format(encode(value), indent=2).decode()
 
 
+def one_line(value: Any) -> str:
+    return msgspec.json.format(encode(value), indent=0).decode()
+
+
 @dataclass(frozen=True)
 class Example:
     command: str
-    needs: str | None  # The shell variable that another operation's example sets.
+    needs: tuple[Variable, ...]  # Set by the examples of other operations.
+    sets: tuple[Variable, ...]
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """One request of an example, and what is taken from its answer. The last shows the answer, a step does not."""
+
+    operation: Operation
+    kept: list[Variable]
+    is_step: bool
 
 
 class Shell:
-    """Writes `curl` lines. A value that one example makes and another one's path asks for is a shell variable."""
+    """Writes `curl` lines. A value that one example makes and another one needs is a shell variable."""
 
     def __init__(self, base_url: str, keys: Mapping[str, str], operations: Sequence[Operation]) -> None:
         self._base_url = base_url
         self._keys = keys
-        sent = [value for operation in operations for value in (operation.request_example or {}).values()]
-        self._variable_of = {
-            details["example"]: _shell_name(name)
-            for operation in operations
-            for name, details in operation.path_parameters.items()
-            if isinstance(details.get("example"), str) and details["example"] in sent
-        }
-
-    def made_by(self, operation: Operation) -> dict[str, str]:
-        """Shell variables that the operation's example sets, and the values they stand for."""
-        sent = (operation.request_example or {}).values()
-        return {variable: value for value, variable in self._variable_of.items() if value in sent}
+        self._variables = variables_of(operations)
+        self._operations = {operation.name: operation for operation in operations}
 
     def example_of(self, operation: Operation) -> Example:
-        made = self.made_by(operation)
-        url, needs = self._url(operation)
-        parts = [f"curl {url}" if operation.method == "GET" else f"curl -X {operation.method} {url}"]
-        parts += [f"-H {self._header(name)}" for name in operation.credentials.headers]
-        if operation.is_idempotent_by_key and made:
-            parts.append(f'-H "Idempotency-Key: ${next(iter(made))}"')
-        if operation.request:
-            parts += ["-H 'Content-Type: application/json'", f"-d {_body(operation.request_example, made)}"]
-        command = " \\\n  ".join(parts)
-        settings = [f"{variable}={_unused(value)}\n" for variable, value in made.items()]
-        return Example("".join(settings) + command, needs)
+        needs: list[Variable] = []
+        sets: list[Variable] = []
+        sent = self._sent_for(operation)
+        for each in sent:
+            needs += [variable for variable in self._used_by(each.operation) if variable not in sets]
+            sets += [*self._chosen_by(each.operation), *each.kept]
+        commands = "\n\n".join(self._command(each) for each in sent)
+        return Example(commands, tuple(dict.fromkeys(needs)), tuple(dict.fromkeys(sets)))
 
-    def _url(self, operation: Operation) -> tuple[str, str | None]:
-        needs: list[str] = []
+    def _sent_for(self, operation: Operation) -> list[_Sent]:
+        steps = [self._operation_in(step) for step in operation.prepared_by]
+        used = [variable for each in (*steps, operation) for variable in self._used_by(each)]
+        sent = []
+        for step, each in zip(operation.prepared_by, steps, strict=True):
+            kept = self._answered_by(each)
+            # With another body the answer may be another too; then only what is needed is taken from it.
+            sent.append(_Sent(each, [v for v in kept if step.request is None or v in used], is_step=True))
+        return [*sent, _Sent(operation, self._answered_by(operation), is_step=False)]
+
+    def _operation_in(self, step: Step) -> Operation:
+        operation = self._operations[step.operation]
+        return operation if step.request is None else replace(operation, request_example=step.request)
+
+    def _answered_by(self, operation: Operation) -> list[Variable]:
+        return [variable for variable in self._variables if variable.is_answered_by(operation)]
+
+    def _chosen_by(self, operation: Operation) -> list[Variable]:
+        return [variable for variable in self._variables if variable.is_chosen_by(operation)]
+
+    def _used_by(self, operation: Operation) -> list[Variable]:
+        return [v for v in self._variables if v.is_in(operation) and not v.is_chosen_by(operation)]
+
+    def _command(self, sent: _Sent) -> str:
+        lines = [f"{variable.name}={_unused(variable.value)}" for variable in self._chosen_by(sent.operation)]
+        if not sent.kept:
+            return "\n".join([*lines, self._curl(sent, "-fsS -o /dev/null" if sent.is_step else "")])
+        lines.append(f"ANSWER=$({self._curl(sent, '-fsS' if sent.is_step else '-sS')})")
+        if not sent.is_step:
+            lines.append("printf '%s\\n' \"$ANSWER\"")
+        return "\n".join([*lines, *map(_taken_from_answer, sent.kept)])
+
+    def _curl(self, sent: _Sent, flags: str) -> str:
+        operation = sent.operation
+        method = "" if operation.method == "GET" else f"-X {operation.method}"
+        parts = [" ".join(word for word in ("curl", flags, method, self._url(operation)) if word)]
+        parts += [f"-H {self._header(name)}" for name in operation.credentials.headers]
+        chosen = self._chosen_by(operation)
+        if operation.is_idempotent_by_key and chosen:
+            parts.append(f'-H "Idempotency-Key: ${chosen[0].name}"')
+        if operation.request:
+            parts += ["-H 'Content-Type: application/json'", f"-d {self._body(sent)}"]
+        return " \\\n  ".join(parts)
+
+    def _body(self, sent: _Sent) -> str:
+        example = sent.operation.request_example
+        text = one_line(example)
+        if not sent.is_step and len(text) > ONE_LINE_MAX:
+            text = pretty(example)
+        text = _in_single_quotes(text)
+        for variable in self._variables:
+            # The single quotes end, the variable stands in double ones, and they begin again.
+            text = text.replace(_in_single_quotes(one_line(variable.value)), f'"\'"${variable.name}"\'"')
+        return f"'{text}'"
+
+    def _url(self, operation: Operation) -> str:
+        names = {variable.value: variable.name for variable in self._variables}
 
         def fill(match: re.Match[str]) -> str:
             example = operation.path_parameters.get(match[1], {}).get("example", match[1])
-            if example in self._variable_of:
-                needs.append(self._variable_of[example])
-                return f"${{{needs[-1]}}}"
-            return quote(str(example), safe="")
+            return f"${{{names[example]}}}" if example in names else quote(str(example), safe="")
 
         path = re.sub(r"\{(\w+)\}", fill, operation.path)
-        if not needs:
-            return shlex.quote(self._base_url + path), None
-        return f'"{_in_double_quotes(self._base_url)}{path}"', needs[0]
+        if "$" in path:
+            return f'"{_in_double_quotes(self._base_url)}{path}"'
+        return shlex.quote(self._base_url + path)
 
     def _header(self, name: str) -> str:
         if name in self._keys:
@@ -99,12 +155,9 @@ class Shell:
         return f'"{name}: ${credential(name).variable}"'
 
 
-def _body(example: Mapping[str, Any] | None, made: Mapping[str, str]) -> str:
-    text = _in_single_quotes(json.dumps(example, indent=2, ensure_ascii=False))
-    for variable, value in made.items():
-        # The single quotes end, the variable stands in double ones, and they begin again.
-        text = text.replace(json.dumps(value, ensure_ascii=False), f'"\'"${variable}"\'"')
-    return f"'{text}'"
+def _taken_from_answer(variable: Variable) -> str:
+    script = shlex.quote(f's/.*"{variable.field}":"\\([^"]*\\)".*/\\1/p')
+    return f'{variable.name}=$(printf %s "$ANSWER" | sed -n {script})'
 
 
 def _unused(example: str) -> str:
@@ -118,8 +171,3 @@ def _in_single_quotes(text: str) -> str:
 
 def _in_double_quotes(text: str) -> str:
     return re.sub(r'(["$`\\])', r"\\\1", text)
-
-
-def _shell_name(name: str) -> str:
-    """`merchantReference` and `x-key` as `MERCHANT_REFERENCE` and `X_KEY`."""
-    return re.sub(r"\W", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).upper()

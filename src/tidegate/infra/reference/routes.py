@@ -61,7 +61,7 @@ def _route(path: str, body: bytes, media_type: str, headers: Mapping[str, str] |
 
 def _render(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(prose=prose, highlighted=highlighted)
+    environment.filters.update(prose=prose, highlighted=highlighted, breakable=breakable)
     template = environment.from_string((_PACKAGE / "templates" / _TEMPLATE).read_text(encoding="utf-8"))
     return template.render(page=view.page_of(document, operations, keys.by_header if keys else {}))
 
@@ -74,6 +74,11 @@ def prose(text: str) -> Markup:
     """Plain text, in which backticks mark code. Nothing else in it is markup."""
     code = Markup("<code>{}</code>")
     return Markup().join(code.format(piece) if index % 2 else piece for index, piece in enumerate(_CODE.split(text)))
+
+
+def breakable(path: str) -> Markup:
+    """A line may end before each slash."""
+    return Markup("<wbr>/").join(path.split("/"))
 
 
 def highlighted(json_text: str) -> Markup:

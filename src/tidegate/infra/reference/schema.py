@@ -9,6 +9,8 @@ from typing import Any
 
 # A schema may contain itself.
 DEPTH_MAX = 4
+# More allowed values than this stand together, in one piece of code.
+LISTED_MAX = 5
 
 Schema = Mapping[str, Any]
 
@@ -87,7 +89,6 @@ _TYPE_OF = {str: "string", bool: "boolean", int: "integer", float: "number", typ
 
 _FORMATS = {
     "date-time": "a time in ISO 8601",
-    "decimal": "a decimal number",
     "email": "an e-mail address",
     "uri": "an absolute address",
 }
@@ -109,7 +110,9 @@ def _rules(schema: Schema, choices: list[Schema]) -> Iterator[str]:
 
 def _choice_rules(choice: Schema) -> Iterator[str]:
     allowed = [f"`{value}`" for value in choice.get("enum", ())]
-    if allowed:
+    if len(allowed) > LISTED_MAX:
+        yield f"one of `{', '.join(map(str, choice['enum']))}`"
+    elif allowed:
         yield f"one of {', '.join(allowed)}" if len(allowed) > 1 else f"only {allowed[0]}"
     if choice.get("format") in _FORMATS:
         yield _FORMATS[choice["format"]]
@@ -148,6 +151,8 @@ def _pattern(pattern: str) -> str:
     if _RANGE.search(left):
         return f"matches `{pattern}`"
     words += [f"`{sign}`" for sign in left.replace("\\", "")]
+    if words in (["letters"], ["digits"]):
+        return f"{match['low']} to {match['high']} {words[0]}"
     return f"{match['low']} to {match['high']} characters: {', '.join(words)}"
 
 

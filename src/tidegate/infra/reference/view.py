@@ -20,6 +20,7 @@ from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import example as examples
 from tidegate.infra.reference.example import Example
 from tidegate.infra.reference.schema import Row, Schemas
+from tidegate.infra.reference.variable import Variable
 
 _REQUEST_ID = "req_4fQ0xYb7Lk2ZsW9d"
 
@@ -59,11 +60,17 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Need:
+    variable: str
+    made_by: Link  # Whose example sets it.
+
+
+@dataclass(frozen=True)
 class HeaderUse:
     name: str
     description: str
     is_everywhere: bool
-    used_by: tuple[Link, ...]
+    used_by: tuple[Link, ...]  # A whole group where all of it does.
 
 
 @dataclass(frozen=True)
@@ -83,12 +90,24 @@ class OperationView:
     headers: tuple[Row, ...]
     parameters: tuple[Row, ...]
     fields: tuple[Row, ...]
+    is_body_optional: bool
     example: Example
-    before: tuple[Link, ...]  # Whose example sets the variable that this one needs.
-    after: tuple[Link, ...]  # Whose example needs the variable that this one sets.
+    prepared_by: tuple[Link, ...]  # What the example sends first.
+    needs: tuple[Need, ...]
+    makes: tuple[str, ...]  # Variables for the examples of other operations,
+    used_by: tuple[Link, ...]  # which are these.
     answer_status: int
     answer: str
+    answer_fields: tuple[Row, ...]
     errors: tuple[ErrorRow, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    anchor: str
+    name: str
+    words: str
+    operations: tuple[OperationView, ...]
 
 
 @dataclass(frozen=True)
@@ -102,15 +121,30 @@ class Page:
     success_key: str
     success: str
     failure: str
-    operations: tuple[OperationView, ...]
+    groups: tuple[Group, ...]
+
+    @property
+    def operations(self) -> list[OperationView]:
+        return [operation for group in self.groups for operation in group.operations]
 
 
 def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: Mapping[str, str]) -> Page:
     """`keys` are the values of credential headers that the examples may show; without one, a shell variable."""
     base_url = document["servers"][0]["url"]
-    shown = _Shown(document, operations, examples.Shell(base_url, keys, operations))
-    views = tuple(shown.operation(operation) for operation in operations)
-    headers = tuple(_header_uses(operations))
+    by_group = _by_group(operations)
+    in_order = [operation for members in by_group.values() for operation in members]
+    shown = _Shown(document, in_order, examples.Shell(base_url, keys, in_order))
+    groups = tuple(
+        Group(
+            anchor=_group_anchor(name),
+            name=name,
+            words=next((member.group_words for member in members if member.group_words), ""),
+            operations=tuple(shown.operation(member) for member in members),
+        )
+        for name, members in by_group.items()
+    )
+    views = [view for group in groups for view in group.operations]
+    headers = tuple(_header_uses(by_group))
     success_keys = sorted({operation.success_key for operation in operations}, reverse=True)
     return Page(
         title=document["info"]["title"],
@@ -122,24 +156,35 @@ def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: 
         success_key=" or ".join(f"`{key}`" for key in success_keys),
         success=views[0].answer,
         failure=examples.pretty(error_body(_a_refusal(views), _REQUEST_ID)),
-        operations=views,
+        groups=groups,
     )
+
+
+def _by_group(operations: Sequence[Operation]) -> dict[str, list[Operation]]:
+    """In the order in which each group and each operation comes first."""
+    groups: dict[str, list[Operation]] = {}
+    for operation in operations:
+        groups.setdefault(operation.group or "Operations", []).append(operation)
+    return groups
+
+
+def _group_anchor(name: str) -> str:
+    return f"group-{re.sub(r'[^a-z0-9]+', '-', name.lower())}"
 
 
 class _Shown:
     def __init__(self, document: Mapping[str, Any], operations: Sequence[Operation], shell: examples.Shell) -> None:
         self._paths = document["paths"]
         self._schemas = Schemas(document)
-        self._operations = operations
-        self._shell = shell
+        self._operations = {operation.name: operation for operation in operations}
+        self._examples = {operation.name: shell.example_of(operation) for operation in operations}
 
     def operation(self, operation: Operation) -> OperationView:
         described = self._paths[operation.path][operation.method.lower()]
         parameters = described["parameters"]
         content = described.get("requestBody", {}).get("content", {}).get("application/json", {})
         answer = described["responses"][str(operation.success_status)]["content"]["application/json"]
-        example = self._shell.example_of(operation)
-        made = self._shell.made_by(operation)
+        example = self._examples[operation.name]
         return OperationView(
             anchor=operation.name,
             method=operation.method,
@@ -149,11 +194,15 @@ class _Shown:
             headers=(*_credential_rows(operation), *self._parameter_rows(parameters, "header")),
             parameters=tuple(self._parameter_rows(parameters, "path")),
             fields=tuple(self._schemas.rows(content.get("schema", {}))),
+            is_body_optional=operation.is_body_optional,
             example=example,
-            before=_links(other for other in self._operations if example.needs in self._shell.made_by(other)),
-            after=_links(other for other in self._operations if self._needs_of(other) in made),
+            prepared_by=_links(self._operations[step.operation] for step in operation.prepared_by),
+            needs=tuple(Need(variable.name, self._maker(variable)) for variable in example.needs),
+            makes=tuple(variable.name for variable in example.sets if variable.maker == operation.name),
+            used_by=_links(other for other in self._operations.values() if self._uses(other, of=operation)),
             answer_status=operation.success_status,
             answer=examples.pretty(answer["example"]),
+            answer_fields=tuple(self._schemas.rows(answer["schema"]["properties"]["data"])),
             errors=tuple(_error_row(refusal) for refusal in openapi.refusals_of(operation)),
         )
 
@@ -163,8 +212,11 @@ class _Shown:
                 schema = {"description": given.get("description", ""), **given["schema"]}
                 yield self._schemas.row(given["name"], schema, is_required=given["required"])
 
-    def _needs_of(self, operation: Operation) -> str | None:
-        return self._shell.example_of(operation).needs
+    def _maker(self, variable: Variable) -> Link:
+        return _links([self._operations[variable.maker]])[0]
+
+    def _uses(self, other: Operation, *, of: Operation) -> bool:
+        return any(variable.maker == of.name for variable in self._examples[other.name].needs)
 
 
 def _links(operations: Iterable[Operation]) -> tuple[Link, ...]:
@@ -175,14 +227,20 @@ def _credential_rows(operation: Operation) -> Iterator[Row]:
     for name in operation.credentials.headers:
         yield Row(name, "string", is_required=True, description=examples.credential(name).words)
     if operation.request:
-        yield Row("Content-Type", "string", is_required=True, rules="Only `application/json`.")
+        is_required = not operation.is_body_optional
+        description = "" if is_required else "With a body."
+        yield Row("Content-Type", "string", is_required, description, rules="Only `application/json`.")
 
 
-def _header_uses(operations: Sequence[Operation]) -> Iterator[HeaderUse]:
-    for name in dict.fromkeys(name for operation in operations for name in operation.credentials.headers):
-        users = [operation for operation in operations if name in operation.credentials.headers]
-        words = examples.credential(name).words
-        yield HeaderUse(name, words, is_everywhere=len(users) == len(operations), used_by=_links(users))
+def _header_uses(by_group: Mapping[str, Sequence[Operation]]) -> Iterator[HeaderUse]:
+    operations = [operation for members in by_group.values() for operation in members]
+    for header in dict.fromkeys(header for operation in operations for header in operation.credentials.headers):
+        users: list[Link] = []
+        for name, members in by_group.items():
+            using = [operation for operation in members if header in operation.credentials.headers]
+            users += [Link(_group_anchor(name), name)] if using == members else _links(using)
+        is_everywhere = all(header in operation.credentials.headers for operation in operations)
+        yield HeaderUse(header, examples.credential(header).words, is_everywhere, tuple(users))
 
 
 def _error_row(refusal: type[Refusal]) -> ErrorRow:

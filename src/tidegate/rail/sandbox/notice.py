@@ -22,6 +22,7 @@ from tidegate.rail.interface import (
     MoneyArrived,
     News,
     NotificationRefused,
+    NotificationUnreadable,
     Party,
     RawNotification,
     ReturnTold,
@@ -167,14 +168,22 @@ def _credit(told_id: str, news: MoneyArrived) -> _Credit:
 
 
 def read(body: bytes) -> Told:
-    """Raises NotificationRefused for anything that `write` would not write."""
+    """Raises NotificationUnreadable for anything that `write` would not write."""
     if len(body) > BODY_BYTES_MAX:
-        raise NotificationRefused(f"the body is longer than {BODY_BYTES_MAX} bytes")
+        raise _unreadable(body, f"the body is longer than {BODY_BYTES_MAX} bytes")
     try:
         wire: _Notification = msgspec.convert(strict_json.loads(body), _Notification)
     except (Refusal, msgspec.ValidationError) as error:
-        raise NotificationRefused(f"the body is not a notification: {error}") from None
-    return Told(id=wire.id, news=_news(wire))
+        raise _unreadable(body, f"the body is not a notification: {error}") from None
+    try:
+        return Told(id=wire.id, news=_news(wire))
+    except ValueError as error:
+        raise _unreadable(body, str(error)) from None
+
+
+def _unreadable(body: bytes, why: str) -> NotificationUnreadable:
+    """Without an identifier that can be read, the bytes are their own."""
+    return NotificationUnreadable(f"unreadable-{hashlib.sha256(body).hexdigest()}", why)
 
 
 def _news(wire: _Notification) -> News:
@@ -204,5 +213,5 @@ def _news(wire: _Notification) -> News:
 def _money(amount: str | int, currency: Currency) -> Money:
     minor = int(amount)
     if not 0 < minor <= MINOR_MAX:
-        raise NotificationRefused(f"an amount is from 1 to {MINOR_MAX} minor units")
+        raise ValueError(f"an amount is from 1 to {MINOR_MAX} minor units")
     return Money(minor, currency)

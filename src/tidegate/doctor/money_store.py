@@ -1,0 +1,135 @@
+"""Questions about payments and their money. Every one has the same answer when all is well: nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.doctor.store import FINDINGS_MAX
+from tidegate.infra.db import Tx
+
+
+async def list_wrongly_posted(tx: Tx) -> list[str]:
+    """I4: each success has exactly one settling journal; anything else has none."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id || '/' || payment.id AS payment
+          FROM payment LEFT JOIN journal ON journal.business_id = payment.business_id
+               AND journal.kind = 'checkout_settled' AND journal.cause = 'payment/' || payment.id
+         WHERE (payment.status = 'success') <> (journal.id IS NOT NULL)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]
+
+
+async def list_wrongly_told(tx: Tx) -> list[str]:
+    """I5: each success has exactly one event; anything else has none."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id || '/' || payment.id AS payment
+          FROM payment LEFT JOIN event ON event.business_id = payment.business_id
+               AND event.type = 'charge.successful' AND event.cause = 'payment/' || payment.id
+         WHERE (payment.status = 'success') <> (event.id IS NOT NULL)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]
+
+
+async def list_wrongly_settled(tx: Tx) -> list[str]:
+    """I7: what was received is what was settled, the fee and the tax, and the wallet got just that."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id || '/' || payment.id AS payment
+          FROM payment
+          JOIN journal ON journal.business_id = payment.business_id
+               AND journal.kind = 'checkout_settled' AND journal.cause = 'payment/' || payment.id
+          LEFT JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+               AND entry.account = 'wallet'
+         WHERE payment.received_minor <> payment.settled_minor + payment.fee_minor + payment.vat_minor
+            OR payment.settled_minor <> coalesce(entry.amount_minor, 0)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]
+
+
+async def list_lost_money(tx: Tx) -> list[str]:
+    """I11: what arrived for a payment was kept, is held, or went back: to the minor unit."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id || '/' || payment.id AS payment
+          FROM payment
+          LEFT JOIN (SELECT business_id, payment_id, sum(amount_minor) AS arrived_minor
+                       FROM receipt WHERE taken <> 'suspense' GROUP BY business_id, payment_id) AS money
+               ON money.business_id = payment.business_id AND money.payment_id = payment.id
+         WHERE coalesce(money.arrived_minor, 0)
+               <> payment.received_minor + payment.held_minor + payment.returned_minor
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]
+
+
+async def list_unbooked_receipts(tx: Tx) -> list[str]:
+    """I11: every receipt has its journal."""
+    rows = await tx.fetch(
+        """
+        SELECT receipt.business_id || '/' || receipt.rail || '/' || receipt.transaction_id AS receipt
+          FROM receipt
+         WHERE NOT EXISTS (
+            SELECT FROM journal
+             WHERE journal.business_id = receipt.business_id
+               AND journal.cause = CASE WHEN receipt.taken = 'settled' THEN 'payment/' || receipt.payment_id
+                                        ELSE receipt.rail || '/' || receipt.transaction_id END)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["receipt"] for row in rows]
+
+
+async def list_forgotten(tx: Tx, before: datetime) -> list[str]:
+    """I9: a session that ended a while ago has ended, unless its last attempt's outcome is being asked for."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id || '/' || payment.id AS payment
+          FROM payment
+         WHERE payment.status IN ('initiated', 'pending', 'processing') AND payment.expires_at < $1
+           AND NOT EXISTS (
+               SELECT FROM attempt
+                WHERE attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
+                  AND attempt.next_ask_at IS NOT NULL)
+         LIMIT $2
+        """,
+        before,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]
+
+
+async def list_quarantined(tx: Tx) -> list[str]:
+    rows = await tx.fetch(
+        """
+        SELECT rail || '/' || id || ': ' || coalesce(note, '') AS notification FROM notification
+         WHERE state = 'quarantined' ORDER BY received_at LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["notification"] for row in rows]
+
+
+async def list_suspense(tx: Tx) -> list[str]:
+    rows = await tx.fetch(
+        """
+        SELECT currency || ' ' || amount_minor || ' (minor units) by ' || rail || '/' || transaction_id || ': '
+               || coalesce(reason, '') AS receipt
+          FROM receipt WHERE taken = 'suspense' ORDER BY created_at LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["receipt"] for row in rows]

@@ -1,0 +1,94 @@
+"""Values that one operation's example makes and another one's needs: shell variables. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.infra.http.operation import Operation
+
+
+@dataclass(frozen=True)
+class Variable:
+    name: str
+    value: str  # What the examples in the document show in its place.
+    maker: str  # The operation whose example sets it,
+    field: str | None  # from this field of the answer; without one, the maker's request chooses the value.
+
+    def is_in(self, operation: Operation) -> bool:
+        """Whether the request carries it, in the address or in the body."""
+        return any(value == self.value for _, value in (*_parameters(operation), *texts_in(operation.request_example)))
+
+    def is_chosen_by(self, operation: Operation) -> bool:
+        return self.field is None and self.maker == operation.name and self.is_in(operation)
+
+    def is_answered_by(self, operation: Operation) -> bool:
+        return self.field is not None and self.maker == operation.name
+
+
+def variables_of(operations: Sequence[Operation]) -> list[Variable]:
+    found: dict[str, Variable] = {}
+    for index, operation in enumerate(operations):
+        makers = [
+            *((name, value, _maker(value, operations)) for name, value in _parameters(operation)),
+            *((name, value, _answerer(name, value, operations[:index])) for name, value in _sent_by(operation)),
+        ]
+        for name, value, maker in makers:
+            if maker and value not in found:
+                found[value] = _named(name, value, maker, taken={variable.name for variable in found.values()})
+    return list(found.values())
+
+
+def _named(name: str, value: str, maker: tuple[str, str | None], *, taken: set[str]) -> Variable:
+    plain = shell_name(name)
+    return Variable(f"{shell_name(maker[0])}_{plain}" if plain in taken else plain, value, *maker)
+
+
+def _maker(value: str, operations: Sequence[Operation]) -> tuple[str, str | None] | None:
+    """Which operation first has what a path asks for: its request chooses it, or a field of its answer brings it."""
+    for operation in operations:
+        if any(value == asked for _, asked in _parameters(operation)):
+            continue
+        if any(value == sent for _, sent in _sent_by(operation)):
+            return operation.name, None
+        for field, answered in texts_in(operation.response_example):
+            if answered == value:
+                return operation.name, field
+    return None
+
+
+def _answerer(name: str, value: str, before: Sequence[Operation]) -> tuple[str, str | None] | None:
+    """Whose answer first named what a body repeats. What was sent before is no news: currencies, names of people."""
+    if any(value == sent for operation in before for _, sent in _sent_by(operation)):
+        return None
+    makers = (operation for operation in before if (name, value) in texts_in(operation.response_example))
+    return next(((maker.name, name) for maker in makers), None)
+
+
+def _parameters(operation: Operation) -> Iterator[tuple[str, str]]:
+    for name, details in operation.path_parameters.items():
+        if isinstance(details.get("example"), str):
+            yield name, details["example"]
+
+
+def _sent_by(operation: Operation) -> Iterator[tuple[str, str]]:
+    return texts_in(operation.request_example)
+
+
+def texts_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text, however deep, with the name of its field."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from texts_in(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_in(inner, name)
+
+
+def shell_name(name: str) -> str:
+    """`merchantReference` and `x-key` as `MERCHANT_REFERENCE` and `X_KEY`."""
+    return re.sub(r"\W", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)).upper()

@@ -1,0 +1,240 @@
+"""Two things at once for one payment: one effect. Each guard has a twin without it that shows the race is real."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from build import Checkout, order
+from conftest import MakeCheckout
+from tidegate.app import House
+from tidegate.core import ids
+from tidegate.core.ids import Mode
+from tidegate.core.method import Method
+from tidegate.core.money import Currency, Money
+from tidegate.infra.http.read import read
+from tidegate.merchant import commands as merchants
+from tidegate.payment import attempt_store, pay, settle, sweep, sweep_store
+from tidegate.payment import commands as payments
+from tidegate.payment.decide import Arrival
+from tidegate.payment.wire import CreatePayment, order_from
+from tidegate.rail.interface import Running, Transfer
+from tidegate.settings import Settings
+
+RIVALS = 12
+
+
+def arrival(minor: int = 10_000, transaction_id: str | None = None) -> Arrival:
+    return Arrival(
+        rail="sandbox",
+        transaction_id=transaction_id or ids.new_event_id(),
+        amount=Money(minor, Currency.NGN),
+        payer={},
+    )
+
+
+async def arrive(house: House, account: str, *arrivals: Arrival) -> None:
+    now = house.clock.now()
+    await asyncio.gather(
+        *(settle.record_arrival(house.till, account, one, told_by=None, now=now) for one in arrivals),
+        return_exceptions=True,
+    )
+
+
+async def journals(admin: Any, checkout: Checkout, kind: str) -> int:
+    count: int = await admin.fetchval(
+        "SELECT count(*) FROM journal WHERE business_id = $1 AND kind = $2", checkout.shop.business_id, kind
+    )
+    return count
+
+
+async def test_two_receipts_at_once_settle_one_and_return_the_other(
+    new_checkout: MakeCheckout, house: House, admin: Any
+) -> None:
+    for _ in range(5):
+        checkout = await new_checkout()
+        account = await checkout.account()
+        await arrive(house, account, *(arrival() for _ in range(RIVALS)))
+        assert await journals(admin, checkout, "checkout_settled") == 1
+        assert await journals(admin, checkout, "receipt_returning") == RIVALS - 1
+        view = await checkout.view()
+        assert (view["status"], view["amountReturned"]) == ("success", 100 * (RIVALS - 1))
+
+
+async def test_the_same_receipt_at_once_counts_once(new_checkout: MakeCheckout, house: House, admin: Any) -> None:
+    checkout = await new_checkout()
+    account = await checkout.account()
+    await arrive(house, account, *(arrival(transaction_id="T-1") for _ in range(RIVALS)))
+    assert await journals(admin, checkout, "checkout_settled") == 1
+    assert await journals(admin, checkout, "receipt_returning") == 0
+
+
+async def test_parts_at_once_add_up_exactly(new_checkout: MakeCheckout, house: House, admin: Any) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "top_up"})
+    account = await checkout.account()
+    await arrive(house, account, *(arrival(1_000) for _ in range(10)))
+    record = await checkout.record()
+    assert (record["status"], record["amountReceived"]) == ("success", 100)
+
+
+async def test_expiry_and_settlement_at_once_give_one_ending(
+    new_checkout: MakeCheckout, house: House, admin: Any
+) -> None:
+    endings = set()
+    for _ in range(8):
+        checkout = await new_checkout()
+        account = await checkout.account()
+        # The money is in time, the sweep sees a moment after the end: both are right, one is first.
+        later = house.clock.now() + timedelta(hours=3)
+        await asyncio.gather(arrive(house, account, arrival()), sweep.expire_payments(house.till, later))
+        record = await checkout.record()
+        settled = await journals(admin, checkout, "checkout_settled")
+        returned = await journals(admin, checkout, "receipt_returning")
+        assert (record["status"], settled, returned) in {("success", 1, 0), ("expired", 0, 1)}
+        endings.add(record["status"])
+    assert endings
+
+
+async def test_two_tabs_that_charge_at_once_start_one_attempt(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    answers = await asyncio.gather(*(checkout.charge({"type": "bank_transfer"}) for _ in range(6)))
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    open_attempts = await admin.fetchval(
+        "SELECT count(*) FROM attempt WHERE business_id = $1 AND status IN ('starting', 'waiting', 'running')",
+        checkout.shop.business_id,
+    )
+    assert open_attempts == 1
+
+
+async def test_two_workers_ask_about_an_attempt_once(new_checkout: MakeCheckout, house: House) -> None:
+    checkout = await new_checkout(currency="KES")
+    await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
+    later = house.clock.now() + timedelta(seconds=10)
+    done = await asyncio.gather(*(sweep.ask_rails(house.till, later) for _ in range(4)))
+    assert sum(done) == 1
+
+
+async def test_a_worker_whose_lease_was_taken_over_writes_nothing(
+    new_checkout: MakeCheckout, house: House, admin: Any
+) -> None:
+    checkout = await new_checkout(currency="KES")
+    await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
+    now = house.clock.now() + timedelta(seconds=10)
+
+    async def claim(token: str, at: Any) -> list[tuple[str, str, str]]:
+        async with house.db.connection() as tx:
+            return await sweep_store.claim_unknown(
+                tx, at, lease_until=at + timedelta(seconds=60), token=token, limit=10
+            )
+
+    [(business_id, reference, _)] = await claim("zombie", now)
+    later = now + timedelta(seconds=61)
+    assert await claim("heir", later)
+    before = await admin.fetchrow("SELECT asks, next_ask_at, lease_token FROM attempt WHERE reference = $1", reference)
+    await settle.record_state(house.till, business_id, reference, Running(), told_by=None, lease="zombie", now=later)
+    after = await admin.fetchrow("SELECT asks, next_ask_at, lease_token FROM attempt WHERE reference = $1", reference)
+    assert before == after
+    await settle.record_state(house.till, business_id, reference, Running(), told_by=None, lease="heir", now=later)
+    final = await admin.fetchrow("SELECT asks, lease_token FROM attempt WHERE reference = $1", reference)
+    assert (final["asks"], final["lease_token"]) == (before["asks"] + 1, None)
+
+
+async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeCheckout, house: House) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "return"})
+    account = await checkout.account()
+    await arrive(house, account, arrival(4_000))
+    now = house.clock.now()
+
+    async def claim(token: str, at: Any) -> Any:
+        async with house.db.connection() as tx:
+            return await sweep_store.claim_returns(
+                tx, at, lease_until=at + timedelta(seconds=60), token=token, limit=10
+            )
+
+    [(_, money)] = await claim("zombie", now)
+    later = now + timedelta(seconds=61)
+    assert await claim("heir", later)
+    async with house.db.connection() as tx:
+        assert not await sweep_store.mark_sent(tx, money, token="zombie", next_try_at=later)
+        assert await sweep_store.mark_sent(tx, money, token="heir", next_try_at=later)
+
+
+# The twins: the same races with one guard taken away, to show that the tests above would notice.
+
+WITHOUT_VERSION = attempt_store._APPLY.replace("AND version = $3 ", "AND $3::bigint IS NOT NULL ")
+WITHOUT_LEASE = attempt_store._APPLY.replace("AND lease_token = $51", "AND $51::text IS NOT NULL")
+
+
+async def test_twin_without_the_version_and_the_journal_key_a_payment_settles_twice(
+    make_database: Callable[[str], Awaitable[str]], base_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = await make_database("tidegate_test_twin")
+    admin = await asyncpg.connect(url)
+    monkeypatch.setattr(attempt_store, "_APPLY", WITHOUT_VERSION)
+    house = House.of(Settings(database_url=url, base_url=base_url))
+    try:
+        async with house.open():
+            account, business_id = await waiting_account(house)
+            # The journal's unique key is the second guard: alone, it still holds.
+            await arrive(house, account, *(arrival() for _ in range(RIVALS)))
+            assert await settled(admin, business_id) == 1
+            # post_journal names the key, so the twin gets one that never collides.
+            await admin.execute("ALTER TABLE journal DROP CONSTRAINT journal_one_per_cause")
+            await admin.execute(
+                "ALTER TABLE journal ADD CONSTRAINT journal_one_per_cause UNIQUE (business_id, kind, cause, id)"
+            )
+            await admin.execute("DROP INDEX attempt_one_success_per_payment")
+            await admin.execute("ALTER TABLE event DROP CONSTRAINT event_one_per_cause")
+            account, business_id = await waiting_account(house)
+            await arrive(house, account, *(arrival() for _ in range(RIVALS)))
+            assert await settled(admin, business_id) > 1, "without the guards the race shows"
+    finally:
+        await admin.close()
+
+
+async def test_twin_without_the_journal_key_the_version_alone_holds(
+    make_database: Callable[[str], Awaitable[str]], base_url: str
+) -> None:
+    url = await make_database("tidegate_test_twin_key")
+    admin = await asyncpg.connect(url)
+    await admin.execute("ALTER TABLE journal DROP CONSTRAINT journal_one_per_cause")
+    await admin.execute(
+        "ALTER TABLE journal ADD CONSTRAINT journal_one_per_cause UNIQUE (business_id, kind, cause, id)"
+    )
+    house = House.of(Settings(database_url=url, base_url=base_url))
+    async with house.open():
+        account, business_id = await waiting_account(house)
+        await arrive(house, account, *(arrival() for _ in range(RIVALS)))
+        assert await settled(admin, business_id) == 1
+    await admin.close()
+
+
+def test_the_twins_really_lack_a_guard() -> None:
+    assert attempt_store._APPLY != WITHOUT_VERSION
+    assert attempt_store._APPLY != WITHOUT_LEASE
+
+
+async def waiting_account(house: House) -> tuple[str, str]:
+    """A payment that waits for a transfer, made without the API: the copy has none."""
+    now = house.clock.now()
+    new = await merchants.create(house.db, name="Twin", email="twin@example.com", mode=Mode.SANDBOX, now=now)
+    request = read(order(), CreatePayment)
+    async with house.db.connection() as tx:
+        draft = await payments.create(tx, new.business, order_from(request, house.till.names), now=now)
+    payer = pay.Payer(house.till, new.business.id, draft.pay_code, "http://localhost", now)
+    situation = await pay.charge(payer, Method.BANK_TRANSFER, Transfer("Twin", now), {})
+    assert situation.attempt is not None
+    assert situation.attempt.account_number is not None
+    return situation.attempt.account_number, new.business.id
+
+
+async def settled(admin: Any, business_id: str) -> int:
+    count: int = await admin.fetchval(
+        "SELECT count(*) FROM journal WHERE business_id = $1 AND kind = 'checkout_settled'", business_id
+    )
+    return count

@@ -1,0 +1,240 @@
+"""Anything that can happen to payments, in any order, on a real database; the books are examined after each step."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, precondition, rule
+
+from build import order
+from conftest import empty
+from tidegate.app import House
+from tidegate.core.clock import ShiftedClock
+from tidegate.core.errors import Refusal, Unavailable
+from tidegate.core.ids import Mode, new_event_id
+from tidegate.core.method import Method
+from tidegate.core.money import Currency, Money
+from tidegate.doctor.commands import examine_books
+from tidegate.infra.http.read import read
+from tidegate.ledger import chain
+from tidegate.merchant import commands as merchants
+from tidegate.payment import commands as payments
+from tidegate.payment import pay, settle, sweep
+from tidegate.payment.attempt_store import AlreadyReceived
+from tidegate.payment.decide import Arrival
+from tidegate.payment.wire import CreatePayment, order_from
+from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, Transfer
+from tidegate.sandbox import teller
+from tidegate.settings import Settings
+
+EXAMPLES = int(os.environ.get("TIDEGATE_TEST_STORIES", "60"))
+STEPS = 40
+# A machine that never got there would prove nothing. A short run gets to most of these, a long one to all.
+SOMETIMES = {"pending", "success", "failed", "settled", "returned"}
+LONG_RUN = 300
+SOMETIMES_IN_A_LONG_RUN = SOMETIMES | {"expired", "held", "confirmed", "underpayment", "overpayment"}
+
+CARDS = ("5319317801366660", "5366139833864633", "5333018248439266", "4084080000005408")
+
+
+ROUNDS = (
+    sweep.expire_payments,
+    sweep.close_accounts,
+    sweep.ask_rails,
+    sweep.return_held,
+    sweep.send_returns,
+    teller.tell,
+)
+
+
+def new_arrival(money: Money) -> Arrival:
+    return Arrival(rail="sandbox", transaction_id=new_event_id(), amount=money, payer={})
+
+
+class Engine(RuleBasedStateMachine):
+    """Each rule is something a payer, a bank, a rail or time does. Refusals are fine; wrong books are not."""
+
+    payments = Bundle("payments")
+    transfers = Bundle("transfers")
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+    house: House
+    clean: Callable[[], Coroutine[Any, Any, None]]
+    look: Callable[[], Coroutine[Any, Any, set[str]]]
+    seen: set[str]
+
+    @initialize(policy=st.sampled_from(["accept", "top_up", "return"]), tolerance=st.sampled_from([0, 50]))
+    def open_a_shop(self, policy: str, tolerance: int) -> None:
+        self.run(self.clean())
+        now = self.house.clock.now()
+        new = self.run(
+            merchants.create(self.house.db, name="Story", email="story@example.com", mode=Mode.SANDBOX, now=now)
+        )
+        changes = {"variance_policy": policy, "variance_tolerance_minor": tolerance}
+        self.business = self.run(merchants.change(self.house.db, new.business.id, changes, now=now))
+
+    def attempt(self, step: Coroutine[Any, Any, Any]) -> Any:
+        """A refusal is an answer; anything else that is raised is a bug, and so is giving up with nobody else there."""
+        try:
+            return self.run(step)
+        except Unavailable:
+            raise
+        except (Refusal, AlreadyReceived, RailTimeout):
+            return None
+
+    def payer(self, pay_code: str) -> pay.Payer:
+        return pay.Payer(self.house.till, self.business.id, pay_code, "http://localhost", self.house.clock.now())
+
+    @rule(target=payments, bearer=st.sampled_from(["business", "customer"]), amount=st.integers(1, 5_000))
+    def create(self, bearer: str, amount: int) -> str:
+        request = read(order(reference=..., amount=amount, feeBearer=bearer), CreatePayment)
+
+        async def step() -> str:
+            async with self.house.db.connection() as tx:
+                wanted = order_from(request, self.house.till.names)
+                draft = await payments.create(tx, self.business, wanted, now=self.house.clock.now())
+            return draft.pay_code
+
+        code: str = self.run(step())
+        return code
+
+    @rule(pay_code=payments)
+    def ask_for_a_new_account(self, pay_code: str) -> None:
+        self.account_for(pay_code)
+
+    def account_for(self, pay_code: str) -> Any:
+        means = Transfer("Story", self.house.clock.now())
+        return self.attempt(pay.charge(self.payer(pay_code), Method.BANK_TRANSFER, means, {}))
+
+    @rule(pay_code=payments, number=st.sampled_from(CARDS))
+    def pay_by_card(self, pay_code: str, number: str) -> None:
+        self.attempt(pay.charge(self.payer(pay_code), Method.CARD, Card(number, 12, 2040, "123"), {}))
+
+    @rule(pay_code=payments, given=st.sampled_from([Pin("1234"), Pin("0000"), Otp("123456"), Otp("000000")]))
+    def answer_the_bank(self, pay_code: str, given: Any) -> None:
+        self.attempt(pay.authorize(self.payer(pay_code), given))
+
+    @rule(pay_code=payments)
+    def dial(self, pay_code: str) -> None:
+        self.attempt(pay.charge(self.payer(pay_code), Method.USSD, Bank("058"), {}))
+
+    @rule(pay_code=payments, is_approved=st.booleans())
+    def answer_on_the_phone(self, pay_code: str, is_approved: bool) -> None:
+        async def step() -> None:
+            situation = await pay.view(self.house.db, self.business.id, pay_code)
+            if situation.attempt is None:
+                return
+            rail: Any = self.house.rails["sandbox"]
+            now = self.house.clock.now()
+            if is_approved:
+                await rail.approve(self.business.id, situation.attempt.reference, now=now)
+            else:
+                await rail.decline(self.business.id, situation.attempt.reference, None, now=now)
+
+        self.attempt(step())
+
+    @rule(target=transfers, pay_code=payments, part=st.sampled_from([1, 30, 50, 99, 100, 101, 170]))
+    def transfer(self, pay_code: str, part: int) -> Any:
+        """To the account on the page, which may have closed; to a new one when there is none."""
+        situation = self.run(pay.view(self.house.db, self.business.id, pay_code))
+        if situation.attempt is None or situation.attempt.account_number is None:
+            situation = self.account_for(pay_code)
+        if situation is None or situation.attempt is None or situation.attempt.account_number is None:
+            return multiple()
+        money = Money(max(situation.payment.expected.minor * part // 100, 1), Currency.NGN)
+        arrived = (situation.attempt.account_number, new_arrival(money))
+        self.arrive(arrived)
+        return arrived
+
+    @rule(arrived=transfers)
+    def send_the_same_again(self, arrived: Any) -> None:
+        account, before = arrived
+        self.arrive((account, new_arrival(before.amount)))
+
+    @rule(arrived=transfers)
+    def tell_of_it_again(self, arrived: Any) -> None:
+        self.arrive(arrived)
+
+    def arrive(self, arrived: Any) -> None:
+        number, arrival = arrived
+        now = self.house.clock.now()
+        self.attempt(settle.record_arrival(self.house.till, number, arrival, told_by=None, now=now))
+
+    @rule(pay_code=payments)
+    def give_up(self, pay_code: str) -> None:
+        self.attempt(pay.cancel(self.payer(pay_code)))
+
+    @rule(pay_code=payments)
+    def ask_for_more_time(self, pay_code: str) -> None:
+        self.attempt(pay.extend(self.payer(pay_code)))
+
+    @rule(minutes=st.sampled_from([1, 1, 5, 31, 125]))
+    def let_time_pass(self, minutes: int) -> None:
+        assert isinstance(self.house.clock, ShiftedClock)
+        self.house.clock.ahead += timedelta(minutes=minutes)
+
+    @rule()
+    def work(self) -> None:
+        """What a worker does in a second, in an order of its own."""
+        for round_ in ROUNDS:
+            self.run(round_(self.house.till, self.house.clock.now()))
+
+    @rule(round_=st.sampled_from(ROUNDS))
+    def work_on_one_thing(self, round_: Any) -> None:
+        self.run(round_(self.house.till, self.house.clock.now()))
+
+    @precondition(lambda self: hasattr(self, "business"))
+    @invariant()
+    def the_books_are_in_order(self) -> None:
+        now = self.house.clock.now()
+        while self.run(chain.extend(self.house.db, now)):
+            pass
+        findings, sums = self.run(examine_books(self.house.db, now=now))
+        # Sessions end when a sweep comes by, and no sweep is promised between two steps.
+        assert [f for f in findings if not f.is_well and f.subject != "sessions"] == []
+        self.seen |= self.run(self.look())
+        assert all(sum(s.minor for s in sums if s.currency == currency) == 0 for currency in {s.currency for s in sums})
+
+
+async def states(admin: Any) -> set[str]:
+    rows = await admin.fetch(
+        "SELECT status AS word FROM payment UNION SELECT variance FROM payment UNION SELECT taken FROM receipt "
+        "UNION SELECT status FROM money_return"
+    )
+    return {row["word"] for row in rows}
+
+
+def test_no_order_of_events_breaks_the_books(story_url: str) -> None:
+    """In a loop of its own: the machine's steps are synchronous."""
+    with asyncio.Runner() as runner:
+        house = House.of(Settings(database_url=story_url))
+        opened = house.open()
+        runner.run(opened.__aenter__())
+        # The machine moves this house's clock itself; nobody else's word about it counts.
+        house.clock = ShiftedClock()
+        admin = runner.run(asyncpg.connect(story_url))
+        seen: set[str] = set()
+        given: dict[str, Any] = {"house": house, "run": staticmethod(runner.run), "seen": seen}
+        given |= {"clean": staticmethod(lambda: empty(admin)), "look": staticmethod(lambda: states(admin))}
+        machine: Any = type("Story", (Engine,), given)
+        limits: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+        machine.TestCase.settings = settings(max_examples=EXAMPLES, stateful_step_count=STEPS, **limits)
+        try:
+            machine.TestCase().runTest()
+            assert seen >= (SOMETIMES_IN_A_LONG_RUN if EXAMPLES >= LONG_RUN else SOMETIMES)
+        finally:
+            runner.run(admin.close())
+            runner.run(opened.__aexit__(None, None, None))
+
+
+@pytest.fixture
+async def story_url(make_database: Any) -> str:
+    url: str = await make_database("tidegate_test_story")
+    return url
