@@ -83,8 +83,8 @@ class House:
 
 def build(settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None) -> FrontDoor:
     house = House.of(settings)
-    keyring = Keyring(house.db, house.clock)
-    gate = Gate(keyring, RateLimit(settings.rate_limit_file), settings.mode)
+    keyring = Keyring(house.db, house.clock, settings.mode)
+    gate = Gate(keyring, RateLimit(settings.rate_limit_file))
     meter = telemetry.Meter()
     watch = Watch(house.db)
     checkout = _checkout(house, keyring, watch)
@@ -102,8 +102,8 @@ def build(settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = No
             yield
 
     routes: list[BaseRoute] = [
-        *checkout.routes(),
         *routes_of(operations, gate.admit),
+        *checkout.routes(),
         *IntakeApi(house.till, house.clock).routes(),
         *health.routes(),
         *reference.routes(document, operations, sandbox_keys),
@@ -115,7 +115,7 @@ def build(settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = No
 
 def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Operation]:
     settings, till, clock = house.settings, house.till, house.clock
-    checkout = checkout or _checkout(house, Keyring(house.db, clock), Watch(house.db))
+    checkout = checkout or _checkout(house, Keyring(house.db, clock, settings.mode), Watch(house.db))
     sandbox = SandboxApi(till, clock).operations() if isinstance(clock, ShiftedClock) else []
     return [
         *PaymentApi(house.db, clock, till.names, settings.mode, settings.checkout_url).operations(),

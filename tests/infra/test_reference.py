@@ -28,7 +28,7 @@ from tidegate.infra.http.operation import Answer, Call, Credentials, Operation, 
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import view
 from tidegate.infra.reference.example import Shell
-from tidegate.infra.reference.routes import SandboxKeys, highlighted, prose, routes
+from tidegate.infra.reference.routes import SandboxKeys, breakable, highlighted, prose, routes
 from tidegate.infra.reference.schema import Row, Schemas
 from tidegate.infra.reference.variable import variables_of
 from tidegate.infra.telemetry import Meter
@@ -161,6 +161,47 @@ async def test_every_field_of_a_request_is_shown(operation: Operation) -> None:
 
 
 @each_operation
+async def test_every_field_of_an_answer_is_shown(operation: Operation) -> None:
+    schemas = openapi.document(OPERATIONS, title="", server_url=BASE_URL)["components"]["schemas"]
+    page = await outline()
+    names = list(fields_in(schemas[operation.response.__name__], schemas))
+    assert names
+    assert [name for name in names if name not in page.texts] == []
+
+
+async def test_operations_stand_in_their_groups() -> None:
+    first = make_operation(name="a", path="/a", path_parameters={}, group="One & only", group_words="`x` first.")
+    other = replace(first, name="b", path="/b", group="Two", group_words="", credentials=Credentials())
+    again = replace(first, name="c", path="/c", group_words="Not shown.")
+    operations = [first, other, again]
+    document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
+    page = view.page_of(document, operations, {})
+    assert [(group.name, group.words, [shown.anchor for shown in group.operations]) for group in page.groups] == [
+        ("One & only", "`x` first.", ["a", "c"]),
+        ("Two", "", ["b"]),
+    ]
+    assert [link.text for link in page.headers[0].used_by] == ["One & only"]
+    assert document["tags"] == [{"name": "One & only", "description": "`x` first."}, {"name": "Two", "description": ""}]
+    assert document["paths"]["/b"]["put"]["tags"] == ["Two"]
+    shown = await outline(operations=operations)
+    assert {"group-one-only", "group-two"} <= set(shown.values("id"))
+
+
+def test_every_operation_has_a_group_and_every_group_words() -> None:
+    assert [operation.name for operation in OPERATIONS if not operation.group] == []
+    tags = openapi.document(OPERATIONS, title="", server_url=BASE_URL)["tags"]
+    assert [tag["name"] for tag in tags if not tag["description"]] == []
+
+
+async def test_a_body_that_may_be_left_out_is_said_to_be() -> None:
+    operation = make_operation(is_body_optional=True)
+    document = openapi.document([operation], title="Tidegate", server_url=BASE_URL)
+    assert document["paths"]["/things/{id}"]["put"]["requestBody"]["required"] is False
+    assert "may be left out" in (await outline(operations=[operation])).texts
+    assert "may be left out" not in (await outline(operations=[make_operation()])).texts
+
+
+@each_operation
 async def test_every_error_is_shown_with_what_to_do(operation: Operation) -> None:
     page = await outline()
     for refusal in openapi.refusals_of(operation):
@@ -220,6 +261,10 @@ async def test_markup_in_a_text_stays_text() -> None:
 def test_backticks_become_code_and_nothing_else_becomes_anything() -> None:
     assert prose("a `<b>` & `c`") == "a <code>&lt;b&gt;</code> &amp; <code>c</code>"
     assert prose("one ` alone") == "one ` alone"
+
+
+def test_an_address_may_break_before_a_slash() -> None:
+    assert breakable("/a/<b>") == "<wbr>/a<wbr>/&lt;b&gt;"
 
 
 def test_highlighting_changes_no_character() -> None:
@@ -289,7 +334,7 @@ async def run(script: str) -> str:
         "bash", "-euc", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     out, err = await bash.communicate()
-    assert bash.returncode == 0, err.decode()
+    assert bash.returncode == 0, (out + err).decode()
     return out.decode()
 
 
@@ -431,6 +476,10 @@ def same_fields(answer: Any, example: Any) -> bool:
     return answer.keys() == example.keys() and all(same_fields(answer[name], example[name]) for name in answer)
 
 
+# Not a terminal, so curl would show how far it is.
+QUIET = 'curl() { command curl -sS "$@"; }\n'
+
+
 @pytest.fixture
 async def own_shop(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[str, Shop]]:
     """A server of its own, since the examples move its clock and count on nobody else's requests."""
@@ -452,7 +501,7 @@ async def test_the_examples_run_when_pasted_again_and_again(own_shop: tuple[str,
     assert sorted(shown.anchor for shown in page.operations) == sorted(operation.name for operation in OPERATIONS)
     # One terminal, the whole page, twice.
     script = "\n".join(f"{shown.example.command}\necho" for shown in [*page.operations] * 2)
-    lines = [line for line in (await run(script)).splitlines() if line]
+    lines = [line for line in (await run(QUIET + script)).splitlines() if line]
     operations = {operation.name: operation for operation in OPERATIONS}
     for shown, line in zip([*page.operations] * 2, lines, strict=True):
         operation, answer = operations[shown.anchor], json.loads(line)
@@ -492,9 +541,11 @@ def test_a_type_in_words(schema: dict[str, Any], words: str) -> None:
         ({"maxProperties": 50, "propertyNames": {"maxLength": 40}}, "At most 50 keys; keys of at most 40 characters."),
         ({"enum": ["a", "b"], "default": "a"}, "One of `a`, `b`; `a` when absent."),
         ({"enum": ["a"]}, "Only `a`."),
+        ({"enum": ["a", "b", "c", "d", "e", "f"]}, "One of `a, b, c, d, e, f`."),
         ({"default": None}, ""),
         ({"format": "email", "maxLength": 9}, "An e-mail address; at most 9 characters."),
         ({"pattern": r"^[A-Za-z0-9\-_.]{1,9}$"}, "1 to 9 characters: letters, digits, `-`, `_`, `.`."),
+        ({"pattern": "^[0-9]{4,6}$"}, "4 to 6 digits."),
         ({"pattern": "^[a-f]{1,9}$"}, "Matches `^[a-f]{1,9}$`."),
         ({"pattern": "^a+$"}, "Matches `^a+$`."),
     ],

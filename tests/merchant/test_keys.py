@@ -44,7 +44,7 @@ class CountingDatabase(Database):
 
 
 async def test_a_key_leads_to_its_business(db: Database, new: commands.NewBusiness, clock: SettableClock) -> None:
-    caller = await Keyring(db, clock).caller_of(new.secret_key, KeyKind.SECRET)
+    caller = await Keyring(db, clock, Mode.SANDBOX).caller_of(new.secret_key, KeyKind.SECRET)
     assert caller is not None
     assert caller.business.id == new.business.id
 
@@ -52,7 +52,7 @@ async def test_a_key_leads_to_its_business(db: Database, new: commands.NewBusine
 async def test_a_key_is_only_what_it_was_made_for(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    keyring = Keyring(db, clock)
+    keyring = Keyring(db, clock, Mode.SANDBOX)
     assert await keyring.caller_of(new.public_key, KeyKind.SECRET) is None
     assert await keyring.caller_of(new.secret_key, KeyKind.PUBLIC) is None
     assert await keyring.caller_of(ids.new_secret_key(Mode.SANDBOX), KeyKind.SECRET) is None
@@ -62,7 +62,7 @@ async def test_a_remembered_key_costs_no_round_trip(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
     counting = CountingDatabase(db)
-    keyring = Keyring(counting, clock)
+    keyring = Keyring(counting, clock, Mode.SANDBOX)
     await keyring.refresh()
     for _ in range(100):
         assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
@@ -73,7 +73,7 @@ async def test_nothing_remembered_counts_when_the_epoch_was_not_read_lately(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
     counting = CountingDatabase(db)
-    keyring = Keyring(counting, clock)
+    keyring = Keyring(counting, clock, Mode.SANDBOX)
     for _ in range(3):
         assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
     assert counting.asked == 3
@@ -82,7 +82,7 @@ async def test_nothing_remembered_counts_when_the_epoch_was_not_read_lately(
 async def test_a_revoked_key_is_refused_after_the_next_look(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    keyring = Keyring(db, clock)
+    keyring = Keyring(db, clock, Mode.SANDBOX)
     await keyring.refresh()
     caller = await keyring.caller_of(new.secret_key, KeyKind.SECRET)
     assert caller is not None
@@ -94,7 +94,7 @@ async def test_a_revoked_key_is_refused_after_the_next_look(
 async def test_an_answer_that_a_change_overtook_is_not_remembered(
     db: Database, new: commands.NewBusiness, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keyring = Keyring(db, clock)
+    keyring = Keyring(db, clock, Mode.SANDBOX)
     await keyring.refresh()
     find = store.find_key_and_business
 
@@ -115,7 +115,7 @@ async def test_during_a_roll_both_keys_work_and_then_only_the_new_one(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
     second = await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=ROLL_OVERLAP, now=NOW)
-    keyring = Keyring(db, clock)
+    keyring = Keyring(db, clock, Mode.SANDBOX)
     assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
     assert await keyring.caller_of(second, KeyKind.SECRET)
     clock.advance(ROLL_OVERLAP)
@@ -132,7 +132,7 @@ async def test_a_second_roll_does_not_lengthen_the_first_overlap(db: Database, n
 
 async def test_the_public_key_outlives_a_roll(db: Database, new: commands.NewBusiness, clock: SettableClock) -> None:
     await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
-    assert await Keyring(db, clock).caller_of(new.public_key, KeyKind.PUBLIC)
+    assert await Keyring(db, clock, Mode.SANDBOX).caller_of(new.public_key, KeyKind.PUBLIC)
 
 
 async def test_unknown_businesses_and_keys_are_said_to_be_unknown(db: Database) -> None:
@@ -155,7 +155,7 @@ async def test_a_secret_key_is_stored_only_as_its_hash(db: Database, new: comman
 async def test_a_business_is_found_by_the_code_in_its_pay_codes(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    keyring = Keyring(db, clock)
+    keyring = Keyring(db, clock, Mode.SANDBOX)
     await keyring.refresh()
     for _ in range(2):
         found = await keyring.business_by_code(new.business.code)

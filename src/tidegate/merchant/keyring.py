@@ -7,6 +7,7 @@ import hmac
 
 import structlog
 
+from tidegate.core import ids
 from tidegate.core.clock import Clock, monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.infra.db import Database
@@ -24,9 +25,13 @@ log = structlog.get_logger("keyring")
 
 
 class Keyring:
-    def __init__(self, db: Database, clock: Clock) -> None:
+    def __init__(self, db: Database, clock: Clock, mode: ids.Mode) -> None:
         self._db = db
         self._clock = clock
+        self._is_well_formed = {
+            KeyKind.SECRET: lambda key: ids.is_secret_key(key, mode),
+            KeyKind.PUBLIC: lambda key: ids.is_public_key(key, mode),
+        }
         self._remembered: dict[bytes, tuple[Key, Business]] = {}
         self._businesses: dict[str, Business] = {}
         self._epoch = -1
@@ -34,7 +39,12 @@ class Keyring:
 
     async def caller_of(self, key: str, kind: KeyKind) -> Caller | None:
         key_hash = hash_of(key)
-        found = await self._find(key_hash)
+        found = self._recall(key_hash)
+        if found is None:
+            # A key of the wrong form, mode or checksum is refused without asking the database.
+            if not self._is_well_formed[kind](key):
+                return None
+            found = await self._find(key_hash)
         # Unknown keys take the same path, so that the time tells nothing.
         is_same = hmac.compare_digest(found[0].key_hash if found else _NOBODY, key_hash)
         if found is None or not is_same:
@@ -74,10 +84,11 @@ class Keyring:
             self._epoch = epoch
         self._read_at = asked_at
 
-    async def _find(self, key_hash: bytes) -> tuple[Key, Business] | None:
+    def _recall(self, key_hash: bytes) -> tuple[Key, Business] | None:
         found = self._remembered.get(key_hash)
-        if found is not None and self._is_trusted():
-            return found
+        return found if found is not None and self._is_trusted() else None
+
+    async def _find(self, key_hash: bytes) -> tuple[Key, Business] | None:
         epoch = self._epoch
         async with self._db.connection() as tx:
             found = await store.find_key_and_business(tx, key_hash)

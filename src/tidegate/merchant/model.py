@@ -88,4 +88,4 @@ class Caller:
 
 def hash_of(key: str) -> bytes:
     """A key has 190 random bits, so one round of SHA-256 is as strong as a slow hash and 10,000 times cheaper."""
-    return hashlib.sha256(key.encode()).digest()
+    return hashlib.sha256(key.encode(errors="surrogateescape")).digest()

@@ -28,7 +28,13 @@ class PaymentApi:
     async def create(self, call: Call) -> Answer:
         business = call.caller.business
         value = wire.unfold_customer(call.json())
-        check = partial(wire.problems_between, value=value, business=business, names=self.names, mode=self.mode)
+        check = partial(
+            wire.problems_between,
+            value=value if wire.may_hold_card_data(call.body) else None,
+            business=business,
+            names=self.names,
+            mode=self.mode,
+        )
         order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
         now = self.clock.now()
 

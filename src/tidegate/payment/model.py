@@ -53,7 +53,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> bytes:
         """Equal for equal orders: tells a repeated request from another one under the same reference."""
-        return hashlib.blake2b(repr(self).encode(), digest_size=16).digest()
+        return hashlib.blake2b(msgspec.json.encode(self), digest_size=16).digest()
 
 
 class Payment(msgspec.Struct, frozen=True, kw_only=True):

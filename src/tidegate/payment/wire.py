@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -25,6 +26,9 @@ from tidegate.payment.variance import Variance
 
 METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
+
+# An escape, or a number with an exponent, stands for digits that the bytes do not show.
+_HIDES_DIGITS = re.compile(rb"\\u|\d[eE]")
 
 CheckoutCurrency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"]
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -177,14 +181,15 @@ def unfold_customer(value: Any) -> Any:
 def problems_between(
     fields: Mapping[str, Any], *, value: Any, business: Business, names: MethodNames, mode: ids.Mode
 ) -> Iterator[Problem]:
-    """What no field can know by itself."""
+    """What no field can know by itself. `value` is given when it may hold a card number."""
     currency = Currency(fields["currency"]) if "currency" in fields else None
     if currency is not None and fields.get("amount", 0) > CHECKOUT_MAX_MAJOR[currency]:
         yield Problem("amount", f"must be at most {CHECKOUT_MAX_MAJOR[currency]} in {currency}")
     yield from _method_problems(fields, currency, names)
     if fields.get("redirect_url"):
         yield from _redirect_problems(fields["redirect_url"], business, mode)
-    yield from _card_data_in(value)
+    if value is not None:
+        yield from _card_data_in(value)
 
 
 def _method_problems(fields: Mapping[str, Any], currency: Currency | None, names: MethodNames) -> Iterator[Problem]:
@@ -225,6 +230,11 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
         yield Problem("redirectUrl", "must lead to a host on the business's list", "REDIRECT_HOST_NOT_ALLOWED")
 
 
+def may_hold_card_data(body: bytes) -> bool:
+    """Whether a look at each field is worth while: every run of digits in a field is one in the body as well."""
+    return not body.isascii() or _HIDES_DIGITS.search(body) is not None or contains_card_number(body.decode())
+
+
 def _card_data_in(value: Any) -> Iterator[Problem]:
     for path, item in strict_json.walk(value, ""):
         if path == "customer.phoneNumber" or isinstance(item, bool) or item is None:
@@ -240,17 +250,23 @@ def order_from(request: CreatePayment, names: MethodNames) -> Order:
     listed = request.payment_methods
     methods = METHODS_OF[currency] if listed is None else _methods_named(listed, names)
     default = names.find(request.default_payment_method) if request.default_payment_method else None
+    customer = request.customer
     return Order(
-        reference=str(request.reference) if request.reference else None,
+        reference=_plain(request.reference),
         asked=Money.of_major(request.amount, currency),
         fee_bearer=request.fee_bearer,
         methods=methods,
         default_method=default or methods[0],
-        customer=Customer(request.customer.name, request.customer.email, request.customer.phone_number or None),
-        redirect_url=request.redirect_url,
+        customer=Customer(str(customer.name), str(customer.email), _plain(customer.phone_number)),
+        redirect_url=_plain(request.redirect_url),
         success_message=request.success_message,
-        metadata=request.metadata,
+        metadata=_plain(request.metadata),
     )
+
+
+def _plain(text: str | None) -> str | None:
+    """From here on it is known to be right, and is text like any other."""
+    return str(text) if text else None
 
 
 VARIANCE_MESSAGE = "INCORRECT_AMOUNT"

@@ -27,6 +27,10 @@ _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _FAR_EXPONENT = re.compile(rf"[eE][+-]?\d{{{NUMBER_EXPONENT_DIGITS_MAX + 1}}}")
 
 
+# Without an escape or an outsized number there is nothing to find, and ordinary bodies are not walked at all.
+_SUSPECT = re.compile(rb"\\u|[0-9.eE+-]{%d}|[eE][+-]?\d{%d}" % (NUMBER_DIGITS_MAX + 1, NUMBER_EXPONENT_DIGITS_MAX + 1))
+
+
 class _TooLong:
     """Stands for a number with more digits than anybody needs, until its place in the body is known."""
 
@@ -44,9 +48,10 @@ def loads(body: bytes) -> Any:
         raise Malformed("the body is not valid UTF-8") from None
     except json.JSONDecodeError as error:
         raise Malformed(f"the body is not valid JSON: {error.msg} at character {error.pos}") from None
-    problems = tuple(_unstorable(value, ""))
-    if problems:
-        raise Invalid(*problems)
+    if _SUSPECT.search(body):
+        problems = tuple(_unstorable(value, ""))
+        if problems:
+            raise Invalid(*problems)
     return value
 
 
