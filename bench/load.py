@@ -43,10 +43,14 @@ class Plan:
     seconds: float
     expected_status: int
     requests: list[str]
+    # In their order, and none a second time; else at random, for as long as the time lasts.
+    is_each_once: bool = False
 
 
 def plan_from(text: str) -> Plan:
     plan = Plan(**json.loads(text))
+    if plan.is_each_once and len(plan.requests) < plan.connections:
+        raise SystemExit("each connection needs a request of its own")
     if not (0 < plan.connections <= CONNECTIONS_MAX and 0 < plan.lead_s + plan.seconds <= SECONDS_MAX):
         raise SystemExit(f"at most {CONNECTIONS_MAX} connections and {SECONDS_MAX:.0f} s")
     return plan
@@ -61,7 +65,9 @@ class Load:
 
     def __init__(self, plan: Plan) -> None:
         self._requests = [tuple(text.encode().split(UNIQUE.encode(), 1)) for text in plan.requests]
-        random.shuffle(self._requests)
+        if not plan.is_each_once:
+            random.shuffle(self._requests)
+        self._is_each_once = plan.is_each_once
         self._next = 0
         self._expected = plan.expected_status
         self.counted_from = perf_counter() + plan.lead_s
@@ -77,9 +83,13 @@ class Load:
         self.broken += 1
         self.complaint = self.complaint or repr(context)[:COMPLAINT_BYTES_MAX]
 
+    @property
+    def has_run_out(self) -> bool:
+        return self._is_each_once and self._next >= len(self._requests)
+
     def request(self) -> bytes:
-        parts = self._requests[self._next]
-        self._next = (self._next + 1) % len(self._requests)
+        parts = self._requests[self._next % len(self._requests)]
+        self._next += 1
         return parts[0] if len(parts) == 1 else parts[0] + unique() + parts[1]
 
     def count(self, answer: bytes, sent_at: float) -> bool:
@@ -92,7 +102,7 @@ class Load:
         if self.counted_from <= now < self.ends_at:
             self.latencies_s.append(now - sent_at)
         self.statuses[status] += 1
-        return now < self.ends_at
+        return now < self.ends_at and not self.has_run_out
 
 
 class Connection(asyncio.Protocol):
@@ -163,6 +173,7 @@ async def run(plan: Plan) -> dict[str, Any]:
         "answers": load.answers,
         "statuses": dict(load.statuses),
         "broken": load.broken + len(unanswered),
+        "has_run_out": load.has_run_out,
         "complaint": load.complaint,
         "latency_ms": _percentiles_ms(load.latencies_s),
     }

@@ -76,7 +76,15 @@ class Stage:
         self._ending.callback(server.stop)
         return server
 
-    def send(self, server: Server, requests: Sequence[str], *, expected_status: int, seconds: float) -> Sample:
+    def send(
+        self,
+        server: Server,
+        requests: Sequence[str],
+        *,
+        expected_status: int,
+        seconds: float,
+        is_each_once: bool = False,
+    ) -> Sample:
         return traffic.send(
             server,
             requests,
@@ -84,6 +92,7 @@ class Stage:
             connections=self.options.connections,
             seconds=seconds,
             watched={"server": server.process.pid, **self._watched()},
+            is_each_once=is_each_once,
         )
 
     def pgbench(self, scripts: Sequence[str], *, variables: Mapping[str, str], seconds: float) -> Sample:

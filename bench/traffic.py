@@ -37,9 +37,13 @@ def send(
     connections: int,
     seconds: float,
     watched: Mapping[str, int],
+    is_each_once: bool = False,
 ) -> Sample:
-    """Raises when any answer has another status. `watched` are process ids whose CPU time is noted."""
-    plan = Plan(server.port, connections, LEAD_S, seconds, expected_status, list(requests))
+    """Raises when any answer has another status, or when requests that are sent only once did not last.
+
+    `watched` are process ids whose CPU time is noted.
+    """
+    plan = Plan(server.port, connections, LEAD_S, seconds, expected_status, list(requests), is_each_once)
     watch = Watch(watched)
     printed = process.run(
         [sys.executable, "-m", "bench.load"], given=json.dumps(asdict(plan)), timeout_s=seconds + SPARE_S
@@ -57,3 +61,5 @@ def _refuse_failures(result: dict[str, Any], expected_status: int) -> None:
             f"of {result['answers']} answers, {sum(others.values())} were not {expected_status} ({others}), "
             f"and {result['broken']} never came.\n{result['complaint']}"
         )
+    if result["has_run_out"]:
+        raise BenchFailed(f"{result['answers']} requests were too few; the server was faster than foreseen")

@@ -24,8 +24,15 @@ def test_the_base_address_follows_the_port() -> None:
     assert from_environment({"PORT": "9000"}).base_url == "http://localhost:9000"
 
 
-def test_safe_live_settings_are_accepted() -> None:
-    assert from_environment(LIVE).mode is Mode.LIVE
+def test_live_mode_without_a_rail_is_refused_and_nothing_else_is_complained_about() -> None:
+    with pytest.raises(WrongSettings) as wrong:
+        from_environment(LIVE)
+    assert [problem.split()[0] for problem in wrong.value.problems] == ["TIDEGATE_RAILS"]
+
+
+def test_a_rail_nobody_knows_is_named() -> None:
+    with pytest.raises(WrongSettings, match="'sandbox', which is no rail"):
+        from_environment({**LIVE, "TIDEGATE_RAILS": "sandbox"})
 
 
 @pytest.mark.parametrize(
@@ -49,4 +56,5 @@ def test_every_mistake_is_listed_at_once() -> None:
 
 
 def test_settings_never_show_the_database_password() -> None:
-    assert "correct-horse" not in repr(from_environment(LIVE))
+    settings = from_environment({"DATABASE_URL": LIVE["DATABASE_URL"]})
+    assert "correct-horse" not in repr(settings)

@@ -37,6 +37,7 @@ class Settings:
     drain_s: float = 0.0
     connections_max: int = 10
     rate_limit_file: Path | None = None
+    rails: tuple[str, ...] = ()
 
     @property
     def checkout_url(self) -> str:
@@ -61,6 +62,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         drain_s=read.number("TIDEGATE_DRAIN_S", default=0 if mode is Mode.SANDBOX else 2, at_most=60),
         connections_max=read.number("TIDEGATE_CONNECTIONS_MAX", default=10, at_most=1_000, at_least=2),
         rate_limit_file=Path(path) if (path := read.text("TIDEGATE_RATE_LIMIT_FILE")) else None,
+        rails=tuple(read.text("TIDEGATE_RAILS").replace(",", " ").split()),
     )
     problems = [*read.problems, *_problems_in(settings)]
     if problems:
@@ -83,6 +85,12 @@ def _problems_in_live(settings: Settings) -> list[str]:
         problems.append("DATABASE_URL must be set in live mode: the embedded PostgreSQL has no backup and no standby.")
     elif (urlsplit(settings.database_url).password or "real") in _EXAMPLE_PASSWORDS:
         problems.append("DATABASE_URL has an example password; give the database a real one before going live.")
+    problems += [f"TIDEGATE_RAILS names {rail!r}, which is no rail of this version." for rail in settings.rails]
+    if not settings.rails:
+        problems.append(
+            "TIDEGATE_RAILS must name the rails that move real money, and this version has none yet: "
+            "the sandbox's own rail is refused in live mode."
+        )
     return problems
 
 

@@ -7,6 +7,7 @@ import signal
 import time
 from typing import Any
 
+import asyncpg
 import pytest
 
 from build import Shop
@@ -123,15 +124,44 @@ def test_live_mode_refuses_what_is_not_safe() -> None:
     assert "changeme" not in said
 
 
-def test_dev_is_not_for_live_mode() -> None:
+def test_live_mode_without_a_rail_says_which_setting_is_missing() -> None:
     code, said = run(
-        "dev",
+        "serve",
         TIDEGATE_MODE="live",
         TIDEGATE_BASE_URL="https://api.example.com",
         DATABASE_URL="postgresql://u:long-and-real@db/tidegate",
     )
     assert code == 1
-    assert "tidegate serve" in said
+    assert "TIDEGATE_RAILS" in said
+
+
+def test_a_price_of_a_business_s_own_is_set(database_url: str, shop: Shop) -> None:
+    arguments = ("merchant", "fee", shop.business_id, "NGN", "card", "--percent", "1.25", "--json")
+    code, said = run(*arguments, DATABASE_URL=database_url)
+    assert code == 0, said
+    assert json.loads(said)["feeRule"].startswith("own-")
+    code, said = run("merchant", "fee", shop.business_id, "KES", "card", "--percent", "1", DATABASE_URL=database_url)
+    assert (code, "not offered" in said) == (1, True)
+
+
+def test_the_books_are_examined_on_demand(database_url: str, shop: Shop) -> None:
+    _, said = run("doctor", "--books", "--json", DATABASE_URL=database_url)
+    findings = json.loads(said)["findings"]
+    ill = {finding["subject"] for finding in findings if not finding["ok"]}
+    assert ill <= {"fsync", "synchronous_commit", "full_page_writes"}
+    assert {"settlements", "events", "amounts", "receipts", "bookings", "suspense"} <= {f["subject"] for f in findings}
+
+
+async def test_serve_and_worker_refuse_a_database_of_another_mode(make_database: Any, database_url: str) -> None:
+    url = await make_database("tidegate_test_mode")
+    connection = await asyncpg.connect(url)
+    await connection.execute("UPDATE deployment SET mode = 'live'")
+    await connection.close()
+    for command in ("serve", "worker"):
+        code, said = run(command, DATABASE_URL=url, PORT="0")
+        assert code == 1
+        assert "belongs to live mode" in said
+        assert "Traceback" not in said
 
 
 def test_migrate_again_says_it_is_up_to_date(database_url: str) -> None:

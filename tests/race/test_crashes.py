@@ -19,7 +19,8 @@ import pytest
 from build import Shop, make_shop, order
 from conftest import postgres_bin
 from process import api, children_of
-from tidegate.infra import migrate
+from tidegate.core.ids import Mode
+from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 
@@ -42,7 +43,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 
 @pytest.fixture
 async def url(postgres: EmbeddedPostgres) -> str:
-    await migrate.migrate(postgres.url())
+    await deployment.prepare(postgres.url(), Mode.SANDBOX)
     return postgres.url()
 
 

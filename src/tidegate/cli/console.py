@@ -32,7 +32,7 @@ def print_json(value: Any) -> None:
 
 
 def fail(message: str) -> NoReturn:
-    err.print(f"[bold red]✗[/] {escape(message)}")
+    err.print(f"[bold red]✗[/] {escape(message)}", soft_wrap=True)
     raise SystemExit(1)
 
 

@@ -46,21 +46,26 @@ async def _prepare(settings: Settings) -> list[Migration]:
         raise Unavailable(f"the database at {where} cannot be reached: {error}") from None
 
 
+def check(settings: Settings) -> None:
+    """Says in a sentence, before anything is started, why this database cannot be served."""
+    asyncio.run(_on_database(settings.database_url or "", lambda db: deployment.check(db, settings.mode)))
+
+
 def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:
     """Opens the database for one command. The embedded one is brought up to date first."""
-
-    async def run(url: str) -> T:
-        db = Database(url, connections_max=2)
-        try:
-            await db.open()
-        except database.AWAY as error:
-            raise Unavailable(f"the database cannot be reached: {error}") from None
-        try:
-            return await command(db)
-        finally:
-            await db.close()
-
     with with_database(settings) as (ready, postgres):
         if postgres is not None:
             prepare(ready)
-        return asyncio.run(run(ready.database_url or ""))
+        return asyncio.run(_on_database(ready.database_url or "", command))
+
+
+async def _on_database(url: str, command: Callable[[Database], Awaitable[T]]) -> T:
+    db = Database(url, connections_max=2)
+    try:
+        await db.open()
+    except database.AWAY as error:
+        raise Unavailable(f"the database cannot be reached: {error}") from None
+    try:
+        return await command(db)
+    finally:
+        await db.close()

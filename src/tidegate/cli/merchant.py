@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -12,6 +13,9 @@ from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, fail, out, print_json, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import SystemClock
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import CHECKOUT_CURRENCIES, Method, is_offered_in
+from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.merchant import commands
 from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key
@@ -107,6 +111,10 @@ def revoke(business_id: str, key_id: int) -> None:
 @click.option("--rate-per-second", type=click.IntRange(1, 100_000), help="Requests a second.")
 @click.option("--rate-burst", type=click.IntRange(1, 100_000), help="Requests at once.")
 @click.option("--session-minutes", type=click.IntRange(15, 1440), help="How long a checkout stays open.")
+@click.option("--variance-policy", type=click.Choice(["accept", "top_up", "return"]),
+              help="What is done with a transfer that is too short or too long.")  # fmt: skip
+@click.option("--variance-tolerance-minor", type=click.IntRange(0, 10**12),
+              help="A difference that counts as exact, in minor units.")  # fmt: skip
 @click.option("--redirect-host", "redirect_hosts", multiple=True,
               help="Allow only these hosts in redirectUrl; repeat for several, '' for any.")  # fmt: skip
 @as_json_option
@@ -123,6 +131,44 @@ def set_(business_id: str, as_json: bool, redirect_hosts: tuple[str, ...], **cha
 
     business = run_on_database(settings_module.from_environment(), run)
     _show(_business_json(business, []), as_json)
+
+
+@merchant.command()
+@click.argument("business_id")
+@click.argument("currency", type=click.Choice([currency.value for currency in CHECKOUT_CURRENCIES]))
+@click.argument("method", type=click.Choice([method.value for method in Method]))
+@click.option("--percent", type=Decimal, required=True, help="Share of the amount, such as 1.4.")
+@click.option("--fixed-minor", type=click.IntRange(0), default=0, help="Added to the share, in minor units.")
+@click.option("--cap-minor", type=click.IntRange(0), help="At most this much, in minor units.")
+@click.option("--vat-percent", type=Decimal, default=Decimal(0), help="Tax on the fee, such as 7.5.")
+@as_json_option
+@speaks_plainly
+def fee(business_id: str, currency: str, method: str, as_json: bool, **price: Any) -> None:
+    """Set a business's own price for payments from now on. Payments made before keep theirs."""
+    rule = FeeRule(
+        id="",
+        basis_points=_basis_points(price["percent"]),
+        vat_basis_points=_basis_points(price["vat_percent"]),
+        fixed_minor=price["fixed_minor"],
+        cap_minor=price["cap_minor"],
+    )
+    if not is_offered_in(Method(method), Currency(currency)):
+        fail(f"{method} is not offered in {currency}.")
+
+    async def run(db: Database) -> FeeRule:
+        return await commands.set_fee_rule(
+            db, business_id, currency=Currency(currency), method=Method(method), rule=rule, now=clock.now()
+        )
+
+    made = run_on_database(settings_module.from_environment(), run)
+    _show({"businessId": business_id, "feeRule": made.id, "currency": currency, "method": method}, as_json)
+
+
+def _basis_points(percent: Decimal) -> int:
+    points = percent * 100
+    if not 0 <= points <= 10_000 or points != int(points):
+        fail("A percentage is from 0 to 100, with at most two decimals.")
+    return int(points)
 
 
 def _show(facts: dict[str, Any], as_json: bool, note: str = "") -> None:
@@ -153,6 +199,8 @@ def _business_json(business: Business, keys: list[Key]) -> dict[str, Any]:
         "ratePerSecond": business.rate_per_second,
         "rateBurst": business.rate_burst,
         "sessionMinutes": business.session_minutes,
+        "variancePolicy": business.variance_policy,
+        "varianceToleranceMinor": business.variance_tolerance_minor,
         "redirectHosts": list(business.redirect_hosts),
     }
     if keys:

@@ -15,7 +15,7 @@ from tidegate import worker as worker_module
 from tidegate.app import House
 from tidegate.cli import dev as dev_module
 from tidegate.cli.console import fail, out, speaks_plainly
-from tidegate.cli.database import prepare, with_database
+from tidegate.cli.database import check, prepare, with_database
 from tidegate.core.ids import Mode
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import GentleServer, GentleSupervisor, bind, configure, stop_on_terminate
@@ -52,6 +52,7 @@ def serve(port: int | None, workers: int) -> None:
     with with_database(settings) as (ready, postgres), tempfile.TemporaryDirectory(prefix="tidegate-") as shared:
         if postgres is not None:
             prepare(ready)
+        check(ready)
         # The processes are started afresh and find their settings in the environment.
         os.environ["DATABASE_URL"] = ready.database_url or ""
         os.environ["PORT"] = str(socket.getsockname()[1])
@@ -76,6 +77,7 @@ def worker() -> None:
     with with_database(settings) as (ready, postgres):
         if postgres is not None:
             prepare(ready)
+        check(ready)
         stop_on_terminate()
         with suppress(KeyboardInterrupt):
             uvloop.run(_work(ready))

@@ -72,8 +72,10 @@ def _explain(value: dict[str, Any], struct: type[msgspec.Struct], path: str) -> 
 
 
 def _struct_of(field_type: Any) -> type[msgspec.Struct] | None:
-    candidates = getattr(field_type, "__args__", (field_type,))
-    return next((c for c in candidates if isinstance(c, type) and issubclass(c, msgspec.Struct)), None)
+    """Also inside `… | None` and annotations."""
+    if isinstance(field_type, type) and issubclass(field_type, msgspec.Struct):
+        return field_type
+    return next((found for argument in get_args(field_type) if (found := _struct_of(argument))), None)
 
 
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
