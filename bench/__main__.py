@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import line_create, line_verify, report
+from bench import line_create, line_settle, line_verify, report
 from bench.cpu import QUIET_SHARE, await_quiet
 from bench.line import BenchFailed, Line
 from bench.report import Result, Round
@@ -23,6 +23,8 @@ from bench.stage import Options, Stage, open_stage
 LINES: dict[str, Callable[[Stage], Line]] = {
     "create": line_create.line,
     "verify": line_verify.line,
+    "settle": line_settle.spread,
+    "settle-one": line_settle.one,
 }
 WARM_UP_S = 1.0
 

@@ -41,3 +41,5 @@ class Line:
     run_ours: Run
     run_yardstick: Run
     target: float
+    # The name of a line that does the same under easier circumstances; how much slower this one is, is reported.
+    compared_to: str | None = None

@@ -49,9 +49,35 @@ class Result:
         return median(self.ratios)
 
     @property
+    def ours_per_s(self) -> float:
+        return median(one.ours.per_second for one in self.rounds)
+
+    @property
+    def yardstick_per_s(self) -> float:
+        return median(one.yardstick.per_second for one in self.rounds)
+
+    @property
     def others_share(self) -> float:
         """In the worst round: above a few percent, the numbers are guesses."""
         return max(one.others_share for one in self.rounds)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The speed of a line as a share of another's, on either side."""
+
+    name: str
+    ours: float
+    yardstick: float
+
+
+def compare(result: Result, results: list[Result]) -> Comparison | None:
+    other = next((one for one in results if one.line.name == result.line.compared_to), None)
+    if other is None:
+        return None
+    return Comparison(
+        other.line.name, result.ours_per_s / other.ours_per_s, result.yardstick_per_s / other.yardstick_per_s
+    )
 
 
 def table_of(results: list[Result], options: Options) -> Table:
@@ -66,13 +92,19 @@ def table_of(results: list[Result], options: Options) -> Table:
         table.add_row(
             f"[bold]{result.line.name}[/]: {result.line.description}",
             result.line.yardstick,
-            f"{median(one.ours.per_second for one in result.rounds):,.0f}",
-            f"{median(one.yardstick.per_second for one in result.rounds):,.0f}",
+            f"{result.ours_per_s:,.0f}",
+            f"{result.yardstick_per_s:,.0f}",
             f"[bold {colour}]{result.ratio:.2f}[/]",
             f"{min(result.ratios):.2f}..{max(result.ratios):.2f}",
             f"{result.line.target:.2f}",
             f"{result.others_share:.0%}",
         )
+    compared = [(result.line.name, compare(result, results)) for result in results]
+    table.caption = "\n".join(
+        f"{name} reaches {found.ours:.2f} of {found.name}; its yardstick, {found.yardstick:.2f}"
+        for name, found in compared
+        if found
+    )
     return table
 
 
@@ -81,19 +113,20 @@ def write(results: list[Result], stage: Stage) -> None:
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": _machine(stage),
         "options": {**asdict(stage.options), "businesses": SHOPS},
-        "lines": [_as_json(result) for result in results],
+        "lines": [_as_json(result, compare(result, results)) for result in results],
     }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
-def _as_json(result: Result) -> dict[str, Any]:
+def _as_json(result: Result, comparison: Comparison | None) -> dict[str, Any]:
     return {
         "name": result.line.name,
         "description": result.line.description,
         "yardstick": result.line.yardstick,
         "target": result.line.target,
         "ratio": round(result.ratio, 4),
+        "compared_to": asdict(comparison) if comparison else None,
         "rounds": [_round(one) for one in result.rounds],
         "disturbed": [_round(one) for one in result.disturbed],
     }

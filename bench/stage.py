@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +16,7 @@ from bench.line import Sample
 from bench.process import Server
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
+from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
@@ -133,12 +133,7 @@ def open_stage(options: Options) -> Iterator[Stage]:
         postgres = EmbeddedPostgres(home, durable=True)
         ending.callback(postgres.stop)
         postgres.start()
-        # The operator's own command, since a database may need more than its tables.
-        process.run(
-            [sys.executable, "-m", "tidegate", "migrate"],
-            env={"DATABASE_URL": postgres.url()},
-            timeout_s=process.START_TIMEOUT_S,
-        )
+        asyncio.run(deployment.prepare(postgres.url(), Mode.SANDBOX))
         yield Stage(own, postgres, options, ending)
 
 

@@ -67,7 +67,8 @@ class CheckoutApi:
     async def authorize(self, call: Call) -> Answer:
         self.limit.check(Limited.ACT, call.client)
         payer = await self._payer(call)
-        request = read(call.json(), wire.Authorize, wire.one_answer)
+        value = call.json()
+        request = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
         return self._attempt(call, await pay.authorize(payer, means.authorization_from(request)))
 
     async def cancel(self, call: Call) -> Answer:
@@ -83,7 +84,10 @@ class CheckoutApi:
         self.limit.check(Limited.LOOK, client_of(request.scope))
         business_id, pay_code = await self._locate(request.path_params["payCode"])
         first = await pay.view(self.till.db, business_id, pay_code)
+        self.watch.refuse_crowd()
         request.scope["tidegate.operation"] = "watchPayment"
+        if request.method == "HEAD":
+            return Response(media_type="text/event-stream")  # Nobody listens.
         request.scope["tidegate.leave"]()
         stream = self._stream(request, first)
         return StreamingResponse(stream, media_type="text/event-stream")

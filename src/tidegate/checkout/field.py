@@ -6,9 +6,10 @@ import re
 import unicodedata
 from typing import Any, Self
 
-from tidegate.core.card_number import contains_card_number
+from tidegate.core.card_number import is_card_number
 
-_SEPARATORS = re.compile(r"[\s-]+")
+CARD_NUMBER_LENGTH_MAX = 100
+_BETWEEN_DIGITS = ("Zs", "Pd", "Cf")
 
 
 class _Secret(str):
@@ -26,8 +27,9 @@ class CardNumber(_Secret):
     @classmethod
     def parse(cls, value: Any) -> Self:
         # Typed on any keyboard, pasted with or without spaces.
-        digits = _SEPARATORS.sub("", unicodedata.normalize("NFKC", value)) if isinstance(value, str) else ""
-        if not (digits.isdigit() and contains_card_number(digits)):
+        is_short = isinstance(value, str) and len(value) <= CARD_NUMBER_LENGTH_MAX
+        digits = "".join(map(_digit_in_ascii, value)) if is_short else ""
+        if not is_card_number(digits):
             raise ValueError("must be a card number")
         return cls(digits)
 
@@ -70,6 +72,13 @@ class OtpText(_Secret):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         return {"type": "string", "pattern": "^[0-9]{4,8}$"}
+
+
+def _digit_in_ascii(character: str) -> str:
+    """A digit of any script as ASCII has it; spaces, dashes and what is invisible go."""
+    if unicodedata.category(character) in _BETWEEN_DIGITS or character.isspace():
+        return ""
+    return str(unicodedata.decimal(character, character))
 
 
 def _digits(value: Any, pattern: str, complaint: str) -> str:

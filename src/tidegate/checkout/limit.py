@@ -6,6 +6,7 @@ import math
 import zlib
 from dataclasses import dataclass
 from enum import Enum
+from ipaddress import ip_address
 
 from tidegate.core.errors import RateLimited
 from tidegate.infra.rate_limit import RateLimit
@@ -32,7 +33,16 @@ class PayerLimit:
 
     def check(self, what: Limited, who: str) -> None:
         allowance = what.value
-        slot = zlib.crc32(f"{what.name}/{who}".encode())
+        slot = zlib.crc32(f"{what.name}/{_household(who)}".encode())
         wait_s = self.limit.wait_s(slot, per_second=allowance.per_second, burst=allowance.burst)
         if wait_s > 0:
             raise RateLimited("too many requests from here; wait a little", retry_after_s=math.ceil(wait_s))
+
+
+def _household(address: str) -> str:
+    """Whoever has one IPv6 address has the 2⁶⁴ beside it too, and could call from another each time."""
+    if ":" not in address:
+        return address
+    whole = ip_address(address)
+    mapped = getattr(whole, "ipv4_mapped", None)
+    return str(mapped) if mapped else whole.packed[:8].hex()

@@ -23,13 +23,18 @@ class Watch:
         self._versions: dict[Key, int] = {}
         self._count = 0
 
+    def refuse_crowd(self) -> None:
+        """Said before the answer begins; from then on it could only be cut."""
+        if self._count >= WATCHERS_MAX:
+            raise Unavailable("too many pages are open; ask again now and then instead", retry_after_s=5)
+
     @asynccontextmanager
     async def on(self, business_id: str, pay_code: str) -> AsyncIterator[asyncio.Event]:
         """The event is set whenever the payment has changed; whoever waits clears it."""
-        if self._count >= WATCHERS_MAX:
-            raise Unavailable("too many pages are open; ask again now and then instead", retry_after_s=5)
         key, changed = (business_id, pay_code), asyncio.Event()
         self._waiting.setdefault(key, set()).add(changed)
+        # Others may have been told already of what this page has not seen: the next look tells everybody again.
+        self._versions.pop(key, None)
         self._count += 1
         try:
             yield changed

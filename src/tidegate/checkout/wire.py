@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
-from tidegate.infra.http.strict_json import walk
+from tidegate.infra.http.strict_json import shown, walk
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
 from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
@@ -144,11 +144,12 @@ def card_data_elsewhere(value: Any) -> Iterator[Problem]:
     """A card number belongs in the card's own field and nowhere else."""
     for path, item in walk(value, ""):
         if path not in ("card.number", "phone") and isinstance(item, str | int) and contains_card_number(str(item)):
-            yield Problem(path, "looks like a card number; never send card data here", Invalid.CARD_DATA)
+            yield Problem(shown(path), "looks like a card number; never send card data here", Invalid.CARD_DATA)
 
 
-def one_answer(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    given = [name for name in ("pin", "otp", "address") if fields.get(name) is not None]
+def one_answer(value: Any) -> Iterator[Problem]:
+    """Of the value as it was sent: an answer in the wrong form is an answer all the same."""
+    given = [name for name in ("pin", "otp", "address") if value.get(name) is not None]
     if len(given) != 1:
         yield Problem("body", "must have exactly one of pin, otp and address")
 

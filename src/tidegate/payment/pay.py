@@ -19,6 +19,7 @@ from tidegate.infra.db import Database, StaleChange
 from tidegate.payment import attempt_store, settle, transition
 from tidegate.payment.attempt import ACCOUNT_OPEN_FOR, START_GRACE, Attempt, AttemptStatus
 from tidegate.payment.change import Change, Situation
+from tidegate.payment.model import Payment
 from tidegate.payment.settle import Till
 from tidegate.rail.interface import (
     Address,
@@ -101,6 +102,7 @@ async def _ask_rail_to_start(payer: Payer, rail: Rail, attempt: Attempt, means: 
 async def authorize(payer: Payer, given: Authorization) -> Situation:
     situation = await view(payer.till.db, payer.business_id, payer.pay_code)
     attempt = situation.attempt
+    _refuse_ended(situation.payment, payer.now)
     if attempt is None or attempt.status is not AttemptStatus.WAITING:
         raise Conflict("nothing waits for an answer here; look at the payment again")
     if not isinstance(attempt.action, _ANSWERS[type(given)]):
@@ -154,8 +156,7 @@ def _begin(
     situation: Situation, method: Method, rail: Rail, details: dict[str, Any], now: datetime
 ) -> tuple[Any, Attempt]:
     payment, before = situation.payment, situation.attempt
-    if not transition.is_open(payment, now=now):
-        raise Conflict(f"this payment is {payment.status.value}; it takes no more attempts")
+    _refuse_ended(payment, now)
     if before is not None and before.is_unknown:
         raise Conflict("the outcome of the last attempt is not known yet; wait for it")
     if payment.held.minor:
@@ -186,6 +187,13 @@ def _begin(
         created_at=now,
     )
     return begun, attempt
+
+
+def _refuse_ended(payment: Payment, now: datetime) -> None:
+    """Also a card that waits for its PIN while money came another way: it must not be charged on top."""
+    if not transition.is_open(payment, now=now):
+        word = payment.status.value if transition.is_final(payment.status) else "over"
+        raise Conflict(f"this payment is {word}; it takes no more attempts")
 
 
 def _rail_for(till: Till, situation: Situation, method: Method) -> Rail:

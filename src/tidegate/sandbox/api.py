@@ -52,7 +52,8 @@ class SandboxApi:
         return call.answer(wire.Acted(attempt_id=reference))
 
     async def decline(self, call: Call) -> Answer:
-        request = read(call.json(), wire.Decline) if call.body else wire.Decline()
+        value = call.json() if call.body else {}
+        request = read(value, wire.Decline, lambda _: wire.card_data_in(value))
         reference = await self._attempt_of(call)
         await self._rail.decline(call.caller.business.id, reference, request.reason, now=self.clock.now())
         return call.answer(wire.Acted(attempt_id=reference))
@@ -73,7 +74,10 @@ class SandboxApi:
     async def clock_advance(self, call: Call) -> Answer:
         request = read(call.json(), wire.Advance)
         async with self.till.db.connection() as tx:
-            self.clock.ahead = await store.advance(tx, request.advance.length)
+            ahead = await store.advance(tx, request.advance.length, ahead_max=wire.AHEAD_MAX)
+        if ahead is None:
+            raise errors.Invalid(errors.Problem("advance", f"must keep within {wire.AHEAD_MAX.days}d of real time"))
+        self.clock.ahead = ahead
         return call.answer(self._clock_view())
 
     def _clock_view(self) -> wire.ClockView:

@@ -12,8 +12,11 @@ async def get_ahead(tx: Tx) -> timedelta:
     return ahead
 
 
-async def advance(tx: Tx, by: timedelta) -> timedelta:
-    ahead: timedelta = await tx.fetchval("UPDATE sandbox_clock SET ahead = ahead + $1 RETURNING ahead", by)
+async def advance(tx: Tx, by: timedelta, *, ahead_max: timedelta) -> timedelta | None:
+    """How far it is ahead now; None when that would be too far."""
+    ahead: timedelta | None = await tx.fetchval(
+        "UPDATE sandbox_clock SET ahead = ahead + $1 WHERE ahead + $1 <= $2 RETURNING ahead", by, ahead_max
+    )
     return ahead
 
 

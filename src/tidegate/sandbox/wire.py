@@ -14,10 +14,14 @@ from msgspec import Meta
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
-from tidegate.infra.http.strict_json import walk
+from tidegate.infra.http.strict_json import shown, walk
 
 ADVANCE_MAX = timedelta(days=400)
+# In all: far beyond it, dates end.
+AHEAD_MAX = timedelta(days=50 * 365)
 MINOR_MAX = 10**14
+# Decimal arithmetic is exact up to 28.
+AMOUNT_DIGITS_MAX = 25
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _DURATION = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
 
@@ -31,8 +35,11 @@ class Amount(Decimal):
     def parse(cls, value: Any) -> Self:
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
             raise ValueError("must be a number")
-        if not Decimal(value).is_finite() or abs(Decimal(value).adjusted()) > 20:
+        amount = Decimal(value)
+        if not amount.is_finite() or abs(amount.adjusted()) > 20:
             raise ValueError("is out of range")
+        if len(amount.as_tuple().digits) > AMOUNT_DIGITS_MAX:
+            raise ValueError(f"must have at most {AMOUNT_DIGITS_MAX} digits")
         return cls(value)
 
     @classmethod
@@ -128,4 +135,4 @@ def money_from(request: SendTransfer) -> Money:
 def card_data_in(value: Any) -> Iterator[Problem]:
     for path, item in walk(value, ""):
         if isinstance(item, str) and contains_card_number(item):
-            yield Problem(path, "looks like a card number; never send card data here", Invalid.CARD_DATA)
+            yield Problem(shown(path), "looks like a card number; never send card data here", Invalid.CARD_DATA)

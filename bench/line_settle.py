@@ -1,0 +1,137 @@
+"""Settlements per second: a rail's notification in, until success, receipt, journal, wallet and event are committed.
+
+The yardstick is pgbench, which does the same writes in one SQL call each.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+
+from bench import settle_yardstick, traffic
+from bench.line import BenchFailed, Line, Sample
+from bench.stage import Stage
+from bench.waiting import Batch, Crowd, Waiting
+from tidegate.core.money import Currency, Money
+from tidegate.rail.interface import MoneyArrived, Party, Told
+from tidegate.rail.sandbox import notice
+from tidegate.rail.sandbox.begin import account_number
+
+PATH = "/intake/sandbox"
+BUSINESSES = 100
+TARGET = 0.4
+# How many are prepared for a run: this many times the fastest so far, or the first guess.
+MARGIN = 1.5
+FIRST_GUESS_PER_S = 6_000
+# Prepared before PostgreSQL looks at its tables, so that statements are planned for tables with rows.
+FIRST_ROWS = 2_000
+PAYER = Party(name="Ada Obi", account_number="0123456789", bank_name="Harbour Bank", bank_code="044")
+
+
+def spread(stage: Stage) -> Line:
+    return _Settlements.of(stage).line(
+        "settle", f"settled, {BUSINESSES} businesses", businesses=BUSINESSES, compared_to=None
+    )
+
+
+def one(stage: Stage) -> Line:
+    return _Settlements.of(stage).line("settle-one", "settled, one business", businesses=1, compared_to="settle")
+
+
+class _Settlements:
+    """What both lines share."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._waiting = Waiting(stage)
+        self._secret: bytes = stage.fetchrow("SELECT secret FROM deployment")["secret"]
+        self._variables = self._learn()
+
+    @staticmethod
+    @cache
+    def of(stage: Stage) -> _Settlements:
+        return _Settlements(stage)
+
+    def line(self, name: str, description: str, *, businesses: int, compared_to: str | None) -> Line:
+        crowd = self._waiting.open_crowd(businesses)
+        self._waiting.make(crowd, FIRST_ROWS)
+        return Line(
+            name=name,
+            description=description,
+            yardstick="pgbench, the same writes",
+            run_ours=self._foreseeing(crowd, self._ours),
+            run_yardstick=self._foreseeing(crowd, self._yardstick),
+            target=TARGET,
+            compared_to=compared_to,
+        )
+
+    def _foreseeing(self, crowd: Crowd, run: Callable[[Batch, float], Sample]) -> Callable[[float], Sample]:
+        """Gives every run as many fresh payments as it can use; counts what it did in the books."""
+        fastest = [float(FIRST_GUESS_PER_S)]
+
+        def with_enough(seconds: float) -> Sample:
+            count = round(MARGIN * max(fastest) * (seconds + traffic.LEAD_S))
+            batch = self._waiting.make(crowd, count)
+            before = self._settled()
+            sample = run(batch, seconds)
+            made = self._settled() - before
+            if made != sample.details["answers"]:
+                raise BenchFailed(f"{sample.details['answers']} successes, but {made} new journals")
+            fastest.append(sample.per_second)
+            return sample
+
+        return with_enough
+
+    def _ours(self, batch: Batch, seconds: float) -> Sample:
+        # Signed just before they are sent, since a signature is good for five minutes only.
+        requests = [self._request(batch.first + index) for index in range(batch.count)]
+        return self._stage.send(self._stage.api, requests, expected_status=200, seconds=seconds, is_each_once=True)
+
+    def _yardstick(self, batch: Batch, seconds: float) -> Sample:
+        settle_yardstick.begin_at(self._stage, batch)
+        return self._stage.pgbench([settle_yardstick.script(batch)], variables=self._variables, seconds=seconds)
+
+    def _request(self, number: int) -> str:
+        now = datetime.now(UTC)
+        transaction_id = f"sbx_{secrets.token_hex(12)}"
+        news = MoneyArrived(
+            account_number=account_number(Currency.NGN, number),
+            transaction_id=transaction_id,
+            amount=Money(self._waiting.minor, Currency.NGN),
+            payer=PAYER,
+            payee_name="Shop",
+            scheme="sandbox",
+            remittance=None,
+            valued_at=now,
+        )
+        raw = notice.sign(notice.write(Told(id=f"credit-{transaction_id}", news=news)), self._secret, now=now)
+        signature = {notice.SIGNATURE_HEADER: raw.headers[notice.SIGNATURE_HEADER]}
+        return traffic.request("POST", PATH, signature, raw.body.decode())
+
+    def _settled(self) -> int:
+        row = self._stage.fetchrow("SELECT count(*) AS journals FROM journal WHERE kind = 'checkout_settled'")
+        return int(row["journals"])
+
+    def _learn(self) -> dict[str, str]:
+        """Lets the API settle one payment, makes the yardstick of it, and compares the two on a second payment."""
+        batch = self._waiting.make(self._waiting.open_crowd(1), 2)
+        first, second = batch.first, batch.first + 1
+        waiting = settle_yardstick.written(self._stage, first)
+        self._deliver(first)
+        settled = settle_yardstick.written(self._stage, first)
+        values = settle_yardstick.create(self._stage, waiting, settled)
+        literals = {name: f"'{value}'" for name, value in values.items()}
+        self._stage.execute(
+            settle_yardstick.call(batch, f"{second}::bigint", random="'0123456789012345678'", **literals)
+        )
+        settle_yardstick.refuse_difference(settled, settle_yardstick.written(self._stage, second))
+        return values
+
+    def _deliver(self, number: int) -> None:
+        head, _, body = self._request(number).partition("\r\n\r\n")
+        headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:])
+        status, answer = self._stage.api.ask("POST", PATH, headers=headers, body=body.encode())
+        if status != 200:
+            raise BenchFailed(f"the API refused a notification: {status} {answer.decode()}")
