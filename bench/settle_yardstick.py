@@ -66,15 +66,21 @@ def create(stage: Stage, before: Mapping[str, Any], after: Mapping[str, Any]) ->
     return {"body": after["notification"]["body"], "payload": after["event"]["payload"]}
 
 
-def call(batch: Batch, serial: str, *, random: str, body: str, payload: str) -> str:
+def settle_all(stage: Stage, batch: Batch, values: Mapping[str, str]) -> None:
+    literals = {name: _literal(value) for name, value in values.items()}
+    serials = f"generate_series({batch.first}::bigint, {batch.first + batch.count - 1})"
+    stage.execute(_call(batch, serials, random="lpad(serial::text, 19, '0')", **literals))
+
+
+def _call(batch: Batch, serials: str, *, random: str, body: str, payload: str) -> str:
     return (
         f"SELECT bench_settle(serial, {batch.crowd.business_id}, {ACCOUNT}, 'sbx_00000' || {random},"
-        f" 'evt_000' || {random}, {body}, {payload}) FROM (SELECT {serial} AS serial) AS one"
+        f" 'evt_000' || {random}, {body}, {payload}) FROM {serials} AS serial"
     )
 
 
 def script(batch: Batch) -> str:
-    own = call(batch, "nextval('bench_number')", random=":random::text", body=":body", payload=":payload")
+    own = _call(batch, "nextval('bench_number')", random=":random::text", body=":body", payload=":payload")
     return f"\\set random {NINETEEN_DIGITS}\n{own};\n"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from tidegate.core.card_number import is_card_number
 
-CARD_NUMBER_LENGTH_MAX = 100
+CARD_NUMBER_LENGTH_MAX = 40
 _BETWEEN_DIGITS = ("Zs", "Pd", "Cf")
 
 
@@ -35,7 +35,7 @@ class CardNumber(_Secret):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        return {"type": "string", "minLength": 13, "maxLength": 30}
+        return {"type": "string", "minLength": 13, "maxLength": CARD_NUMBER_LENGTH_MAX}
 
 
 class Cvv(_Secret):

@@ -14,7 +14,7 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_AND_PUBLIC_KEY, SECRET_KEY, SECRET_KEY_AND_BUSINESS
-from tidegate.payment import commands, examples, wire
+from tidegate.payment import card_data, commands, examples, wire
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class PaymentApi:
         value = wire.unfold_customer(call.json())
         check = partial(
             wire.problems_between,
-            value=value if wire.may_hold_card_data(call.body) else None,
+            value=value if card_data.may_be_in(call.body) else None,
             business=business,
             names=self.names,
             mode=self.mode,

@@ -5,6 +5,7 @@ Talking to a rail: record the intent, commit, call, record the outcome. No trans
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,6 +25,7 @@ from tidegate.payment.settle import Till
 from tidegate.rail.interface import (
     Address,
     AddressAction,
+    AttemptState,
     Authorization,
     Means,
     Otp,
@@ -88,15 +90,7 @@ async def _ask_rail_to_start(payer: Payer, rail: Rail, attempt: Attempt, means: 
         means=means,
         return_url=payer.return_url,
     )
-    try:
-        state = await rail.start(order, now=payer.now)
-    except RailTimeout:
-        return _found(await settle.record_time_out(payer.till, attempt.business_id, attempt.reference, now=payer.now))
-    return _found(
-        await settle.record_state(
-            payer.till, attempt.business_id, attempt.reference, state, told_by=None, now=payer.now
-        )
-    )
+    return await _record(payer, attempt, rail.start(order, now=payer.now))
 
 
 async def authorize(payer: Payer, given: Authorization) -> Situation:
@@ -108,15 +102,21 @@ async def authorize(payer: Payer, given: Authorization) -> Situation:
     if not isinstance(attempt.action, _ANSWERS[type(given)]):
         raise Conflict("this is not what was asked for; look at the payment again")
     rail = payer.till.rails[attempt.rail]
+    return await _record(payer, attempt, rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now))
+
+
+async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState]) -> Situation:
+    """What the rail answers, or that it did not."""
+    till, business_id, reference, now = payer.till, attempt.business_id, attempt.reference, payer.now
     try:
-        state = await rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now)
+        state = await asking
     except RailTimeout:
-        return _found(await settle.record_time_out(payer.till, attempt.business_id, attempt.reference, now=payer.now))
-    return _found(
-        await settle.record_state(
-            payer.till, attempt.business_id, attempt.reference, state, told_by=None, now=payer.now
-        )
-    )
+        recorded = await settle.record_time_out(till, business_id, reference, now=now)
+    else:
+        recorded = await settle.record_state(till, business_id, reference, state, told_by=None, now=now)
+    if recorded is None:
+        raise NotFound(NOT_FOUND)
+    return recorded
 
 
 async def cancel(payer: Payer) -> Situation:
@@ -208,9 +208,3 @@ def _rail_for(till: Till, situation: Situation, method: Method) -> Rail:
 
 def _closing_time(situation: Situation, now: datetime) -> datetime:
     return min(now + ACCOUNT_OPEN_FOR, situation.payment.expires_at)
-
-
-def _found(situation: Situation | None) -> Situation:
-    if situation is None:
-        raise NotFound(NOT_FOUND)
-    return situation

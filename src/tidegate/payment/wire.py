@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -11,7 +10,6 @@ import msgspec
 from msgspec import Meta
 
 from tidegate.core import ids
-from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Malformed, Problem
 from tidegate.core.fee import FeeBearer, fee_on, fee_within
@@ -19,6 +17,7 @@ from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodN
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
 from tidegate.merchant.model import Business
+from tidegate.payment import card_data
 from tidegate.payment.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.payment.model import Customer, Order, Payment
 from tidegate.payment.redirect import RedirectUrl
@@ -26,9 +25,6 @@ from tidegate.payment.variance import Variance
 
 METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
-
-# An escape, or a number with an exponent, stands for digits that the bytes do not show.
-_HIDES_DIGITS = re.compile(rb"\\u|\d[eE]")
 
 CheckoutCurrency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"]
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
@@ -189,7 +185,7 @@ def problems_between(
     if fields.get("redirect_url"):
         yield from _redirect_problems(fields["redirect_url"], business, mode)
     if value is not None:
-        yield from _card_data_in(value)
+        yield from card_data.problems_in(value, but_not_in=("customer.phoneNumber",))
 
 
 def _method_problems(fields: Mapping[str, Any], currency: Currency | None, names: MethodNames) -> Iterator[Problem]:
@@ -228,21 +224,6 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
         yield Problem("redirectUrl", "must be an address that customers can reach")
     if business.redirect_hosts and url.host not in business.redirect_hosts:
         yield Problem("redirectUrl", "must lead to a host on the business's list", "REDIRECT_HOST_NOT_ALLOWED")
-
-
-def may_hold_card_data(body: bytes) -> bool:
-    """Whether a look at each field is worth while: every run of digits in a field is one in the body as well."""
-    return not body.isascii() or _HIDES_DIGITS.search(body) is not None or contains_card_number(body.decode())
-
-
-def _card_data_in(value: Any) -> Iterator[Problem]:
-    for path, item in strict_json.walk(value, ""):
-        if path == "customer.phoneNumber" or isinstance(item, bool) or item is None:
-            continue
-        # Of a number only the whole part is looked at: sixteen decimals are a fraction, not a card.
-        if contains_card_number(item if isinstance(item, str) else str(int(item))):
-            place = strict_json.shown(path)
-            yield Problem(place, "looks like a card number; never send card data here", Invalid.CARD_DATA)
 
 
 def order_from(request: CreatePayment, names: MethodNames) -> Order:

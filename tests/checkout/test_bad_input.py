@@ -1,0 +1,595 @@
+"""Whatever a payer sends that is wrong, late or not theirs to say is refused, and nothing of it is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from build import Checkout
+from checkout.paying import (
+    ADDRESS,
+    NOT_FOR_TESTS,
+    WANTS_3DS,
+    WANTS_ADDRESS,
+    WANTS_PIN,
+    WANTS_PIN_AND_OTP,
+    WITHOUT_MONEY,
+    card,
+    phone,
+)
+from conftest import MakeCheckout
+from payment.refusal import assert_refused, assert_says_no, without_request_id
+from tidegate.checkout import field as fields
+from tidegate.core.money import Currency
+from tidegate.rail.phone import EXAMPLES
+
+TRANSFER = {"type": "bank_transfer"}
+ON_THE_PHONE = {"type": "payAttitude", "bank": "058"}
+
+VIEW_KEYS = {
+    "payCode", "reference", "business", "customerName", "amount", "amountExpected", "amountReceived",
+    "amountRemaining", "amountReturned", "currency", "status", "ending", "varianceType", "variancePolicy",
+    "paymentMethods", "defaultPaymentMethod", "successMessage", "attemptsLeft", "expiresAt", "paidAt", "attempt",
+}  # fmt: skip
+ATTEMPT_KEYS = {"attemptId", "type", "status", "failure", "details", "action"}
+CHARGED_KEYS = {"attemptId", "type", "status", "attemptStatus", "failure", "action"}
+
+
+async def begun(checkout: Checkout, body: dict[str, Any]) -> dict[str, Any]:
+    answer = await checkout.charge(body)
+    assert answer.status_code == 200, answer.text
+    data: dict[str, Any] = answer.json()["data"]
+    return data
+
+
+def words_of(answer: httpx.Response) -> str:
+    """All of a refusal but its identifier, which may hold any digits."""
+    return f"{answer.json()['message']} {answer.json()['errors']}"
+
+
+async def attempts_of(admin: Any, checkout: Checkout) -> list[str]:
+    """The statuses of all attempts, the oldest first."""
+    rows = await admin.fetch(
+        "SELECT status FROM attempt WHERE business_id = $1 ORDER BY number", checkout.shop.business_id
+    )
+    return [row["status"] for row in rows]
+
+
+# Which payment.
+
+
+def every_request(client: httpx.AsyncClient, pay_code: str) -> list[Any]:
+    path = f"/checkout/payments/{pay_code}"
+    return [
+        client.get(path),
+        client.get(f"{path}/events"),
+        client.post(f"{path}/charge", json=TRANSFER),
+        client.post(f"{path}/charge/authorize", json={"pin": "1234"}),
+        client.post(f"{path}/charge/extend"),
+        client.post(f"{path}/cancel"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda code: code[:-1] + ("a" if code[-1] != "a" else "b"), id="unknown"),
+        pytest.param(lambda code: "tg_zzzzz_" + "0" * 22, id="of an unknown business"),
+        pytest.param(str.swapcase, id="in the other case"),
+        pytest.param(str.upper, id="in capitals"),
+        pytest.param(lambda code: code[:-1], id="too short"),
+        pytest.param(lambda code: code + "0", id="too long"),
+        pytest.param(lambda code: code + "%0A", id="with a line break"),
+        pytest.param(lambda code: code + "%20", id="with a space"),
+        pytest.param(lambda code: code + "%00", id="with a NUL"),
+        pytest.param(lambda code: code + "'--", id="with SQL"),
+        pytest.param(lambda code: code.replace("tg_", "tg_%EF%BC%91", 1), id="in full width"),
+        pytest.param(lambda code: "x", id="one letter"),
+        pytest.param(lambda code: "a" * 5_000, id="very long"),
+        pytest.param(lambda code: NOT_FOR_TESTS, id="a card number"),
+    ],
+)
+async def test_a_pay_code_that_is_not_ours_is_not_found_whatever_is_wrong_with_it_P1(
+    new_checkout: MakeCheckout, admin: Any, spoil: Any
+) -> None:
+    checkout = await new_checkout()
+    client = checkout.shop.client
+    unknown = "tg_00000_" + "0" * 22
+    for wrong, other in zip(
+        every_request(client, spoil(checkout.pay_code)), every_request(client, unknown), strict=True
+    ):
+        answer = await assert_refused(admin, wrong, 404, "RESOURCE_NOT_FOUND")
+        assert without_request_id(answer) == without_request_id(await other)
+
+
+# When it is over.
+
+
+async def paid(checkout: Checkout) -> None:
+    assert (await begun(checkout, card()))["status"] == "success"
+
+
+async def failed(checkout: Checkout) -> None:
+    assert (await checkout.cancel()).status_code == 200
+
+
+async def expired(checkout: Checkout) -> None:
+    await checkout.let_pass("2h")
+
+
+@pytest.mark.parametrize("end", [paid, failed, expired])
+async def test_a_payment_that_has_ended_takes_nothing_more_P2(new_checkout: MakeCheckout, admin: Any, end: Any) -> None:
+    checkout = await new_checkout()
+    await end(checkout)
+    before = await checkout.view()
+    bodies = (card(), card(WANTS_PIN), TRANSFER, ON_THE_PHONE)
+    for sending in (
+        *(checkout.charge(body) for body in bodies),
+        checkout.authorize({"pin": "1234"}),
+        checkout.extend(),
+        checkout.cancel(),
+    ):
+        await assert_refused(admin, sending, 409, "CONFLICT")
+    assert await checkout.view() == before
+
+
+async def test_a_payment_whose_time_is_over_takes_nothing_even_before_anybody_noticed_P2(
+    new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    assert (await begun(checkout, card(WANTS_PIN)))["action"] == {"type": "pin"}
+    assert (await checkout.sandbox("clock", {"advance": "2h"})).status_code == 200
+    for sending in (checkout.charge(card()), checkout.authorize({"pin": "1234"})):
+        answer = await assert_refused(admin, sending, 409, "CONFLICT")
+        assert "over" in answer.json()["message"]
+    await checkout.tick()
+    assert (await checkout.view())["status"] == "expired"
+    assert await admin.fetchval("SELECT count(*) FROM receipt") == 0
+
+
+async def test_a_card_that_waits_for_its_pin_is_not_charged_when_the_money_came_another_way(
+    new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    account = await checkout.account()
+    await begun(checkout, card(WANTS_PIN))
+    await checkout.transfer(account, "100")
+    assert (await checkout.view())["status"] == "success"
+    await assert_refused(admin, checkout.authorize({"pin": "1234"}), 409, "CONFLICT")
+    await checkout.tick()
+    assert (await checkout.view())["amountReturned"] == 0
+    assert await admin.fetchval("SELECT count(*) FROM receipt") == 1
+
+
+# What is not the payer's to say.
+
+
+async def test_the_payer_cannot_change_the_terms_P3(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(redirectUrl="https://shop.example.com/")
+    before = await checkout.record()
+    terms = {
+        "amount": 1, "amountExpected": 1, "currency": "KES", "feeBearer": "customer", "reference": "OTHER",
+        "redirectUrl": "https://evil.example.com/", "status": "success", "attempts": 0, "expiresAt": "2099-01-01",
+        "business": {"name": "Evil"},
+    }  # fmt: skip
+    charged = await begun(checkout, {**TRANSFER, **terms})
+    assert charged["action"]["amountExpected"] == 100
+    assert charged["action"]["virtualAccount"]["accountName"] == "Test Shop"
+    after = await checkout.record()
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed <= {"status", "updatedAt", "virtualAccount"}, changed
+    assert (after["status"], (await checkout.view())["attemptsLeft"]) == ("pending", 4)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(card(), id="not chosen by the merchant"),
+        pytest.param(phone("+254712340000"), id="not there in the currency"),
+        pytest.param({"type": "cash"}, id="unknown"),
+        pytest.param({"type": ""}, id="empty"),
+        pytest.param({"type": 1}, id="a number"),
+        pytest.param({"type": None}, id="null"),
+        pytest.param({"type": ["card"]}, id="a list"),
+        pytest.param({"type": "x" * 101}, id="long"),
+        pytest.param({}, id="absent"),
+    ],
+)
+async def test_a_method_that_is_not_offered_is_refused_P4(
+    new_checkout: MakeCheckout, admin: Any, body: dict[str, Any]
+) -> None:
+    checkout = await new_checkout(paymentMethods=["bank_transfer"])
+    await assert_refused(admin, checkout.charge(body), 422, "VALIDATION_FAILED", field="type")
+
+
+@pytest.mark.parametrize("bank", [..., None, "", "999", "58", 58, "058 ", "GTB"])
+async def test_ussd_needs_a_bank_on_the_list(new_checkout: MakeCheckout, admin: Any, bank: Any) -> None:
+    body = {"type": "payAttitude", "bank": bank} if bank is not ... else {"type": "payAttitude"}
+    checkout = await new_checkout()
+    await assert_refused(admin, checkout.charge(body), 422, "VALIDATION_FAILED", field="bank")
+
+
+@pytest.mark.parametrize("body", ["text", ["card"], 1, True])
+async def test_a_body_is_an_object(new_checkout: MakeCheckout, admin: Any, body: Any) -> None:
+    checkout = await new_checkout()
+    for sending in (checkout.charge(body), checkout.authorize(body)):
+        await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field="body")
+
+
+# Cards.
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param("5319 3178 0136 6660", id="spaces"),
+        pytest.param("5319-3178-0136-6660", id="dashes"),
+        pytest.param("5319–3178–0136–6660", id="long dashes"),
+        pytest.param(" 5319\u00a03178\u20090136\t6660\n", id="odd spaces"),
+        pytest.param("５３１９３１７８０１３６６６６０", id="full width"),
+        pytest.param("٥٣١٩٣١٧٨٠١٣٦٦٦٦٠", id="Arabic digits"),
+        pytest.param("\u200e5319317801366660\u202c", id="pasted with invisible marks"),
+    ],
+)
+async def test_a_card_number_is_read_however_it_is_typed_P7(new_checkout: MakeCheckout, number: str) -> None:
+    checkout = await new_checkout()
+    assert (await begun(checkout, card(number)))["status"] == "success"
+    details = (await checkout.view())["attempt"]["details"]
+    assert details == {"brand": "mastercard", "first6": "531931", "last4": "6660"}
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param("5319317801366661", id="wrong check digit"),
+        pytest.param("531931780136", id="12 digits"),
+        pytest.param("53193178013666600000", id="20 digits"),
+        pytest.param("0000000000000000", id="zeros"),
+        pytest.param("5319317801366660 5319317801366660", id="twice"),
+        pytest.param("5319317801366660x", id="a letter"),
+        pytest.param("5319.3178.0136.6660", id="dots"),
+        pytest.param("+5319317801366660", id="a sign"),
+        pytest.param("⁵³¹⁹³¹⁷⁸⁰¹³⁶⁶⁶⁶⁰", id="superscript"),
+        pytest.param("5319317801366660" + " " * 100, id="long"),
+        pytest.param("", id="empty"),
+        pytest.param(5319317801366660, id="a number"),
+        pytest.param(["5319317801366660"], id="a list"),
+        pytest.param(None, id="null"),
+        pytest.param(..., id="absent"),
+    ],
+)
+async def test_what_is_no_card_number_is_refused_and_never_repeated_P7(
+    new_checkout: MakeCheckout, admin: Any, number: Any
+) -> None:
+    checkout = await new_checkout()
+    sending = checkout.charge(card(number))
+    answer = await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field="card.number")
+    assert "5319" not in words_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        pytest.param({"expiryMonth": 13}, "card.expiryMonth", id="month 13"),
+        pytest.param({"expiryMonth": 0}, "card.expiryMonth", id="month 0"),
+        pytest.param({"expiryMonth": -1}, "card.expiryMonth", id="month -1"),
+        pytest.param({"expiryMonth": "12"}, "card.expiryMonth", id="month as text"),
+        pytest.param({"expiryMonth": 1.5}, "card.expiryMonth", id="half a month"),
+        pytest.param({"expiryMonth": True}, "card.expiryMonth", id="month true"),
+        pytest.param({"expiryMonth": ...}, "card.expiryMonth", id="no month"),
+        pytest.param({"expiryYear": 2101}, "card.expiryYear", id="year 2101"),
+        pytest.param({"expiryYear": 2**63}, "card.expiryYear", id="huge year"),
+        pytest.param({"expiryYear": -30}, "card.expiryYear", id="negative year"),
+        pytest.param({"expiryYear": "30"}, "card.expiryYear", id="year as text"),
+        pytest.param({"expiryYear": None}, "card.expiryYear", id="no year"),
+        pytest.param({"cvv": "84"}, "card.cvv", id="cvv of 2"),
+        pytest.param({"cvv": "84791"}, "card.cvv", id="cvv of 5"),
+        pytest.param({"cvv": "8a7"}, "card.cvv", id="cvv with a letter"),
+        pytest.param({"cvv": "٨٤٧"}, "card.cvv", id="cvv in other digits"),
+        pytest.param({"cvv": "847\n"}, "card.cvv", id="cvv with a line break"),
+        pytest.param({"cvv": 847}, "card.cvv", id="cvv as a number"),
+        pytest.param({"cvv": ...}, "card.cvv", id="no cvv"),
+        pytest.param({"holder": "x" * 101}, "card.holder", id="long holder"),
+        pytest.param({"holder": 1}, "card.holder", id="holder as a number"),
+    ],
+)
+async def test_a_card_field_in_the_wrong_form_is_refused_P8(
+    new_checkout: MakeCheckout, admin: Any, changes: dict[str, Any], field: str
+) -> None:
+    checkout = await new_checkout()
+    sending = checkout.charge(card(**changes))
+    answer = await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field=field)
+    assert not any(secret in words_of(answer) for secret in ("847", "8a7"))
+
+
+async def test_all_that_is_wrong_with_a_card_is_said_at_once(new_checkout: MakeCheckout, admin: Any) -> None:
+    sending = (await new_checkout()).charge(card("1", expiryMonth=13, expiryYear=..., cvv="x"))
+    answer = await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field="card.cvv")
+    wrong = {problem["field"] for problem in answer.json()["errors"]}
+    assert wrong == {"card.number", "card.expiryMonth", "card.expiryYear", "card.cvv"}
+
+
+@pytest.mark.parametrize("card_field", [..., None, "5319317801366660", [], 1])
+async def test_a_card_payment_needs_a_card(new_checkout: MakeCheckout, admin: Any, card_field: Any) -> None:
+    body = {"type": "card"} if card_field is ... else {"type": "card", "card": card_field}
+    checkout = await new_checkout()
+    await assert_refused(admin, checkout.charge(body), 422, "VALIDATION_FAILED", field="card")
+
+
+@pytest.mark.parametrize(("month", "year"), [(12, 2020), (12, 20), (1, 0), (1, 2024), (6, 1999)])
+async def test_a_card_of_the_past_is_declined_by_its_bank_P8(new_checkout: MakeCheckout, month: int, year: int) -> None:
+    checkout = await new_checkout()
+    charged = await begun(checkout, card(expiryMonth=month, expiryYear=year))
+    assert (charged["status"], charged["attemptStatus"], charged["failure"]) == ("pending", "failed", "declined")
+
+
+async def test_two_digits_of_the_year_are_enough(new_checkout: MakeCheckout) -> None:
+    assert (await begun(await new_checkout(), card(expiryYear=40)))["status"] == "success"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        pytest.param(card(holder="4111 1111 1111 1111"), "card.holder", id="the holder's name"),
+        pytest.param(card(cvv="4111111111111111"), "card.cvv", id="the security code"),
+        pytest.param({**TRANSFER, "note": NOT_FOR_TESTS}, "note", id="an unknown field"),
+        pytest.param({**TRANSFER, "note": 4111111111111111}, "note", id="a number"),
+        pytest.param({**TRANSFER, "bank": NOT_FOR_TESTS}, "bank", id="the bank"),
+        pytest.param({**TRANSFER, NOT_FOR_TESTS: 1}, "body", id="a key"),
+        pytest.param({**TRANSFER, "a": {NOT_FOR_TESTS: {"b": NOT_FOR_TESTS}}}, "a", id="a key with a value"),
+    ],
+)
+async def test_a_card_number_in_any_other_place_is_refused_and_not_repeated(
+    new_checkout: MakeCheckout, admin: Any, body: dict[str, Any], field: str
+) -> None:
+    checkout = await new_checkout()
+    # Named after the rule, unless another one is broken too.
+    rule = "VALIDATION_FAILED" if field == "card.cvv" else "CARD_DATA_NOT_ALLOWED"
+    await assert_refused(admin, checkout.charge(body), 422, rule, field=field)
+
+
+# Phones.
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param("+2348012345678", id="of another country"),
+        pytest.param("+254712", id="too short"),
+        pytest.param("07123456789012", id="too long"),
+        pytest.param("+25471234ABCD", id="letters"),
+        pytest.param("0712 FLOWERS", id="letters as keys"),
+        pytest.param("+254202222222", id="a landline"),
+        pytest.param("+999712345678", id="no country"),
+        pytest.param("+254712345678 ext 5", id="an extension"),
+        pytest.param("", id="empty"),
+        pytest.param("+", id="a sign"),
+        pytest.param("4111 1111 1111 1111", id="a card number"),
+        pytest.param("0" * 101, id="long"),
+        pytest.param(254712345678, id="a number"),
+        pytest.param(None, id="null"),
+    ],
+)
+async def test_a_phone_that_cannot_have_the_wallet_is_refused_P14(
+    new_checkout: MakeCheckout, admin: Any, number: Any
+) -> None:
+    checkout = await new_checkout(currency="KES")
+    await assert_refused(admin, checkout.charge(phone(number)), 422, "VALIDATION_FAILED", field="phone")
+
+
+@pytest.mark.parametrize("number", ["0712 345 678", "+254 712-345-678", "00254712345678", "٠٧١٢٣٤٥٦٧٨"])
+async def test_a_phone_is_read_however_it_is_typed_and_shown_masked(new_checkout: MakeCheckout, number: str) -> None:
+    checkout = await new_checkout(currency="KES")
+    await begun(checkout, phone(number))
+    assert (await checkout.view())["attempt"]["details"] == {"phone": "+254 … 5678", "operator": "mpesa"}
+
+
+@pytest.mark.parametrize("operator", ["mtn", "MPESA", "", 1, "x" * 101])
+async def test_an_operator_is_one_of_the_country(new_checkout: MakeCheckout, admin: Any, operator: Any) -> None:
+    checkout = await new_checkout(currency="KES")
+    sending = checkout.charge(phone("0712345678", operator=operator))
+    await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field="operator")
+
+
+# Answers to what the bank asks.
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        pytest.param({}, "body", id="none"),
+        pytest.param({"pin": None, "otp": None}, "body", id="nulls"),
+        pytest.param({"password": "1234"}, "body", id="an unknown one"),
+        pytest.param({"pin": "1234", "otp": "123456"}, "body", id="two"),
+        pytest.param({"pin": "1234", "address": ADDRESS}, "body", id="a PIN and an address"),
+        pytest.param({"pin": "847"}, "pin", id="a short PIN"),
+        pytest.param({"pin": "8479123"}, "pin", id="a long PIN"),
+        pytest.param({"pin": "84x9"}, "pin", id="a PIN with a letter"),
+        pytest.param({"pin": 8479}, "pin", id="a PIN as a number"),
+        pytest.param({"pin": "٨٤٧٩"}, "pin", id="a PIN in other digits"),
+        pytest.param({"otp": "847"}, "otp", id="a short code"),
+        pytest.param({"otp": "847912345"}, "otp", id="a long code"),
+        pytest.param({"otp": ["123456"]}, "otp", id="a list"),
+        pytest.param({"address": "1 Marina"}, "address", id="an address as text"),
+        pytest.param(
+            {"address": {"line": "1 Marina", "country": "NG"}}, "address.city", id="an address without a city"
+        ),
+        pytest.param({"address": {**ADDRESS, "line": ""}}, "address.line", id="an empty line"),
+        pytest.param({"address": {**ADDRESS, "city": "x" * 101}}, "address.city", id="a long city"),
+        pytest.param({"address": {**ADDRESS, "postalCode": 1}}, "address.postalCode", id="a code as a number"),
+    ],
+)
+async def test_an_answer_is_one_and_of_the_right_form(
+    new_checkout: MakeCheckout, admin: Any, body: dict[str, Any], field: str
+) -> None:
+    checkout = await new_checkout()
+    await begun(checkout, card(WANTS_PIN))
+    answer = await assert_refused(admin, checkout.authorize(body), 422, "VALIDATION_FAILED", field=field)
+    assert [problem["field"] for problem in answer.json()["errors"]] == [field], "one mistake is one complaint"
+    assert not any(secret in words_of(answer) for secret in ("847", "84x9"))
+    assert (await checkout.view())["attempt"]["action"] == {"type": "pin"}
+
+
+async def test_an_answer_holds_no_card_number(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    await begun(checkout, card(WANTS_ADDRESS))
+    sending = checkout.authorize({"address": {**ADDRESS, "line": "4111 1111 1111 1111"}})
+    await assert_refused(admin, sending, 422, "CARD_DATA_NOT_ALLOWED", field="address.line")
+
+
+@pytest.mark.parametrize(
+    ("number", "wrong", "right"),
+    [
+        (WANTS_PIN, {"otp": "123456"}, {"pin": "1234"}),
+        (WANTS_PIN_AND_OTP, {"address": ADDRESS}, {"pin": "1234"}),
+        (WANTS_3DS, {"pin": "1234"}, {"otp": "123456"}),
+        (WANTS_ADDRESS, {"otp": "123456"}, {"address": ADDRESS}),
+    ],
+)
+async def test_an_answer_to_another_question_is_refused_and_the_right_one_still_taken(
+    new_checkout: MakeCheckout, admin: Any, number: str, wrong: dict[str, Any], right: dict[str, Any]
+) -> None:
+    checkout = await new_checkout()
+    await begun(checkout, card(number))
+    await assert_refused(admin, checkout.authorize(wrong), 409, "CONFLICT")
+    assert (await checkout.authorize(right)).status_code == 200
+
+
+@pytest.mark.parametrize("body", [None, TRANSFER, ON_THE_PHONE, card(WITHOUT_MONEY)])
+async def test_an_answer_is_refused_where_nothing_was_asked(
+    new_checkout: MakeCheckout, admin: Any, body: dict[str, Any] | None
+) -> None:
+    checkout = await new_checkout()
+    if body:
+        await begun(checkout, body)
+    for answer in ({"pin": "1234"}, {"otp": "123456"}, {"address": ADDRESS}):
+        await assert_refused(admin, checkout.authorize(answer), 409, "CONFLICT")
+
+
+async def test_three_wrong_pins_are_all(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    await begun(checkout, card(WANTS_PIN))
+    statuses = [(await checkout.authorize({"pin": "8479"})).json()["data"]["attemptStatus"] for _ in range(3)]
+    assert statuses == ["waiting", "waiting", "failed"]
+    await assert_refused(admin, checkout.authorize({"pin": "1234"}), 409, "CONFLICT")
+    assert (await checkout.view())["attempt"]["failure"] == "wrong_pin"
+
+
+# Giving up, more time, another try.
+
+
+async def test_giving_up_twice_is_giving_up_once(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    assert (await checkout.cancel()).json()["data"]["status"] == "failed"
+    await assert_refused(admin, checkout.cancel(), 409, "CONFLICT")
+
+
+@pytest.mark.parametrize("body", [None, ON_THE_PHONE, card(WANTS_PIN)])
+async def test_more_time_needs_an_account(new_checkout: MakeCheckout, admin: Any, body: dict[str, Any] | None) -> None:
+    checkout = await new_checkout()
+    if body:
+        await begun(checkout, body)
+    await assert_refused(admin, checkout.extend(), 409, "CONFLICT")
+
+
+async def test_more_time_never_outlasts_the_checkout(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    await checkout.account()
+    await checkout.let_pass("20m")
+    for _ in range(3):
+        await checkout.let_pass("25m")
+        assert (await checkout.extend()).status_code == 200
+    view = await checkout.view()
+    assert view["attempt"]["action"]["virtualAccount"]["expiresAt"] == view["expiresAt"]
+
+
+@pytest.mark.parametrize("first", [TRANSFER, ON_THE_PHONE, card(WANTS_PIN), card(WANTS_3DS)])
+async def test_a_second_charge_replaces_one_that_waits(
+    new_checkout: MakeCheckout, admin: Any, first: dict[str, Any]
+) -> None:
+    checkout = await new_checkout()
+    old = await begun(checkout, first)
+    new = await begun(checkout, TRANSFER)
+    assert old["attemptId"] != new["attemptId"]
+    assert await attempts_of(admin, checkout) == ["replaced", "waiting"]
+    assert (await checkout.view())["attempt"]["attemptId"] == new["attemptId"]
+
+
+@pytest.mark.parametrize("suffix", ["0001", "0005"])
+async def test_a_second_charge_is_refused_while_the_first_is_unknown(
+    new_checkout: MakeCheckout, admin: Any, suffix: str
+) -> None:
+    checkout = await new_checkout(currency="KES")
+    first = await begun(checkout, phone(EXAMPLES[Currency.KES][suffix]))
+    for sending in (checkout.charge(phone("0712345678")), checkout.cancel(), checkout.extend()):
+        await assert_refused(admin, sending, 409, "CONFLICT")
+    view = await checkout.view()
+    assert (view["status"], view["attempt"]["attemptId"]) == ("processing", first["attemptId"])
+
+
+# What a payer sees.
+
+
+async def check_view(checkout: Checkout, admin: Any) -> None:
+    answer = await checkout.shop.client.get(f"/checkout/payments/{checkout.pay_code}")
+    data = answer.json()["data"]
+    assert set(answer.json()) == {"status", "message", "data"}
+    assert set(data) == VIEW_KEYS
+    assert data["business"] == {"name": "Test Shop"}
+    if data["attempt"]:
+        assert set(data["attempt"]) == ATTEMPT_KEYS
+        assert set(data["attempt"]["action"]) <= {"type", "amountExpected", "virtualAccount", "code", "url"}
+    row = await admin.fetchrow("SELECT id, account_id FROM attempt ORDER BY id DESC LIMIT 1")
+    private = (
+        "ada@example.com", "+2348012345678", "very private", "shop@example.com", "shop.example.com/back",
+        checkout.shop.business_id, checkout.shop.secret_key, checkout.shop.public_key, row and row["account_id"],
+    )  # fmt: skip
+    assert [word for word in private if word and word in answer.text] == []
+
+
+async def test_a_payer_sees_what_the_page_shows_and_no_more(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout(
+        customer={"name": "Ada Obi", "email": "ada@example.com", "phoneNumber": "+2348012345678"},
+        metadata={"note": "very private"},
+        redirectUrl="https://shop.example.com/back",
+    )
+    await check_view(checkout, admin)
+    for body in (ON_THE_PHONE, card(WITHOUT_MONEY), card(WANTS_3DS), TRANSFER):
+        charged = await begun(checkout, body)
+        assert set(charged) == CHARGED_KEYS
+        await check_view(checkout, admin)
+    await checkout.transfer(charged["action"]["virtualAccount"]["accountNumber"], "100", payer={"name": "Very Private"})
+    assert (await checkout.view())["status"] == "success"
+    await check_view(checkout, admin)
+
+
+@pytest.mark.parametrize("header", ["host", "x-forwarded-host", "x-original-host", "forwarded"])
+async def test_links_stay_on_our_host_whatever_a_header_says_P17(new_checkout: MakeCheckout, header: str) -> None:
+    checkout = await new_checkout()
+    value = "host=evil.example.com" if header == "forwarded" else "evil.example.com"
+    headers = {header: value, "x-forwarded-proto": "gopher"}
+    path = f"/checkout/payments/{checkout.pay_code}"
+    charged = await checkout.shop.client.post(f"{path}/charge", json=card(WANTS_3DS), headers=headers)
+    plain = await checkout.view()
+    spoofed = await checkout.shop.client.get(path, headers=headers)
+    assert "evil" not in charged.text + spoofed.text
+    assert spoofed.json()["data"] == plain
+    created = await checkout.shop.create(headers=headers)
+    assert "evil" not in created.json()["data"]["link"]
+
+
+@pytest.mark.parametrize("path", ["", "/charge", "/charge/authorize", "/charge/extend", "/cancel", "/events"])
+async def test_another_method_is_refused_with_those_allowed(new_checkout: MakeCheckout, path: str) -> None:
+    checkout = await new_checkout()
+    url = f"/checkout/payments/{checkout.pay_code}{path}"
+    answer = await checkout.shop.client.delete(url)
+    assert_says_no(answer, 405, "METHOD_NOT_ALLOWED")
+    allowed = answer.headers["allow"].replace(" ", "").split(",")
+    assert allowed == (["GET", "HEAD"] if path in ("", "/events") else ["POST"])
+
+
+def test_a_card_number_of_any_length_is_read_in_no_time() -> None:
+    with pytest.raises(ValueError, match="must be a card number"):
+        fields.CardNumber.parse("4" * 60_000)

@@ -1,0 +1,31 @@
+"""A server of one's own in this process, for tests that look inside it or must not disturb the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from tidegate import app
+from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.server import GentleServer, bind, configure
+from tidegate.settings import Settings
+
+
+@asynccontextmanager
+async def serving(settings: Settings) -> AsyncIterator[tuple[str, FrontDoor]]:
+    """Its address, and the application behind it."""
+    with bind("127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        front_door = app.build(replace(settings, base_url=url))
+        server = GentleServer(configure(front_door))
+        task = asyncio.create_task(server.serve(sockets=[listening]))
+        while not server.started:
+            await asyncio.sleep(0.01)
+            assert not task.done(), "the server did not start"
+        try:
+            yield url, front_door
+        finally:
+            server.should_exit = True
+            await task
