@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 
 from bench import settle_yardstick, traffic
 from bench.line import BenchFailed, Line, Sample
@@ -28,17 +28,22 @@ FIRST_GUESS_PER_S = 6_000
 # Settled before PostgreSQL looks at its tables: the API's sessions keep the plans they made first, and on tables
 # that are almost empty those are scans of the whole table.
 FIRST_ROWS = 2_000
+# One wallet is one row: every further client of pgbench waits for its lock and makes the rest slower (854, 731, 595,
+# 480 and 230 per second with 1, 2, 4, 10 and 32). Against 32, we would be measured against a traffic jam.
+CLIENTS_ON_ONE_WALLET = 1
 PAYER = Party(name="Ada Obi", account_number="0123456789", bank_name="Harbour Bank", bank_code="044")
 
 
 def spread(stage: Stage) -> Line:
     return _Settlements.of(stage).line(
-        "settle", f"settled, {BUSINESSES} businesses", businesses=BUSINESSES, compared_to=None
+        "settle", f"settled, {BUSINESSES} businesses", businesses=BUSINESSES, clients=None, compared_to=None
     )
 
 
 def one(stage: Stage) -> Line:
-    return _Settlements.of(stage).line("settle-one", "settled, one business", businesses=1, compared_to="settle")
+    return _Settlements.of(stage).line(
+        "settle-one", "settled, one business", businesses=1, clients=CLIENTS_ON_ONE_WALLET, compared_to="settle"
+    )
 
 
 class _Settlements:
@@ -55,15 +60,18 @@ class _Settlements:
     def of(stage: Stage) -> _Settlements:
         return _Settlements(stage)
 
-    def line(self, name: str, description: str, *, businesses: int, compared_to: str | None) -> Line:
+    def line(
+        self, name: str, description: str, *, businesses: int, clients: int | None, compared_to: str | None
+    ) -> Line:
+        """`clients` of the yardstick; None for as many as ours."""
         crowd = self._waiting.open_crowd(businesses)
         settle_yardstick.settle_all(self._stage, self._waiting.make(crowd, FIRST_ROWS), self._variables)
         return Line(
             name=name,
             description=description,
-            yardstick="pgbench, the same writes",
+            yardstick="pgbench, the same writes" + (f", {clients} client" if clients else ""),
             run_ours=self._foreseeing(crowd, self._ours),
-            run_yardstick=self._foreseeing(crowd, self._yardstick),
+            run_yardstick=self._foreseeing(crowd, partial(self._yardstick, clients=clients)),
             target=TARGET,
             compared_to=compared_to,
         )
@@ -90,9 +98,10 @@ class _Settlements:
         requests = [self._request(batch.first + index) for index in range(batch.count)]
         return self._stage.send(self._stage.api, requests, expected_status=200, seconds=seconds, is_each_once=True)
 
-    def _yardstick(self, batch: Batch, seconds: float) -> Sample:
+    def _yardstick(self, batch: Batch, seconds: float, *, clients: int | None = None) -> Sample:
         settle_yardstick.begin_at(self._stage, batch)
-        return self._stage.pgbench([settle_yardstick.script(batch)], variables=self._variables, seconds=seconds)
+        scripts = [settle_yardstick.script(batch)]
+        return self._stage.pgbench(scripts, variables=self._variables, seconds=seconds, clients=clients)
 
     def _request(self, number: int) -> str:
         now = datetime.now(UTC)

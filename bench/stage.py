@@ -95,7 +95,10 @@ class Stage:
             is_each_once=is_each_once,
         )
 
-    def pgbench(self, scripts: Sequence[str], *, variables: Mapping[str, str], seconds: float) -> Sample:
+    def pgbench(
+        self, scripts: Sequence[str], *, variables: Mapping[str, str], seconds: float, clients: int | None = None
+    ) -> Sample:
+        """With as many clients as ours has, unless told otherwise."""
         paths = [self._home / f"script-{number}.sql" for number in range(len(scripts))]
         for path, text in zip(paths, scripts, strict=True):
             path.write_text(text, encoding="utf-8")
@@ -104,7 +107,7 @@ class Stage:
             self.url,
             paths,
             variables=variables,
-            clients=self.options.connections,
+            clients=clients or self.options.connections,
             seconds=seconds,
             watched=self._watched(),
         )

@@ -42,7 +42,7 @@ class Batch:
 
 
 class Waiting:
-    """Makes them. `crowds` are all businesses that any of them may belong to."""
+    """Makes them, and the businesses they belong to."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import logging
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -58,26 +60,20 @@ def with_spaces(number: str) -> str:
 
 
 @pytest.fixture
-def all_logs(
-    capfdbinary: pytest.CaptureFixture[bytes], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], str]]:
-    """Everything that is logged, ours and the libraries', at the lowest level."""
+def all_logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
+    """Everything that is logged, ours as in production and the libraries', at the lowest level."""
     root = logging.getLogger()
-    before = root.level, root.handlers.copy()
+    level, handlers = root.level, root.handlers.copy()
+    ours, theirs = io.BytesIO(), io.StringIO()
     configure_logs(as_json=True, level="debug")
-    structlog.configure(cache_logger_on_first_use=False)
+    structlog.configure(logger_factory=structlog.BytesLoggerFactory(ours), cache_logger_on_first_use=False)
     for module in (front_door, intake, sweep, teller):
         monkeypatch.setattr(module, "log", structlog.get_logger())  # A used one may be bound elsewhere.
     root.setLevel(logging.DEBUG)
-    root.addHandler(caplog.handler)
-
-    def read_logs() -> str:
-        captured = capfdbinary.readouterr()
-        return (captured.out + captured.err).decode() + caplog.text
-
-    yield read_logs
-    root.setLevel(before[0])
-    root.handlers[:] = before[1]
+    root.handlers[:] = [logging.StreamHandler(theirs)]
+    yield lambda: ours.getvalue().decode() + theirs.getvalue()
+    root.setLevel(level)
+    root.handlers[:] = handlers
     structlog.reset_defaults()
 
 
@@ -102,7 +98,13 @@ def _readable(value: Any) -> str:
 async def every_card_flow(new_checkout: MakeCheckout) -> list[str]:
     """What the payer was answered, in words."""
     said: list[str] = []
-    answers = [{"pin": WRONG_PIN}, {"otp": WRONG_OTP}, {"address": ADDRESS}, {"pin": "1234"}, {"otp": "123456"}]
+    answers: list[dict[str, Any]] = [
+        {"pin": WRONG_PIN},
+        {"otp": WRONG_OTP},
+        {"address": ADDRESS},
+        {"pin": "1234"},
+        {"otp": "123456"},
+    ]
     for number in CARDS:
         checkout = await new_checkout()
         said.append((await checkout.charge(card(with_spaces(number), cvv=CVV, holder="Ada Obi"))).text)
@@ -172,7 +174,7 @@ async def test_an_error_on_the_way_to_the_rail_shows_no_card_43(
 
 CHARGE = read(card(with_spaces(NOT_FOR_TESTS), cvv=CVV), wire.Charge)
 MEANS, DETAILS = means.means_from(
-    CHARGE, Method.CARD, Currency.NGN, account_name="", now=msgspec.convert("2026-11-15T00:00:00Z", Any)
+    CHARGE, Method.CARD, Currency.NGN, account_name="", now=datetime(2026, 11, 15, tzinfo=UTC)
 )
 
 

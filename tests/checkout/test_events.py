@@ -203,7 +203,8 @@ async def test_a_watcher_who_leaves_frees_the_place_without_a_word_in_the_log(
             await until(lambda: watched.watchers == 0)
         await until(lambda: sum(line.get("operation") == "watchPayment" for line in logged) == 3)
     assert {line["event"] for line in logged} == {"request"}
-    assert watched.watch._waiting == watched.watch._versions == {}
+    assert not watched.watch._waiting
+    assert not watched.watch._versions
 
 
 async def test_streams_take_no_place_among_the_requests(watched: Watched, new_checkout: MakeCheckout) -> None:

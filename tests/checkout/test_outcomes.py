@@ -325,3 +325,21 @@ async def test_the_fee_of_the_method_chosen_is_the_one_asked_for(new_checkout: M
     assert (await checkout.view())["amountExpected"] == 355.27
     await checkout.account()
     assert (await checkout.record())["amountExpected"] == 355.27
+
+
+async def test_an_attempt_left_open_by_a_paid_payment_is_asked_for_less_and_less_and_then_no_more(
+    new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    account = await checkout.account()
+    await act(checkout, {"type": "payAttitude", "bank": "058"})
+    await checkout.transfer(account, "100")  # The first tab pays; the second still shows a code to dial.
+    query = "SELECT status, asks, next_ask_at FROM attempt WHERE method = 'ussd' AND business_id = $1"
+    before = await admin.fetchrow(query, checkout.shop.business_id)
+    await checkout.let_pass("6m")
+    after = await admin.fetchrow(query, checkout.shop.business_id)
+    assert after["asks"] > before["asks"]
+    await checkout.let_pass("2d")
+    ended = await admin.fetchrow(query, checkout.shop.business_id)
+    assert (ended["status"] in ("expired", "failed"), ended["next_ask_at"]) == (True, None)
+    assert (await checkout.record())["status"] == "success"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -30,6 +30,9 @@ from tidegate.rail.interface import (
     TransferAction,
     Waiting,
 )
+
+# A rail that says for this long that it waits will not take the money any more.
+ASKED_AFTER_THE_END_FOR = timedelta(days=1)
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +66,7 @@ def on_state(
         moved = payment if transition.is_final(payment.status) else transition.fail_attempt(payment, now=now)
         return Change(payment=moved, attempt=failed, told_by=told_by, now=now)
     if transition.is_final(payment.status):
-        return None
+        return _keep_asking(situation, told_by=told_by, now=now)
     if isinstance(state, Waiting):
         return Change(
             payment=transition.await_payer(payment), attempt=_waiting(attempt, state, now), told_by=told_by, now=now
@@ -73,9 +76,22 @@ def on_state(
 
 def on_time_out(situation: Situation, *, now: datetime) -> Change | None:
     """The rail did not answer. It may have the attempt, so the outcome is unknown, and is asked for again."""
-    if situation.attempt is None or not situation.attempt.is_open or transition.is_final(situation.payment.status):
+    if situation.attempt is None or not situation.attempt.is_open:
         return None
+    if transition.is_final(situation.payment.status):
+        return _keep_asking(situation, told_by=None, now=now)
     return _still_running(situation, now=now, told_by=None)
+
+
+def _keep_asking(situation: Situation, *, told_by: ToldBy | None, now: datetime) -> Change | None:
+    """The payment has ended another way, but this attempt may still take the payer's money, which must go back."""
+    payment, attempt = situation.payment, situation.attempt
+    if attempt is None or attempt.next_ask_at is None:
+        return None
+    if now > payment.expires_at + ASKED_AFTER_THE_END_FOR:
+        return Change(payment=payment, attempt=_ended(attempt, AttemptStatus.EXPIRED), told_by=told_by, now=now)
+    later = msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_ask_at=next_ask_at(attempt.asks, now=now))
+    return Change(payment=payment, attempt=later, told_by=told_by, now=now)
 
 
 def _still_running(situation: Situation, *, now: datetime, told_by: ToldBy | None) -> Change:
