@@ -24,7 +24,7 @@ LetPass = Callable[[float], None]
 @pytest.fixture
 def let_pass(monkeypatch: pytest.MonkeyPatch) -> LetPass:
     """Stops the clock of the limits, and moves it on by so many seconds."""
-    now = monotonic_s()
+    now = float(round(monotonic_s()))  # Whole seconds add up without rounding.
 
     def move(seconds: float) -> None:
         nonlocal now

@@ -94,7 +94,7 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: d
         await _suspend(till, situation.business.id, receipt, told_by, account_number=news.account_number, now=now)
         return
     arrival = Arrival(rail=told_by.rail, transaction_id=news.transaction_id, amount=news.amount, payer=payer)
-    await settle.record_arrival(till, news.account_number, arrival, told_by=told_by, now=now)
+    await settle.record_arrival(till, news.account_number, arrival, told_by=told_by, now=now, known=situation)
 
 
 async def _return_told(till: Till, news: ReturnTold, told_by: ToldBy, now: datetime) -> None:

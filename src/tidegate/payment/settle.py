@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -63,14 +64,21 @@ async def record_time_out(
 
 
 async def record_arrival(
-    till: Till, account_number: str, arrival: Arrival, *, told_by: ToldBy | None, now: datetime
+    till: Till,
+    account_number: str,
+    arrival: Arrival,
+    *,
+    told_by: ToldBy | None,
+    now: datetime,
+    known: Situation | None = None,
 ) -> Situation | None:
-    """Money on a temporary account. None when no attempt has that account."""
+    """Money on a temporary account. None when no attempt has that account. `known` saves looking it up again."""
 
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
         return decide.on_arrival(situation, arrival, rule=rule, names=till.names, told_by=told_by, now=now)
 
-    return await _change(till, lambda tx: attempt_store.find_by_account_number(tx, account_number), choose)
+    find = partial(attempt_store.find_by_account_number, account_number=account_number)
+    return await _change(till, find, choose, known)
 
 
 def _leased(change: Change | None, situation: Situation, lease: str | None) -> Change | None:
@@ -81,11 +89,11 @@ def _leased(change: Change | None, situation: Situation, lease: str | None) -> C
     return msgspec.structs.replace(change, lease=lease) if is_ours else None
 
 
-async def _change(till: Till, find: Find, choose: Decide) -> Situation | None:
+async def _change(till: Till, find: Find, choose: Decide, known: Situation | None = None) -> Situation | None:
     """Read, decide, write over what was read; when somebody else was faster, begin again."""
     for _ in range(TRIES):
         async with till.db.connection() as tx:
-            situation = await find(tx)
+            situation, known = known or await find(tx), None
             if situation is None:
                 return None
             change = choose(situation, await _rule_of(tx, situation))
