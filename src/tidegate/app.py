@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import os
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -108,7 +110,7 @@ def build(settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = No
         *health.routes(),
         *reference.routes(document, operations, sandbox_keys),
     ]
-    front_door = FrontDoor(routes, lifespan=lifespan, meter=meter)
+    front_door = FrontDoor(routes, lifespan=lifespan, meter=meter, trusted_proxies=settings.trusted_proxies)
     health.watch(front_door)
     return front_door
 
@@ -127,7 +129,9 @@ def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Ope
 def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
     settings = house.settings
     file = settings.rate_limit_file
-    limit = PayerLimit(RateLimit(Path(f"{file}-payers") if file else None))
+    # The processes of one machine share the file, whose name nobody outside can know.
+    key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
+    limit = PayerLimit(RateLimit(Path(f"{file}-payers") if file else None), key)
     return CheckoutApi(house.till, keyring, house.clock, limit, watch, settings.checkout_url)
 
 

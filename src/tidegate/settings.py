@@ -38,6 +38,8 @@ class Settings:
     connections_max: int = 10
     rate_limit_file: Path | None = None
     rails: tuple[str, ...] = ()
+    # How many proxies of our own stand in front and add to X-Forwarded-For.
+    trusted_proxies: int = 0
 
     @property
     def checkout_url(self) -> str:
@@ -62,6 +64,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         drain_s=read.number("TIDEGATE_DRAIN_S", default=0 if mode is Mode.SANDBOX else 2, at_most=60),
         connections_max=read.number("TIDEGATE_CONNECTIONS_MAX", default=10, at_most=1_000, at_least=2),
         rate_limit_file=Path(path) if (path := read.text("TIDEGATE_RATE_LIMIT_FILE")) else None,
+        trusted_proxies=read.number("TIDEGATE_TRUSTED_PROXIES", default=0, at_most=10),
         rails=tuple(read.text("TIDEGATE_RAILS").replace(",", " ").split()),
     )
     problems = [*read.problems, *_problems_in(settings)]

@@ -166,7 +166,7 @@ async def test_a_claimed_address_changes_no_limit_P17(payer_client: httpx.AsyncC
 
 @pytest.fixture
 def limit() -> PayerLimit:
-    return PayerLimit(RateLimit())
+    return PayerLimit(RateLimit(), b"test")
 
 
 def uses_up(limit: PayerLimit, address: str) -> None:

@@ -119,7 +119,7 @@ class CheckoutApi:
 
     def _attempt(self, call: Call, situation: Situation) -> Answer:
         assert situation.attempt is not None
-        view = wire.attempt_view(situation.attempt, self.till.names)
+        view = wire.attempt_view(situation, self.till.names)
         answer = wire.Charged(
             attempt_id=view.attempt_id,
             type=view.type,

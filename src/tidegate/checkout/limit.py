@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-import zlib
 from dataclasses import dataclass
 from enum import Enum
 from ipaddress import ip_address
@@ -30,19 +30,27 @@ class Limited(Enum):
 @dataclass(frozen=True)
 class PayerLimit:
     limit: RateLimit
+    # Without it, somebody could choose an address that shares a slot with another visitor's.
+    key: bytes
 
     def check(self, what: Limited, who: str) -> None:
         allowance = what.value
-        slot = zlib.crc32(f"{what.name}/{_household(who)}".encode())
-        wait_s = self.limit.wait_s(slot, per_second=allowance.per_second, burst=allowance.burst)
+        wait_s = self.limit.wait_s(self._slot(what, who), per_second=allowance.per_second, burst=allowance.burst)
         if wait_s > 0:
             raise RateLimited("too many requests from here; wait a little", retry_after_s=math.ceil(wait_s))
+
+    def _slot(self, what: Limited, who: str) -> int:
+        name = f"{what.name}/{_household(who)}".encode()
+        return int.from_bytes(hashlib.blake2b(name, key=self.key, digest_size=8).digest())
 
 
 def _household(address: str) -> str:
     """Whoever has one IPv6 address has the 2⁶⁴ beside it too, and could call from another each time."""
     if ":" not in address:
         return address
-    whole = ip_address(address)
+    try:
+        whole = ip_address(address)
+    except ValueError:
+        return address
     mapped = getattr(whole, "ipv4_mapped", None)
     return str(mapped) if mapped else whole.packed[:8].hex()

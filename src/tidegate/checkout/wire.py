@@ -18,6 +18,8 @@ from tidegate.core.method import Method, MethodNames
 from tidegate.infra.http.strict_json import shown, walk
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
+from tidegate.payment.model import Payment
+from tidegate.payment.transition import is_final
 from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
 
 Text = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -180,29 +182,32 @@ def view_of(situation: Situation, names: MethodNames, *, attempts_max: int) -> C
         attempts_left=attempts_max - payment.attempts,
         expires_at=to_iso(payment.expires_at),
         paid_at=_iso(payment.paid_at),
-        attempt=attempt_view(situation.attempt, names) if situation.attempt else None,
+        attempt=attempt_view(situation, names) if situation.attempt else None,
     )
 
 
-def attempt_view(attempt: Attempt, names: MethodNames) -> AttemptView:
+def attempt_view(situation: Situation, names: MethodNames) -> AttemptView:
+    attempt = situation.attempt
+    assert attempt is not None
     return AttemptView(
         attempt_id=attempt.reference,
         type=names.in_record(attempt.method),
         status=attempt.status,
         failure=attempt.failure,
         details=attempt.details,
-        action=_action_view(attempt),
+        action=_action_view(situation.payment, attempt),
     )
 
 
-def _action_view(attempt: Attempt) -> ActionView:
+def _action_view(payment: Payment, attempt: Attempt) -> ActionView:
     action = attempt.action
-    if action is None or not attempt.is_open:
+    if action is None or not attempt.is_open or is_final(payment.status):
         return ActionView(type="none")
     kind = type(action).__struct_config__.tag
     view = ActionView(type=str(kind))
     if isinstance(action, TransferAction):
-        view.amount_expected = attempt.expected.major
+        # What is still to be sent, when part of it has arrived.
+        view.amount_expected = (attempt.expected - payment.held).major
         view.virtual_account = VirtualAccountView(
             account_number=action.account_number,
             bank_name=action.bank_name,

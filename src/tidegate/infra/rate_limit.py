@@ -12,6 +12,8 @@ from tidegate.core.clock import monotonic_s
 
 SLOTS = 1 << 20
 _SLOT_BYTES = 8
+# A burst of n is n, though n times one n-th is not quite one.
+_ROUNDING_S = 1e-6
 
 
 class RateLimit:
@@ -33,7 +35,7 @@ class RateLimit:
         slot %= SLOTS
         full_at = max(self._full_at[slot], now) + 1 / per_second
         excess = full_at - now - burst / per_second
-        if excess > 0:
+        if excess > _ROUNDING_S:
             return excess
         self._full_at[slot] = full_at
         return 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ from tidegate.payment import attempt_store, settle, sweep_store
 from tidegate.payment.attempt_store import AlreadyReceived
 from tidegate.payment.change import Receipt, ToldBy
 from tidegate.payment.decide import Arrival
-from tidegate.payment.settle import Till
+from tidegate.payment.settle import Till, ToldBefore
 from tidegate.rail.interface import (
     AttemptTold,
     MoneyArrived,
@@ -64,6 +65,8 @@ async def _route(till: Till, told: Told, told_by: ToldBy, now: datetime) -> None
             await _return_told(till, news, told_by, now)
     except AlreadyReceived:
         await _same_money_again(till, news, told_by, now)
+    except ToldBefore:
+        await _same_notification_again(till, told_by, now)
 
 
 async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: datetime) -> None:
@@ -93,7 +96,13 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: d
         receipt = _unclaimed(told_by, news.transaction_id, news.amount, payer, reason)
         await _suspend(till, situation.business.id, receipt, told_by, account_number=news.account_number, now=now)
         return
-    arrival = Arrival(rail=told_by.rail, transaction_id=news.transaction_id, amount=news.amount, payer=payer)
+    arrival = Arrival(
+        rail=told_by.rail,
+        transaction_id=news.transaction_id,
+        amount=news.amount,
+        payer=payer,
+        valued_at=news.valued_at,
+    )
     await settle.record_arrival(till, news.account_number, arrival, told_by=told_by, now=now, known=situation)
 
 
@@ -106,6 +115,18 @@ async def _return_told(till: Till, news: ReturnTold, told_by: ToldBy, now: datet
         journal = recipes.return_done(cause=news.reference, returned=amount, event_at=now)
         await sweep_store.confirm_return(tx, news.business_id, news.reference, journal, now=now)
         await store.note(tx, told_by, state="done", note=None, now=now)
+
+
+async def _same_notification_again(till: Till, told_by: ToldBy, now: datetime) -> None:
+    """A repeat has no effect. Other words under the same identifier are no repeat: somebody must look."""
+    async with till.db.connection() as tx:
+        before = await store.get_body(tx, told_by.rail, told_by.id)
+    if before == told_by.body:
+        return
+    log.error("a rail contradicts itself", rail=told_by.rail, what=told_by.id)
+    digest = hashlib.sha256(told_by.body).hexdigest()[:16]
+    other = ToldBy(rail=told_by.rail, id=f"{told_by.id}#{digest}", body=told_by.body)
+    await _quarantine(till, other, f"{told_by.id} was told before in other words", now)
 
 
 async def _same_money_again(till: Till, news: News, told_by: ToldBy, now: datetime) -> None:
@@ -149,9 +170,11 @@ async def _suspend(
     journal = recipes.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
     async with till.db.connection() as tx:
         with naming({"receipt_one_per_transaction": AlreadyReceived}):
-            await store.put_into_suspense(
+            is_news = await store.put_into_suspense(
                 tx, business_id, receipt, journal, told_by, account_number=account_number, now=now
             )
+    if not is_news:
+        raise ToldBefore
 
 
 async def _quarantine(till: Till, told_by: ToldBy, why: str, now: datetime) -> None:

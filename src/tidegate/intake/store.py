@@ -24,6 +24,11 @@ async def note(tx: Tx, told_by: ToldBy, *, state: str, note: str | None, now: da
     return done is True
 
 
+async def get_body(tx: Tx, rail: str, notification_id: str) -> bytes:
+    body: bytes = await tx.fetchval("SELECT body FROM notification WHERE rail = $1 AND id = $2", rail, notification_id)
+    return body
+
+
 async def put_into_suspense(
     tx: Tx, business_id: str, receipt: Receipt, journal: Journal, told_by: ToldBy, *, account_number: str | None,
     now: datetime,

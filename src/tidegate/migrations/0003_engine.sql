@@ -214,6 +214,8 @@ BEGIN
         RAISE EXCEPTION 'only a sandbox is emptied' USING ERRCODE = 'insufficient_privilege';
     END IF;
     PERFORM set_config('tidegate.is_resetting', 'yes', true);
+    -- The sandbox's rail puts the business into the identifiers of what it tells.
+    DELETE FROM notification WHERE rail = 'sandbox' AND position(p_business_id IN id) > 0;
     DELETE FROM event WHERE business_id = p_business_id;
     DELETE FROM money_return WHERE business_id = p_business_id;
     DELETE FROM receipt WHERE business_id = p_business_id;

@@ -138,7 +138,7 @@ _APPLY = """
         UPDATE payment
            SET status = $8, variance = $9, received_minor = $10, held_minor = $11, returned_minor = $12,
                fee_minor = $13, vat_minor = $14, settled_minor = $15, method = $16, paid_at = $17, ending = $18,
-               version = version + 1, updated_at = $4
+               expected_minor = $52, fee_rule_id = $53, version = version + 1, updated_at = $4
          WHERE business_id = $1 AND id = $2 AND version = $3 AND EXISTS (SELECT FROM news)
            AND ($51::text IS NULL OR EXISTS (
                 SELECT FROM attempt WHERE attempt.business_id = $1 AND attempt.id = $19 AND lease_token = $51))
@@ -193,6 +193,7 @@ def _arguments(change: Change) -> list[Any]:
         *_event(change),
         *((back.rail, back.amount.currency) if (back := change.going_back) else (None, None)),
         change.lease,
+        payment.expected.minor, payment.fee_rule_id,
     ]  # fmt: skip
 
 

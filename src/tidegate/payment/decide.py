@@ -18,6 +18,7 @@ from tidegate.payment import transition
 from tidegate.payment.attempt import Attempt, AttemptStatus, next_ask_at
 from tidegate.payment.change import Change, GoingBack, Receipt, Situation, ToldBy
 from tidegate.payment.event import charge_successful
+from tidegate.payment.model import Payment
 from tidegate.payment.transition import Taken
 from tidegate.payment.variance import Hold, SendBack, Terms, VariancePolicy
 from tidegate.rail.interface import (
@@ -42,6 +43,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     transaction_id: str
     amount: Money
     payer: dict[str, Any]
+    # When the bank took it in; we may hear of it much later.
+    valued_at: datetime | None = None
 
 
 def on_state(
@@ -128,14 +131,16 @@ def on_arrival(
     attempt = situation.attempt
     assert attempt is not None
     taken = transition.receive(
-        situation.payment,
+        _priced_by(attempt, situation.payment),
         arrival.amount,
         terms=terms_of(situation.business, arrival.amount),
         rule=rule,
         method=attempt.method,
-        is_in_time=attempt.takes_money_at(now) and now < situation.payment.expires_at,
+        is_in_time=_is_in_time(situation.payment, attempt, arrival, now),
         now=now,
     )
+    if isinstance(taken.verdict, SendBack):
+        taken = msgspec.structs.replace(taken, payment=_after_return(situation.payment, attempt, taken, now))
     receipt = _receipt(arrival, taken)
     change = Change(
         payment=taken.payment,
@@ -150,6 +155,29 @@ def on_arrival(
         return change
     event = charge_successful(situation.business, taken.payment, change.attempt, receipt, names, now=now)
     return msgspec.structs.replace(change, event=event)
+
+
+def _priced_by(attempt: Attempt, payment: Payment) -> Payment:
+    """The payer was asked for the amount of this attempt, whatever was begun afterwards."""
+    return msgspec.structs.replace(payment, expected=attempt.expected, fee_rule_id=attempt.fee_rule_id)
+
+
+def _is_in_time(payment: Payment, attempt: Attempt, arrival: Arrival, now: datetime) -> bool:
+    """Only an account closes. What the payer approved on a phone or card counts, however late we are told."""
+    if attempt.account_number is None:
+        return True
+    # The bank's word of when it came counts, as long as it can be true.
+    valued_at = arrival.valued_at or now
+    moment = valued_at if attempt.created_at <= valued_at <= now else now
+    return attempt.takes_money_at(moment) and moment < payment.expires_at
+
+
+def _after_return(before: Payment, attempt: Attempt, taken: Taken, now: datetime) -> Payment:
+    """The price stays as it was; and where the attempt itself is over, so is waiting for it."""
+    after = msgspec.structs.replace(taken.payment, expected=before.expected, fee_rule_id=before.fee_rule_id)
+    if attempt.account_number is None and attempt.is_open and not transition.is_final(after.status):
+        return transition.fail_attempt(after, now=now)
+    return after
 
 
 def terms_of(business: Business, amount: Money) -> Terms:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from tidegate.core import ids
-from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
+from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem
 from tidegate.core.fee import amount_expected
 from tidegate.core.method import Method
 from tidegate.infra.db import Database, StaleChange
@@ -157,10 +157,12 @@ def _begin(
 ) -> tuple[Any, Attempt]:
     payment, before = situation.payment, situation.attempt
     _refuse_ended(payment, now)
+    if not situation.business.is_active:
+        raise AccessDenied("this business takes no payments at the moment; ask it")
     if before is not None and before.is_unknown:
         raise Conflict("the outcome of the last attempt is not known yet; wait for it")
     if payment.held.minor:
-        raise Conflict("part of the money has arrived; send the rest to the same account")
+        raise Conflict("part of the money has arrived; send the rest to the same account, and ask for more time first")
     rule = situation.business.fee_rule_for(payment.order.asked.currency, method)
     expected = amount_expected(payment.order.asked, payment.order.fee_bearer, rule)
     begun = transition.begin_attempt(payment, method=method, expected=expected, fee_rule_id=rule.id)

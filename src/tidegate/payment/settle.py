@@ -15,6 +15,7 @@ from tidegate.core.method import MethodNames
 from tidegate.infra.db import Database, StaleChange, Tx
 from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide
+from tidegate.payment.attempt_store import AlreadyReceived
 from tidegate.payment.change import Change, Situation, ToldBy
 from tidegate.payment.decide import Arrival
 from tidegate.rail.interface import AttemptState, Rail
@@ -24,6 +25,10 @@ TRIES = 20
 
 Find = Callable[[Tx], Awaitable[Situation | None]]
 Decide = Callable[[Situation, FeeRule], Change | None]
+
+
+class ToldBefore(Exception):
+    """A notification with this identifier was acted on."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +105,22 @@ async def _change(till: Till, find: Find, choose: Decide, known: Situation | Non
             if change is None:
                 return situation
             try:
-                await attempt_store.apply(tx, change)
+                is_news = await attempt_store.apply(tx, change)
             except StaleChange:
                 continue
+            except AlreadyReceived:
+                if change.told_by is not None:
+                    raise
+                return await find(tx)  # The rail's own word of it was faster than its answer to us.
+            if not is_news:
+                raise ToldBefore
             return Situation(situation.business, change.payment, change.attempt or situation.attempt)
     raise Unavailable("this payment is changing too fast; try again", retry_after_s=1)
 
 
 async def _rule_of(tx: Tx, situation: Situation) -> FeeRule:
-    """The rule that priced the payment, even when it has ended since."""
-    rule_id = situation.payment.fee_rule_id
+    """The rule that priced the attempt, even when it has ended since."""
+    rule_id = situation.attempt.fee_rule_id if situation.attempt else situation.payment.fee_rule_id
     known = situation.business.fee_rule_by_id(rule_id)
     rule = known or await merchant_store.find_fee_rule(tx, situation.business.id, rule_id)
     if rule is None:

@@ -32,20 +32,24 @@ async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[tuple[str,
 
 
 async def close_accounts(tx: Tx, now: datetime, *, limit: int) -> int:
-    """The version moves too: a payer who asks for more time in this moment must see that it is over."""
+    """Payment before attempt, as everywhere. The version moves too: a payer who asks for more time in this moment
+    must see that it is over."""
     rows = await tx.fetch(
         """
-        WITH closed AS (
-            UPDATE attempt SET status = 'expired', updated_at = $1
-             WHERE (business_id, id) IN (
-                SELECT business_id, id FROM attempt
-                 WHERE status = 'waiting' AND account_number IS NOT NULL AND expires_at <= $1
-                 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-            RETURNING business_id, payment_id)
-        UPDATE payment SET version = version + 1, updated_at = $1
-          FROM closed
-         WHERE payment.business_id = closed.business_id AND payment.id = closed.payment_id
-        RETURNING payment.id
+        WITH due AS (
+            SELECT business_id, id, payment_id FROM attempt
+             WHERE status = 'waiting' AND account_number IS NOT NULL AND expires_at <= $1
+             ORDER BY expires_at LIMIT $2),
+        moved AS (
+            UPDATE payment SET version = version + 1, updated_at = $1
+              FROM due
+             WHERE payment.business_id = due.business_id AND payment.id = due.payment_id
+            RETURNING payment.business_id, due.id)
+        UPDATE attempt SET status = 'expired', updated_at = $1
+          FROM moved
+         WHERE attempt.business_id = moved.business_id AND attempt.id = moved.id
+           AND attempt.status = 'waiting' AND attempt.expires_at <= $1
+        RETURNING attempt.id
         """,
         now, limit,
     )  # fmt: skip

@@ -269,7 +269,8 @@ def record_of(payment: Payment, names: MethodNames) -> PaymentRecord:
         amount=amount,
         currency=order.asked.currency,
         converted_amount=amount,
-        amount_received=payment.received.major,
+        # Part payments that wait for the rest have been received too.
+        amount_received=(payment.received if payment.paid_at else payment.held).major,
         converted_currency=order.asked.currency,
         payment_methods=names.in_records(order.methods),
         default_payment_method=names.in_record(order.default_method),

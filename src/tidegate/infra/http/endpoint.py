@@ -54,9 +54,8 @@ class Endpoint:
 
 
 def client_of(scope: Scope) -> str:
-    """The address at the other end of the connection. Headers that claim another one are not believed."""
-    client = scope.get("client")
-    return str(client[0]) if client else ""
+    """The address of whoever is calling, as the front door found it."""
+    return str(scope["tidegate.client"])
 
 
 async def _send(answer: Answer, send: Send) -> None:

@@ -31,10 +31,13 @@ log = structlog.get_logger("http")
 class FrontDoor:
     """The ASGI application."""
 
-    def __init__(self, routes: Sequence[BaseRoute], *, lifespan: Lifespan, meter: Meter) -> None:
+    def __init__(
+        self, routes: Sequence[BaseRoute], *, lifespan: Lifespan, meter: Meter, trusted_proxies: int = 0
+    ) -> None:
         self._router = Router(list(routes), redirect_slashes=False, default=_not_found)
         self._lifespan = lifespan
         self._meter = meter
+        self._trusted_proxies = trusted_proxies
         self._in_flight = 0
         self.is_draining = False
 
@@ -47,6 +50,7 @@ class FrontDoor:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = scope["tidegate.request_id"] = ids.new_request_id()
         scope["app"] = self  # Lets the router raise its refusals, so that they get our envelope too.
+        scope["tidegate.client"] = _client_of(scope, self._trusted_proxies)
         reply = _Reply(send, request_id)
         started = monotonic_s()
         leave = scope["tidegate.leave"] = _Place(self).leave
@@ -79,6 +83,21 @@ def _say(write: Callable[..., Any], event: str, **fields: Any) -> None:
     """A log that cannot be written, on a full disk or a closed pipe, must not cost the client an answer."""
     with suppress(OSError, ValueError):
         write(event, **fields)
+
+
+def _client_of(scope: Scope, trusted_proxies: int) -> str:
+    """The other end of the connection, or what our own proxies say; what anybody else claims is not believed.
+
+    Each proxy adds the address that called it at the right, so the one that called our outermost proxy stands as
+    many places from the right as we have proxies.
+    """
+    peer = scope.get("client")
+    if trusted_proxies:
+        values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        hops = b",".join(values).decode("latin-1").split(",")
+        if len(hops) >= trusted_proxies and hops[-trusted_proxies].strip():
+            return hops[-trusted_proxies].strip()
+    return str(peer[0]) if peer else ""
 
 
 class _Place:

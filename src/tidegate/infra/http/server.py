@@ -33,8 +33,10 @@ class GentleServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app = self.config.loaded_app
-        if self._drain_s and isinstance(app, FrontDoor) and not app.is_draining:
-            app.is_draining = True
+        is_first = isinstance(app, FrontDoor) and not app.is_draining
+        if isinstance(app, FrontDoor):
+            app.is_draining = True  # Open streams end by themselves when they see this.
+        if self._drain_s and is_first:
             asyncio.get_running_loop().call_later(self._drain_s, super().handle_exit, sig, frame)
             return
         super().handle_exit(sig, frame)
@@ -48,11 +50,10 @@ class GentleSupervisor(Multiprocess):
         self._drain_s = drain_s
 
     def handle_term(self) -> None:
-        if self._drain_s:
-            for process in self.processes:
-                if process.pid is not None:
-                    os.kill(process.pid, DRAIN_SIGNAL)
-            time.sleep(self._drain_s)
+        for process in self.processes:
+            if process.pid is not None:
+                os.kill(process.pid, DRAIN_SIGNAL)
+        time.sleep(self._drain_s)
         super().handle_term()
 
 

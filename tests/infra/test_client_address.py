@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from tidegate.infra.http.front_door import _client_of
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "expected"),
+    [
+        (0, ["1.1.1.1"], "9.9.9.9"),
+        (1, [], "9.9.9.9"),
+        (1, ["1.1.1.1"], "1.1.1.1"),
+        (1, ["6.6.6.6, 1.1.1.1"], "1.1.1.1"),
+        (2, ["6.6.6.6, 1.1.1.1, 2.2.2.2"], "1.1.1.1"),
+        (2, ["6.6.6.6", "1.1.1.1, 2.2.2.2"], "1.1.1.1"),
+        (3, ["1.1.1.1"], "9.9.9.9"),
+        (1, [" "], "9.9.9.9"),
+    ],
+)
+def test_only_our_own_proxies_are_believed(proxies: int, forwarded: list[str], expected: str) -> None:
+    headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
+    assert _client_of({"client": ("9.9.9.9", 1), "headers": headers}, proxies) == expected
