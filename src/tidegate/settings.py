@@ -74,6 +74,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _problems_in(settings: Settings) -> list[str]:
+    if settings.database_url is not None and not settings.database_url.startswith(("postgresql://", "postgres://")):
+        return ["DATABASE_URL must be an address such as postgresql://user:password@host/database."]
     base = urlsplit(settings.base_url)
     if base.scheme not in ("http", "https") or not base.hostname or base.query or base.fragment:
         return ["TIDEGATE_BASE_URL must be an address such as https://api.example.com."]

@@ -67,6 +67,9 @@ def test_a_table_for_people_says_the_same(database_url: str, shop: Shop) -> None
         (["merchant", "keys", "revoke", "0" * 24, "1"], "has no key"),
         (["merchant", "set", "0" * 24, "--name", "X"], "there is no business"),
         (["merchant", "set", "0" * 24], "Nothing to change"),
+        (["merchant", "create", "   ", "--email", "a@example.com"], "NAME must not be empty"),
+        (["merchant", "create", "Shop", "--email", "nobody"], "--email must be an e-mail address"),
+        (["merchant", "fee", "0" * 24, "NGN", "card", "--percent", "abc"], "is no percentage"),
     ],
 )
 def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, database_url: str) -> None:
@@ -100,6 +103,19 @@ def test_a_database_that_is_away_is_said_in_a_sentence() -> None:
     assert code == 1
     assert "cannot be reached" in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["merchant", "list"], ["serve", "--port", "0"], ["worker"]])
+def test_a_database_that_was_never_prepared_is_said_in_a_sentence(command: list[str], server_url: str) -> None:
+    code, said = run(*command, DATABASE_URL=server_url)
+    assert code == 1
+    assert "tidegate migrate" in said
+    assert "Traceback" not in said
+
+
+def test_an_address_that_is_no_database_is_said_in_a_sentence() -> None:
+    code, said = run("migrate", DATABASE_URL="foo")
+    assert (code, "DATABASE_URL must be" in said, "Traceback" in said) == (1, True, False)
 
 
 def test_an_old_schema_is_not_served(server_url: str) -> None:

@@ -233,3 +233,13 @@ async def test_money_that_went_back_is_known_when_it_is_told_again(
         assert (await bank.tell(credit(account, minor, transactionId="T-1"))).status_code == 200
     seen = await counts(admin)
     assert (seen["notification"], seen["receipt"], seen["money_return"]) == (3, 1, 1)
+
+
+async def test_other_words_under_the_same_identifier_are_quarantined(
+    bank: Bank, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    account = await (await new_checkout()).account()
+    assert (await bank.tell(credit(account, id="same", transactionId="T-1"))).status_code == 200
+    assert (await bank.tell(credit(account, 99, id="same", transactionId="T-1"))).status_code == 200
+    states = await admin.fetch("SELECT state FROM notification ORDER BY state")
+    assert [row["state"] for row in states] == ["done", "quarantined"]

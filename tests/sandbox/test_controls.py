@@ -282,3 +282,23 @@ async def test_time_passes_for_a_new_business_too(new_shop: MakeShop) -> None:
     moved = await clock_of(one, {"advance": "1s"})
     seen = await clock_of(other)
     assert seen.json()["data"]["aheadSeconds"] == moved.json()["data"]["aheadSeconds"]
+
+
+async def test_a_reference_of_the_bank_is_free_again_after_a_reset(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    await checkout.transfer(await checkout.account(), "100", reference="SAME")
+    assert (await checkout.record())["status"] == "success"
+    assert (await checkout.sandbox("reset")).status_code == 200
+    again = await new_checkout(checkout.shop)
+    await again.transfer(await again.account(), "100", reference="SAME")
+    assert (await again.record())["status"] == "success"
+
+
+async def test_a_transfer_under_an_idempotency_key_is_sent_once(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "top_up"})
+    body = {"accountNumber": await checkout.account(), "amount": 40, "currency": "NGN", "payer": {"name": "Ada"}}
+    headers = {"api-key": checkout.shop.secret_key, "Idempotency-Key": "t-1"}
+    first, second = [await checkout.post("/sandbox/transfers", body, **headers) for _ in range(2)]
+    assert first.content == second.content
+    await checkout.tick()
+    assert await admin.fetchval("SELECT count(*) FROM receipt") == 1

@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from tidegate.core.errors import Refusal
 from tidegate.deployment.commands import WrongDatabase
+from tidegate.infra import db as database
 from tidegate.infra.embedded import EmbeddedPostgresFailed
 from tidegate.infra.migrate import MigrationFailed
 from tidegate.settings import WrongSettings
@@ -49,5 +50,7 @@ def speaks_plainly(command: F) -> F:
             fail(refusal.message)
         except (EmbeddedPostgresFailed, MigrationFailed, WrongDatabase) as error:
             fail(str(error))
+        except database.REFUSED as error:
+            fail(f"the database refuses: {error}\nIf it was never prepared, run `tidegate migrate` first.")
 
     return guarded  # type: ignore[return-value]

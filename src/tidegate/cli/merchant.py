@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,14 +14,16 @@ from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, fail, out, print_json, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import SystemClock
-from tidegate.core.fee import FeeRule
+from tidegate.core.fee import DEFAULT_FEE_RULES, FeeRule
 from tidegate.core.method import CHECKOUT_CURRENCIES, Method, is_offered_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.merchant import commands
 from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key
+from tidegate.payment.field import EmailAddress, PersonName
 
 clock = SystemClock()
+_PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
 
 
 @click.group()
@@ -36,6 +39,11 @@ def merchant() -> None:
 def create(name: str, email: str, as_json: bool) -> None:
     """Create a business. Its secret key is shown now and never again."""
     settings = settings_module.from_environment()
+    for check, value, what in ((PersonName, name, "NAME"), (EmailAddress, email, "--email")):
+        try:
+            check.parse(value)
+        except ValueError as error:
+            fail(f"{what} {error}.")
 
     async def run(db: Database) -> commands.NewBusiness:
         return await commands.create(db, name=name, email=email, mode=settings.mode, now=clock.now())
@@ -58,7 +66,9 @@ def list_(as_json: bool) -> None:
     if as_json:
         print_json([_business_json(business, keys) for business, keys in found])
         return
-    table = Table("Business", "Name", "Status", "Key", "Kind", "Ends in", "State")
+    table = Table()
+    for heading in ("Business", "Name", "Status", "Key", "Kind", "Ends in", "State"):
+        table.add_column(heading, no_wrap=heading == "Business")  # The id is what other commands want whole.
     for business, keys in found:
         for index, key in enumerate(keys):
             head = (business.id, business.name, business.status.value) if index == 0 else ("", "", "")
@@ -137,23 +147,25 @@ def set_(business_id: str, as_json: bool, redirect_hosts: tuple[str, ...], **cha
 @click.argument("business_id")
 @click.argument("currency", type=click.Choice([currency.value for currency in CHECKOUT_CURRENCIES]))
 @click.argument("method", type=click.Choice([method.value for method in Method]))
-@click.option("--percent", type=Decimal, required=True, help="Share of the amount, such as 1.4.")
+@click.option("--percent", required=True, help="Share of the amount, such as 1.4.")
 @click.option("--fixed-minor", type=click.IntRange(0), default=0, help="Added to the share, in minor units.")
 @click.option("--cap-minor", type=click.IntRange(0), help="At most this much, in minor units.")
-@click.option("--vat-percent", type=Decimal, default=Decimal(0), help="Tax on the fee, such as 7.5.")
+@click.option("--vat-percent", help="Tax on the fee, such as 7.5; by default what the currency has.")
 @as_json_option
 @speaks_plainly
 def fee(business_id: str, currency: str, method: str, as_json: bool, **price: Any) -> None:
     """Set a business's own price for payments from now on. Payments made before keep theirs."""
+    if not is_offered_in(Method(method), Currency(currency)):
+        fail(f"{method} is not offered in {currency}.")
+    usual = DEFAULT_FEE_RULES[Currency(currency), Method(method)]
+    vat = price["vat_percent"]
     rule = FeeRule(
         id="",
         basis_points=_basis_points(price["percent"]),
-        vat_basis_points=_basis_points(price["vat_percent"]),
+        vat_basis_points=usual.vat_basis_points if vat is None else _basis_points(vat),
         fixed_minor=price["fixed_minor"],
         cap_minor=price["cap_minor"],
     )
-    if not is_offered_in(Method(method), Currency(currency)):
-        fail(f"{method} is not offered in {currency}.")
 
     async def run(db: Database) -> FeeRule:
         return await commands.set_fee_rule(
@@ -164,11 +176,10 @@ def fee(business_id: str, currency: str, method: str, as_json: bool, **price: An
     _show({"businessId": business_id, "feeRule": made.id, "currency": currency, "method": method}, as_json)
 
 
-def _basis_points(percent: Decimal) -> int:
-    points = percent * 100
-    if not 0 <= points <= 10_000 or points != int(points):
-        fail("A percentage is from 0 to 100, with at most two decimals.")
-    return int(points)
+def _basis_points(percent: str) -> int:
+    if not _PERCENT.fullmatch(percent) or Decimal(percent) > 100:
+        fail(f"{percent!r} is no percentage: write a number from 0 to 100 with at most two decimals.")
+    return int(Decimal(percent) * 100)
 
 
 def _show(facts: dict[str, Any], as_json: bool, note: str = "") -> None:

@@ -51,6 +51,10 @@ AWAY = (
 )
 
 
+# Anything else PostgreSQL says no with: a missing table, role or right.
+REFUSED = (asyncpg.PostgresError,)
+
+
 class Database:
     def __init__(self, url: str, *, connections_max: int = 10, statement_timeout_ms: int = 5_000) -> None:
         self.url = url

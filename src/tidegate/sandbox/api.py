@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 from tidegate.core import errors, ids
 from tidegate.core.clock import ShiftedClock, to_iso
+from tidegate.idempotency.commands import once
+from tidegate.infra.db import Tx
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_KEY
@@ -30,21 +32,27 @@ class SandboxApi:
     async def transfer(self, call: Call) -> Answer:
         value = call.json()
         request = read(value, wire.SendTransfer, lambda _: wire.card_data_in(value))
-        transaction_id = await self._rail.transfer(
-            call.caller.business.id,
-            request.account_number,
-            wire.money_from(request),
-            payer=Party(
-                name=request.payer.name,
-                account_number=request.payer.account_number,
-                bank_name=request.payer.bank_name,
-            ),
-            payee_name=request.payee.name if request.payee else None,
-            remittance=None,
-            transaction_id=request.reference,
-            now=self.clock.now(),
-        )
-        return call.answer(wire.TransferSent(transaction_id=transaction_id))
+        money = wire.money_from(request)
+        now = self.clock.now()
+
+        async def act(_: Tx) -> Answer:
+            transaction_id = await self._rail.transfer(
+                call.caller.business.id,
+                request.account_number,
+                money,
+                payer=Party(
+                    name=request.payer.name,
+                    account_number=request.payer.account_number,
+                    bank_name=request.payer.bank_name,
+                ),
+                payee_name=request.payee.name if request.payee else None,
+                remittance=None,
+                transaction_id=request.reference,
+                now=now,
+            )
+            return call.answer(wire.TransferSent(transaction_id=transaction_id))
+
+        return await once(self.till.db, call, act, now=now)
 
     async def approve(self, call: Call) -> Answer:
         reference = await self._attempt_of(call)
@@ -114,7 +122,8 @@ class SandboxApi:
         )
         return [
             replace(base, path="/sandbox/transfers", name="sendTransfer", summary="Send a bank transfer",
-                    description=examples.TRANSFER, handler=self.transfer, request=wire.SendTransfer,
+                    is_idempotent_by_key=True, description=examples.TRANSFER, handler=self.transfer,
+                    request=wire.SendTransfer,
                     request_example=examples.TRANSFER_REQUEST, response=wire.TransferSent, success_status=201,
                     response_example=examples.TRANSFER_SENT, errors=with_body, success_message="Transfer sent"),
             replace(on_payment, path="/sandbox/charges/{payCode}/approve", name="approveCharge",

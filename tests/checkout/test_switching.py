@@ -1,0 +1,136 @@
+"""A payer who changes the mind, a rail that is slow, a business that is suspended: the money is still right."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from build import Checkout, Shop
+from conftest import MakeCheckout, MakeShop
+from tidegate.app import House
+from tidegate.core.clock import SystemClock
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
+from tidegate.infra.db import Database
+from tidegate.merchant import commands as merchants
+from tidegate.payment import pay, settle
+from tidegate.rail.interface import Card, Succeeded
+from tidegate.rail.phone import EXAMPLES
+
+CARD_WITH_PIN = {"number": "5366139833864633", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}
+
+
+async def dear_cards(db: Database, shop: Shop) -> None:
+    rule = FeeRule("", basis_points=500, vat_basis_points=0)
+    await merchants.set_fee_rule(
+        db, shop.business_id, currency=Currency.NGN, method=Method.CARD, rule=rule, now=SystemClock().now()
+    )
+
+
+async def switched(
+    db: Database, new_shop: MakeShop, new_checkout: MakeCheckout, **settings: Any
+) -> tuple[Checkout, str]:
+    """An account was asked for, then a dearer card was begun; the account is still open."""
+    shop = await new_shop(rate_per_second=100_000, rate_burst=100_000, **settings)
+    await dear_cards(db, shop)
+    bearer = "customer" if settings else "business"
+    checkout = await new_checkout(shop, amount=10_000, feeBearer=bearer)
+    account = await checkout.account()
+    charged = await checkout.charge({"type": "card", "card": CARD_WITH_PIN})
+    assert charged.json()["data"]["action"] == {"type": "pin"}
+    return checkout, account
+
+
+async def test_money_is_priced_by_the_attempt_it_was_sent_for(
+    db: Database, new_shop: MakeShop, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout, account = await switched(db, new_shop, new_checkout)
+    await checkout.transfer(account, "10000")
+    row = await admin.fetchrow("SELECT method, fee_minor, vat_minor, fee_rule_id FROM payment")
+    assert tuple(row) == ("bank_transfer", 14_000, 1_050, "default-ngn-bank_transfer")
+
+
+@pytest.mark.parametrize("policy", ["accept", "top_up", "return"])
+async def test_exactly_what_the_account_asked_for_is_exact(
+    db: Database, new_shop: MakeShop, new_checkout: MakeCheckout, policy: str
+) -> None:
+    checkout, account = await switched(db, new_shop, new_checkout, variance_policy=policy)
+    await checkout.transfer(account, "10150.5")
+    record = await checkout.record()
+    assert (record["status"], record["varianceType"], record["amountExpected"]) == ("success", None, 10150.5)
+    view = await checkout.view()
+    assert view["attempt"]["action"] == {"type": "none"}, "a paid payment asks for nothing"
+
+
+@pytest.mark.parametrize("suffix", ["0001", "0005"])
+async def test_a_phone_approved_in_time_counts_though_we_hear_of_it_late(
+    new_checkout: MakeCheckout, suffix: str
+) -> None:
+    checkout = await new_checkout(currency="KES")
+    await checkout.charge({"type": "mobile_money", "phone": EXAMPLES[Currency.KES][suffix]})
+    await checkout.let_pass("3h")
+    assert (await checkout.record())["status"] == "success"
+
+
+async def test_a_transfer_valued_in_time_counts_though_we_hear_of_it_late(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    account = await checkout.account()
+    body = {"accountNumber": account, "amount": 100, "currency": "NGN", "payer": {"name": "Ada"}}
+    assert (await checkout.sandbox("transfers", body)).status_code == 201
+    # Nobody carries the word of it until the account has closed; the session lasts.
+    await checkout.let_pass("45m")
+    assert (await checkout.record())["status"] == "success"
+
+
+async def test_an_answer_that_its_own_notification_overtook_is_no_error(
+    new_checkout: MakeCheckout, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = await new_checkout()
+    rail: Any = house.rails["sandbox"]
+    real_start = rail.start
+
+    async def slow_start(order: Any, *, now: Any) -> Any:
+        state = await real_start(order, now=now)
+        await checkout.tick()  # The word of it arrives while the answer is still on its way.
+        return state
+
+    monkeypatch.setattr(rail, "start", slow_start)
+    payer = pay.Payer(house.till, checkout.shop.business_id, checkout.pay_code, "http://localhost", house.clock.now())
+    situation = await pay.charge(payer, Method.CARD, Card("5319317801366660", 12, 2040, "123"), {})
+    assert situation.payment.status == "success"
+
+
+async def test_the_same_answer_recorded_many_times_at_once_is_no_error(
+    new_checkout: MakeCheckout, house: House
+) -> None:
+    checkout = await new_checkout()
+    await checkout.charge({"type": "payAttitude", "bank": "058"})
+    situation = await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)
+    assert situation.attempt is not None
+    reference, now = situation.attempt.reference, house.clock.now()
+    state = Succeeded("T-1", situation.payment.expected)
+    recorded = await asyncio.gather(
+        *(
+            settle.record_state(house.till, checkout.shop.business_id, reference, state, told_by=None, now=now)
+            for _ in range(8)
+        )
+    )
+    assert {r.payment.status.value for r in recorded if r} == {"success"}
+
+
+async def test_a_suspended_business_takes_no_money(new_checkout: MakeCheckout, db: Database) -> None:
+    checkout = await new_checkout()
+    await merchants.change(db, checkout.shop.business_id, {"status": "suspended"}, now=SystemClock().now())
+    answer = await checkout.charge({"type": "bank_transfer"})
+    assert (answer.status_code, answer.json()["errorType"]) == (403, "ACCESS_DENIED")
+
+
+async def test_a_part_payment_shows_everywhere(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "top_up"})
+    account = await checkout.account()
+    await checkout.transfer(account, "40")
+    assert (await checkout.record())["amountReceived"] == 40
+    assert (await checkout.view())["attempt"]["action"]["amountExpected"] == 60
