@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import os
 import shutil
@@ -19,14 +18,14 @@ import httpx
 import pytest
 
 from build import Checkout, Shop, make_shop, order
-from tidegate import app, worker
+from serving import serving
+from tidegate import worker
 from tidegate.app import House
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
-from tidegate.infra.http.server import GentleServer, bind, configure
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
@@ -132,16 +131,8 @@ async def empty(admin: Any) -> None:
 @pytest.fixture(scope="session")
 async def base_url(database_url: str) -> AsyncIterator[str]:
     """The API itself, listening on a port of its own."""
-    listening = bind("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server = GentleServer(configure(app.build(Settings(database_url=database_url, base_url=url))))
-    task = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started:
-        await asyncio.sleep(0.01)
-        assert not task.done(), "the server did not start"
-    yield url
-    server.should_exit = True
-    await task
+    async with serving(Settings(database_url=database_url)) as (url, _):
+        yield url
 
 
 @pytest.fixture(scope="session")
