@@ -167,8 +167,7 @@ class CheckoutApi:
                 }
             },
         )
-        refusals = (*base.errors, errors.Malformed, errors.Conflict, errors.Invalid, errors.BodyTooLarge,
-                    errors.UnsupportedMediaType)  # fmt: skip
+        refusals = (*base.errors, errors.Conflict)
         return [
             replace(base, method="GET", name="viewCheckout", summary="Look at a checkout as the payer sees it",
                     description=examples.VIEW, success_message="Checkout found", response_example=examples.VIEWED),

@@ -68,14 +68,14 @@ class PaymentApi:
         )
 
     def operations(self) -> list[Operation]:
+        offer = partial(Operation, group="Payments", success_key="status")
         return [
-            Operation(
+            offer(
                 method="POST",
                 path="/checkout/payments",
                 name="createPayment",
                 summary="Create a checkout payment",
                 description=examples.CREATE_DESCRIPTION,
-                group="Payments",
                 group_words=examples.GROUP,
                 handler=self.create,
                 credentials=SECRET_AND_PUBLIC_KEY,
@@ -84,54 +84,36 @@ class PaymentApi:
                 response=wire.Created,
                 response_example=examples.CREATED,
                 success_status=201,
-                success_key="status",
                 success_message="Checkout link generated",
-                errors=(
-                    errors.Malformed,
-                    errors.DuplicateReference,
-                    errors.BodyTooLarge,
-                    errors.UnsupportedMediaType,
-                    errors.Invalid,
-                ),
+                errors=(errors.DuplicateReference,),
                 is_idempotent_by_key=True,
             ),
-            Operation(
+            offer(
                 method="GET",
                 path="/checkout/payments/merchant-reference/{reference}",
                 name="verifyPayment",
                 summary="Verify a checkout payment",
                 description=examples.VERIFY_DESCRIPTION,
-                group="Payments",
                 handler=self.verify,
                 credentials=SECRET_KEY_AND_BUSINESS,
                 response=wire.PaymentRecord,
                 response_example=examples.RECORD,
-                success_key="status",
                 success_message="Payment found",
                 errors=(errors.AccessDenied, errors.NotFound),
-                path_parameters={
-                    "reference": {
-                        "description": "Your reference, or the pay code when you gave none.",
-                        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
-                        "example": "ORDER-1001",
-                    }
-                },
+                path_parameters=examples.REFERENCE_PARAMETER,
             ),
-            Operation(
+            offer(
                 method="POST",
                 path="/checkout/data/fees",
                 name="quoteFees",
                 summary="Ask what a payment would cost",
                 description=examples.FEES_DESCRIPTION,
-                group="Payments",
                 handler=self.quote_fees,
                 credentials=SECRET_KEY,
                 request=wire.QuoteFees,
                 request_example=examples.FEES_REQUEST,
                 response=wire.FeesQuoted,
                 response_example=examples.FEES_QUOTED,
-                success_key="status",
                 success_message="Fees quoted",
-                errors=(errors.Malformed, errors.BodyTooLarge, errors.UnsupportedMediaType, errors.Invalid),
             ),
         ]

@@ -83,3 +83,11 @@ FEES_QUOTED: dict[str, Any] = {
     "amountToSettleWhenBusinessBears": Decimal("98.49"),
     "feeRule": "default-ngn-bank_transfer",
 }
+
+REFERENCE_PARAMETER: dict[str, Any] = {
+    "reference": {
+        "description": "Your reference, or the pay code when you gave none.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
+        "example": "ORDER-1001",
+    }
+}

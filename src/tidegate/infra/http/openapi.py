@@ -22,7 +22,13 @@ _WITH_CREDENTIALS: tuple[type[Refusal], ...] = (
     errors.AccessDenied,
     errors.RateLimited,
 )
-_WITH_BODY: tuple[type[Refusal], ...] = (errors.RequestTimeout,)
+_WITH_BODY: tuple[type[Refusal], ...] = (
+    errors.Malformed,
+    errors.RequestTimeout,
+    errors.BodyTooLarge,
+    errors.UnsupportedMediaType,
+    errors.Invalid,
+)
 
 _ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -106,7 +112,7 @@ def _with_decimals_as_numbers(schema: Any) -> Any:
 def _schema_of(wanted: type) -> dict[str, Any]:
     if issubclass(wanted, Checked):
         return wanted.json_schema()
-    raise NotImplementedError(wanted)
+    raise TypeError(f"{wanted} has no schema")
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
