@@ -243,3 +243,15 @@ async def test_other_words_under_the_same_identifier_are_quarantined(
     assert (await bank.tell(credit(account, 99, id="same", transactionId="T-1"))).status_code == 200
     states = await admin.fetch("SELECT state FROM notification ORDER BY state")
     assert [row["state"] for row in states] == ["done", "quarantined"]
+
+
+async def test_an_outcome_in_another_currency_goes_to_suspense(
+    bank: Bank, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    await checkout.charge({"type": "payAttitude", "bank": "058"})
+    told = {"businessId": checkout.shop.business_id, "reference": await attempt_of(checkout)}
+    won = {"type": "attempt.succeeded", "id": "n", "transactionId": "T", "amount": "10000", "currency": "KES", **told}
+    assert (await bank.tell(won)).status_code == 200
+    assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
+    assert (await checkout.record())["status"] == "pending"

@@ -18,7 +18,7 @@ from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.payment import attempt_store, settle, sweep_store
 from tidegate.payment.attempt_store import AlreadyReceived
 from tidegate.payment.change import Receipt, ToldBy
-from tidegate.payment.decide import Arrival
+from tidegate.payment.decide import Arrival, WrongCurrency
 from tidegate.payment.settle import Till, ToldBefore
 from tidegate.rail.interface import (
     AttemptTold,
@@ -70,7 +70,15 @@ async def _route(till: Till, told: Told, told_by: ToldBy, now: datetime) -> None
 
 
 async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: datetime) -> None:
-    situation = await settle.record_state(till, news.business_id, news.reference, news.state, told_by=told_by, now=now)
+    try:
+        situation = await settle.record_state(
+            till, news.business_id, news.reference, news.state, told_by=told_by, now=now
+        )
+    except WrongCurrency as wrong:
+        assert isinstance(news.state, Succeeded)
+        receipt = _unclaimed(told_by, news.state.transaction_id, news.state.amount, {}, str(wrong))
+        await _suspend(till, news.business_id, receipt, told_by, account_number=None, now=now)
+        return
     if situation is not None:
         await _note(till, told_by, "done", None, now)  # News that changed nothing is recorded all the same.
     elif isinstance(news.state, Succeeded):

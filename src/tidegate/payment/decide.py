@@ -36,6 +36,10 @@ from tidegate.rail.interface import (
 ASKED_AFTER_THE_END_FOR = timedelta(days=1)
 
 
+class WrongCurrency(Exception):
+    """Money that cannot be for this payment, though it says so."""
+
+
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """Money for a payment, however we learned of it."""
 
@@ -60,6 +64,8 @@ def on_state(
     payment, attempt = situation.payment, situation.attempt
     assert attempt is not None
     if isinstance(state, Succeeded):
+        if state.amount.currency is not payment.expected.currency:
+            raise WrongCurrency(f"the payment is in {payment.expected.currency}, not {state.amount.currency}")
         arrival = Arrival(rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={})
         return on_arrival(situation, arrival, rule=rule, names=names, told_by=told_by, now=now)
     if not attempt.is_open:
