@@ -197,6 +197,22 @@ async def test_twin_without_the_version_and_the_journal_key_a_payment_settles_tw
         await admin.close()
 
 
+async def test_twin_without_the_version_parts_are_lost(
+    new_checkout: MakeCheckout, house: House, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempt_store, "_APPLY", WITHOUT_VERSION)
+    lost = 0
+    for _ in range(5):
+        checkout = await new_checkout(settings={"variance_policy": "top_up"})
+        await arrive(house, await checkout.account(), *(arrival(500) for _ in range(RIVALS)))
+        held = await admin.fetchval("SELECT held_minor FROM payment WHERE pay_code = $1", checkout.pay_code)
+        arrived = await admin.fetchval(
+            "SELECT sum(amount_minor) FROM receipt WHERE business_id = $1", checkout.shop.business_id
+        )
+        lost += arrived - held
+    assert lost > 0, "without the version one part overwrites another"
+
+
 async def test_twin_without_the_journal_key_the_version_alone_holds(
     make_database: Callable[[str], Awaitable[str]], base_url: str
 ) -> None:

@@ -55,6 +55,10 @@ ROUNDS = (
 )
 
 
+class Crash(BaseException):
+    """Nothing in the product may catch it, as nothing catches a kill."""
+
+
 def new_arrival(money: Money) -> Arrival:
     return Arrival(rail="sandbox", transaction_id=new_event_id(), amount=money, payer={})
 
@@ -166,6 +170,25 @@ class Engine(RuleBasedStateMachine):
         number, arrival = arrived
         now = self.house.clock.now()
         self.attempt(settle.record_arrival(self.house.till, number, arrival, told_by=None, now=now))
+
+    @rule(pay_code=payments, is_reached=st.booleans())
+    def crash_while_calling_the_rail(self, pay_code: str, is_reached: bool) -> None:
+        """The intent is recorded, then all stops: before the rail was called, or before its answer was written."""
+        rail: Any = self.house.rails["sandbox"]
+        start = rail.start
+
+        async def stop(order: Any, *, now: Any) -> Any:
+            if is_reached:
+                await start(order, now=now)
+            raise Crash
+
+        rail.start = stop
+        try:
+            self.attempt(pay.charge(self.payer(pay_code), Method.CARD, Card(CARDS[0], 12, 2040, "123"), {}))
+        except Crash:
+            pass
+        finally:
+            rail.start = start
 
     @rule(pay_code=payments)
     def give_up(self, pay_code: str) -> None:
