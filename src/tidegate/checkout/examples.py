@@ -10,7 +10,10 @@ from tidegate.payment import examples as payments
 PAY_CODE = payments.PAY_CODE
 
 GROUP = "What the payer does, for apps that draw their own checkout. No key is needed: the pay code is enough."
-VIEW = "What the hosted page shows."
+VIEW = (
+    "What the hosted page shows. The same address with `/events` behind it sends it as server-sent events "
+    "(`event: status`), at once and whenever it changes."
+)
 CHARGE = (
     "Starts an attempt by one of the offered methods. `action` says what the payer does next: send a `transfer`, "
     "approve a `prompt`, `dial` a code, give a `pin`, an `otp` or an `address`, follow a `redirect`, or nothing. A "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from tidegate.core.money import Currency, Money
 from tidegate.doctor.store import FINDINGS_MAX
 from tidegate.infra.db import Tx
 
@@ -126,10 +127,13 @@ async def list_quarantined(tx: Tx) -> list[str]:
 async def list_suspense(tx: Tx) -> list[str]:
     rows = await tx.fetch(
         """
-        SELECT currency || ' ' || amount_minor || ' (minor units) by ' || rail || '/' || transaction_id || ': '
-               || coalesce(reason, '') AS receipt
+        SELECT currency, amount_minor, rail, transaction_id, reason
           FROM receipt WHERE taken = 'suspense' ORDER BY created_at LIMIT $1
         """,
         FINDINGS_MAX,
     )
-    return [row["receipt"] for row in rows]
+    return [
+        str(Money(row["amount_minor"], Currency(row["currency"])))
+        + " by " + row["rail"] + "/" + row["transaction_id"] + ": " + (row["reason"] or "")
+        for row in rows
+    ]  # fmt: skip
