@@ -21,11 +21,13 @@ from build import Checkout, Shop, make_shop, order
 from serving import serving
 from tidegate import worker
 from tidegate.app import House
-from tidegate.core.clock import ShiftedClock
+from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
+from tidegate.doctor.commands import examine_books
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.ledger import chain
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
@@ -194,10 +196,17 @@ MakeCheckout = Callable[..., Awaitable[Checkout]]
 
 
 @pytest.fixture
-def new_checkout(
-    new_shop: MakeShop, payer_client: httpx.AsyncClient, tick: Callable[[], Awaitable[None]]
-) -> MakeCheckout:
-    """A payment of a business with the settings given; fields of the order by their names on the wire."""
+async def new_checkout(
+    request: pytest.FixtureRequest,
+    house: House,
+    new_shop: MakeShop,
+    payer_client: httpx.AsyncClient,
+    tick: Callable[[], Awaitable[None]],
+) -> AsyncIterator[MakeCheckout]:
+    """A payment of a business with the settings given; fields of the order by their names on the wire.
+
+    Whatever the test has done, the books must be in order afterwards.
+    """
 
     async def make(shop: Shop | None = None, *, settings: dict[str, Any] | None = None, **fields: Any) -> Checkout:
         shop = shop or await new_shop(rate_per_second=100_000, rate_burst=100_000, **(settings or {}))
@@ -206,4 +215,15 @@ def new_checkout(
         data = answer.json()["data"]
         return Checkout(replace(shop, client=payer_client), data["payCode"], data["reference"], tick)
 
-    return make
+    yield make
+    if request.node.get_closest_marker("breaks_the_books") is None:
+        await check_books(house)
+
+
+async def check_books(house: House) -> None:
+    now = SystemClock().now()
+    while await chain.extend(house.db, now):
+        pass
+    findings, _ = await examine_books(house.db, now=now)
+    # Sessions end when a worker comes by; contradictions of a rail are what some tests are about.
+    assert [f for f in findings if not f.is_well and f.subject not in ("sessions", "quarantine")] == []
