@@ -11,11 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from tidegate.checkout.field import CardNumber, Cvv, OtpText, PinText
-from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
-from tidegate.infra.http.strict_json import shown, walk
+from tidegate.payment import card_data
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment
@@ -144,9 +143,7 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
 
 def card_data_elsewhere(value: Any) -> Iterator[Problem]:
     """A card number belongs in the card's own field and nowhere else."""
-    for path, item in walk(value, ""):
-        if path not in ("card.number", "phone") and isinstance(item, str | int) and contains_card_number(str(item)):
-            yield Problem(shown(path), "looks like a card number; never send card data here", Invalid.CARD_DATA)
+    return card_data.problems_in(value, but_not_in=("card.number", "phone"))
 
 
 def one_answer(value: Any) -> Iterator[Problem]:

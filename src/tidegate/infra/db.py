@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Protocol
 
@@ -24,7 +24,6 @@ class Tx(Protocol):
     """An open connection, inside a transaction unless a single statement is all that is run on it."""
 
     async def execute(self, query: str, *args: Any) -> str: ...
-    async def executemany(self, query: str, args: Sequence[Sequence[Any]]) -> None: ...
     async def fetch(self, query: str, *args: Any) -> list[Row]: ...
     async def fetchrow(self, query: str, *args: Any) -> Row | None: ...
     async def fetchval(self, query: str, *args: Any) -> Any: ...

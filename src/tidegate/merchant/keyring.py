@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 
-import structlog
-
 from tidegate.core import ids
 from tidegate.core.clock import Clock, monotonic_s
 from tidegate.core.errors import Unavailable
@@ -20,8 +18,6 @@ POLL_EVERY_S = 0.3
 TRUSTED_FOR_S = 0.9
 REMEMBERED_MAX = 50_000
 _NOBODY = bytes(32)
-
-log = structlog.get_logger("keyring")
 
 
 class Keyring:

@@ -11,7 +11,7 @@ from tidegate.infra.db import Tx
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_KEY
-from tidegate.payment import pay
+from tidegate.payment import card_data, pay
 from tidegate.payment.settle import Till
 from tidegate.rail.interface import Party
 from tidegate.rail.sandbox import SandboxRail
@@ -31,7 +31,7 @@ class SandboxApi:
 
     async def transfer(self, call: Call) -> Answer:
         value = call.json()
-        request = read(value, wire.SendTransfer, lambda _: wire.card_data_in(value))
+        request = read(value, wire.SendTransfer, lambda _: card_data.problems_in(value))
         money = wire.money_from(request)
         now = self.clock.now()
 
@@ -61,7 +61,7 @@ class SandboxApi:
 
     async def decline(self, call: Call) -> Answer:
         value = call.json() if call.body else {}
-        request = read(value, wire.Decline, lambda _: wire.card_data_in(value))
+        request = read(value, wire.Decline, lambda _: card_data.problems_in(value))
         reference = await self._attempt_of(call)
         await self._rail.decline(call.caller.business.id, reference, request.reason, now=self.clock.now())
         return call.answer(wire.Acted(attempt_id=reference))

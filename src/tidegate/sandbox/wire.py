@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Self
@@ -11,10 +10,8 @@ from typing import Annotated, Any, Self
 import msgspec
 from msgspec import Meta
 
-from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
-from tidegate.infra.http.strict_json import shown, walk
 
 ADVANCE_MAX = timedelta(days=400)
 # In all: far beyond it, dates end.
@@ -130,9 +127,3 @@ def money_from(request: SendTransfer) -> Money:
     if scaled > MINOR_MAX:
         raise Invalid(Problem("amount", "is too large"))
     return Money(int(scaled), request.currency)
-
-
-def card_data_in(value: Any) -> Iterator[Problem]:
-    for path, item in walk(value, ""):
-        if isinstance(item, str) and contains_card_number(item):
-            yield Problem(shown(path), "looks like a card number; never send card data here", Invalid.CARD_DATA)
