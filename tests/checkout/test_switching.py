@@ -99,7 +99,8 @@ async def test_an_answer_that_its_own_notification_overtook_is_no_error(
 
     monkeypatch.setattr(rail, "start", slow_start)
     payer = pay.Payer(house.till, checkout.shop.business_id, checkout.pay_code, "http://localhost", house.clock.now())
-    situation = await pay.charge(payer, Method.CARD, Card("5319317801366660", 12, 2040, "123"), {})
+    seen = await pay.view(house.db, payer.business_id, payer.pay_code)
+    situation = await pay.charge(payer, seen, Method.CARD, Card("5319317801366660", 12, 2040, "123"), {})
     assert situation.payment.status == "success"
 
 

@@ -244,7 +244,8 @@ async def waiting_account(house: House) -> tuple[str, str]:
     async with house.db.connection() as tx:
         draft = await payments.create(tx, new.business, order_from(request, house.till.names), now=now)
     payer = pay.Payer(house.till, new.business.id, draft.pay_code, "http://localhost", now)
-    situation = await pay.charge(payer, Method.BANK_TRANSFER, Transfer("Twin", now), {})
+    seen = await pay.view(house.db, payer.business_id, payer.pay_code)
+    situation = await pay.charge(payer, seen, Method.BANK_TRANSFER, Transfer("Twin", now), {})
     assert situation.attempt is not None
     assert situation.attempt.account_number is not None
     return situation.attempt.account_number, new.business.id

@@ -93,6 +93,10 @@ class Engine(RuleBasedStateMachine):
         except (Refusal, AlreadyReceived, RailTimeout):
             return None
 
+    async def charge(self, pay_code: str, method: Method, means: Any, details: dict[str, Any]) -> Any:
+        seen = await pay.view(self.house.db, self.business.id, pay_code)
+        return await pay.charge(self.payer(pay_code), seen, method, means, details)
+
     def payer(self, pay_code: str) -> pay.Payer:
         return pay.Payer(self.house.till, self.business.id, pay_code, "http://localhost", self.house.clock.now())
 
@@ -115,11 +119,11 @@ class Engine(RuleBasedStateMachine):
 
     def account_for(self, pay_code: str) -> Any:
         means = Transfer("Story", self.house.clock.now())
-        return self.attempt(pay.charge(self.payer(pay_code), Method.BANK_TRANSFER, means, {}))
+        return self.attempt(self.charge(pay_code, Method.BANK_TRANSFER, means, {}))
 
     @rule(pay_code=payments, number=st.sampled_from(CARDS))
     def pay_by_card(self, pay_code: str, number: str) -> None:
-        self.attempt(pay.charge(self.payer(pay_code), Method.CARD, Card(number, 12, 2040, "123"), {}))
+        self.attempt(self.charge(pay_code, Method.CARD, Card(number, 12, 2040, "123"), {}))
 
     @rule(pay_code=payments, given=st.sampled_from([Pin("1234"), Pin("0000"), Otp("123456"), Otp("000000")]))
     def answer_the_bank(self, pay_code: str, given: Any) -> None:
@@ -127,7 +131,7 @@ class Engine(RuleBasedStateMachine):
 
     @rule(pay_code=payments)
     def dial(self, pay_code: str) -> None:
-        self.attempt(pay.charge(self.payer(pay_code), Method.USSD, Bank("058"), {}))
+        self.attempt(self.charge(pay_code, Method.USSD, Bank("058"), {}))
 
     @rule(pay_code=payments, is_approved=st.booleans())
     def answer_on_the_phone(self, pay_code: str, is_approved: bool) -> None:
@@ -184,7 +188,7 @@ class Engine(RuleBasedStateMachine):
 
         rail.start = stop
         try:
-            self.attempt(pay.charge(self.payer(pay_code), Method.CARD, Card(CARDS[0], 12, 2040, "123"), {}))
+            self.attempt(self.charge(pay_code, Method.CARD, Card(CARDS[0], 12, 2040, "123"), {}))
         except Crash:
             pass
         finally:

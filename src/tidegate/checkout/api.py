@@ -62,7 +62,7 @@ class CheckoutApi:
         chosen, details = means.means_from(
             request, method, currency, account_name=situation.business.name, now=payer.now
         )
-        return self._attempt(call, await pay.charge(payer, method, chosen, details))
+        return self._attempt(call, await pay.charge(payer, situation, method, chosen, details))
 
     async def authorize(self, call: Call) -> Answer:
         self.limit.check(Limited.ACT, call.client)

@@ -66,9 +66,10 @@ async def view(db: Database, business_id: str, pay_code: str) -> Situation:
     return situation
 
 
-async def charge(payer: Payer, method: Method, means: Means, details: dict[str, Any]) -> Situation:
-    """Begins an attempt. `details` is what may be kept and shown of the means."""
-    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
+async def charge(
+    payer: Payer, situation: Situation, method: Method, means: Means, details: dict[str, Any]
+) -> Situation:
+    """Begins an attempt on what the payer has seen. `details` is what may be kept and shown of the means."""
     rail = _rail_for(payer.till, situation, method)
     payment, attempt = _begin(situation, method, rail, details, payer.now)
     if isinstance(means, Transfer):
