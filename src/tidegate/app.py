@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute
 
 from tidegate import settings as settings_module
 from tidegate.checkout.api import CheckoutApi
+from tidegate.checkout.desk import Desk
 from tidegate.checkout.limit import PayerLimit
 from tidegate.checkout.watch import Watch
 from tidegate.core.clock import Clock, ShiftedClock, SystemClock
@@ -132,7 +133,8 @@ def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
     # The processes of one machine share the file, whose name nobody outside can know.
     key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
     limit = PayerLimit(RateLimit(Path(f"{file}-payers") if file else None), key)
-    return CheckoutApi(house.till, keyring, house.clock, limit, watch, settings.checkout_url)
+    desk = Desk(house.till, keyring, house.clock, limit, settings.checkout_url)
+    return CheckoutApi(desk, watch)
 
 
 @asynccontextmanager

@@ -10,21 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from tidegate.checkout import examples, means, wire
-from tidegate.checkout.limit import Limited, PayerLimit
+from tidegate.checkout import examples, wire
+from tidegate.checkout.desk import Desk, Visit
 from tidegate.checkout.watch import Watch
-from tidegate.core import errors, ids
-from tidegate.core.clock import Clock, monotonic_s
-from tidegate.core.method import Method
+from tidegate.core import errors
+from tidegate.core.clock import monotonic_s
 from tidegate.infra.http.endpoint import client_of
 from tidegate.infra.http.operation import Answer, Call, Operation, encode
-from tidegate.infra.http.read import read
 from tidegate.merchant.gate import ANYBODY
-from tidegate.merchant.keyring import Keyring
 from tidegate.payment import pay
 from tidegate.payment.change import Situation
-from tidegate.payment.pay import NOT_FOUND, Payer
-from tidegate.payment.settle import Till
 from tidegate.payment.transition import ATTEMPTS_MAX, is_final
 
 HEARTBEAT_S = 15.0
@@ -35,55 +30,28 @@ PATH = "/checkout/payments/{payCode}"
 
 @dataclass(frozen=True)
 class CheckoutApi:
-    till: Till
-    keyring: Keyring
-    clock: Clock
-    limit: PayerLimit
+    desk: Desk
     watch: Watch
-    checkout_url: str
 
     async def view(self, call: Call) -> Answer:
-        self.limit.check(Limited.LOOK, call.client)
-        business_id, pay_code = await self._locate(call.path["payCode"])
-        return call.answer(self._view(await pay.view(self.till.db, business_id, pay_code)))
+        return call.answer(self._view(await self.desk.look(_visit(call))))
 
     async def charge(self, call: Call) -> Answer:
-        self.limit.check(Limited.ACT, call.client)
-        payer = await self._payer(call)
-        value = call.json()
-        request = read(value, wire.Charge, lambda _: wire.card_data_elsewhere(value))
-        method = wire.method_named(request.type, self.till.names)
-        if method is Method.CARD:
-            self.limit.check(Limited.CARD, call.client)
-        situation = await pay.view(self.till.db, payer.business_id, payer.pay_code)
-        currency = situation.payment.order.asked.currency
-        if method not in situation.payment.order.methods:
-            raise errors.Invalid(errors.Problem("type", "is not offered for this payment"))
-        chosen, details = means.means_from(
-            request, method, currency, account_name=situation.business.name, now=payer.now
-        )
-        return self._attempt(call, await pay.charge(payer, situation, method, chosen, details))
+        return self._attempt(call, await self.desk.charge(_visit(call), call.json()))
 
     async def authorize(self, call: Call) -> Answer:
-        self.limit.check(Limited.ACT, call.client)
-        payer = await self._payer(call)
-        value = call.json()
-        request = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
-        return self._attempt(call, await pay.authorize(payer, means.authorization_from(request)))
+        return self._attempt(call, await self.desk.authorize(_visit(call), call.json()))
 
     async def cancel(self, call: Call) -> Answer:
-        self.limit.check(Limited.ACT, call.client)
-        return call.answer(self._view(await pay.cancel(await self._payer(call))))
+        return call.answer(self._view(await self.desk.cancel(_visit(call))))
 
     async def extend(self, call: Call) -> Answer:
-        self.limit.check(Limited.ACT, call.client)
-        return self._attempt(call, await pay.extend(await self._payer(call)))
+        return self._attempt(call, await self.desk.extend(_visit(call)))
 
     async def events(self, request: Request) -> Response:
         """Server-sent events: the view now, and again whenever it changes, until the payment has ended."""
-        self.limit.check(Limited.LOOK, client_of(request.scope))
-        business_id, pay_code = await self._locate(request.path_params["payCode"])
-        first = await pay.view(self.till.db, business_id, pay_code)
+        visit = Visit(request.path_params["payCode"], client_of(request.scope))
+        first = await self.desk.look(visit)
         self.watch.refuse_crowd()
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
@@ -103,7 +71,7 @@ class CheckoutApi:
                     return
                 if await _set_within(changed, 1.0):
                     changed.clear()
-                    fresh = await pay.view(self.till.db, payment.business_id, payment.pay_code)
+                    fresh = await pay.view(self.desk.till.db, payment.business_id, payment.pay_code)
                     if fresh.payment.version != situation.payment.version:
                         situation, heard_at = fresh, monotonic_s()
                         yield self._event(situation)
@@ -115,11 +83,11 @@ class CheckoutApi:
         return b"event: status\ndata: " + encode(self._view(situation)) + b"\n\n"
 
     def _view(self, situation: Situation) -> wire.CheckoutView:
-        return wire.view_of(situation, self.till.names, attempts_max=ATTEMPTS_MAX)
+        return wire.view_of(situation, self.desk.till.names, attempts_max=ATTEMPTS_MAX)
 
     def _attempt(self, call: Call, situation: Situation) -> Answer:
         assert situation.attempt is not None
-        view = wire.attempt_view(situation, self.till.names)
+        view = wire.attempt_view(situation, self.desk.till.names)
         answer = wire.Charged(
             attempt_id=view.attempt_id,
             type=view.type,
@@ -129,18 +97,6 @@ class CheckoutApi:
             action=view.action,
         )
         return call.answer(answer)
-
-    async def _payer(self, call: Call) -> Payer:
-        business_id, pay_code = await self._locate(call.path["payCode"])
-        return Payer(self.till, business_id, pay_code, f"{self.checkout_url}/{pay_code}", self.clock.now())
-
-    async def _locate(self, pay_code: str) -> tuple[str, str]:
-        """The pay code says whose it is; one that is not of our making costs no look-up."""
-        code = ids.business_code_of(pay_code)
-        business = await self.keyring.business_by_code(code) if code else None
-        if business is None:
-            raise errors.NotFound(NOT_FOUND)
-        return business.id, pay_code
 
     def routes(self) -> list[Route]:
         return [Route(f"{PATH}/events", self.events, methods=["GET"])]
@@ -189,6 +145,10 @@ class CheckoutApi:
                     response_example=examples.CANCELLED, success_message="Checkout cancelled",
                     prepared_by=(examples.A_PAYMENT,)),
         ]  # fmt: skip
+
+
+def _visit(call: Call) -> Visit:
+    return Visit(call.path["payCode"], call.client)
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -58,6 +58,10 @@ class Payer:
     now: datetime
 
 
+def changed_elsewhere() -> Conflict:
+    return Conflict("this payment has changed in another window; reload it")
+
+
 async def view(db: Database, business_id: str, pay_code: str) -> Situation:
     async with db.connection() as tx:
         situation = await attempt_store.find_by_pay_code(tx, business_id, pay_code)
@@ -78,7 +82,7 @@ async def charge(
     open_before = situation.attempt if situation.attempt and situation.attempt.is_open else None
     async with payer.till.db.connection() as tx:
         if not await attempt_store.begin(tx, payment, attempt, replaces=open_before, now=payer.now):
-            raise Conflict("this payment has changed in another window; reload it")
+            raise changed_elsewhere()
     return await _ask_rail_to_start(payer, rail, attempt, means)
 
 
@@ -149,7 +153,7 @@ async def _write(payer: Payer, situation: Situation, change: Change) -> Situatio
         async with payer.till.db.connection() as tx:
             await attempt_store.apply(tx, change)
     except StaleChange:
-        raise Conflict("this payment has changed in another window; reload it") from None
+        raise changed_elsewhere() from None
     return Situation(situation.business, change.payment, change.attempt)
 
 
