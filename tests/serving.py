@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
 from tidegate import app
@@ -13,12 +13,17 @@ from tidegate.infra.http.server import GentleServer, bind, configure
 from tidegate.settings import Settings
 
 
-@asynccontextmanager
-async def serving(settings: Settings) -> AsyncIterator[tuple[str, FrontDoor]]:
+def serving(settings: Settings) -> AbstractAsyncContextManager[tuple[str, FrontDoor]]:
     """Its address, and the application behind it."""
+    return serving_front_door(lambda url: app.build(replace(settings, base_url=url)))
+
+
+@asynccontextmanager
+async def serving_front_door(build: Callable[[str], FrontDoor]) -> AsyncIterator[tuple[str, FrontDoor]]:
+    """Built when its address is known."""
     with bind("127.0.0.1", 0) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        front_door = app.build(replace(settings, base_url=url))
+        front_door = build(url)
         server = GentleServer(configure(front_door))
         task = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started:

@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Invalid, MethodNotAllowed, NotFound, Refusal, Unavailable
-from tidegate.infra.http.operation import encode
+from tidegate.infra.http.operation import RawHeaders, encode
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.telemetry import Meter
 
@@ -129,17 +129,20 @@ class _Reply:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message["headers"], self._shared, *_EVERYWHERE]
+            own = message["headers"]
+            message["headers"] = [*own, self._shared, *_EVERYWHERE]
+            if not any(name == b"cache-control" for name, _ in own):
+                message["headers"].append(_NOT_STORED)
         await self._send(message)
 
 
 _EVERYWHERE = [
     (b"api-version", API_VERSION.encode()),
-    (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
 ]
+_NOT_STORED = (b"cache-control", b"no-store")
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
@@ -147,34 +150,48 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
-    refusal = _refusal_of(error, scope)
     if reply.status:  # The answer has begun; all that is left is to cut it.
         _say(log.error, "answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
         raise error
-    status = 500 if refusal is None else STATUS_OF[type(refusal)]
-    body = encode(error_body(refusal or _INTERNAL, scope["tidegate.request_id"]))
+    status, refusal = outcome_of(error, scope)
+    body = encode(error_body(refusal, scope["tidegate.request_id"]))
     headers = [
         (b"content-type", b"application/json; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),
+        *headers_of(refusal, status),
     ]
-    if isinstance(refusal, MethodNotAllowed):
-        headers.append((b"allow", ", ".join(refusal.allowed).encode()))
-    if refusal is not None and refusal.retry_after_s is not None:
-        headers.append((b"retry-after", str(refusal.retry_after_s).encode()))
-    if status in _CLOSES:
-        headers.append((b"connection", b"close"))
     await reply({"type": "http.response.start", "status": status, "headers": headers})
     await reply({"type": "http.response.body", "body": body})
 
 
-def _refusal_of(error: Exception, scope: Scope) -> Refusal | None:
+def outcome_of(error: Exception, scope: Scope) -> tuple[int, Refusal]:
+    """The status, and what to say. What nobody expected is logged, and of it nothing is said."""
+    refusal = _refusal_of(error)
+    if refusal is not None:
+        return STATUS_OF[type(refusal)], refusal
+    _say(log.error, "unexpected", request_id=scope["tidegate.request_id"], exc_info=error)
+    return 500, _INTERNAL
+
+
+def headers_of(refusal: Refusal, status: int) -> RawHeaders:
+    """What a client must know of a refusal, in whatever form the rest is said."""
+    headers: RawHeaders = []
+    if isinstance(refusal, MethodNotAllowed):
+        headers.append((b"allow", ", ".join(refusal.allowed).encode()))
+    if refusal.retry_after_s is not None:
+        headers.append((b"retry-after", str(refusal.retry_after_s).encode()))
+    if status in _CLOSES:
+        headers.append((b"connection", b"close"))
+    return headers
+
+
+def _refusal_of(error: Exception) -> Refusal | None:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, HTTPException) and error.status_code == 404:
         return NotFound("there is nothing at this address")
     if isinstance(error, HTTPException) and error.status_code == 405:
         return MethodNotAllowed(sorted((error.headers or {}).get("Allow", "GET").split(", ")))
-    _say(log.error, "unexpected", request_id=scope["tidegate.request_id"], exc_info=error)
     return None
 
 

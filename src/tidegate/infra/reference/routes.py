@@ -15,15 +15,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tidegate.infra.http.operation import Operation, encode
+from tidegate.infra.page import static
+from tidegate.infra.page.answer import Html
+from tidegate.infra.page.compress import Constant
+from tidegate.infra.page.door import Door, Page, Visit
+from tidegate.infra.page.site import Site
 from tidegate.infra.reference import view
 
-_PACKAGE = files("tidegate.infra.reference")
+_PACKAGE = "tidegate.infra.reference"
 _TEMPLATE = "reference.html"
-_STATIC = {"reference.css": "text/css", "reference.js": "text/javascript"}
-_CSP = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'none'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 
 
 @dataclass(frozen=True)
@@ -41,29 +41,34 @@ class SandboxKeys:
 
 def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> list[BaseRoute]:
     """Everything is made here, once; a request only sends it."""
-    page = _render(document, operations, keys)
+    site = Site(document["servers"][0]["url"])
+    static_files = static.load(_PACKAGE, "static", under="/docs/static", site=site)
+    page = Constant(_render(document, operations, keys, static_files).encode())
+    description = encode(document)
+
+    async def show(_: Visit) -> Html:
+        return Html([page])
+
+    async def describe(_: Request) -> Response:
+        return Response(description, media_type="application/json")
+
     return [
-        _route("/openapi.json", encode(document), "application/json"),
-        _route("/docs", page.encode(), "text/html", {"content-security-policy": _CSP}),
-        *(
-            _route(f"/docs/static/{name}", (_PACKAGE / "static" / name).read_bytes(), media_type)
-            for name, media_type in _STATIC.items()
-        ),
+        Route("/openapi.json", describe),
+        *Door().routes([Page("GET", "/docs", "showReference", show)]),
+        *static.routes(static_files.values()),
     ]
 
 
-def _route(path: str, body: bytes, media_type: str, headers: Mapping[str, str] | None = None) -> Route:
-    async def send(_: Request) -> Response:
-        return Response(body, media_type=media_type, headers=headers)
-
-    return Route(path, send)
-
-
-def _render(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> str:
+def _render(
+    document: Mapping[str, Any],
+    operations: Sequence[Operation],
+    keys: SandboxKeys | None,
+    static_files: Mapping[str, static.StaticFile],
+) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(prose=prose, highlighted=highlighted, breakable=breakable)
-    template = environment.from_string((_PACKAGE / "templates" / _TEMPLATE).read_text(encoding="utf-8"))
-    return template.render(page=view.page_of(document, operations, keys.by_header if keys else {}))
+    template = environment.from_string((files(_PACKAGE) / "templates" / _TEMPLATE).read_text(encoding="utf-8"))
+    return template.render(page=view.page_of(document, operations, keys.by_header if keys else {}), files=static_files)
 
 
 _CODE = re.compile(r"`([^`]+)`")

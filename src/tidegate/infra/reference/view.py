@@ -89,6 +89,7 @@ class OperationView:
     description: str
     headers: tuple[Row, ...]
     parameters: tuple[Row, ...]
+    query: tuple[Row, ...]
     fields: tuple[Row, ...]
     is_body_optional: bool
     example: Example
@@ -193,6 +194,7 @@ class _Shown:
             description=operation.description,
             headers=(*_credential_rows(operation), *self._parameter_rows(parameters, "header")),
             parameters=tuple(self._parameter_rows(parameters, "path")),
+            query=tuple(self._parameter_rows(parameters, "query")),
             fields=tuple(self._schemas.rows(content.get("schema", {}))),
             is_body_optional=operation.is_body_optional,
             example=example,

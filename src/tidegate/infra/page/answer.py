@@ -1,0 +1,76 @@
+"""A page as a handler gives it, and as it goes out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from starlette.types import Message
+
+from tidegate.infra.http.operation import Headers, RawHeaders
+from tidegate.infra.page import security
+from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
+
+# Shorter than this, gzip saves no packet.
+GZIP_BYTES_MIN = 1_000
+_UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+# Neither `//elsewhere` nor `/\elsewhere`, which browsers take for another host.
+_OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+
+
+@dataclass(frozen=True)
+class Html:
+    pieces: Sequence[Piece]
+    status: int = 200
+    headers: RawHeaders = field(default_factory=list)
+
+    @classmethod
+    def of(cls, text: str, *constants: Constant, status: int = 200, headers: RawHeaders | None = None) -> Html:
+        """From a template's text, with each constant where the template wrote it."""
+        return cls(splice(text, constants), status, headers or [])
+
+
+@dataclass(frozen=True)
+class File:
+    """What is no page: a picture, a document. It goes out as it is."""
+
+    body: bytes
+    media_type: str
+    status: int = 200
+    headers: RawHeaders = field(default_factory=list)
+
+
+def see_other(path: str, *, headers: RawHeaders | None = None) -> Html:
+    """After a form, to a page of our own: browsers refuse any other under our `form-action`."""
+    if not _OWN_PATH.fullmatch(path):
+        raise ValueError("a form ends at a path of our own")
+    return Html([], 303, [(b"location", path.encode("ascii")), *(headers or [])])
+
+
+def messages_of(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> tuple[Message, Message]:
+    """Everything is made before anything is sent, so that what fails can still become another page."""
+    for name, value in answer.headers:
+        if _UNSAFE.search(name + value):
+            raise ValueError(f"the header {name!r} would end early")
+    body, own_headers = _file(answer) if isinstance(answer, File) else _page(answer.pieces, request)
+    headers = [
+        *own_headers,
+        (b"content-length", str(len(body)).encode()),
+        *security.headers(nonce, reports_to=reports_to),
+        *answer.headers,
+    ]
+    start = {"type": "http.response.start", "status": answer.status, "headers": headers}
+    return start, {"type": "http.response.body", "body": body}
+
+
+def _file(file: File) -> tuple[bytes, RawHeaders]:
+    return file.body, [(b"content-type", file.media_type.encode("ascii"))]
+
+
+def _page(pieces: Sequence[Piece], request: Headers) -> tuple[bytes, RawHeaders]:
+    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding")]
+    plain = plain_of(pieces)
+    if len(plain) < GZIP_BYTES_MIN or not accepts_gzip(request.all(b"accept-encoding")):
+        return plain, headers
+    return gzip_of(pieces), [*headers, (b"content-encoding", b"gzip")]

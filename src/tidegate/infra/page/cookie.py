@@ -1,0 +1,50 @@
+"""Cookies: one name, one rule, and nothing a browser sends is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from tidegate.infra.http.operation import Headers
+from tidegate.infra.page.site import Site
+
+COOKIES_MAX = 50
+# The characters that need no quoting, so that every browser and proxy reads the value as it was written.
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+
+
+@dataclass(frozen=True)
+class Cookie:
+    """Out of reach of scripts and of other sites' forms."""
+
+    base_name: str
+    site: Site
+
+    @cached_property
+    def name(self) -> str:
+        """With the prefix, no other host of the same domain can set it. Browsers allow it over HTTPS only."""
+        return f"__Host-{self.base_name}" if self.site.is_secure else self.base_name
+
+    def set(self, value: str, *, max_age_s: int | None = None) -> tuple[bytes, bytes]:
+        """The header. Without an age the cookie goes when the browser is closed."""
+        if not _PLAIN.issuperset(value):
+            raise ValueError(f"a value of the cookie {self.name} needs quoting")
+        parts = [f"{self.name}={value}", "Path=/", "HttpOnly", "SameSite=Lax"]
+        if self.site.is_secure:
+            parts.append("Secure")
+        if max_age_s is not None:
+            parts.append(f"Max-Age={max_age_s}")
+        return b"set-cookie", "; ".join(parts).encode("ascii")
+
+
+def cookies_of(headers: Headers) -> Mapping[str, str]:
+    """Of two with one name the first counts: browsers send the one of the narrower path first."""
+    found: dict[str, str] = {}
+    # Over HTTP/2 a browser may split the header, and a proxy may pass it on in pieces.
+    text = b";".join(headers.all(b"cookie")).decode("latin-1")
+    for pair in text.split(";", COOKIES_MAX)[:COOKIES_MAX]:
+        name, equals, value = pair.partition("=")
+        if equals:
+            found.setdefault(name.strip(), value.strip())
+    return found

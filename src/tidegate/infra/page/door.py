@@ -1,0 +1,137 @@
+"""The door of pages: whatever happens behind it, the visitor gets a page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from markupsafe import Markup
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from tidegate.core.errors import MethodNotAllowed, NotFound, Refusal
+from tidegate.infra.http.endpoint import client_of
+from tidegate.infra.http.front_door import headers_of, outcome_of
+from tidegate.infra.http.operation import Headers
+from tidegate.infra.page.answer import File, Html, messages_of
+from tidegate.infra.page.cookie import cookies_of
+from tidegate.infra.page.form import Form, parse_query, read_form
+from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request for a page."""
+
+    method: str
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Headers
+    cookies: Mapping[str, str]
+    client: str
+    request_id: str
+    # The only scripts and styles that run in the answer are the ones that carry it.
+    nonce: str
+    form: Form = field(default_factory=Form)
+
+
+Handler = Callable[[Visit], Awaitable[Html | File]]
+# Also for what nobody expected; then the refusal says so, and the status is 500.
+RenderError = Callable[[Refusal, int, Visit], Html]
+
+
+@dataclass(frozen=True)
+class Page:
+    method: str
+    path: str
+    name: str
+    handler: Handler
+
+
+_PLAIN = Markup(
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    "<title>{status}</title><p>{message}</p><p>{request_id}</p></html>"
+)
+
+
+def plain_error(refusal: Refusal, status: int, visit: Visit) -> Html:
+    """For pages without a look of their own, and for the day when another error page fails itself."""
+    return Html.of(_PLAIN.format(status=status, message=refusal.message, request_id=visit.request_id))
+
+
+@dataclass(frozen=True)
+class Door:
+    render_error: RenderError = plain_error
+    # Where browsers send what they refused; see reports.py.
+    reports_to: str = REPORTS_PATH
+
+    def routes(self, pages: Iterable[Page]) -> list[Route]:
+        by_path: dict[str, dict[str, Page]] = {}
+        for page in pages:
+            by_path.setdefault(page.path, {})[page.method] = page
+        return [Route(path, _Doorway(self, methods)) for path, methods in by_path.items()]
+
+    def nothing_else(self, path: str) -> Route:
+        """A page that says so for every other address there, whatever the method."""
+        return Route(path, _Doorway(self, {}))
+
+
+class _Doorway:
+    """All pages of one path, as an ASGI application."""
+
+    def __init__(self, door: Door, by_method: Mapping[str, Page]) -> None:
+        self._door = door
+        self._by_method = dict(by_method)
+        if "GET" in by_method:
+            self._by_method["HEAD"] = by_method["GET"]  # The server leaves out the body.
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit = _visit_of(scope)
+        try:
+            messages = self._messages_of(await self._answer(visit, scope, receive), visit)
+        except Exception as error:
+            messages = self._messages_of_error(error, visit, scope)
+        for message in messages:
+            await send(message)
+
+    async def _answer(self, visit: Visit, scope: Scope, receive: Receive) -> Html | File:
+        if not self._by_method:
+            raise NotFound("there is nothing at this address")
+        page = self._by_method.get(visit.method)
+        if page is None:
+            raise MethodNotAllowed(sorted(self._by_method))
+        scope["tidegate.operation"] = page.name
+        if visit.method == "POST":
+            visit = replace(visit, form=await read_form(visit.headers, receive))
+        return await page.handler(visit)
+
+    def _messages_of_error(self, error: Exception, visit: Visit, scope: Scope) -> tuple[Message, Message]:
+        status, refusal = outcome_of(error, scope)
+        try:
+            return self._messages_of_page(self._door.render_error, refusal, status, visit)
+        except Exception as second:
+            status, refusal = outcome_of(second, scope)
+            return self._messages_of_page(plain_error, refusal, status, visit)
+
+    def _messages_of_page(
+        self, render: RenderError, refusal: Refusal, status: int, visit: Visit
+    ) -> tuple[Message, Message]:
+        html = render(refusal, status, visit)
+        return self._messages_of(Html(html.pieces, status, [*html.headers, *headers_of(refusal, status)]), visit)
+
+    def _messages_of(self, answer: Html | File, visit: Visit) -> tuple[Message, Message]:
+        return messages_of(answer, visit.headers, nonce=visit.nonce, reports_to=self._door.reports_to)
+
+
+def _visit_of(scope: Scope) -> Visit:
+    headers = Headers(scope["headers"])
+    return Visit(
+        method=scope["method"],
+        path=scope["path_params"],
+        query=parse_query(scope["query_string"]),
+        headers=headers,
+        cookies=cookies_of(headers),
+        client=client_of(scope),
+        request_id=scope["tidegate.request_id"],
+        nonce=new_nonce(),
+    )

@@ -1,0 +1,73 @@
+"""What browsers refused to run in our pages, one log line each: the first sign of a page that somebody has changed."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from tidegate.core.errors import Malformed, RateLimited, UnsupportedMediaType
+from tidegate.infra.http import strict_json
+from tidegate.infra.http.endpoint import client_of, read_body
+from tidegate.infra.http.operation import Headers
+from tidegate.infra.page.security import REPORTS_PATH
+from tidegate.infra.rate_limit import RateLimit
+
+# From one address, then from all together.
+EACH_PER_SECOND, EACH_BURST = 0.1, 5
+ALL_PER_SECOND, ALL_BURST = 2.0, 50
+_MEDIA_TYPES = frozenset({"application/reports+json", "application/csp-report", "application/json"})
+# A word such as `inline`, or where something came from: the rest of an address may be private.
+_WORD_OR_HOST = re.compile(r"[a-z-]{1,40}\Z|[a-z][a-z0-9+.-]{0,20}://[A-Za-z0-9.:\[\]-]{1,100}(?=[/?#]|\Z)")
+log = structlog.get_logger("page")
+
+
+class Reports:
+    """Anybody may send anything here, so little is taken, and only words that we know the shape of are kept."""
+
+    def __init__(self) -> None:
+        self._limit = RateLimit()
+
+    def routes(self) -> list[Route]:
+        return [Route(REPORTS_PATH, self._receive, methods=["POST"])]
+
+    async def _receive(self, request: Request) -> Response:
+        request.scope["tidegate.operation"] = "reportViolation"
+        self._refuse_flood(client_of(request.scope))
+        headers = Headers(request.scope["headers"])
+        media = (headers.one(b"content-type") or "").partition(";")[0].strip().lower()
+        if media not in _MEDIA_TYPES:
+            raise UnsupportedMediaType("send Content-Type: application/reports+json")
+        report = _first_of(strict_json.loads(await read_body(headers, request.receive)))
+        directive = report.get("effectiveDirective") or report.get("effective-directive")
+        blocked = report.get("blockedURL") or report.get("blocked-uri")
+        log.warning("blocked by a browser", directive=_known(directive), blocked=_known(blocked))
+        return Response(status_code=204)
+
+    def _refuse_flood(self, client: str) -> None:
+        # A text has another hash in each process, so nobody can choose whose slot to share.
+        each = self._limit.wait_s(hash(client), per_second=EACH_PER_SECOND, burst=EACH_BURST)
+        wait_s = each or self._limit.wait_s(hash(Reports), per_second=ALL_PER_SECOND, burst=ALL_BURST)
+        if wait_s:
+            raise RateLimited("too many reports; wait a little", retry_after_s=math.ceil(wait_s))
+
+
+def _first_of(value: Any) -> dict[str, Any]:
+    """Newer browsers send a list of reports, older ones a single one under another name."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        report = value[0].get("body")
+    else:
+        report = value.get("csp-report") if isinstance(value, dict) else None
+    if not isinstance(report, dict):
+        raise Malformed("this is not a report as browsers send them")
+    return report
+
+
+def _known(value: Any) -> str:
+    match = _WORD_OR_HOST.match(value) if isinstance(value, str) else None
+    return match[0] if match else "unknown"

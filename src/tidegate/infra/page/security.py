@@ -1,0 +1,57 @@
+"""The headers that every page carries, whatever it says."""
+
+from __future__ import annotations
+
+import secrets
+
+from tidegate.infra.http.operation import RawHeaders
+
+NONCE_BYTES = 16
+# Through the policy of this name alone may a script turn text into HTML.
+TRUSTED_TYPES_POLICY = "tidegate"
+REPORTS_PATH = "/csp-reports"
+_REPORT_GROUP = "csp"
+
+_CSP = (
+    "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types {policy}; "
+    # Browsers that know the first ignore the second.
+    "report-to {group}; report-uri {reports}"
+)
+
+# The names that browsers know today; one that they do not know makes them complain in every visitor's console.
+_FEATURES_OFF = (
+    "accelerometer", "autoplay", "browsing-topics", "camera", "captured-surface-control", "clipboard-read",
+    "compute-pressure", "cross-origin-isolated", "display-capture", "encrypted-media", "fullscreen", "gamepad",
+    "geolocation", "gyroscope", "hid", "identity-credentials-get", "idle-detection", "keyboard-map", "local-fonts",
+    "magnetometer", "microphone", "midi", "otp-credentials", "picture-in-picture", "publickey-credentials-create",
+    "publickey-credentials-get", "screen-wake-lock", "serial", "speaker-selection", "storage-access", "sync-xhr",
+    "usb", "window-management", "xr-spatial-tracking",
+)  # fmt: skip
+_FEATURES_OWN = ("clipboard-write", "payment")
+_PERMISSIONS = ", ".join(
+    [*(f"{feature}=()" for feature in _FEATURES_OFF), *(f"{feature}=(self)" for feature in _FEATURES_OWN)]
+)
+
+
+def new_nonce() -> str:
+    return secrets.token_urlsafe(NONCE_BYTES)
+
+
+def headers(nonce: str, *, reports_to: str) -> RawHeaders:
+    """Beside those that the front door gives to every answer."""
+    csp = _CSP.format(nonce=nonce, policy=TRUSTED_TYPES_POLICY, group=_REPORT_GROUP, reports=reports_to)
+    return [
+        (b"content-security-policy", csp.encode("ascii")),
+        (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii")),
+        *_ALWAYS,
+    ]
+
+
+_ALWAYS = [
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", _PERMISSIONS.encode("ascii")),
+]

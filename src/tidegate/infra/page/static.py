@@ -1,0 +1,101 @@
+"""Files of the package for browsers: named after their content, so that they may be kept for ever."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import PurePosixPath
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from tidegate.core.errors import MethodNotAllowed
+from tidegate.infra.http.operation import Headers, RawHeaders
+from tidegate.infra.page.compress import LEVEL_ONCE, accepts_gzip
+from tidegate.infra.page.site import Site
+
+HASH_DIGITS = 16
+OPERATION = "staticFile"
+_MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".ico": "image/vnd.microsoft.icon",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml; charset=utf-8",
+    ".woff2": "font/woff2",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticFile:
+    name: str
+    body: bytes
+    media_type: str
+    folder: str
+    site: Site
+
+    @cached_property
+    def path(self) -> str:
+        name = PurePosixPath(self.name)
+        return f"{self.folder}/{name.stem}.{hashlib.sha256(self.body).hexdigest()[:HASH_DIGITS]}{name.suffix}"
+
+    @property
+    def url(self) -> str:
+        """For a page's link to it."""
+        return self.site.url(self.path)
+
+    @cached_property
+    def integrity(self) -> str:
+        """For a page's `integrity` attribute: the browser uses the file only if it is this one."""
+        return f"sha384-{b64encode(hashlib.sha384(self.body).digest()).decode()}"
+
+
+def load(package: str, folder: str, *, under: str, site: Site) -> dict[str, StaticFile]:
+    """Every file of a package's folder, by its name."""
+    found = (entry for entry in files(package).joinpath(folder).iterdir() if entry.is_file())
+    return {
+        entry.name: StaticFile(
+            name=entry.name,
+            body=entry.read_bytes(),
+            media_type=_MEDIA_TYPES[PurePosixPath(entry.name).suffix],
+            folder=under,
+            site=site,
+        )
+        for entry in found
+    }
+
+
+def routes(static_files: Iterable[StaticFile]) -> list[Route]:
+    return [Route(file.path, _Sender(file)) for file in static_files]
+
+
+class _Sender:
+    """Compresses once; a request only chooses between two answers."""
+
+    def __init__(self, file: StaticFile) -> None:
+        smaller = gzip.compress(file.body, LEVEL_ONCE, mtime=0)
+        self._plain = file.body
+        self._gzip = smaller if len(smaller) < len(file.body) else None
+        self._headers: RawHeaders = [
+            (b"content-type", file.media_type.encode("ascii")),
+            (b"cache-control", b"public, max-age=31536000, immutable"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            (b"vary", b"accept-encoding"),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["tidegate.operation"] = OPERATION
+        if scope["method"] not in ("GET", "HEAD"):
+            raise MethodNotAllowed(["GET", "HEAD"])
+        body, headers = self._plain, [*self._headers]
+        if self._gzip is not None and accepts_gzip(Headers(scope["headers"]).all(b"accept-encoding")):
+            body = self._gzip
+            headers.append((b"content-encoding", b"gzip"))
+        headers.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
