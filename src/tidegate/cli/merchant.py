@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
+from rich.markup import escape
 from rich.table import Table
 
 from tidegate import settings as settings_module
+from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
 from tidegate.cli.console import as_json_option, fail, out, print_json, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import SystemClock
@@ -18,7 +20,7 @@ from tidegate.core.fee import DEFAULT_FEE_RULES, FeeRule
 from tidegate.core.method import CHECKOUT_CURRENCIES, Method, is_offered_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
-from tidegate.merchant import commands
+from tidegate.merchant import commands, logo
 from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key
 from tidegate.payment.field import EmailAddress, PersonName
 
@@ -33,7 +35,7 @@ def merchant() -> None:
 
 @merchant.command()
 @click.argument("name")
-@click.option("--email", required=True, help="How to reach the business.")
+@click.option("--email", required=True, help="How to reach the business; its payers too, until support is set.")
 @as_json_option
 @speaks_plainly
 def create(name: str, email: str, as_json: bool) -> None:
@@ -71,7 +73,7 @@ def list_(as_json: bool) -> None:
         table.add_column(heading, no_wrap=heading == "Business")  # The id is what other commands want whole.
     for business, keys in found:
         for index, key in enumerate(keys):
-            head = (business.id, business.name, business.status.value) if index == 0 else ("", "", "")
+            head = (business.id, name_and_brand(business), business.status.value) if index == 0 else ("", "", "")
             table.add_row(*head, str(key.id), key.kind.value, f"…{key.last_four}", _state_of(key))
     out.print(table if found else "No business yet: `tidegate merchant create NAME --email …` makes one.")
 
@@ -127,20 +129,39 @@ def revoke(business_id: str, key_id: int) -> None:
               help="A difference that counts as exact, in minor units.")  # fmt: skip
 @click.option("--redirect-host", "redirect_hosts", multiple=True,
               help="Allow only these hosts in redirectUrl; repeat for several, '' for any.")  # fmt: skip
+@brand_options
 @as_json_option
 @speaks_plainly
-def set_(business_id: str, as_json: bool, redirect_hosts: tuple[str, ...], **changes: Any) -> None:
+def set_(
+    business_id: str,
+    as_json: bool,
+    redirect_hosts: tuple[str, ...],
+    logo_file: BinaryIO | None,
+    no_logo: bool,
+    **changes: Any,
+) -> None:
     """Change a business's settings."""
+    settings = settings_module.from_environment()
     if redirect_hosts:
         changes["redirect_hosts"] = [host.lower() for host in redirect_hosts if host]
-    if not any(value is not None for value in changes.values()):
+    if logo_file is not None and no_logo:
+        fail("--logo and --no-logo contradict each other.")
+    if not (logo_file or no_logo or any(value is not None for value in changes.values())):
         fail("Nothing to change; `tidegate merchant set --help` lists the settings.")
+    changes = checked(changes, settings.mode)
+    # A byte more than is allowed tells that there is more; a file that never ends is not read to its end.
+    picture = logo_file.read(logo.BYTES_MAX + 1) if logo_file else None
 
     async def run(db: Database) -> Business:
+        # The logo first: it is all that can still be refused, and then nothing is changed.
+        if picture is not None:
+            await commands.set_logo(db, business_id, picture, now=clock.now())
+        elif no_logo:
+            await commands.remove_logo(db, business_id, now=clock.now())
         return await commands.change(db, business_id, changes, now=clock.now())
 
-    business = run_on_database(settings_module.from_environment(), run)
-    _show(_business_json(business, []), as_json)
+    business = run_on_database(settings, run)
+    _show(_business_json(business, []), as_json, note=note_on(changes["accent"]))
 
 
 @merchant.command()
@@ -187,9 +208,9 @@ def _show(facts: dict[str, Any], as_json: bool, note: str = "") -> None:
         print_json(facts)
         return
     for name, value in facts.items():
-        out.print(f"[dim]{name:<16}[/] {value}", soft_wrap=True)
+        out.print(f"[dim]{name:<22}[/] {'–' if value is None else escape(str(value))}", soft_wrap=True)
     if note:
-        out.print(f"[yellow]{note}[/]")
+        out.print(f"[yellow]{note}[/]", soft_wrap=True)
 
 
 def _state_of(key: Key) -> str:
@@ -213,6 +234,7 @@ def _business_json(business: Business, keys: list[Key]) -> dict[str, Any]:
         "variancePolicy": business.variance_policy,
         "varianceToleranceMinor": business.variance_tolerance_minor,
         "redirectHosts": list(business.redirect_hosts),
+        **brand_json(business),
     }
     if keys:
         facts["keys"] = [

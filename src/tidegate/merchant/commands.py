@@ -13,6 +13,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
+from tidegate.merchant.logo import logo_from
 from tidegate.merchant.model import Business, Key, KeyKind, hash_of
 
 
@@ -44,6 +45,20 @@ async def list_all(db: Database) -> list[Business]:
 async def change(db: Database, business_id: str, changes: dict[str, Any], *, now: datetime) -> Business:
     async with db.connection() as tx:
         business = await store.update_business(tx, business_id, changes=changes, now=now)
+    return business or _no_business(business_id)
+
+
+async def set_logo(db: Database, business_id: str, body: bytes, *, now: datetime) -> Business:
+    """Raises Invalid for anything but a picture that the payer's pages can show."""
+    logo = logo_from(body)
+    async with db.connection() as tx:
+        business = await store.put_logo(tx, business_id, logo, now=now)
+    return business or _no_business(business_id)
+
+
+async def remove_logo(db: Database, business_id: str, *, now: datetime) -> Business:
+    async with db.connection() as tx:
+        business = await store.delete_logo(tx, business_id, now=now)
     return business or _no_business(business_id)
 
 

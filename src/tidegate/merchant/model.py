@@ -27,6 +27,24 @@ class KeyKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Support:
+    """Where a payer may ask; the phone number in international form."""
+
+    email: str | None = None
+    phone: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Brand:
+    """What the business has chosen for the payer's pages. What it has not chosen is None."""
+
+    accent: str | None = None
+    logo_hash: str | None = None
+    support: Support = Support()
+
+
+@dataclass(frozen=True, slots=True)
 class Business:
     id: str
     number: int
@@ -41,11 +59,18 @@ class Business:
     variance_policy: str
     variance_tolerance_minor: int
     own_fee_rules: Mapping[tuple[Currency, Method], FeeRule]
+    brand: Brand
     created_at: datetime
 
     @property
     def is_active(self) -> bool:
         return self.status is BusinessStatus.ACTIVE
+
+    @property
+    def support(self) -> Support:
+        """Nobody who has parted with money is left without a way to ask: the business's own e-mail, if need be."""
+        chosen = self.brand.support
+        return chosen if chosen != Support() else Support(email=self.email)
 
     def fee_rule_for(self, currency: Currency, method: Method) -> FeeRule:
         """The business's own price where it has one, otherwise everybody's."""

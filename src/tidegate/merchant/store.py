@@ -9,7 +9,8 @@ from tidegate.core.fee import FeeRule
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
-from tidegate.merchant.model import Business, BusinessStatus, Key, KeyKind
+from tidegate.merchant.logo import Logo
+from tidegate.merchant.model import Brand, Business, BusinessStatus, Key, KeyKind, Support
 
 
 async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, email: str, now: datetime) -> Business:
@@ -53,7 +54,7 @@ async def list_businesses(tx: Tx) -> list[Business]:
 
 
 async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], now: datetime) -> Business | None:
-    """Absent settings stay as they are."""
+    """Absent settings stay as they are. Those that a business can do without are taken away by an empty text."""
     row = await tx.fetchrow(
         """
         UPDATE business
@@ -61,7 +62,11 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                rate_per_second = coalesce($5, rate_per_second), rate_burst = coalesce($6, rate_burst),
                session_minutes = coalesce($7, session_minutes), redirect_hosts = coalesce($8, redirect_hosts),
                variance_policy = coalesce($9, variance_policy),
-               variance_tolerance_minor = coalesce($10, variance_tolerance_minor), updated_at = $11
+               variance_tolerance_minor = coalesce($10, variance_tolerance_minor), updated_at = $11,
+               accent = nullif(coalesce($12, accent), ''),
+               support_email = nullif(coalesce($13, support_email), ''),
+               support_phone = nullif(coalesce($14, support_phone), ''),
+               support_url = nullif(coalesce($15, support_url), '')
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -69,8 +74,56 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         business_id, changes.get("name"), changes.get("email"), changes.get("status"),
         changes.get("rate_per_second"), changes.get("rate_burst"), changes.get("session_minutes"),
         changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
+        changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
+
+
+async def put_logo(tx: Tx, business_id: str, logo: Logo, *, now: datetime) -> Business | None:
+    """In the place of the one before."""
+    row = await tx.fetchrow(
+        """
+        WITH changed AS (
+            UPDATE business SET logo_hash = $5, updated_at = $7
+             WHERE id = $1 AND id <> '000000000000000000000000'
+            RETURNING business),
+        kept AS (
+            INSERT INTO business_logo (business_id, media_type, width, height, hash, body, updated_at)
+            SELECT $1, $2, $3, $4, $5, $6, $7 FROM changed
+            ON CONFLICT ON CONSTRAINT business_logo_pk DO UPDATE
+               SET media_type = excluded.media_type, width = excluded.width, height = excluded.height,
+                   hash = excluded.hash, body = excluded.body, updated_at = excluded.updated_at)
+        SELECT business, ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
+          FROM changed
+        """,
+        business_id, logo.media_type, logo.width, logo.height, logo.hash, logo.body, now,
+    )  # fmt: skip
+    return business_of(row["business"], row["rules"]) if row else None
+
+
+async def delete_logo(tx: Tx, business_id: str, *, now: datetime) -> Business | None:
+    row = await tx.fetchrow(
+        """
+        WITH gone AS (DELETE FROM business_logo WHERE business_id = $1)
+        UPDATE business SET logo_hash = NULL, updated_at = $2
+         WHERE id = $1 AND id <> '000000000000000000000000'
+        RETURNING business,
+            ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
+        """,
+        business_id, now,
+    )  # fmt: skip
+    return business_of(row["business"], row["rules"]) if row else None
+
+
+async def find_logo(tx: Tx, business_id: str, logo_hash: str) -> Logo | None:
+    """None also for one that the business has replaced."""
+    row = await tx.fetchrow(
+        """
+        SELECT media_type, width, height, hash, body FROM business_logo WHERE business_id = $1 AND hash = $2
+        """,
+        business_id, logo_hash,
+    )  # fmt: skip
+    return Logo(**row) if row else None
 
 
 async def find_fee_rule(tx: Tx, business_id: str, rule_id: str) -> FeeRule | None:
@@ -174,6 +227,11 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         variance_policy=row["variance_policy"],
         variance_tolerance_minor=row["variance_tolerance_minor"],
         own_fee_rules={(Currency(r["currency"]), Method(r["method"])): _fee_rule(r) for r in rules},
+        brand=Brand(
+            accent=row["accent"],
+            logo_hash=row["logo_hash"],
+            support=Support(email=row["support_email"], phone=row["support_phone"], url=row["support_url"]),
+        ),
         created_at=row["created_at"],
     )
 
