@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -22,6 +23,9 @@ from checkout.paying import (
 from conftest import MakeCheckout
 from payment.refusal import assert_refused, assert_says_no, without_request_id
 from tidegate.checkout import field as fields
+from tidegate.checkout import means, wire
+from tidegate.core.errors import Invalid
+from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail.phone import EXAMPLES
 
@@ -31,7 +35,8 @@ ON_THE_PHONE = {"type": "payAttitude", "bank": "058"}
 VIEW_KEYS = {
     "payCode", "reference", "business", "customerName", "amount", "amountExpected", "amountReceived",
     "amountRemaining", "amountReturned", "currency", "status", "ending", "varianceType", "variancePolicy",
-    "paymentMethods", "defaultPaymentMethod", "successMessage", "attemptsLeft", "expiresAt", "paidAt", "attempt",
+    "paymentMethods", "defaultPaymentMethod", "successMessage", "attemptsLeft", "isDisabled", "version", "expiresAt",
+    "paidAt", "attempt",
 }  # fmt: skip
 ATTEMPT_KEYS = {"attemptId", "type", "status", "failure", "details", "action"}
 CHARGED_KEYS = {"attemptId", "type", "status", "attemptStatus", "failure", "action"}
@@ -319,10 +324,45 @@ async def test_a_card_payment_needs_a_card(new_checkout: MakeCheckout, admin: An
 
 
 @pytest.mark.parametrize(("month", "year"), [(12, 2020), (12, 20), (1, 0), (1, 2024), (6, 1999)])
-async def test_a_card_of_the_past_is_declined_by_its_bank_P8(new_checkout: MakeCheckout, month: int, year: int) -> None:
+async def test_a_card_of_the_past_is_refused_before_its_bank_is_asked_P8(
+    new_checkout: MakeCheckout, admin: Any, month: int, year: int
+) -> None:
     checkout = await new_checkout()
-    charged = await begun(checkout, card(expiryMonth=month, expiryYear=year))
-    assert (charged["status"], charged["attemptStatus"], charged["failure"]) == ("pending", "failed", "declined")
+    sending = checkout.charge(card(expiryMonth=month, expiryYear=year))
+    answer = await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field="card.expiryYear")
+    assert [problem["message"] for problem in answer.json()["errors"]] == ["has passed"]
+    view = await checkout.view()
+    assert (view["status"], view["attemptsLeft"], view["attempt"]) == ("initiated", 5, None)
+
+
+async def test_a_card_of_the_past_is_said_together_with_what_else_is_wrong(
+    new_checkout: MakeCheckout, admin: Any
+) -> None:
+    sending = (await new_checkout()).charge(card("1", expiryYear=2020, cvv="x"))
+    answer = await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field="card.cvv")
+    assert {problem["field"] for problem in answer.json()["errors"]} == {"card.number", "card.expiryYear", "card.cvv"}
+
+
+@pytest.mark.parametrize(
+    ("month", "year", "now", "field"),
+    [
+        pytest.param(3, 26, "2026-04-01T11:59:59", None, id="the last second of the month, far in the west"),
+        pytest.param(3, 26, "2026-04-01T12:00:00", "card.expiryMonth", id="the month is over everywhere"),
+        pytest.param(12, 2025, "2026-01-01T11:59:59", None, id="the last second of the year"),
+        pytest.param(12, 2025, "2026-01-01T12:00:00", "card.expiryYear", id="the year is over everywhere"),
+        pytest.param(1, 2027, "2026-12-31T23:59:59", None, id="next year"),
+        pytest.param(12, 99, "2026-12-31T23:59:59", None, id="of this century"),
+    ],
+)
+def test_a_card_is_good_until_its_month_is_over_everywhere(month: int, year: int, now: str, field: str | None) -> None:
+    body = card(expiryMonth=month, expiryYear=year)
+    problems = list(wire.expiry_passed(body, now=datetime.fromisoformat(now).replace(tzinfo=UTC)))
+    assert [(problem.field, problem.kind) for problem in problems] == ([(field, wire.EXPIRED_CARD)] if field else [])
+
+
+@pytest.mark.parametrize("card_field", [None, "5319", {}, {"expiryMonth": "1", "expiryYear": 20}, {"expiryMonth": 1}])
+def test_an_expiry_in_the_wrong_form_is_not_judged(card_field: Any) -> None:
+    assert list(wire.expiry_passed({"card": card_field}, now=datetime(2026, 1, 1, tzinfo=UTC))) == []
 
 
 async def test_two_digits_of_the_year_are_enough(new_checkout: MakeCheckout) -> None:
@@ -377,6 +417,16 @@ async def test_a_phone_that_cannot_have_the_wallet_is_refused_P14(
 ) -> None:
     checkout = await new_checkout(currency="KES")
     await assert_refused(admin, checkout.charge(phone(number)), 422, "VALIDATION_FAILED", field="phone")
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(None, "empty"), ("0712", "too_short"), ("+44 7911 123456", "other_country")]
+)
+def test_a_page_is_told_which_rule_a_phone_breaks(number: str | None, kind: str) -> None:
+    request = wire.Charge(type="mobile_money", phone=number)
+    with pytest.raises(Invalid) as refused:
+        means.means_from(request, Method.MOBILE_MONEY, Currency.KES, account_name="", now=datetime.now(UTC))
+    assert [(problem.field, problem.kind) for problem in refused.value.problems] == [("phone", kind)]
 
 
 @pytest.mark.parametrize("number", ["0712 345 678", "+254 712-345-678", "00254712345678", "٠٧١٢٣٤٥٦٧٨"])
@@ -537,7 +587,12 @@ async def check_view(checkout: Checkout, admin: Any) -> None:
     data = answer.json()["data"]
     assert set(answer.json()) == {"status", "message", "data"}
     assert set(data) == VIEW_KEYS
-    assert data["business"] == {"name": "Test Shop"}
+    assert data["business"] == {
+        "name": "Test Shop",
+        "logoUrl": None,
+        "accentColour": None,
+        "support": {"email": "help@example.com", "phone": None, "url": None},
+    }
     if data["attempt"]:
         assert set(data["attempt"]) == ATTEMPT_KEYS
         assert set(data["attempt"]["action"]) <= {"type", "amountExpected", "virtualAccount", "code", "url"}
@@ -554,6 +609,7 @@ async def test_a_payer_sees_what_the_page_shows_and_no_more(new_checkout: MakeCh
         customer={"name": "Ada Obi", "email": "ada@example.com", "phoneNumber": "+2348012345678"},
         metadata={"note": "very private"},
         redirectUrl="https://shop.example.com/back",
+        settings={"support_email": "help@example.com"},
     )
     await check_view(checkout, admin)
     for body in (ON_THE_PHONE, card(WITHOUT_MONEY), card(WANTS_3DS), TRANSFER):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -58,13 +59,15 @@ def receive(
     )  # fmt: skip
 
 
-STEPS = {
+STEPS: dict[str, Callable[[Payment], Payment]] = {
     "begin": lambda p: transition.begin_attempt(p, method=Method.CARD, expected=p.expected, fee_rule_id=RULE.id),
     "await payer": transition.await_payer,
     "await rail": transition.await_rail,
     "fail attempt": lambda p: transition.fail_attempt(p, now=NOW),
     "cancel": transition.cancel,
     "expire": transition.expire,
+    "disable": lambda p: transition.disable(p, is_disabled=True),
+    "enable": lambda p: transition.disable(p, is_disabled=False),
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,32 +41,33 @@ def test_a_number_is_understood_however_it_is_typed(typed: str, currency: Curren
 
 
 @pytest.mark.parametrize(
-    ("typed", "sentence"),
+    ("typed", "kind", "sentence"),
     [
-        ("+256 772 345 678", "another country; a payment in KES needs a Kenyan number, [+]254"),
-        ("+44 7911 123456", "another country"),
-        ("0044 7911 123456", "another country"),
-        ("0712 345", "too short"),
-        ("07", "too short"),
-        ("0712 345 678 9", "too long"),
-        ("1" * 30, "too long"),
-        ("1" * 1_000, "too long"),
-        ("0712 FLOWER", "digits only"),
-        ("0712345678 ext. 3", "digits only"),
-        ("<b>0712345678</b>", "digits only"),
-        ("0712\x00345678", "digits only"),
-        ("", "Enter a phone number"),
-        ("+", "Enter a phone number"),
-        (" - ", "Enter a phone number"),
-        ("+999 123 456 789", "country code that does not exist"),
-        ("020 2345678", "not a Kenyan mobile number"),
-        ("0612 345 678", "not a Kenyan mobile number"),
+        ("+256 772 345 678", "other_country", "another country; a payment in KES needs a Kenyan number, [+]254"),
+        ("+44 7911 123456", "other_country", "another country"),
+        ("0044 7911 123456", "other_country", "another country"),
+        ("0712 345", "too_short", "too short"),
+        ("07", "too_short", "too short"),
+        ("0712 345 678 9", "too_long", "too long"),
+        ("1" * 30, "too_long", "too long"),
+        ("1" * 1_000, "too_long", "too long"),
+        ("0712 FLOWER", "not_digits", "digits only"),
+        ("0712345678 ext. 3", "not_digits", "digits only"),
+        ("<b>0712345678</b>", "not_digits", "digits only"),
+        ("0712\x00345678", "not_digits", "digits only"),
+        ("", "empty", "Enter a phone number"),
+        ("+", "empty", "Enter a phone number"),
+        (" - ", "empty", "Enter a phone number"),
+        ("+999 123 456 789", "unknown_country_code", "country code that does not exist"),
+        ("020 2345678", "not_mobile", "not a Kenyan mobile number"),
+        ("0612 345 678", "not_mobile", "not a Kenyan mobile number"),
     ],
 )
-def test_another_number_is_refused_in_a_sentence(typed: str, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence) as refused:
+def test_another_number_is_refused_in_a_sentence_and_by_a_name(typed: str, kind: str, sentence: str) -> None:
+    with pytest.raises(phone.WrongNumber, match=sentence) as refused:
         phone.parse(typed, Currency.KES)
     assert str(refused.value).endswith(".")
+    assert refused.value.kind == kind
 
 
 def test_a_currency_without_mobile_money_has_no_numbers() -> None:
@@ -141,3 +145,45 @@ def test_the_operator_is_guessed_from_the_number(number: str, currency: Currency
 @pytest.mark.parametrize("number", ["", "junk", "+256710345678", "+442079460000"])
 def test_an_operator_that_nobody_knows_is_not_guessed(number: str) -> None:
     assert phone.operator_of(number, Currency.UGX) is None
+
+
+# What a page guesses while the number is typed.
+
+
+def by_prefix(number: str, currency: Currency) -> list[str]:
+    """Every guess that fits, so that a second one shows."""
+    national = number.removeprefix(f"+{phone.COUNTRIES[currency].calling_code}")
+    return [operator for prefix, operator in phone.prefixes(currency).items() if national.startswith(prefix)]
+
+
+NATIONAL_DIGITS = 9
+NUMBERS = 2_000
+
+
+def some_mobile_number(currency: Currency) -> str:
+    """Any that the country has given out, each as likely as any other."""
+    while True:
+        digits = secrets.randbelow(10**NATIONAL_DIGITS)
+        number = f"+{phone.COUNTRIES[currency].calling_code}{digits:0{NATIONAL_DIGITS}d}"
+        with suppress(phone.WrongNumber):
+            return phone.parse(number, currency)
+
+
+@each_currency
+def test_the_guess_by_prefix_is_the_guess_by_number(currency: Currency) -> None:
+    seen = set()
+    for number in (some_mobile_number(currency) for _ in range(NUMBERS)):
+        operator = phone.operator_of(number, currency)
+        assert by_prefix(number, currency) == ([operator.id] if operator else []), number
+        seen.add(operator)
+    assert seen >= set(phone.OPERATORS[currency])
+
+
+@each_currency
+def test_the_prefixes_are_few(currency: Currency) -> None:
+    assert 1 < len(phone.prefixes(currency)) < 60
+    assert all(prefix.isdecimal() and len(prefix) <= 5 for prefix in phone.prefixes(currency))
+
+
+def test_a_currency_without_mobile_money_has_no_prefixes() -> None:
+    assert phone.prefixes(Currency.NGN) == {}

@@ -95,7 +95,8 @@ async def test_any_billing_address_will_do_but_none_will_not(world: World) -> No
     where = world.business_id, order.reference
     assert await world.rail.start(order, now=NOW) == Waiting(AddressAction())
     empty = Address("  ", "", "NG")
-    assert await world.rail.authorize(*where, empty, now=NOW) == Waiting(AddressAction())
+    again = Waiting(AddressAction(), FailureReason.WRONG_ADDRESS)
+    assert await world.rail.authorize(*where, empty, now=NOW) == again
     assert isinstance(await world.rail.authorize(*where, ADDRESS, now=NOW), Succeeded)
 
 
@@ -130,11 +131,11 @@ async def test_a_card_is_good_until_its_month_is_over(world: World, month: int, 
     assert isinstance(answer, Succeeded) if is_good else answer == Failed(FailureReason.DECLINED)
 
 
-async def test_the_last_moment_of_the_month_still_counts(world: World) -> None:
+async def test_the_last_moment_of_the_month_still_counts_wherever_the_payer_is(world: World) -> None:
     means = card(PLAIN, expiry_month=3, expiry_year=2026)
-    last = datetime(2026, 3, 31, 23, 59, 59, tzinfo=UTC)
+    last = datetime(2026, 4, 1, 11, 59, 59, tzinfo=UTC)
     assert isinstance(await world.rail.start(world.order(means), now=last), Succeeded)
-    first = datetime(2026, 4, 1, tzinfo=UTC)
+    first = datetime(2026, 4, 1, 12, tzinfo=UTC)
     assert await world.rail.start(world.order(means), now=first) == Failed(FailureReason.DECLINED)
 
 
@@ -152,8 +153,12 @@ async def test_the_third_wrong_try_is_the_last(
     order = world.order(card(number))
     where = world.business_id, order.reference
     asked = await world.rail.start(order, now=NOW)
-    assert await world.rail.authorize(*where, wrong, now=NOW) == asked
-    assert await world.rail.authorize(*where, wrong, now=NOW) == asked
+    assert isinstance(asked, Waiting)
+    assert asked.problem is None
+    again = Waiting(asked.action, reason)
+    assert await world.rail.authorize(*where, wrong, now=NOW) == again
+    assert await world.rail.ask(*where, now=NOW) == again, "whoever was not told can ask"
+    assert await world.rail.authorize(*where, wrong, now=NOW) == again
     assert await world.rail.authorize(*where, wrong, now=NOW) == Failed(reason)
     for right in (RIGHT_PIN, RIGHT_OTP, ADDRESS):
         assert await world.rail.authorize(*where, right, now=NOW) == Failed(reason)
@@ -167,9 +172,12 @@ async def test_each_step_has_tries_of_its_own(world: World) -> None:
     await world.rail.start(order, now=NOW)
     for _ in range(2):
         await world.rail.authorize(*where, Pin("0000"), now=NOW)
-    await world.rail.authorize(*where, RIGHT_PIN, now=NOW)
+    assert await world.rail.authorize(*where, RIGHT_PIN, now=NOW) == Waiting(OtpAction()), (
+        "nothing is wrong with it yet"
+    )
+    again = Waiting(OtpAction(), FailureReason.WRONG_OTP)
     for _ in range(2):
-        assert await world.rail.authorize(*where, Otp("000000"), now=NOW) == Waiting(OtpAction())
+        assert await world.rail.authorize(*where, Otp("000000"), now=NOW) == again
     assert await world.rail.authorize(*where, Otp("000000"), now=NOW) == Failed(FailureReason.WRONG_OTP)
 
 

@@ -33,6 +33,7 @@ from tidegate.payment.decide import Arrival
 from tidegate.payment.wire import CreatePayment, order_from
 from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, Transfer
 from tidegate.sandbox import teller
+from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
 
 EXAMPLES = int(os.environ.get("TIDEGATE_TEST_STORIES", "60"))
@@ -197,6 +198,17 @@ class Engine(RuleBasedStateMachine):
     @rule(pay_code=payments)
     def give_up(self, pay_code: str) -> None:
         self.attempt(pay.cancel(self.payer(pay_code)))
+
+    @rule(pay_code=payments, is_disabled=st.sampled_from([True, False, False]))
+    def disable_or_enable(self, pay_code: str, is_disabled: bool) -> None:
+        now = self.house.clock.now()
+        # Made without a reference, a payment goes by its pay code.
+        self.attempt(payments.set_disabled(self.house.db, self.business, pay_code, is_disabled=is_disabled, now=now))
+
+    @rule(pay_code=payments)
+    def expire_now(self, pay_code: str) -> None:
+        simulator = Simulator(self.house.till)
+        self.attempt(simulator.expire(self.business.id, pay_code, now=self.house.clock.now()))
 
     @rule(pay_code=payments)
     def ask_for_more_time(self, pay_code: str) -> None:

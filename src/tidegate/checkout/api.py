@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tidegate.checkout import examples, wire
-from tidegate.checkout.desk import Desk, Visit
+from tidegate.checkout.desk import Desk, PayerAt
 from tidegate.checkout.watch import Watch
 from tidegate.core import errors
 from tidegate.core.clock import monotonic_s
@@ -34,23 +34,23 @@ class CheckoutApi:
     watch: Watch
 
     async def view(self, call: Call) -> Answer:
-        return call.answer(self._view(await self.desk.look(_visit(call))))
+        return call.answer(self._view(await self.desk.look(_payer_at(call))))
 
     async def charge(self, call: Call) -> Answer:
-        return self._attempt(call, await self.desk.charge(_visit(call), call.json()))
+        return self._attempt(call, await self.desk.charge(_payer_at(call), call.json()))
 
     async def authorize(self, call: Call) -> Answer:
-        return self._attempt(call, await self.desk.authorize(_visit(call), call.json()))
+        return self._attempt(call, await self.desk.authorize(_payer_at(call), call.json()))
 
     async def cancel(self, call: Call) -> Answer:
-        return call.answer(self._view(await self.desk.cancel(_visit(call))))
+        return call.answer(self._view(await self.desk.cancel(_payer_at(call))))
 
     async def extend(self, call: Call) -> Answer:
-        return self._attempt(call, await self.desk.extend(_visit(call)))
+        return self._attempt(call, await self.desk.extend(_payer_at(call)))
 
     async def events(self, request: Request) -> Response:
         """Server-sent events: the view now, and again whenever it changes, until the payment has ended."""
-        visit = Visit(request.path_params["payCode"], client_of(request.scope))
+        visit = PayerAt(request.path_params["payCode"], client_of(request.scope))
         first = await self.desk.look(visit)
         self.watch.refuse_crowd()
         request.scope["tidegate.operation"] = "watchPayment"
@@ -83,7 +83,9 @@ class CheckoutApi:
         return b"event: status\ndata: " + encode(self._view(situation)) + b"\n\n"
 
     def _view(self, situation: Situation) -> wire.CheckoutView:
-        return wire.view_of(situation, self.desk.till.names, attempts_max=ATTEMPTS_MAX)
+        return wire.view_of(
+            situation, self.desk.till.names, attempts_max=ATTEMPTS_MAX, checkout_url=self.desk.checkout_url
+        )
 
     def _attempt(self, call: Call, situation: Situation) -> Answer:
         assert situation.attempt is not None
@@ -147,8 +149,8 @@ class CheckoutApi:
         ]  # fmt: skip
 
 
-def _visit(call: Call) -> Visit:
-    return Visit(call.path["payCode"], call.client)
+def _payer_at(call: Call) -> PayerAt:
+    return PayerAt(call.path["payCode"], call.client)
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -19,7 +19,7 @@ from tidegate.payment.settle import Till
 
 
 @dataclass(frozen=True)
-class Visit:
+class PayerAt:
     """One payer at one payment. `client` is the address that is counted against the limits."""
 
     pay_code: str
@@ -34,17 +34,19 @@ class Desk:
     limit: PayerLimit
     checkout_url: str
 
-    async def look(self, visit: Visit) -> Situation:
+    async def look(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.LOOK, visit.client)
         business_id = await self._owner_of(visit.pay_code)
         return await pay.view(self.till.db, business_id, visit.pay_code)
 
-    async def charge(self, visit: Visit, value: Any, *, seen: int | None = None) -> Situation:
+    async def charge(self, visit: PayerAt, value: Any, *, seen: int | None = None) -> Situation:
         """`value` is the request as JSON has it. With `seen`, nothing begins unless the payment is still as it was
         then: a second click and a second window find it changed."""
         self.limit.check(Limited.ACT, visit.client)
         payer = await self._payer(visit)
-        request = read(value, wire.Charge, lambda _: wire.card_data_elsewhere(value))
+        request = read(
+            value, wire.Charge, lambda _: (*wire.card_data_elsewhere(value), *wire.expiry_passed(value, now=payer.now))
+        )
         method = wire.method_named(request.type, self.till.names)
         if method is Method.CARD:
             self.limit.check(Limited.CARD, visit.client)
@@ -59,21 +61,21 @@ class Desk:
         )
         return await pay.charge(payer, situation, method, chosen, details)
 
-    async def authorize(self, visit: Visit, value: Any) -> Situation:
+    async def authorize(self, visit: PayerAt, value: Any) -> Situation:
         self.limit.check(Limited.ACT, visit.client)
         payer = await self._payer(visit)
         request = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
         return await pay.authorize(payer, means.authorization_from(request))
 
-    async def cancel(self, visit: Visit) -> Situation:
+    async def cancel(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.ACT, visit.client)
         return await pay.cancel(await self._payer(visit))
 
-    async def extend(self, visit: Visit) -> Situation:
+    async def extend(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.ACT, visit.client)
         return await pay.extend(await self._payer(visit))
 
-    async def _payer(self, visit: Visit) -> Payer:
+    async def _payer(self, visit: PayerAt) -> Payer:
         business_id = await self._owner_of(visit.pay_code)
         return Payer(self.till, business_id, visit.pay_code, f"{self.checkout_url}/{visit.pay_code}", self.clock.now())
 

@@ -59,7 +59,12 @@ ASKED_FOR_OTP: dict[str, Any] = {**CHARGED, "type": "card", "action": {"type": "
 VIEWED: dict[str, Any] = {
     "payCode": PAY_CODE,
     "reference": "ORDER-1001",
-    "business": {"name": "Sandbox Shop"},
+    "business": {
+        "name": "Sandbox Shop",
+        "logoUrl": None,
+        "accentColour": None,
+        "support": {"email": "shop@example.com", "phone": None, "url": None},
+    },
     "customerName": "Ada Obi",
     "amount": 2500,
     "amountExpected": 2500,
@@ -75,6 +80,8 @@ VIEWED: dict[str, Any] = {
     "defaultPaymentMethod": "card",
     "successMessage": "Thank you! Your order is on its way.",
     "attemptsLeft": 5,
+    "isDisabled": False,
+    "version": 0,
     "expiresAt": "2026-11-15T11:30:00.000Z",
     "paidAt": None,
     "attempt": None,

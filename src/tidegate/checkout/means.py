@@ -11,7 +11,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail import bank as banks
 from tidegate.rail import phone as phones
-from tidegate.rail.interface import Address, Authorization, Bank, Card, Means, Otp, Phone, Pin, Transfer
+from tidegate.rail.interface import Address, Authorization, Bank, Card, Means, Otp, Phone, Pin, Transfer, full_year
 
 _BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"), ("2", "mastercard"), ("3", "amex"))
 
@@ -43,22 +43,22 @@ def _card(request: wire.Charge) -> tuple[Means, dict[str, Any]]:
     if fields is None:
         raise Invalid(Problem("card", "is required for a card payment"))
     number = str(fields.number)
-    year = fields.expiry_year + 2000 if fields.expiry_year < 100 else fields.expiry_year
-    card = Card(number, fields.expiry_month, year, str(fields.cvv), fields.holder)
+    card = Card(number, fields.expiry_month, full_year(fields.expiry_year), str(fields.cvv), fields.holder)
     brand = next((name for prefix, name in _BRANDS if number.startswith(prefix)), "card")
     return card, {"brand": brand, "first6": number[:6], "last4": number[-4:]}
 
 
 def _phone(request: wire.Charge, currency: Currency) -> tuple[Means, dict[str, Any]]:
     if request.phone is None:
-        raise Invalid(Problem("phone", "is required for mobile money"))
+        raise Invalid(Problem("phone", "is required for mobile money", kind=phones.NumberFault.EMPTY))
     try:
         number = phones.parse(request.phone, currency)
-    except ValueError as error:
-        raise Invalid(Problem("phone", str(error))) from None
+    except phones.WrongNumber as wrong:
+        raise Invalid(Problem("phone", str(wrong), kind=wrong.kind)) from None
     operator = _operator(request, number, currency)
     masked = f"{number[:4]} … {number[-4:]}"
-    return Phone(number, operator.id), {"phone": masked, "operator": operator.id}
+    # The whole number is kept for a second prompt, and never shown: whoever has the link sees the details.
+    return Phone(number, operator.id), {"phone": masked, "operator": operator.id, wire.HIDDEN_NUMBER: number}
 
 
 def _operator(request: wire.Charge, number: str, currency: Currency) -> phones.Operator:

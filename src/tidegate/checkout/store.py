@@ -1,10 +1,16 @@
-"""SQL of the pages that wait for news."""
+"""SQL of what only the payer's pages ask."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.infra.db import Tx
+from tidegate.checkout.model import Movements, Received, ReturnStatus, SentBack, TakenAs
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Row, Tx
+from tidegate.payment.return_reason import reason_in
+
+# Nobody sends more to one payment by honest mistake; of more, the oldest are left out.
+MOVEMENTS_MAX = 100
 
 
 async def list_versions(tx: Tx, watched: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -19,3 +25,50 @@ async def list_versions(tx: Tx, watched: Sequence[tuple[str, str]]) -> dict[tupl
         [pay_code for _, pay_code in watched],
     )
     return {(row["business_id"], row["pay_code"]): row["version"] for row in rows}
+
+
+async def list_movements(tx: Tx, business_id: str, payment_id: int) -> Movements:
+    """What arrived for a payment and what went back, in one question."""
+    rows = [*reversed(await tx.fetch(_MOVEMENTS, business_id, payment_id, MOVEMENTS_MAX))]
+    return Movements(
+        receipts=tuple(_received(row) for row in rows if row["is_in"]),
+        returns=tuple(_sent_back(row) for row in rows if not row["is_in"]),
+    )
+
+
+_MOVEMENTS = """
+    SELECT true AS is_in, id, currency, amount_minor, created_at AS at, taken AS status, reason,
+           NULL::timestamptz AS confirmed_at, payer ->> 'name' AS payer_name, payer ->> 'bank_name' AS payer_bank,
+           right(payer ->> 'account_number', 4) AS payer_account_end
+      FROM receipt WHERE business_id = $1 AND payment_id = $2
+     UNION ALL
+    SELECT false, id, currency, amount_minor, asked_at, status, reason, confirmed_at, NULL, NULL, NULL
+      FROM money_return WHERE business_id = $1 AND payment_id = $2
+     ORDER BY at DESC, id DESC LIMIT $3
+"""
+
+
+def _received(row: Row) -> Received:
+    return Received(
+        amount=_amount(row),
+        at=row["at"],
+        taken=TakenAs(row["status"]),
+        reason=reason_in(row["reason"]),
+        payer_name=row["payer_name"],
+        payer_bank=row["payer_bank"],
+        payer_account_end=row["payer_account_end"],
+    )
+
+
+def _sent_back(row: Row) -> SentBack:
+    return SentBack(
+        amount=_amount(row),
+        reason=reason_in(row["reason"]),
+        status=ReturnStatus(row["status"]),
+        asked_at=row["at"],
+        confirmed_at=row["confirmed_at"],
+    )
+
+
+def _amount(row: Row) -> Money:
+    return Money(row["amount_minor"], Currency(row["currency"]))

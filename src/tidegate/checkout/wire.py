@@ -14,13 +14,16 @@ from tidegate.checkout.field import CardNumber, Cvv, OtpText, PinText
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
+from tidegate.merchant.model import Business
 from tidegate.payment import card_data
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import is_final
-from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
+from tidegate.rail.interface import DialAction, RedirectAction, TransferAction, month_has_passed
 
+# The one detail of an attempt that is kept and not shown.
+HIDDEN_NUMBER = "number"
 Text = Annotated[str, Meta(min_length=1, max_length=100)]
 Year = Annotated[int, Meta(ge=0, le=2100)]
 Month = Annotated[int, Meta(ge=1, le=12)]
@@ -30,7 +33,10 @@ _STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `fail
 _ATTEMPT_STATUS = (
     "The attempt's own: `starting`, `waiting` for the payer, `running`, `succeeded`, `failed`, `replaced` or `expired`."
 )
-_FAILURE = "Why it failed, such as `insufficient_funds` or `wrong_pin`."
+_FAILURE = (
+    "Why it failed, such as `insufficient_funds`; while it waits for the payer, why the same is asked again, such as "
+    "`wrong_pin`."
+)
 
 
 class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
@@ -64,8 +70,20 @@ class Authorize(msgspec.Struct, kw_only=True, rename="camel"):
     address: AddressFields | None = None
 
 
-class BusinessView(msgspec.Struct):
+class SupportView(msgspec.Struct):
+    email: str | None
+    phone: Annotated[str | None, Meta(description="In international form, such as +2348012345678.")]
+    url: str | None
+
+
+class BusinessView(msgspec.Struct, kw_only=True, rename="camel"):
     name: Annotated[str, Meta(description="Whom the payer pays.")]
+    logo_url: Annotated[str | None, Meta(description="A PNG, JPEG or WebP picture of 32 to 1024 pixels a side.")]
+    accent_colour: Annotated[
+        str | None,
+        Meta(description="The business's own colour, such as `#0f7b6c`, as it chose it: mind the contrast of text."),
+    ]
+    support: Annotated[SupportView, Meta(description="Where the payer may ask; at least one of them is there.")]
 
 
 class VirtualAccountView(msgspec.Struct, kw_only=True, rename="camel"):
@@ -136,6 +154,8 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     default_payment_method: str
     success_message: Annotated[str | None, Meta(description="To be shown after a success, as plain text.")]
     attempts_left: int
+    is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: nothing new begins.")]
+    version: Annotated[int, Meta(description="Counts changes; a page that shows an older one is out of date.")]
     expires_at: Annotated[Timestamp, Meta(description="The checkout closes then.")]
     paid_at: Timestamp | None
     attempt: Annotated[AttemptView | None, Meta(description="The newest one.")]
@@ -146,6 +166,23 @@ def card_data_elsewhere(value: Any) -> Iterator[Problem]:
     return card_data.problems_in(value, but_not_in=("card.number", "phone"))
 
 
+EXPIRED_CARD = "expired"
+
+
+def expiry_passed(value: Any, *, now: datetime) -> Iterator[Problem]:
+    """Of the value as it was sent, so that it is said together with whatever else is wrong with the card."""
+    card = value.get("card")
+    if not isinstance(card, dict):
+        return
+    try:
+        month, year = msgspec.convert((card.get("expiryMonth"), card.get("expiryYear")), tuple[Month, Year])
+    except msgspec.ValidationError:
+        return  # Wrong by themselves, which is said elsewhere.
+    if month_has_passed(month=month, year=year, now=now):
+        is_year = month_has_passed(month=12, year=year, now=now)
+        yield Problem("card.expiryYear" if is_year else "card.expiryMonth", "has passed", kind=EXPIRED_CARD)
+
+
 def one_answer(value: Any) -> Iterator[Problem]:
     """Of the value as it was sent: an answer in the wrong form is an answer all the same."""
     given = [name for name in ("pin", "otp", "address") if value.get(name) is not None]
@@ -153,7 +190,7 @@ def one_answer(value: Any) -> Iterator[Problem]:
         yield Problem("body", "must have exactly one of pin, otp and address")
 
 
-def view_of(situation: Situation, names: MethodNames, *, attempts_max: int) -> CheckoutView:
+def view_of(situation: Situation, names: MethodNames, *, attempts_max: int, checkout_url: str) -> CheckoutView:
     payment = situation.payment
     order = payment.order
     arrived = payment.received if payment.paid_at else payment.held
@@ -161,7 +198,7 @@ def view_of(situation: Situation, names: MethodNames, *, attempts_max: int) -> C
     return CheckoutView(
         pay_code=payment.pay_code,
         reference=payment.reference,
-        business=BusinessView(situation.business.name),
+        business=business_view(situation.business, checkout_url=checkout_url),
         customer_name=order.customer.name,
         amount=order.asked.major,
         amount_expected=payment.expected.major,
@@ -177,9 +214,21 @@ def view_of(situation: Situation, names: MethodNames, *, attempts_max: int) -> C
         default_payment_method=names.in_record(order.default_method),
         success_message=order.success_message,
         attempts_left=attempts_max - payment.attempts,
+        is_disabled=payment.is_disabled,
+        version=payment.version,
         expires_at=to_iso(payment.expires_at),
         paid_at=_iso(payment.paid_at),
         attempt=attempt_view(situation, names) if situation.attempt else None,
+    )
+
+
+def business_view(business: Business, *, checkout_url: str) -> BusinessView:
+    support, logo_hash = business.support, business.brand.logo_hash
+    return BusinessView(
+        name=business.name,
+        logo_url=f"{checkout_url}/logo/{business.code}/{logo_hash}" if logo_hash else None,
+        accent_colour=business.brand.accent,
+        support=SupportView(email=support.email, phone=support.phone, url=support.url),
     )
 
 
@@ -191,7 +240,7 @@ def attempt_view(situation: Situation, names: MethodNames) -> AttemptView:
         type=names.in_record(attempt.method),
         status=attempt.status,
         failure=attempt.failure,
-        details=attempt.details,
+        details={name: value for name, value in attempt.details.items() if name != HIDDEN_NUMBER},
         action=_action_view(situation.payment, attempt),
     )
 

@@ -120,11 +120,15 @@ VALIDATION_FAILED = "VALIDATION_FAILED"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One field that breaks a rule. `rule` is set where the rule has a name of its own on the wire."""
+    """One field that breaks a rule. `rule` is set where the rule has a name of its own on the wire.
+
+    `kind` is set where a field has several rules, for a page that says them in other languages than `message` does.
+    """
 
     field: str
     message: str
     rule: str = VALIDATION_FAILED
+    kind: str | None = None
 
 
 class Invalid(Refusal):

@@ -102,7 +102,10 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: d
     if news.amount.currency is not expected:
         reason = f"the account takes {expected}, not {news.amount.currency}"
         receipt = _unclaimed(told_by, news.transaction_id, news.amount, payer, reason)
-        await _suspend(till, situation.business.id, receipt, told_by, account_number=news.account_number, now=now)
+        await _suspend(
+            till, situation.business.id, receipt, told_by, account_number=news.account_number, now=now,
+            payment_id=situation.payment.id,
+        )  # fmt: skip
         return
     arrival = Arrival(
         rail=told_by.rail,
@@ -171,15 +174,23 @@ def _unclaimed(told_by: ToldBy, transaction_id: str, amount: Money, payer: dict[
 
 
 async def _suspend(
-    till: Till, business_id: str, receipt: Receipt, told_by: ToldBy, *, account_number: str | None, now: datetime
-) -> None:
+    till: Till, business_id: str, receipt: Receipt, told_by: ToldBy, *, account_number: str | None, now: datetime,
+    payment_id: int | None = None,
+) -> None:  # fmt: skip
     log.error("money for nobody", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
     cause = f"{receipt.rail}/{receipt.transaction_id}"
     journal = recipes.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
     async with till.db.connection() as tx:
         with naming({"receipt_one_per_transaction": AlreadyReceived}):
             is_news = await store.put_into_suspense(
-                tx, business_id, receipt, journal, told_by, account_number=account_number, now=now
+                tx,
+                business_id,
+                receipt,
+                journal,
+                told_by,
+                account_number=account_number,
+                payment_id=payment_id,
+                now=now,
             )
     if not is_news:
         raise ToldBefore

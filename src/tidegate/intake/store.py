@@ -31,9 +31,12 @@ async def get_body(tx: Tx, rail: str, notification_id: str) -> bytes:
 
 async def put_into_suspense(
     tx: Tx, business_id: str, receipt: Receipt, journal: Journal, told_by: ToldBy, *, account_number: str | None,
-    now: datetime,
+    payment_id: int | None, now: datetime,
 ) -> bool:  # fmt: skip
-    """The notification, the money and its journal, in one statement. False when it was recorded before."""
+    """The notification, the money and its journal, in one statement. False when it was recorded before.
+
+    `payment_id` is that of the payment whose account it arrived at; the money is not the payment's all the same.
+    """
     done = await tx.fetchval(
         """
         WITH told AS (
@@ -43,13 +46,13 @@ async def put_into_suspense(
             RETURNING true),
         received AS (
             INSERT INTO receipt (business_id, rail, transaction_id, account_number, currency, amount_minor, taken,
-                                 reason, payer, created_at)
-            SELECT $1, $2, $7, $8, $9, $10, 'suspense', $5, $11, $6 FROM told
+                                 reason, payer, created_at, payment_id)
+            SELECT $1, $2, $7, $8, $9, $10, 'suspense', $5, $11, $6, $18 FROM told
             RETURNING id)
         SELECT post_journal($1, $12, $13, $14, $15, $16, $17, $6) FROM received
         """,
         business_id, told_by.rail, told_by.id, told_by.body, receipt.reason, now, receipt.transaction_id,
         account_number, receipt.amount.currency, receipt.amount.minor, msgspec.json.encode(receipt.payer).decode(),
-        *journal.columns(),
+        *journal.columns(), payment_id,
     )  # fmt: skip
     return done is not None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.core import errors
@@ -51,6 +52,18 @@ class PaymentApi:
         payment = await commands.verify(self.db, call.caller.business, call.path["reference"])
         return call.answer(wire.record_of(payment, self.names))
 
+    async def disable(self, call: Call) -> Answer:
+        return await self._set_disabled(call, is_disabled=True)
+
+    async def enable(self, call: Call) -> Answer:
+        return await self._set_disabled(call, is_disabled=False)
+
+    async def _set_disabled(self, call: Call, *, is_disabled: bool) -> Answer:
+        payment = await commands.set_disabled(
+            self.db, call.caller.business, call.path["reference"], is_disabled=is_disabled, now=self.clock.now()
+        )
+        return call.answer(wire.record_of(payment, self.names))
+
     async def quote_fees(self, call: Call) -> Answer:
         request = read(call.json(), wire.QuoteFees)
         return call.answer(wire.quote_from(request, call.caller.business, self.names))
@@ -88,20 +101,7 @@ class PaymentApi:
                 errors=(errors.DuplicateReference,),
                 is_idempotent_by_key=True,
             ),
-            offer(
-                method="GET",
-                path="/checkout/payments/merchant-reference/{reference}",
-                name="verifyPayment",
-                summary="Verify a checkout payment",
-                description=examples.VERIFY_DESCRIPTION,
-                handler=self.verify,
-                credentials=SECRET_KEY_AND_BUSINESS,
-                response=wire.PaymentRecord,
-                response_example=examples.RECORD,
-                success_message="Payment found",
-                errors=(errors.AccessDenied, errors.NotFound),
-                path_parameters=examples.REFERENCE_PARAMETER,
-            ),
+            *self._by_reference(offer),
             offer(
                 method="POST",
                 path="/checkout/data/fees",
@@ -115,5 +115,44 @@ class PaymentApi:
                 response=wire.FeesQuoted,
                 response_example=examples.FEES_QUOTED,
                 success_message="Fees quoted",
+            ),
+        ]
+
+    def _by_reference(self, offer: Callable[..., Operation]) -> list[Operation]:
+        verify = offer(
+            method="GET",
+            path="/checkout/payments/merchant-reference/{reference}",
+            name="verifyPayment",
+            summary="Verify a checkout payment",
+            description=examples.VERIFY_DESCRIPTION,
+            handler=self.verify,
+            credentials=SECRET_KEY_AND_BUSINESS,
+            response=wire.PaymentRecord,
+            response_example=examples.RECORD,
+            success_message="Payment found",
+            errors=(errors.AccessDenied, errors.NotFound),
+            path_parameters=examples.REFERENCE_PARAMETER,
+        )
+        switch = replace(verify, method="POST", errors=(*verify.errors, errors.IllegalTransition))
+        return [
+            verify,
+            replace(
+                switch,
+                path=f"{verify.path}/disable",
+                name="disablePayment",
+                summary="Disable a checkout link",
+                description=examples.DISABLE_DESCRIPTION,
+                handler=self.disable,
+                response_example=examples.DISABLED_RECORD,
+                success_message="Payment disabled",
+            ),
+            replace(
+                switch,
+                path=f"{verify.path}/enable",
+                name="enablePayment",
+                summary="Enable a checkout link again",
+                description=examples.ENABLE_DESCRIPTION,
+                handler=self.enable,
+                success_message="Payment enabled",
             ),
         ]

@@ -10,7 +10,7 @@ import msgspec
 
 from tidegate.core.method import Method
 from tidegate.core.money import Money
-from tidegate.rail.interface import Action
+from tidegate.rail.interface import Action, FailureReason
 
 # An outcome that was not told is asked for again: soon at first, then less and less often.
 ASK_AFTER_S = (5, 10, 20, 30, 60, 120, 300)
@@ -49,7 +49,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, Any]
     account_id: str | None
     account_number: str | None
-    failure: str | None
+    # Why it failed; of one that waits, why the payer is asked again.
+    failure: FailureReason | None
     expires_at: datetime | None
     asks: int
     next_ask_at: datetime | None
@@ -67,6 +68,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     def takes_money_at(self, now: datetime) -> bool:
         """A temporary account closes; other methods have nothing that closes."""
         return self.expires_at is None or self.account_number is None or now < self.expires_at
+
+
+def ended(attempt: Attempt, status: AttemptStatus, *, failure: FailureReason | None = None) -> Attempt:
+    """Nobody is asked about it any more."""
+    return msgspec.structs.replace(attempt, status=status, failure=failure, next_ask_at=None)
 
 
 def next_ask_at(asks: int, *, now: datetime) -> datetime:

@@ -16,7 +16,7 @@ from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import Change, Situation
 from tidegate.payment.model import Payment
 from tidegate.payment.store import payment_of
-from tidegate.rail.interface import Action
+from tidegate.rail.interface import Action, FailureReason
 
 
 class AlreadyReceived(Exception):
@@ -86,7 +86,7 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
              WHERE business_id = $1 AND id = $2 AND version = $8
             RETURNING id),
         replaced AS (
-            UPDATE attempt SET status = 'replaced', next_ask_at = NULL, updated_at = $7
+            UPDATE attempt SET status = 'replaced', failure = NULL, next_ask_at = NULL, updated_at = $7
               FROM moved
              WHERE attempt.business_id = $1 AND attempt.id = $9 AND attempt.status = 'waiting'
             RETURNING attempt.id)
@@ -165,8 +165,8 @@ _APPLY = """
         SELECT post_journal($1, $39, $40, $41, $42, $43, $44, $4) AS id
           FROM moved, (SELECT count(*) FROM received) AS recorded WHERE $39::text IS NOT NULL),
     noted AS (
-        INSERT INTO event (business_id, id, type, cause, payload, created_at)
-        SELECT $1, $45, $46, $47, $48, $4 FROM moved WHERE $45::text IS NOT NULL
+        INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
+        SELECT $1, $45, $46, $47, $48, $4, $54 FROM moved WHERE $45::text IS NOT NULL
         RETURNING id)
     SELECT EXISTS (SELECT FROM news) AS is_news,
            CASE WHEN EXISTS (SELECT FROM news)
@@ -194,6 +194,7 @@ def _arguments(change: Change) -> list[Any]:
         *((back.rail, back.amount.currency) if (back := change.going_back) else (None, None)),
         change.lease,
         payment.expected.minor, payment.fee_rule_id,
+        change.event.reference if change.event else None,
     ]  # fmt: skip
 
 
@@ -259,7 +260,7 @@ def attempt_of(row: Row, currency: Currency) -> Attempt:
         details=msgspec.json.decode(row["details"]),
         account_id=row["account_id"],
         account_number=row["account_number"],
-        failure=row["failure"],
+        failure=FailureReason(row["failure"]) if row["failure"] else None,
         expires_at=row["expires_at"],
         asks=row["asks"],
         next_ask_at=row["next_ask_at"],

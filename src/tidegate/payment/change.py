@@ -12,6 +12,7 @@ from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.model import Payment
+from tidegate.payment.return_reason import ReturnReason
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -35,7 +36,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     transaction_id: str
     amount: Money
     taken: str
-    reason: str | None
+    # Why it goes back; of money in suspense, why nobody is known to own it.
+    reason: ReturnReason | str | None
     payer: dict[str, Any]
 
 
@@ -44,13 +46,15 @@ class GoingBack(msgspec.Struct, frozen=True, kw_only=True):
     reference: str
     transaction_id: str
     amount: Money
-    reason: str
+    reason: ReturnReason
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     type: str
     cause: str
+    # By what the merchant looks for it.
+    reference: str
     payload: bytes
 
 
@@ -67,3 +71,9 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     event: Event | None = None
     # Written only while the attempt is leased under this token.
     lease: str | None = None
+
+
+def after(situation: Situation, change: Change) -> Situation:
+    """How things stand once the change is written."""
+    payment = msgspec.structs.replace(change.payment, version=change.payment.version + 1, updated_at=change.now)
+    return Situation(situation.business, payment, change.attempt or situation.attempt)

@@ -7,8 +7,9 @@ from datetime import datetime
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant.model import Business
-from tidegate.payment import field, store
+from tidegate.payment import field, store, transition
 from tidegate.payment.model import Draft, Order, Payment, draft
+from tidegate.payment.settle import TRIES, changing_too_fast
 
 
 class ReferenceTaken(Exception):
@@ -40,3 +41,19 @@ async def verify(db: Database, business: Business, reference: str) -> Payment:
     if payment is None:
         raise NotFound("no payment of this business has that merchant reference")
     return payment
+
+
+async def set_disabled(
+    db: Database, business: Business, reference: str, *, is_disabled: bool, now: datetime
+) -> Payment:
+    """Asked for again, it changes nothing. When somebody else changed the payment meanwhile, it is decided again."""
+    for _ in range(TRIES):
+        before = await verify(db, business, reference)
+        after = transition.disable(before, is_disabled=is_disabled)
+        if after == before:
+            return before
+        async with db.connection() as tx:
+            written = await store.set_disabled(tx, after, now=now)
+        if written is not None:
+            return written
+    raise changing_too_fast()

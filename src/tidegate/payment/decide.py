@@ -15,16 +15,18 @@ from tidegate.ledger import recipes
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
 from tidegate.payment import transition
-from tidegate.payment.attempt import Attempt, AttemptStatus, next_ask_at
+from tidegate.payment.attempt import Attempt, AttemptStatus, ended, next_ask_at
 from tidegate.payment.change import Change, GoingBack, Receipt, Situation, ToldBy
 from tidegate.payment.event import charge_successful
 from tidegate.payment.model import Payment
+from tidegate.payment.return_reason import ReturnReason
 from tidegate.payment.transition import Taken
 from tidegate.payment.variance import Hold, SendBack, Terms, VariancePolicy
 from tidegate.rail.interface import (
     AttemptState,
     DialAction,
     Failed,
+    FailureReason,
     PromptAction,
     RedirectAction,
     Succeeded,
@@ -71,7 +73,7 @@ def on_state(
     if not attempt.is_open:
         return None
     if isinstance(state, Failed):
-        failed = _ended(attempt, AttemptStatus.FAILED, failure=state.reason.value)
+        failed = ended(attempt, AttemptStatus.FAILED, failure=state.reason)
         moved = payment if transition.is_final(payment.status) else transition.fail_attempt(payment, now=now)
         return Change(payment=moved, attempt=failed, told_by=told_by, now=now)
     if transition.is_final(payment.status):
@@ -98,7 +100,7 @@ def _keep_asking(situation: Situation, *, told_by: ToldBy | None, now: datetime)
     if attempt is None or attempt.next_ask_at is None:
         return None
     if now > payment.expires_at + ASKED_AFTER_THE_END_FOR:
-        return Change(payment=payment, attempt=_ended(attempt, AttemptStatus.EXPIRED), told_by=told_by, now=now)
+        return Change(payment=payment, attempt=ended(attempt, AttemptStatus.EXPIRED), told_by=told_by, now=now)
     later = msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_ask_at=next_ask_at(attempt.asks, now=now))
     return Change(payment=payment, attempt=later, told_by=told_by, now=now)
 
@@ -109,6 +111,7 @@ def _still_running(situation: Situation, *, now: datetime, told_by: ToldBy | Non
     running = msgspec.structs.replace(
         attempt,
         status=AttemptStatus.RUNNING,
+        failure=None,
         asks=attempt.asks + 1,
         next_ask_at=next_ask_at(attempt.asks, now=now),
     )
@@ -116,7 +119,13 @@ def _still_running(situation: Situation, *, now: datetime, told_by: ToldBy | Non
 
 
 def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
-    changes: dict[str, Any] = {"status": AttemptStatus.WAITING, "action": state.action, "next_ask_at": None}
+    changes: dict[str, Any] = {
+        "status": AttemptStatus.WAITING,
+        "action": state.action,
+        # Why the payer is asked again, until it moves on.
+        "failure": state.problem,
+        "next_ask_at": None,
+    }
     if isinstance(state.action, PromptAction | DialAction | RedirectAction):
         # The payer answers elsewhere, and the rail's word of it may get lost.
         changes |= {"asks": attempt.asks + 1, "next_ask_at": next_ask_at(attempt.asks, now=now)}
@@ -124,10 +133,6 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
         changes["account_number"] = state.action.account_number
         changes["account_id"] = attempt.account_id or ids.new_account_id()
     return msgspec.structs.replace(attempt, **changes)
-
-
-def _ended(attempt: Attempt, status: AttemptStatus, *, failure: str | None = None) -> Attempt:
-    return msgspec.structs.replace(attempt, status=status, failure=failure, next_ask_at=None)
 
 
 def on_arrival(
@@ -193,10 +198,10 @@ def terms_of(business: Business, amount: Money) -> Terms:
 
 def _after_money(attempt: Attempt, taken: Taken) -> Attempt:
     if taken.fee is not None:
-        return _ended(attempt, AttemptStatus.SUCCEEDED)
+        return ended(attempt, AttemptStatus.SUCCEEDED)
     if attempt.is_open and attempt.account_number is None:
         # Its money came and went back: there is nothing left to wait for.
-        return _ended(attempt, AttemptStatus.FAILED, failure="returned")
+        return ended(attempt, AttemptStatus.FAILED, failure=FailureReason.RETURNED)
     return attempt
 
 
@@ -218,9 +223,7 @@ def _going_back(arrival: Arrival, taken: Taken) -> GoingBack | None:
     if isinstance(verdict, Hold):
         return None
     back, reason = (
-        (arrival.amount, verdict.reason)
-        if isinstance(verdict, SendBack)
-        else (verdict.back, "it was more than the amount asked for")
+        (arrival.amount, verdict.reason) if isinstance(verdict, SendBack) else (verdict.back, ReturnReason.TOO_MUCH)
     )
     if back.minor == 0:
         return None

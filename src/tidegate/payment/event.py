@@ -30,7 +30,13 @@ def charge_successful(
     if attempt.method is Method.BANK_TRANSFER:
         data["virtualAccount"] = _virtual_account(business, attempt, receipt)
     payload = encode({"event": CHARGE_SUCCESSFUL, "type": "charge", "data": data})
-    return Event(id=ids.new_event_id(), type=CHARGE_SUCCESSFUL, cause=f"payment/{payment.id}", payload=payload)
+    return Event(
+        id=ids.new_event_id(),
+        type=CHARGE_SUCCESSFUL,
+        cause=f"payment/{payment.id}",
+        reference=payment.reference,
+        payload=payload,
+    )
 
 
 def _data(payment: Payment, attempt: Attempt, names: MethodNames, now: datetime) -> dict[str, Any]:

@@ -67,6 +67,14 @@ RECORD: dict[str, Any] = {
     "actionRequired": None,
 }
 
+DISABLE_DESCRIPTION = (
+    "The link takes no new attempt until you enable it again. What the payer has begun by then may still be finished, "
+    "and its money counts: a card that waits for its PIN, an approval on the phone, a transfer to an account that is "
+    "open. Disabling twice is disabling once; a payment that has ended cannot be disabled."
+)
+ENABLE_DESCRIPTION = "The link works again, for as long as its checkout lasts. The time has not stood still."
+DISABLED_RECORD: dict[str, Any] = {**RECORD, "isDisabled": True}
+
 FEES_DESCRIPTION = (
     "The fee and the VAT on it, by the rule that would price the payment: your own where you have one. Nothing is "
     "created."

@@ -18,8 +18,8 @@ from tidegate.core.fee import amount_expected
 from tidegate.core.method import Method
 from tidegate.infra.db import Database, StaleChange
 from tidegate.payment import attempt_store, settle, transition
-from tidegate.payment.attempt import ACCOUNT_OPEN_FOR, START_GRACE, Attempt, AttemptStatus
-from tidegate.payment.change import Change, Situation
+from tidegate.payment.attempt import ACCOUNT_OPEN_FOR, START_GRACE, Attempt, AttemptStatus, ended
+from tidegate.payment.change import Change, Situation, after
 from tidegate.payment.model import Payment
 from tidegate.payment.settle import Till
 from tidegate.rail.interface import (
@@ -131,7 +131,7 @@ async def cancel(payer: Payer) -> Situation:
     if attempt is not None and attempt.is_unknown:
         raise Conflict("the outcome of the last attempt is not known yet; wait for it")
     if attempt is not None and attempt.is_open:
-        attempt = msgspec.structs.replace(attempt, status=AttemptStatus.REPLACED, next_ask_at=None)
+        attempt = ended(attempt, AttemptStatus.REPLACED)
     change = Change(payment=transition.cancel(situation.payment), attempt=attempt, now=payer.now)
     return await _write(payer, situation, change)
 
@@ -139,13 +139,15 @@ async def cancel(payer: Payer) -> Situation:
 async def extend(payer: Payer) -> Situation:
     """More time for the account on the page, as long as the session lasts."""
     situation = await view(payer.till.db, payer.business_id, payer.pay_code)
-    attempt = situation.attempt
-    if attempt is None or attempt.account_number is None or not transition.is_open(situation.payment, now=payer.now):
+    payment, attempt = situation.payment, situation.attempt
+    if attempt is None or attempt.account_number is None or not transition.is_under_way(payment, now=payer.now):
         raise Conflict("there is no open account to keep open")
+    if payment.is_disabled and not attempt.is_open and not payment.held.minor:
+        raise Conflict("this payment is disabled; its account stays closed")
     longer = msgspec.structs.replace(
         attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(situation, payer.now)
     )
-    return await _write(payer, situation, Change(payment=situation.payment, attempt=longer, now=payer.now))
+    return await _write(payer, situation, Change(payment=payment, attempt=longer, now=payer.now))
 
 
 async def _write(payer: Payer, situation: Situation, change: Change) -> Situation:
@@ -154,7 +156,7 @@ async def _write(payer: Payer, situation: Situation, change: Change) -> Situatio
             await attempt_store.apply(tx, change)
     except StaleChange:
         raise changed_elsewhere() from None
-    return Situation(situation.business, change.payment, change.attempt)
+    return after(situation, change)
 
 
 def _begin(
@@ -162,6 +164,8 @@ def _begin(
 ) -> tuple[Any, Attempt]:
     payment, before = situation.payment, situation.attempt
     _refuse_ended(payment, now)
+    if not transition.is_open(payment, now=now):
+        raise Conflict("this payment is disabled; it takes no more attempts")
     if not situation.business.is_active:
         raise AccessDenied("this business takes no payments at the moment; ask it")
     if before is not None and before.is_unknown:
@@ -198,7 +202,7 @@ def _begin(
 
 def _refuse_ended(payment: Payment, now: datetime) -> None:
     """Also a card that waits for its PIN while money came another way: it must not be charged on top."""
-    if not transition.is_open(payment, now=now):
+    if not transition.is_under_way(payment, now=now):
         word = payment.status.value if transition.is_final(payment.status) else "over"
         raise Conflict(f"this payment is {word}; it takes no more attempts")
 

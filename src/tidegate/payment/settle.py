@@ -16,9 +16,10 @@ from tidegate.infra.db import Database, StaleChange, Tx
 from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide
 from tidegate.payment.attempt_store import AlreadyReceived
-from tidegate.payment.change import Change, Situation, ToldBy
+from tidegate.payment.change import Change, Situation, ToldBy, after
 from tidegate.payment.decide import Arrival
 from tidegate.rail.interface import AttemptState, Rail
+from tidegate.webhook.model import NEWS
 
 # Two things that happen to one payment at the same moment are decided one after the other.
 TRIES = 20
@@ -114,8 +115,19 @@ async def _change(till: Till, find: Find, choose: Decide, known: Situation | Non
                 return await find(tx)  # The rail's own word of it was faster than its answer to us.
             if not is_news:
                 raise ToldBefore
-            return Situation(situation.business, change.payment, change.attempt or situation.attempt)
-    raise Unavailable("this payment is changing too fast; try again", retry_after_s=1)
+            _ring_for(till, change)
+            return after(situation, change)
+    raise changing_too_fast()
+
+
+def _ring_for(till: Till, change: Change) -> None:
+    """Whoever sends webhooks need not wait until he looks by himself."""
+    if change.event is not None:
+        till.db.ring(NEWS)
+
+
+def changing_too_fast() -> Unavailable:
+    return Unavailable("this payment is changing too fast; try again", retry_after_s=1)
 
 
 async def _rule_of(tx: Tx, situation: Situation) -> FeeRule:

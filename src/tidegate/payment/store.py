@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from tidegate.core.fee import Fee, FeeBearer
@@ -48,6 +49,19 @@ async def insert(tx: Tx, draft: Draft) -> Inserted | None:
 
 async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Payment | None:
     row = await tx.fetchrow("SELECT * FROM payment WHERE business_id = $1 AND reference = $2", business_id, reference)
+    return payment_of(row) if row else None
+
+
+async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | None:
+    """None when the payment has changed since it was read."""
+    row = await tx.fetchrow(
+        """
+        UPDATE payment SET is_disabled = $4, version = version + 1, updated_at = $5
+         WHERE business_id = $1 AND id = $2 AND version = $3
+        RETURNING *
+        """,
+        payment.business_id, payment.id, payment.version, payment.is_disabled, now,
+    )  # fmt: skip
     return payment_of(row) if row else None
 
 

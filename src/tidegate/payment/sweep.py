@@ -17,8 +17,10 @@ from tidegate.core.errors import IllegalTransition, NotFound
 from tidegate.infra.db import StaleChange
 from tidegate.ledger import recipes
 from tidegate.payment import attempt_store, settle, sweep_store, transition
-from tidegate.payment.attempt import AttemptStatus
+from tidegate.payment.attempt import AttemptStatus, ended
 from tidegate.payment.change import Change, GoingBack, Situation
+from tidegate.payment.model import Ending
+from tidegate.payment.return_reason import ReturnReason
 from tidegate.payment.settle import Till
 from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout, ReturnMoney
 
@@ -43,7 +45,7 @@ async def _expire(till: Till, business_id: str, pay_code: str, now: datetime) ->
             return False
         attempt = situation.attempt
         if attempt is not None and attempt.is_open:
-            attempt = msgspec.structs.replace(attempt, status=AttemptStatus.EXPIRED, next_ask_at=None)
+            attempt = ended(attempt, AttemptStatus.EXPIRED)
         try:
             change = Change(payment=transition.expire(situation.payment), attempt=attempt, now=now)
             await attempt_store.apply(tx, change)
@@ -112,7 +114,7 @@ def _going_back(situation: Situation, receipt: sweep_store.HeldReceipt, now: dat
             reference=ids.new_return_reference(),
             transaction_id=receipt.transaction_id,
             amount=receipt.amount,
-            reason="the rest did not arrive in time",
+            reason=ReturnReason.CANCELLED if payment.ending is Ending.CANCELLED else ReturnReason.REST_MISSING,
         ),
         journal=recipes.held_returning(cause=cause, held=receipt.amount, event_at=now),
         now=now,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.ledger.model import Journal
+from tidegate.payment.return_reason import reason_in
 from tidegate.rail.interface import ReturnMoney
 
 
@@ -125,7 +126,7 @@ async def claim_returns(
                 reference=row["reference"],
                 transaction_id=row["transaction_id"],
                 amount=Money(row["amount_minor"], Currency(row["currency"])),
-                reason=row["reason"],
+                reason=reason.sentence if (reason := reason_in(row["reason"])) else row["reason"],
             ),
         )
         for row in rows

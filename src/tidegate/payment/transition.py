@@ -11,6 +11,7 @@ from tidegate.core.fee import Fee, FeeRule, fee_on, fee_within
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.payment.model import Ending, Payment, Status
+from tidegate.payment.return_reason import ReturnReason
 from tidegate.payment.variance import Hold, SendBack, Settle, Terms, judge
 
 ATTEMPTS_MAX = 5
@@ -31,7 +32,12 @@ def is_final(status: Status) -> bool:
 
 def is_open(payment: Payment, *, now: datetime) -> bool:
     """Whether the payer may still begin something."""
-    return not is_final(payment.status) and not payment.is_disabled and now < payment.expires_at
+    return is_under_way(payment, now=now) and not payment.is_disabled
+
+
+def is_under_way(payment: Payment, *, now: datetime) -> bool:
+    """Whether what was begun may still be finished, also when the merchant has disabled the link meanwhile."""
+    return not is_final(payment.status) and now < payment.expires_at
 
 
 def _move(payment: Payment, status: Status, **changes: object) -> Payment:
@@ -52,6 +58,14 @@ def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule
         expected=expected,
         fee_rule_id=fee_rule_id,
     )
+
+
+def disable(payment: Payment, *, is_disabled: bool) -> Payment:
+    """Switches the link off, or on again. What has ended stays as it is."""
+    if is_final(payment.status):
+        word = "disabled" if is_disabled else "enabled"
+        raise IllegalTransition(f"this payment is {payment.status.value}, which is final; it cannot be {word}")
+    return msgspec.structs.replace(payment, is_disabled=is_disabled)
 
 
 def await_payer(payment: Payment) -> Payment:
@@ -94,14 +108,10 @@ def receive(
 ) -> Taken:
     """Total: any money, at any time, in any state. What cannot be kept goes back."""
     if is_final(payment.status):
-        why = (
-            "this payment was already paid"
-            if payment.status is Status.SUCCESS
-            else "it arrived after the payment had ended"
-        )
-        return _send_back(payment, received, why)
+        is_paid = payment.status is Status.SUCCESS
+        return _send_back(payment, received, ReturnReason.ALREADY_PAID if is_paid else ReturnReason.PAYMENT_ENDED)
     if not is_in_time:
-        return _send_back(payment, received, "it arrived after the account had closed")
+        return _send_back(payment, received, ReturnReason.ACCOUNT_CLOSED)
     verdict = judge(received, held=payment.held, expected=payment.expected, terms=terms)
     if isinstance(verdict, SendBack):
         return _send_back(payment, received, verdict.reason)
@@ -111,7 +121,7 @@ def receive(
     return _settle(payment, verdict, rule=rule, method=method, now=now)
 
 
-def _send_back(payment: Payment, received: Money, reason: str) -> Taken:
+def _send_back(payment: Payment, received: Money, reason: ReturnReason) -> Taken:
     after = msgspec.structs.replace(payment, returned=payment.returned + received)
     return Taken(payment=after, verdict=SendBack(reason))
 

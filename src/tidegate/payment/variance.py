@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from tidegate.core.money import Money
+from tidegate.payment.return_reason import ReturnReason
 
 
 class VariancePolicy(StrEnum):
@@ -40,7 +41,7 @@ class Hold(msgspec.Struct, frozen=True):
 
 
 class SendBack(msgspec.Struct, frozen=True):
-    reason: str
+    reason: ReturnReason
 
 
 Verdict = Settle | Hold | SendBack
@@ -64,4 +65,4 @@ def _judge_short(total: Money, nothing: Money, policy: VariancePolicy) -> Verdic
         return Settle(total, nothing, Variance.UNDERPAYMENT)
     if policy is VariancePolicy.TOP_UP:
         return Hold()
-    return SendBack("it was less than the amount asked for")
+    return SendBack(ReturnReason.TOO_LITTLE)

@@ -218,10 +218,8 @@ def _methods_named(listed: list[str], names: MethodNames) -> tuple[Method, ...]:
 
 
 def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> Iterator[Problem]:
-    if mode is ids.Mode.LIVE and not url.is_https:
-        yield Problem("redirectUrl", "must be an https address")
-    elif mode is ids.Mode.LIVE and not url.is_public:
-        yield Problem("redirectUrl", "must be an address that customers can reach")
+    if problem := url.problem_in(mode):
+        yield Problem("redirectUrl", problem)
     if business.redirect_hosts and url.host not in business.redirect_hosts:
         yield Problem("redirectUrl", "must lead to a host on the business's list", "REDIRECT_HOST_NOT_ALLOWED")
 

@@ -8,7 +8,7 @@ told later, perhaps twice, perhaps never; and whoever was not told can ask. A ti
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
@@ -47,6 +47,7 @@ class FailureReason(StrEnum):
     EXPIRED = "expired"
     NOT_A_TEST_CARD = "not_a_test_card"
     NOT_STARTED = "not_started"  # the attempt never reached the rail
+    RETURNED = "returned"  # its money came, could not be kept, and went back
 
 
 # What the payer has to do next.
@@ -95,6 +96,10 @@ Action = TransferAction | PromptAction | DialAction | PinAction | OtpAction | Ad
 # What the payer gives. Lives in memory only, on its way to the rail.
 
 
+# A card is good until its month is over, and the month is over last where the clocks are this far behind.
+LAST_PLACE_BEHIND = timedelta(hours=12)
+
+
 class Card(msgspec.Struct, frozen=True):
     number: str
     expiry_month: int
@@ -104,6 +109,17 @@ class Card(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return "Card(…)"
+
+
+def full_year(year: int) -> int:
+    """Two digits, as they stand on a card, are of this century."""
+    return year + 2000 if year < 100 else year
+
+
+def month_has_passed(*, month: int, year: int, now: datetime) -> bool:
+    """In the payer's favour: nowhere on earth may it still be that month."""
+    somewhere = now - LAST_PLACE_BEHIND
+    return (full_year(year), month) < (somewhere.year, somewhere.month)
 
 
 class Phone(msgspec.Struct, frozen=True):
@@ -166,9 +182,10 @@ class StartAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """The payer must do something."""
+    """The payer must do something; `problem` is what was wrong with it the last time."""
 
     action: Action
+    problem: FailureReason | None = None
 
 
 class Running(msgspec.Struct, frozen=True):

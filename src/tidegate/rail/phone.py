@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
 
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType, ValidationResult, carrier
+from phonenumbers.carrierdata import CARRIER_DATA
 
 from tidegate.core.money import Currency
 
 TYPED_LENGTH_MAX = 40
 _BETWEEN_DIGITS = frozenset("+-()./ \u00a0\u202f\u2010\u2011\u2012\u2013")
 _MOBILE = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
+
+
+class NumberFault(StrEnum):
+    EMPTY = "empty"
+    NOT_DIGITS = "not_digits"
+    TOO_SHORT = "too_short"
+    TOO_LONG = "too_long"
+    UNKNOWN_COUNTRY_CODE = "unknown_country_code"
+    OTHER_COUNTRY = "other_country"
+    NOT_MOBILE = "not_mobile"
+
+
+class WrongNumber(ValueError):
+    """Not a number that can have the wallet. The sentence is for the payer; `kind` is for other languages."""
+
+    def __init__(self, kind: NumberFault, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +103,65 @@ EXAMPLES: dict[Currency, dict[str, str]] = {
 
 
 def parse(text: str, currency: Currency) -> str:
-    """The international form, +254712345678; raises ValueError with a sentence for the payer."""
+    """The international form, +254712345678; raises WrongNumber."""
     country = COUNTRIES.get(currency)
     if country is None:
         raise ValueError(f"Mobile money is not offered in {currency}.")
     _refuse_what_is_no_number(text, country)
     number = _parse(text, country)
     if number.country_code != country.calling_code:
-        raise ValueError(
+        raise WrongNumber(
+            NumberFault.OTHER_COUNTRY,
             f"This is a number of another country; a payment in {currency} needs "
-            f"a {country.adjective} number, +{country.calling_code}."
+            f"a {country.adjective} number, +{country.calling_code}.",
         )
     _refuse_wrong_length(number, country)
     if not phonenumbers.is_valid_number(number) or phonenumbers.number_type(number) not in _MOBILE:
-        raise ValueError(f"This is not a {country.adjective} mobile number. {_like(country)}")
+        raise _wrong(NumberFault.NOT_MOBILE, country)
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
 def operator_of(number: str, currency: Currency) -> Operator | None:
     """A guess for an international number: ported numbers keep their old operator here. Pre-select, never force."""
     try:
-        name = carrier.name_for_number(phonenumbers.parse(number), "en").lower()
+        name = carrier.name_for_number(phonenumbers.parse(number), "en")
     except NumberParseException:
         return None
-    return next((operator for operator in OPERATORS.get(currency, ()) if name in operator.carriers), None)
+    return _operator_named(name, currency)
+
+
+@cache
+def prefixes(currency: Currency) -> dict[str, str]:
+    """What national numbers begin with, and whose they are then: the same guess for a page to make while one types.
+
+    No prefix begins with another one, so at most one fits.
+    """
+    country = COUNTRIES.get(currency)
+    if country is None:
+        return {}
+    code = str(country.calling_code)
+    owners = {
+        prefix.removeprefix(code): _operator_named(names.get("en", ""), currency)
+        for prefix, names in CARRIER_DATA.items()
+        if prefix.startswith(code)
+    }
+    return _apart("", owners, None)
+
+
+def _apart(prefix: str, owners: Mapping[str, Operator | None], outer: Operator | None) -> dict[str, str]:
+    """In the tables a longer prefix wins over the shorter one around it; here the shorter one gives way to its rest."""
+    owner = owners.get(prefix, outer)
+    if not any(longer.startswith(prefix) and longer != prefix for longer in owners):
+        return {prefix: owner.id} if owner else {}
+    inner: dict[str, str] = {}
+    for digit in "0123456789":
+        inner |= _apart(prefix + digit, owners, owner)
+    return inner
+
+
+def _operator_named(name: str, currency: Currency) -> Operator | None:
+    operators = OPERATORS.get(currency, ())
+    return next((operator for operator in operators if name.lower() in operator.carriers), None)
 
 
 def find_operator(operator_id: str, currency: Currency) -> Operator | None:
@@ -114,11 +171,11 @@ def find_operator(operator_id: str, currency: Currency) -> Operator | None:
 def _refuse_what_is_no_number(text: str, country: Country) -> None:
     # The library reads letters as the keys they stand on, extensions and whole sentences too; none of it is meant here.
     if not all(character.isdecimal() or character in _BETWEEN_DIGITS for character in text):
-        raise ValueError(f"A phone number has digits only. {_like(country)}")
+        raise _wrong(NumberFault.NOT_DIGITS, country)
     if not any(character.isdecimal() for character in text):
-        raise ValueError(f"Enter a phone number. {_like(country)}")
+        raise _wrong(NumberFault.EMPTY, country)
     if len(text) > TYPED_LENGTH_MAX:
-        raise ValueError(f"This number is too long. {_like(country)}")
+        raise _wrong(NumberFault.TOO_LONG, country)
 
 
 def _parse(text: str, country: Country) -> phonenumbers.PhoneNumber:
@@ -128,21 +185,32 @@ def _parse(text: str, country: Country) -> phonenumbers.PhoneNumber:
     try:
         return phonenumbers.parse(international, country.region)
     except NumberParseException as error:
-        wrong = {
-            NumberParseException.INVALID_COUNTRY_CODE: "This number begins with a country code that does not exist.",
-            NumberParseException.TOO_LONG: "This number is too long.",
-        }.get(error.error_type, "This number is too short.")
-        raise ValueError(f"{wrong} {_like(country)}") from None
+        kind = {
+            NumberParseException.INVALID_COUNTRY_CODE: NumberFault.UNKNOWN_COUNTRY_CODE,
+            NumberParseException.TOO_LONG: NumberFault.TOO_LONG,
+        }.get(error.error_type, NumberFault.TOO_SHORT)
+        raise _wrong(kind, country) from None
 
 
 def _refuse_wrong_length(number: phonenumbers.PhoneNumber, country: Country) -> None:
     # Of mobile numbers: a landline may be shorter.
     length = phonenumbers.is_possible_number_for_type_with_reason(number, PhoneNumberType.MOBILE)
     if length in (ValidationResult.TOO_SHORT, ValidationResult.IS_POSSIBLE_LOCAL_ONLY):
-        raise ValueError(f"This number is too short. {_like(country)}")
+        raise _wrong(NumberFault.TOO_SHORT, country)
     if length == ValidationResult.TOO_LONG:
-        raise ValueError(f"This number is too long. {_like(country)}")
+        raise _wrong(NumberFault.TOO_LONG, country)
 
 
-def _like(country: Country) -> str:
-    return f"A {country.adjective} number looks like {country.example}."
+_SENTENCES: dict[NumberFault, str] = {
+    NumberFault.EMPTY: "Enter a phone number.",
+    NumberFault.NOT_DIGITS: "A phone number has digits only.",
+    NumberFault.TOO_SHORT: "This number is too short.",
+    NumberFault.TOO_LONG: "This number is too long.",
+    NumberFault.UNKNOWN_COUNTRY_CODE: "This number begins with a country code that does not exist.",
+    NumberFault.NOT_MOBILE: "This is not a {adjective} mobile number.",
+}
+
+
+def _wrong(kind: NumberFault, country: Country) -> WrongNumber:
+    sentence = _SENTENCES[kind].format(adjective=country.adjective)
+    return WrongNumber(kind, f"{sentence} A {country.adjective} number looks like {country.example}.")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.core import errors, ids
+from tidegate.checkout.examples import A_PAYMENT
+from tidegate.core import errors
 from tidegate.core.clock import ShiftedClock, to_iso
 from tidegate.idempotency.commands import once
 from tidegate.infra.db import Tx
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_KEY
-from tidegate.payment import card_data, pay
+from tidegate.payment import card_data
 from tidegate.payment.settle import Till
 from tidegate.rail.interface import Party
-from tidegate.rail.sandbox import SandboxRail
 from tidegate.sandbox import examples, store, wire
+from tidegate.sandbox.simulator import Simulator
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,8 @@ class SandboxApi:
     clock: ShiftedClock
 
     @property
-    def _rail(self) -> SandboxRail:
-        rail = self.till.rails["sandbox"]
-        assert isinstance(rail, SandboxRail)
-        return rail
+    def _simulator(self) -> Simulator:
+        return Simulator(self.till)
 
     async def transfer(self, call: Call) -> Answer:
         value = call.json()
@@ -36,7 +35,7 @@ class SandboxApi:
         now = self.clock.now()
 
         async def act(_: Tx) -> Answer:
-            transaction_id = await self._rail.transfer(
+            transaction_id = await self._simulator.rail.transfer(
                 call.caller.business.id,
                 request.account_number,
                 money,
@@ -55,26 +54,22 @@ class SandboxApi:
         return await once(self.till.db, call, act, now=now)
 
     async def approve(self, call: Call) -> Answer:
-        reference = await self._attempt_of(call)
-        await self._rail.approve(call.caller.business.id, reference, now=self.clock.now())
+        business_id, pay_code = _payment_of(call)
+        reference = await self._simulator.approve(business_id, pay_code, now=self.clock.now())
         return call.answer(wire.Acted(attempt_id=reference))
 
     async def decline(self, call: Call) -> Answer:
         value = call.json() if call.body else {}
         request = read(value, wire.Decline, lambda _: card_data.problems_in(value))
-        reference = await self._attempt_of(call)
-        await self._rail.decline(call.caller.business.id, reference, request.reason, now=self.clock.now())
+        business_id, pay_code = _payment_of(call)
+        reference = await self._simulator.decline(business_id, pay_code, request.reason, now=self.clock.now())
         return call.answer(wire.Acted(attempt_id=reference))
 
-    async def _attempt_of(self, call: Call) -> str:
-        """The newest attempt of one of the caller's own payments."""
-        pay_code = call.path["payCode"]
-        if not ids.looks_like_pay_code(pay_code):
-            raise errors.NotFound(pay.NOT_FOUND)
-        situation = await pay.view(self.till.db, call.caller.business.id, pay_code)
-        if situation.attempt is None:
-            raise errors.Conflict("nobody has begun to pay yet; charge the payment first")
-        return situation.attempt.reference
+    async def expire(self, call: Call) -> Answer:
+        business_id, pay_code = _payment_of(call)
+        now = self.clock.now()
+        await self._simulator.expire(business_id, pay_code, now=now)
+        return call.answer(wire.SessionEnded(pay_code=pay_code, ended_at=to_iso(now)))
 
     async def clock_now(self, call: Call) -> Answer:
         return call.answer(self._clock_view())
@@ -95,7 +90,7 @@ class SandboxApi:
         business_id = call.caller.business.id
         async with self.till.db.transaction() as tx:
             await store.reset(tx, business_id)
-        await self._rail.forget(business_id)
+        await self._simulator.rail.forget(business_id)
         return call.answer(wire.Emptied(business=business_id))
 
     def operations(self) -> list[Operation]:
@@ -132,6 +127,10 @@ class SandboxApi:
                     summary="Decline on the phone", description=examples.DECLINE, handler=self.decline,
                     request=wire.Decline, is_body_optional=True, request_example=examples.DECLINE_REQUEST,
                     success_message="Declined"),
+            replace(on_payment, path="/sandbox/charges/{payCode}/expire", name="expireCheckout",
+                    summary="End the checkout now", description=examples.EXPIRE, handler=self.expire,
+                    response=wire.SessionEnded, response_example=examples.SESSION_ENDED,
+                    prepared_by=(A_PAYMENT,), success_message="Its time is over"),
             replace(base, method="GET", path="/sandbox/clock", name="getClock", summary="What time it is",
                     description=examples.CLOCK, handler=self.clock_now, response=wire.ClockView,
                     response_example=examples.CLOCK_VIEW, success_message="The sandbox's clock"),
@@ -142,3 +141,8 @@ class SandboxApi:
             replace(base, path="/sandbox/reset", name="resetSandbox", summary="Empty the business's data",
                     description=examples.RESET, response_example=examples.EMPTIED, success_message="Emptied"),
         ]  # fmt: skip
+
+
+def _payment_of(call: Call) -> tuple[str, str]:
+    """One of the caller's own, or it is not found."""
+    return call.caller.business.id, call.path["payCode"]

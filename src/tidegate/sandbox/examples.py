@@ -17,6 +17,10 @@ DECLINE = (
     "The payer refuses on the phone. `reason` may be `not_approved`, `insufficient_funds`, `no_such_wallet`, "
     "`wrong_pin` or `expired`; any other text counts as not approved."
 )
+EXPIRE = (
+    "Ends the time of one payment, and of the account it shows, without moving the clock. Money that arrives "
+    "afterwards goes back."
+)
 CLOCK = "One clock moves expiry, retries and settlement together."
 ADVANCE = "Moves the clock ahead. It never goes back."
 RESET = "Removes the business's payments, money and events. Its keys and settings stay."
@@ -38,6 +42,7 @@ A_PROMPT = (
 )
 DECLINE_REQUEST: dict[str, Any] = {"reason": "not_approved"}
 ACTED: dict[str, Any] = {"attemptId": "at_2b5RkWq0Zt7cYhN4mPs9Lx"}
+SESSION_ENDED: dict[str, Any] = {"payCode": PAY_CODE, "endedAt": "2026-11-15T09:35:00.000Z"}
 ADVANCE_REQUEST: dict[str, Any] = {"advance": "2h"}
 CLOCK_VIEW: dict[str, Any] = {"now": "2026-11-15T11:30:00.000Z", "aheadSeconds": 7200}
 EMPTIED: dict[str, Any] = {"business": "65f0c9a1b2d3e4f5a6b7c8d9"}

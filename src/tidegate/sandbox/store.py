@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tidegate.infra.db import Tx
+from tidegate.payment.model import Payment
 
 
 async def get_ahead(tx: Tx) -> timedelta:
@@ -18,6 +19,27 @@ async def advance(tx: Tx, by: timedelta, *, ahead_max: timedelta) -> timedelta |
         "UPDATE sandbox_clock SET ahead = ahead + $1 WHERE ahead + $1 <= $2 RETURNING ahead", by, ahead_max
     )
     return ahead
+
+
+async def end_session(tx: Tx, payment: Payment, *, now: datetime) -> bool:
+    """The payment's time and that of its accounts are over now, unless they were before. False when the payment has
+    changed since it was read."""
+    done = await tx.fetchval(
+        """
+        WITH moved AS (
+            UPDATE payment SET expires_at = least(expires_at, $4), version = version + 1, updated_at = $4
+             WHERE business_id = $1 AND id = $2 AND version = $3
+            RETURNING id),
+        closed AS (
+            UPDATE attempt SET expires_at = $4, updated_at = $4
+              FROM moved
+             WHERE attempt.business_id = $1 AND attempt.payment_id = moved.id AND attempt.account_number IS NOT NULL
+               AND attempt.expires_at > $4)
+        SELECT true FROM moved
+        """,
+        payment.business_id, payment.id, payment.version, now,
+    )  # fmt: skip
+    return done is True
 
 
 async def reset(tx: Tx, business_id: str) -> None:

@@ -104,6 +104,17 @@ class Acted(msgspec.Struct, kw_only=True, rename="camel"):
     ]
 
 
+class SessionEnded(msgspec.Struct, kw_only=True, rename="camel"):
+    pay_code: str
+    ended_at: Annotated[
+        str,
+        Meta(
+            description="It shows as `expired` a moment later, unless an outcome is still unknown.",
+            extra_json_schema={"format": "date-time"},
+        ),
+    ]
+
+
 class Advance(msgspec.Struct, kw_only=True):
     advance: Annotated[Duration, Meta(description="How far, such as 30s, 15m, 2h or 3d.")]
 

@@ -22,6 +22,7 @@ from tidegate.rail.interface import (
     StartAttempt,
     Transfer,
     TransferAction,
+    month_has_passed,
 )
 from tidegate.rail.sandbox.model import SCRIPTS, Attempt, Behaviour
 
@@ -111,10 +112,8 @@ def _card_behaviour(card: Card, now: datetime) -> Behaviour:
     behaviour = CARDS.get(card.number)
     if behaviour is None:
         return Behaviour.CARD_NOT_FOR_TESTS
-    year = card.expiry_year + 2000 if card.expiry_year < 100 else card.expiry_year
-    # A card is good until its month is over.
-    is_good = 1 <= card.expiry_month <= 12 and (year, card.expiry_month) >= (now.year, now.month)
-    return behaviour if is_good else Behaviour.CARD_OUT_OF_DATE
+    has_passed = month_has_passed(month=card.expiry_month, year=card.expiry_year, now=now)
+    return Behaviour.CARD_OUT_OF_DATE if has_passed or not 1 <= card.expiry_month <= 12 else behaviour
 
 
 def _card_action(behaviour: Behaviour, return_url: str) -> Action | None:

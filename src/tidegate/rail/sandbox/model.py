@@ -136,7 +136,7 @@ class Attempt:
     def state(self, now: datetime) -> AttemptState:
         if self.has_ended(now):
             return self.outcome()
-        return Waiting(self.action) if self.action else Running()
+        return Waiting(self.action, _problem_of(self)) if self.action else Running()
 
 
 def answer_to_start(attempt: Attempt, *, now: datetime) -> AttemptState:
@@ -158,6 +158,11 @@ _WRONG: dict[type[Authorization], FailureReason] = {
     Otp: FailureReason.WRONG_OTP,
     Address: FailureReason.WRONG_ADDRESS,
 }
+
+
+def _problem_of(attempt: Attempt) -> FailureReason | None:
+    """Why the same thing is asked for again; each step counts its own wrong tries."""
+    return _WRONG[_WANTED[type(attempt.action)]] if attempt.action and attempt.tries else None
 
 
 def authorize(attempt: Attempt, given: Authorization, *, now: datetime) -> Attempt:

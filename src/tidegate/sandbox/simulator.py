@@ -1,0 +1,78 @@
+"""What payers, banks and time do to one payment, on demand. What comes of it, the rail tells in its own time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.core import errors, ids
+from tidegate.core.money import Money
+from tidegate.payment import pay, transition
+from tidegate.payment.change import Situation
+from tidegate.payment.settle import TRIES, Till, changing_too_fast
+from tidegate.rail.interface import Party
+from tidegate.rail.sandbox import SandboxRail
+from tidegate.sandbox import store
+
+
+@dataclass(frozen=True)
+class Simulator:
+    till: Till
+
+    @property
+    def rail(self) -> SandboxRail:
+        rail = self.till.rails["sandbox"]
+        assert isinstance(rail, SandboxRail)
+        return rail
+
+    async def send_transfer(
+        self, business_id: str, pay_code: str, amount: Money, *, payer: Party, now: datetime
+    ) -> str:
+        """To the account that the payment showed last, open or not. Gives the bank's identifier of the transfer."""
+        situation = await self._situation(business_id, pay_code)
+        if situation.attempt is None or situation.attempt.account_number is None:
+            raise errors.Conflict("there is no account to send money to; begin a bank transfer first")
+        return await self.rail.transfer(
+            business_id,
+            situation.attempt.account_number,
+            amount,
+            payer=payer,
+            payee_name=None,
+            remittance=None,
+            transaction_id=None,
+            now=now,
+        )
+
+    async def approve(self, business_id: str, pay_code: str, *, now: datetime) -> str:
+        """On the phone. Gives the reference of the attempt."""
+        reference = await self._attempt_of(business_id, pay_code)
+        await self.rail.approve(business_id, reference, now=now)
+        return reference
+
+    async def decline(self, business_id: str, pay_code: str, reason: str | None = None, *, now: datetime) -> str:
+        reference = await self._attempt_of(business_id, pay_code)
+        await self.rail.decline(business_id, reference, reason, now=now)
+        return reference
+
+    async def expire(self, business_id: str, pay_code: str, *, now: datetime) -> None:
+        """The session is over, and so is its account; the next sweep finds that out as it always does."""
+        for _ in range(TRIES):
+            payment = (await self._situation(business_id, pay_code)).payment
+            if transition.is_final(payment.status):
+                raise errors.IllegalTransition(f"this payment is {payment.status.value} already")
+            async with self.till.db.connection() as tx:
+                if await store.end_session(tx, payment, now=now):
+                    return
+        raise changing_too_fast()
+
+    async def _attempt_of(self, business_id: str, pay_code: str) -> str:
+        situation = await self._situation(business_id, pay_code)
+        if situation.attempt is None:
+            raise errors.Conflict("nobody has begun to pay yet; charge the payment first")
+        return situation.attempt.reference
+
+    async def _situation(self, business_id: str, pay_code: str) -> Situation:
+        """With the newest attempt."""
+        if not ids.looks_like_pay_code(pay_code):
+            raise errors.NotFound(pay.NOT_FOUND)
+        return await pay.view(self.till.db, business_id, pay_code)
