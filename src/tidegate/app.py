@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tidegate import settings as settings_module
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.desk import Desk
 from tidegate.checkout.limit import PayerLimit
+from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.core.clock import Clock, ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
@@ -24,14 +26,19 @@ from tidegate.core.method import MethodNames
 from tidegate.deployment import commands as deployment
 from tidegate.infra import telemetry
 from tidegate.infra.db import Database
+from tidegate.infra.egress import Egress
+from tidegate.infra.guard import Guard
 from tidegate.infra.http import openapi
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.server import drain_on_signal
+from tidegate.infra.page.reports import Reports
+from tidegate.infra.page.site import Site
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.infra.reference import routes as reference
+from tidegate.infra.vault import Vault
 from tidegate.intake.api import IntakeApi
 from tidegate.merchant.gate import Gate
 from tidegate.merchant.keyring import Keyring
@@ -41,7 +48,12 @@ from tidegate.rail.interface import Rail
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.api import SandboxApi
+from tidegate.sandbox.panel import SimulatorPanel
+from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
+from tidegate.webhook.api import WebhookApi
+from tidegate.webhook.commands import Office
+from tidegate.webhook.deliver import Courier
 
 TITLE = "Tidegate"
 
@@ -54,6 +66,8 @@ class House:
     db: Database
     clock: Clock
     rails: dict[str, Rail] = field(default_factory=dict)
+    # Of the database, the same for every process; there once the house is open.
+    secret: bytes = field(default=b"", repr=False)
 
     @classmethod
     def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000) -> House:
@@ -68,15 +82,24 @@ class House:
     def till(self) -> Till:
         return Till(self.db, self.rails, MethodNames(ussd=self.settings.ussd_method))
 
+    @cached_property
+    def office(self) -> Office:
+        settings = self.settings
+        return Office(self.db, Vault(settings.encryption_keys), Guard(settings.mode, settings.base_url))
+
+    def courier(self, meter: telemetry.Meter) -> Courier:
+        return Courier(self.db, Egress(self.office.guard), self.office.vault, self.clock, meter)
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         await self.db.open()
         try:
             found = await deployment.check(self.db, self.settings.mode)
+            self.secret = found.secret
             if not isinstance(self.clock, ShiftedClock):
                 yield
                 return
-            self.rails["sandbox"] = SandboxRail(self.db, found.secret)
+            self.rails["sandbox"] = SandboxRail(self.db, self.secret)
             await sandbox_clock.catch_up(self.db, self.clock)
             async with _running(sandbox_clock.follow(self.db, self.clock)):
                 yield
@@ -84,15 +107,20 @@ class House:
             await self.db.close()
 
 
-def build(settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None) -> FrontDoor:
+def build(
+    settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None, meter: telemetry.Meter | None = None
+) -> FrontDoor:
     house = House.of(settings)
     keyring = Keyring(house.db, house.clock, settings.mode)
     gate = Gate(keyring, RateLimit(settings.rate_limit_file))
-    meter = telemetry.Meter()
+    meter = meter or telemetry.Meter()
     watch = Watch(house.db)
     checkout = _checkout(house, keyring, watch)
     operations = operations_of(house, checkout)
     document = openapi.document(operations, title=TITLE, server_url=settings.base_url)
+    is_sandbox = isinstance(house.clock, ShiftedClock)
+    panel = SimulatorPanel(Simulator(house.till)) if is_sandbox else None
+    pages = CheckoutPages(checkout.desk, Site(settings.base_url), lambda: house.secret, panel)
     health = Health(house.db, meter)
 
     @asynccontextmanager
@@ -107,6 +135,8 @@ def build(settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = No
     routes: list[BaseRoute] = [
         *routes_of(operations, gate.admit),
         *checkout.routes(),
+        *pages.routes(),
+        *Reports().routes(),
         *IntakeApi(house.till, house.clock).routes(),
         *health.routes(),
         *reference.routes(document, operations, sandbox_keys),
@@ -123,6 +153,7 @@ def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Ope
     return [
         *PaymentApi(house.db, clock, till.names, settings.mode, settings.checkout_url).operations(),
         *checkout.operations(),
+        *WebhookApi(house.office, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,
     ]
 
@@ -132,9 +163,13 @@ def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
     file = settings.rate_limit_file
     # The processes of one machine share the file, whose name nobody outside can know.
     key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
-    limit = PayerLimit(RateLimit(Path(f"{file}-payers") if file else None), key)
+    limit = PayerLimit(RateLimit(_beside(file, "payers")), key)
     desk = Desk(house.till, keyring, house.clock, limit, settings.checkout_url)
     return CheckoutApi(desk, watch)
+
+
+def _beside(file: Path | None, name: str) -> Path | None:
+    return file.with_name(f"{file.name}-{name}") if file else None
 
 
 @asynccontextmanager

@@ -1,0 +1,1 @@
+"""The hosted page: what a payer sees."""

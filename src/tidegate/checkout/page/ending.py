@@ -1,0 +1,183 @@
+"""How a payment ended: what happened, where the money is, and where the payer goes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from markupsafe import escape
+
+from tidegate.checkout.model import ReturnStatus
+from tidegate.checkout.page.look import Look
+from tidegate.checkout.page.panel import unbroken
+from tidegate.checkout.page.scene import Scene
+from tidegate.core.method import Method
+from tidegate.payment.redirect import with_reference
+from tidegate.payment.variance import Variance
+from tidegate.rail import phone as phones
+
+# The payer is taken back to the shop after this long; longer where there is something to read about money.
+LEAVE_AFTER_S = 5
+LEAVE_AFTER_READING_S = 15
+# Whoever opens the link later wants to see how things stand, and is not sent away.
+LEAVE_WITHIN = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    value: str
+    # What a copy button copies.
+    raw: str = ""
+
+
+@dataclass(frozen=True)
+class Leave:
+    url: str
+    # None: only when the payer presses the button.
+    after_s: int | None
+
+
+@dataclass(frozen=True)
+class Ending:
+    is_good: bool
+    icon: str
+    title: str
+    # The merchant's own words, shown as plain text.
+    message: str | None
+    lead: str | None
+    notes: tuple[str, ...]
+    rows: tuple[Row, ...]
+    leave: Leave | None
+    receipt_href: str | None
+
+
+def ending_of(look: Look, scene: Scene) -> Ending:
+    is_paid = scene is Scene.PAID
+    notes = tuple(_notes(look, scene))
+    return Ending(
+        is_good=is_paid,
+        icon={Scene.PAID: "tick", Scene.EXPIRED: "clock"}.get(scene, "cross"),
+        title=_title(look, scene),
+        message=look.situation.payment.order.success_message if is_paid else None,
+        lead=_lead(look, scene),
+        notes=notes,
+        rows=tuple(rows_of(look) if is_paid else _open_rows(look)),
+        leave=_leave(look, scene, has_to_read=bool(notes)),
+        receipt_href=f"{look.here}/receipt" if is_paid else None,
+    )
+
+
+def _title(look: Look, scene: Scene) -> str:
+    if scene is Scene.PAID:
+        return look.words("ending.paid", amount=look.money(look.situation.payment.received))
+    if scene is Scene.CLOSED:
+        return look.words("ending.closed", shop=look.shop_name)
+    # words: ending.cancelled, ending.used_up, ending.expired, ending.disabled
+    return look.words(f"ending.{scene.value}")
+
+
+def _lead(look: Look, scene: Scene) -> str | None:
+    words, shop = look.words, look.shop_name
+    if scene is Scene.PAID:
+        return None if look.situation.payment.order.success_message else words("ending.paid_thanks", shop=shop)
+    if look.situation.payment.held.minor or look.situation.payment.returned.minor:
+        return None  # The notes say where the money is.
+    if scene in (Scene.CANCELLED, Scene.CLOSED):
+        return words(f"ending.{scene.value}_more")  # words: ending.cancelled_more, ending.closed_more
+    # words: ending.used_up_more, ending.expired_more, ending.disabled_more
+    return words(f"ending.{scene.value}_more", shop=shop)
+
+
+def _notes(look: Look, scene: Scene) -> Iterator[str]:
+    payment, words = look.situation.payment, look.words
+    if payment.variance:
+        # words: ending.underpaid, ending.overpaid
+        key = "underpaid" if payment.variance is Variance.UNDERPAYMENT else "overpaid"
+        yield words.rich(
+            f"ending.{key}",
+            received=look.money(payment.received),
+            expected=look.money(payment.expected),
+            shop=escape(look.shop_name),
+        )
+    if payment.held.minor and scene is not Scene.PAID:
+        yield words.rich("ending.will_go_back", amount=look.money(payment.held))
+    yield from returns_of(look)
+
+
+def returns_of(look: Look) -> Iterator[str]:
+    """Each amount that goes back: why, and whether it has left."""
+    for back in look.movements.returns:
+        why = escape(look.words(f"why.{back.reason.value if back.reason else 'other'}"))  # words: why.*
+        amount = look.money(back.amount)
+        if back.status is ReturnStatus.CONFIRMED and back.confirmed_at:
+            when = look.moment(back.confirmed_at)
+            yield look.words.rich("ending.went_back", amount=amount, when=when, why=why)
+        else:
+            yield look.words.rich("ending.going_back", amount=amount, why=why)
+
+
+def rows_of(look: Look) -> Iterator[Row]:
+    """Of a payment that was paid."""
+    payment, words = look.situation.payment, look.words
+    yield Row(words("row.paid_to"), look.shop_name)
+    yield Row(words("row.reference"), payment.reference, raw=payment.reference)
+    if payment.variance:
+        yield Row(words("row.expected"), look.money(payment.expected))
+        yield Row(words("row.received"), look.money(payment.received))
+    if payment.returned.minor:
+        yield Row(words("row.returned"), look.money(payment.returned))
+    yield Row(words("row.method"), method_text(look))
+    if payment.paid_at:
+        yield Row(words("row.when"), look.moment(payment.paid_at))
+
+
+def _open_rows(look: Look) -> Iterator[Row]:
+    """Of a payment that ended without success; with where its money is, when any came."""
+    payment, words = look.situation.payment, look.words
+    yield Row(words("row.pay_to"), look.shop_name)
+    yield Row(words("row.reference"), payment.reference, raw=payment.reference)
+    yield Row(words("row.expected"), look.money(payment.expected))
+    if payment.held.minor:
+        yield Row(words("row.received"), look.money(payment.held))
+    if payment.returned.minor:
+        yield Row(words("row.returned"), look.money(payment.returned))
+
+
+def method_text(look: Look) -> str:
+    """Bank transfer from Zenith ··4471, Mastercard card ending in 6660, M-PESA +254 … 5678."""
+    payment, attempt, words = look.situation.payment, look.situation.attempt, look.words
+    method = payment.method_chosen or payment.order.default_method
+    details = attempt.details if attempt is not None and attempt.method is method else {}
+    if method is Method.CARD and "last4" in details:
+        brand = words(f"brand.{details['brand']}")  # words: brand.*
+        return words("method.card_ending", brand=brand, digits=details["last4"])
+    if method is Method.MOBILE_MONEY and "phone" in details:
+        operator = phones.find_operator(details["operator"], look.currency)
+        return words("method.mobile_from", operator=operator.name if operator else "", phone=unbroken(details["phone"]))
+    if method is Method.USSD and "bank" in details:
+        return words("method.ussd_with", bank=details["bank"])
+    # words: method.bank_transfer, method.card, method.mobile_money, method.ussd
+    return _transfer_text(look) or words(f"method.{method.value}")
+
+
+def _transfer_text(look: Look) -> str | None:
+    paid = [money for money in look.movements.receipts if money.payer_bank]
+    if not paid:
+        return None
+    last = paid[-1]
+    if last.payer_account_end is None:
+        return look.words("method.transfer_by", bank=last.payer_bank or "")
+    return look.words("method.transfer_from", bank=last.payer_bank or "", digits=f"··{last.payer_account_end}")
+
+
+def _leave(look: Look, scene: Scene, *, has_to_read: bool) -> Leave | None:
+    payment = look.situation.payment
+    if payment.order.redirect_url is None:
+        return None
+    url = with_reference(payment.order.redirect_url, payment.reference)
+    is_fresh = look.now - payment.updated_at < LEAVE_WITHIN
+    if look.stays or not is_fresh or scene in (Scene.DISABLED, Scene.CLOSED):
+        return Leave(url, None)
+    return Leave(url, LEAVE_AFTER_READING_S if has_to_read else LEAVE_AFTER_S)

@@ -1,0 +1,84 @@
+"""Amounts as each language writes them. Latin digits everywhere: an amount must look as it does in a bank's app."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from babel import Locale
+
+from tidegate.core.money import Currency, Money
+
+SIGNS: Mapping[Currency, str] = {
+    Currency.NGN: "₦",
+    Currency.GHS: "GH₵",
+    Currency.KES: "KSh",
+    Currency.UGX: "USh",
+    Currency.ZAR: "R",
+    Currency.ZMW: "K",
+    Currency.TZS: "TSh",
+    Currency.USD: "$",
+    Currency.EUR: "€",
+}
+_SIGN_PLACE = "¤"
+_NO_BREAK_SPACE = "\u00a0"
+_LEFT_TO_RIGHT_MARK, _RIGHT_TO_LEFT_MARK = "\u200e", "\u200f"
+
+
+class MoneyParts(NamedTuple):
+    """For the large amount with its small sign.
+
+    Each part goes into a `<bdi>` of its own: in Arabic, bare digits and a sign beside them change places.
+    """
+
+    sign: str
+    digits: str
+    is_sign_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyFormat:
+    """What babel knows of a language, read once; babel itself takes ten times as long for an amount."""
+
+    decimal: str
+    group: str
+    is_sign_first: bool
+    signs: Mapping[Currency, str]
+    # What stands before and after the digits.
+    around: Mapping[Currency, tuple[str, str]]
+
+    @classmethod
+    def of(cls, locale: Locale) -> Self:
+        pattern = locale.currency_formats["standard"]
+        symbols = locale.number_symbols["latn"]
+        before, after = pattern.prefix[0], pattern.suffix[0]
+        signs = SIGNS
+        if locale.text_direction == "rtl":
+            # GH₵ would be drawn ₵GH. babel's pattern begins with a mark that keeps the amount apart from letters
+            # before it; one at its end keeps it from those behind it.
+            signs = {currency: sign + _LEFT_TO_RIGHT_MARK for currency, sign in SIGNS.items()}
+            after += _RIGHT_TO_LEFT_MARK
+        around = {c: (_before_digits(before, sign), after.replace(_SIGN_PLACE, sign)) for c, sign in signs.items()}
+        return cls(symbols["decimal"], symbols["group"], _SIGN_PLACE in before, signs, around)
+
+    def text(self, money: Money) -> str:
+        before, after = self.around[money.currency]
+        return f"{before}{self._digits(money)}{after}"
+
+    def parts(self, money: Money) -> MoneyParts:
+        return MoneyParts(self.signs[money.currency], self._digits(money), self.is_sign_first)
+
+    def _digits(self, money: Money) -> str:
+        if money.minor < 0:
+            raise ValueError("a payer is shown amounts that are not negative")
+        whole, rest = divmod(money.minor, money.currency.minor_per_major)
+        grouped = f"{whole:,}".replace(",", self.group)
+        exponent = money.currency.exponent
+        return f"{grouped}{self.decimal}{rest:0{exponent}}" if exponent else grouped
+
+
+def _before_digits(prefix: str, sign: str) -> str:
+    """KSh10 would read as one word, so a sign of several letters keeps its distance."""
+    touches_as_a_word = prefix.endswith(_SIGN_PLACE) and len(sign) > 1 and sign.isalpha()
+    return prefix.replace(_SIGN_PLACE, sign + _NO_BREAK_SPACE if touches_as_a_word else sign)

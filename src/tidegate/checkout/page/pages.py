@@ -1,0 +1,299 @@
+"""The hosted page: each step a form that works without script, each answer the page as it now stands."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import structlog
+from starlette.routing import BaseRoute
+
+from tidegate.checkout import store
+from tidegate.checkout.desk import Desk, PayerAt
+from tidegate.checkout.limit import Limited
+from tidegate.checkout.model import Movements
+from tidegate.checkout.page import sent
+from tidegate.checkout.page.choice import choose
+from tidegate.checkout.page.failure import failure_of
+from tidegate.checkout.page.look import Look
+from tidegate.checkout.page.receipt import pdf_of, receipt_of
+from tidegate.checkout.page.receipt_pdf import receipt_pdf
+from tidegate.checkout.page.render import Renderer
+from tidegate.checkout.page.scene import Scene, scene_of
+from tidegate.checkout.page.shell import bare_shell
+from tidegate.checkout.page.view import Filled, page_of
+from tidegate.checkout.page.words import Words, words_for
+from tidegate.checkout.wire import HIDDEN_NUMBER
+from tidegate.core import ids
+from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
+from tidegate.core.method import Method
+from tidegate.infra.http.operation import RawHeaders
+from tidegate.infra.page import static
+from tidegate.infra.page.answer import File, Html, see_other
+from tidegate.infra.page.cookie import Cookie
+from tidegate.infra.page.csrf import Csrf
+from tidegate.infra.page.door import Door, Page, Visit
+from tidegate.infra.page.security import REPORTS_PATH
+from tidegate.infra.page.site import Site
+from tidegate.merchant import store as merchants
+from tidegate.merchant.logo import Logo
+from tidegate.merchant.model import Business
+from tidegate.payment.change import Situation
+from tidegate.payment.model import Payment, Status
+
+ROOT = "/pay"
+PATH = f"{ROOT}/{{payCode}}"
+LANGUAGE_FOR_S = 365 * 24 * 3600
+SEEN_DIGITS_MAX = 18
+_UNSAFE_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]")
+_FORM_NAMES = frozenset({"token", "seen", "type", "again", "action", "amount", *sent.FIELDS})
+
+log = structlog.get_logger("page")
+
+
+class Simulator(Protocol):
+    """What the sandbox adds to the page."""
+
+    def panel(self, look: Look) -> Any: ...
+
+    def routes(self, pages: CheckoutPages) -> Sequence[BaseRoute]: ...
+
+
+@dataclass(frozen=True)
+class CheckoutPages:
+    desk: Desk
+    site: Site
+    # Known once the database is open.
+    secret: Callable[[], bytes]
+    simulator: Simulator | None = None
+
+    @cached_property
+    def csrf(self) -> Csrf:
+        return Csrf(self.site, key=hmac.digest(self.secret(), b"forms of the hosted page", "sha256"))
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        return Renderer(self.site)
+
+    @cached_property
+    def door(self) -> Door:
+        return Door(self._render_error, reports_to=self.site.url(REPORTS_PATH))
+
+    async def show(self, visit: Visit) -> Html:
+        situation = await self.desk.look(_payer_at(visit))
+        notice = "notice.changed" if "changed" in visit.query else None
+        return await self._page(visit, situation, notice=notice)
+
+    async def show_as(self, visit: Visit, template: str, scene: Scene) -> Html:
+        """In another template, while the payment is at that scene; otherwise as it is."""
+        situation = await self.desk.look(_payer_at(visit))
+        if scene_of(situation, now=self.desk.clock.now()) is not scene:
+            return self.back_to(visit)
+        return await self._page(visit, situation, template=template)
+
+    async def charge(self, visit: Visit) -> Html:
+        payer = self.admit(visit)
+        method = self.desk.till.names.find(visit.form.get("type", ""))
+        try:
+            is_repeat = "again" in visit.form
+            value = _same_phone(await self.desk.look(payer)) if is_repeat else sent.charge_in(visit.form, method)
+            await self.desk.charge(payer, value, seen=_seen(visit))
+        except Conflict:
+            return self.back_to(visit, "?changed=1")
+        except Invalid as wrong:
+            return await self._form_again(visit, wrong, asked=method)
+        return self.back_to(visit, f"?method={self.desk.till.names.in_record(method)}" if method else "")
+
+    async def authorize(self, visit: Visit) -> Html:
+        payer = self.admit(visit)
+        try:
+            await self.desk.authorize(payer, sent.answer_in(visit.form))
+        except Conflict:
+            return self.back_to(visit, "?changed=1")
+        except Invalid as wrong:
+            return await self._form_again(visit, wrong)
+        return self.back_to(visit)
+
+    async def extend(self, visit: Visit) -> Html:
+        return await self._act(visit, self.desk.extend)
+
+    async def cancel(self, visit: Visit) -> Html:
+        return await self._act(visit, self.desk.cancel)
+
+    async def receipt(self, visit: Visit) -> Html:
+        look = await self._look(visit, await self.desk.look(_payer_at(visit)))
+        if look.situation.payment.status is not Status.SUCCESS:
+            return self.back_to(visit)
+        receipt = receipt_of(look, is_test=self.is_test)
+        return self.renderer.page("receipt.html", receipt.shell, nonce=visit.nonce, receipt=receipt)
+
+    async def receipt_file(self, visit: Visit) -> Html | File:
+        look = await self._look(visit, await self.desk.look(_payer_at(visit)))
+        payment = look.situation.payment
+        if payment.status is not Status.SUCCESS:
+            return self.back_to(visit)
+        logo = await self._logo(look.situation.business)
+        name = _UNSAFE_IN_A_NAME.sub("-", payment.reference)
+        disposition = f'attachment; filename="receipt-{name}.pdf"'.encode("ascii")
+        # Some milliseconds of arithmetic, during which others want to be answered.
+        body = await asyncio.to_thread(receipt_pdf, pdf_of(look, logo=logo.body if logo else None))
+        return File(body, "application/pdf", headers=[(b"content-disposition", disposition)])
+
+    async def logo(self, visit: Visit) -> File:
+        """The hash is in the address, so it may be kept for ever."""
+        self.desk.limit.check(Limited.LOOK, visit.client)
+        business = await self.desk.keyring.business_by_code(visit.path["code"])
+        logo = await self._logo(business) if business else None
+        if logo is None or logo.hash != visit.path["hash"]:
+            raise NotFound("there is no such logo")
+        return File(logo.body, logo.media_type, headers=[(b"cache-control", b"public, max-age=31536000, immutable")])
+
+    async def _logo(self, business: Business) -> Logo | None:
+        if business.brand.logo_hash is None:
+            return None
+        async with self.desk.till.db.connection() as tx:
+            return await merchants.find_logo(tx, business.id, business.brand.logo_hash)
+
+    def admit(self, visit: Visit) -> PayerAt:
+        """Whoever sends a form of ours. What else is in it is not applied, but somebody should know."""
+        self.csrf.check(visit.headers, visit.form.get("token"), scope=visit.path["payCode"])
+        if strange := sent.unexpected(visit.form, _FORM_NAMES):
+            log.warning("a form has fields that ours do not have", fields=strange, request_id=visit.request_id)
+        return _payer_at(visit)
+
+    def back_to(self, visit: Visit, query: str = "") -> Html:
+        return see_other(self._here(visit) + query)
+
+    async def _act(self, visit: Visit, act: Callable[[PayerAt], Awaitable[Situation]]) -> Html:
+        payer = self.admit(visit)
+        try:
+            await act(payer)
+        except Conflict:
+            return self.back_to(visit, "?changed=1")
+        return self.back_to(visit)
+
+    async def _form_again(self, visit: Visit, wrong: Invalid, *, asked: Method | None = None) -> Html:
+        situation = await self.desk.look(_payer_at(visit))
+        words = self._words(visit)
+        filled = sent.filled_of(visit.form, wrong, words, situation.payment.order.asked.currency)
+        if filled is None:
+            raise wrong
+        return await self._page(visit, situation, filled=filled, asked=asked, status=422)
+
+    async def _page(
+        self,
+        visit: Visit,
+        situation: Situation,
+        *,
+        status: int = 200,
+        asked: Method | None = None,
+        filled: Filled | None = None,
+        notice: str | None = None,
+        template: str = "checkout.html",
+    ) -> Html:
+        look = await self._look(visit, situation, asked=asked)
+        visitor = self.csrf.visitor_of(visit.headers)
+        page = page_of(
+            look,
+            token=self.csrf.token(visitor, scope=situation.payment.pay_code),
+            watch=self.site.url(f"/checkout/payments/{situation.payment.pay_code}/events"),
+            is_test=self.is_test,
+            filled=filled,
+            notice=look.words(notice) if notice else None,  # words: notice.changed
+            simulator=self.simulator.panel(look) if self.simulator else None,
+        )
+        headers = [*self.csrf.cookies(visitor), *self._remember_language(visit)]
+        return self.renderer.page(template, page.shell, nonce=visit.nonce, status=status, headers=headers, page=page)
+
+    async def _look(self, visit: Visit, situation: Situation, *, asked: Method | None = None) -> Look:
+        return Look(
+            situation=situation,
+            movements=await self._movements(situation.payment),
+            words=self._words(visit),
+            names=self.desk.till.names,
+            now=self.desk.clock.now(),
+            here=self._here(visit),
+            asked=asked or self.desk.till.names.find(visit.query.get("method", "")),
+            goes_back="again" in visit.query,
+            stays="stay" in visit.query,
+        )
+
+    async def _movements(self, payment: Payment) -> Movements:
+        """Most looks are before any money came, and cost no question."""
+        if not (payment.paid_at or payment.held.minor or payment.returned.minor):
+            return Movements()
+        async with self.desk.till.db.connection() as tx:
+            return await store.list_movements(tx, payment.business_id, payment.id)
+
+    @property
+    def is_test(self) -> bool:
+        return self.simulator is not None
+
+    def _here(self, visit: Visit) -> str:
+        return self.site.url(f"{ROOT}/{visit.path['payCode']}")
+
+    @cached_property
+    def _language(self) -> Cookie:
+        return Cookie("tidegate-language", self.site)
+
+    def _words(self, visit: Visit) -> Words:
+        remembered = visit.cookies.get(self._language.name)
+        header = visit.headers.one(b"accept-language")
+        return words_for(choose(asked=visit.query.get("lang"), remembered=remembered, accept_language=header))
+
+    def _remember_language(self, visit: Visit) -> RawHeaders:
+        """Only what the payer chose; what the browser says is asked anew each time."""
+        if "lang" not in visit.query:
+            return []
+        return [self._language.set(self._words(visit).language, max_age_s=LANGUAGE_FOR_S)]
+
+    def _render_error(self, refusal: Refusal, status: int, visit: Visit) -> Html:
+        words = self._words(visit)
+        pay_code = visit.path.get("payCode", "")
+        here = self.site.url(f"{ROOT}/{quote(pay_code)}") if ids.looks_like_pay_code(pay_code) else ""
+        failed = failure_of(refusal, status, words, retry_href=here, request_id=visit.request_id)
+        shell = bare_shell(words, title=failed.title, here=here or self.site.url(ROOT), is_test=self.is_test)
+        return self.renderer.page("error.html", shell, nonce=visit.nonce, status=status, failure=failed)
+
+    def routes(self) -> list[BaseRoute]:
+        pages = [
+            Page("GET", PATH, "showCheckout", self.show),
+            Page("POST", f"{PATH}/charge", "chargeOnPage", self.charge),
+            Page("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize),
+            Page("POST", f"{PATH}/extend", "extendOnPage", self.extend),
+            Page("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel),
+            Page("GET", f"{PATH}/receipt", "showReceipt", self.receipt),
+            Page("GET", f"{PATH}/receipt.pdf", "downloadReceipt", self.receipt_file),
+            Page("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo),
+        ]
+        return [
+            *static.routes(self.renderer.scripts),
+            *self.door.routes(pages),
+            *(self.simulator.routes(self) if self.simulator else ()),
+            self.door.nothing_else(f"{ROOT}/{{rest:path}}"),
+        ]
+
+
+def _payer_at(visit: Visit) -> PayerAt:
+    return PayerAt(visit.path["payCode"], visit.client)
+
+
+def _seen(visit: Visit) -> int:
+    """The version of the payment that the form was drawn for; without one, nothing matches."""
+    text = visit.form.get("seen", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < SEEN_DIGITS_MAX else -1
+
+
+def _same_phone(situation: Situation) -> dict[str, Any]:
+    """The prompt once more, to the number that has it already."""
+    attempt = situation.attempt
+    if attempt is None or attempt.method is not Method.MOBILE_MONEY:
+        raise Conflict("there is no prompt to be sent again")
+    details = attempt.details
+    return {"type": attempt.method.value, "phone": details[HIDDEN_NUMBER], "operator": details["operator"]}

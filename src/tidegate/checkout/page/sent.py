@@ -1,0 +1,95 @@
+"""A payer's form as the JSON that the payer's API takes; and what is wrong with it, in the payer's words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tidegate.checkout.page.view import Filled
+from tidegate.checkout.page.words import Words
+from tidegate.checkout.wire import EXPIRED_CARD
+from tidegate.core.errors import Invalid, Problem
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
+from tidegate.rail import phone as phones
+
+_EXPIRY = re.compile(r"\s*(\d{1,2})\s*[-/. ]?\s*(\d{4}|\d{2})\s*", re.ASCII)
+_NOT_AN_EXPIRY = ("0", "0")
+# Never shown again, however the form ends.
+_SECRETS = frozenset({"cvv", "pin", "otp", "token"})
+# A field of the API and the field of the form that it comes from, where the two have different names.
+_FORM_FIELD = {
+    "card.number": "number",
+    "card.expiryMonth": "expiry",
+    "card.expiryYear": "expiry",
+    "card.cvv": "cvv",
+    "card.holder": "holder",
+    "address.line": "line",
+    "address.city": "city",
+    "address.country": "country",
+    "address.postalCode": "postalCode",
+}
+FIELDS = frozenset({*_FORM_FIELD.values(), "phone", "operator", "bank", "pin", "otp"})
+
+
+def charge_in(form: Mapping[str, str], method: Method | None) -> dict[str, Any]:
+    value: dict[str, Any] = {"type": form.get("type", "")}
+    if method is Method.CARD:
+        value["card"] = _card_in(form)
+    if method is Method.MOBILE_MONEY:
+        value |= {name: form[name] for name in ("phone", "operator") if form.get(name)}
+    if method is Method.USSD and form.get("bank"):
+        value["bank"] = form["bank"]
+    return value
+
+
+def _card_in(form: Mapping[str, str]) -> dict[str, Any]:
+    found = _EXPIRY.fullmatch(unicodedata.normalize("NFKC", form.get("expiry", "")))
+    month, year = found.groups() if found else _NOT_AN_EXPIRY
+    return {
+        "number": form.get("number", ""),
+        "expiryMonth": int(month),
+        "expiryYear": int(year),
+        "cvv": unicodedata.normalize("NFKC", form.get("cvv", "")).strip(),
+        "holder": form.get("holder", "").strip() or None,
+    }
+
+
+def answer_in(form: Mapping[str, str]) -> dict[str, Any]:
+    """To the bank's question."""
+    for name in ("pin", "otp"):
+        if name in form:
+            return {name: unicodedata.normalize("NFKC", form[name]).replace(" ", "")}
+    address = {name: form[name].strip() for name in ("line", "city", "country", "postalCode") if form.get(name)}
+    return {"address": address}
+
+
+def filled_of(form: Mapping[str, str], refusal: Invalid, words: Words, currency: Currency) -> Filled | None:
+    """The form to be shown again; None when what is wrong is not in a field of the form."""
+    errors: dict[str, str] = {}
+    for problem in refusal.problems:
+        name = _FORM_FIELD.get(problem.field, problem.field)
+        if name in FIELDS:
+            errors.setdefault(name, _text(problem, name, words, currency))
+    if not errors:
+        return None
+    return Filled({name: text for name, text in form.items() if name not in _SECRETS}, errors)
+
+
+def _text(problem: Problem, name: str, words: Words, currency: Currency) -> str:
+    if problem.rule == Invalid.CARD_DATA:
+        return words("wrong.card_elsewhere")
+    if problem.kind == EXPIRED_CARD:
+        return words("wrong.expiry_passed")
+    if problem.kind == phones.NumberFault.OTHER_COUNTRY:
+        return words("wrong.phone_other_country", code=f"+{phones.COUNTRIES[currency].calling_code}")
+    if name == "phone":
+        return words(f"wrong.phone_{problem.kind or phones.NumberFault.EMPTY}")  # words: wrong.phone_*
+    return words(f"wrong.{name}")  # words: wrong.*
+
+
+def unexpected(form: Mapping[str, str], known: Iterable[str]) -> list[str]:
+    """Names that no form of ours has: somebody tries what else would be taken. The values are nobody's business."""
+    return sorted(name[:40] for name in form.keys() - set(known))

@@ -1,0 +1,1 @@
+"""Portable documents: text in many scripts, rules and pictures on pages. No business words."""

@@ -1,0 +1,173 @@
+"""The simulator on the hosted page: what payers and banks do, by hand; and the page of a card's bank.
+
+For developers, so in English only, whatever language the page speaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+import msgspec
+from starlette.routing import BaseRoute
+
+from tidegate.checkout.page.look import Look
+from tidegate.checkout.page.pages import PATH, CheckoutPages
+from tidegate.checkout.page.panel import grouped, plain_digits
+from tidegate.checkout.page.scene import Scene, scene_of
+from tidegate.core.errors import Conflict, Invalid, Problem
+from tidegate.core.method import Method
+from tidegate.core.money import Currency, Money
+from tidegate.infra.page.answer import Html
+from tidegate.infra.page.door import Page, Visit
+from tidegate.payment.attempt import Attempt
+from tidegate.payment.change import Situation
+from tidegate.payment.transition import is_final
+from tidegate.rail import phone as phones
+from tidegate.rail.interface import DialAction, Party, PromptAction
+from tidegate.sandbox.simulator import Simulator
+from tidegate.sandbox.wire import MINOR_MAX
+
+AMOUNT_LENGTH_MAX = 20
+_PAYER = Party(name="Ada Obi", account_number="0123454471", bank_name="Sample Bank")
+_CARDS = (
+    ("5319317801366660", "pays at once"),
+    ("5366139833864633", "asks for PIN 1234"),
+    ("5333018248439266", "PIN 1234, then code 123456"),
+    ("4084080000000409", "bank's page, code 123456"),
+    ("4960215093757593", "billing address"),
+    ("4084080000005408", "declined: no money"),
+)
+_PHONES = (
+    ("0000", "approves at once"),
+    ("0001", "approves after 5 s"),
+    ("0002", "not enough money"),
+    ("0003", "declines"),
+    ("0004", "no such wallet"),
+    ("0005", "never answers; we ask again"),
+    ("5678", "waits for you below"),
+)
+
+
+@dataclass(frozen=True)
+class TestValue:
+    shown: str
+    does: str
+    # For the page's script: which tab, and what goes into which field.
+    fill: str
+
+
+@dataclass(frozen=True)
+class SimulatorView:
+    transfers: tuple[tuple[str, str], ...]
+    takes_transfer: bool
+    takes_answer: bool
+    takes_expiry: bool
+    cards: tuple[TestValue, ...]
+    phones: tuple[TestValue, ...]
+
+
+@dataclass(frozen=True)
+class SimulatorPanel:
+    simulator: Simulator
+
+    def panel(self, look: Look) -> SimulatorView:
+        situation = look.situation
+        attempt, methods = situation.attempt, situation.payment.order.methods
+        scene = scene_of(situation, now=look.now, goes_back=look.goes_back)
+        takes_answer = attempt is not None and attempt.is_open and isinstance(attempt.action, PromptAction | DialAction)
+        has_account = attempt is not None and attempt.account_number is not None
+        is_choosing = scene is Scene.CHOOSE and not takes_answer
+        return SimulatorView(
+            transfers=tuple(_suggestions(look, attempt)) if has_account and attempt else (),
+            takes_transfer=has_account,
+            takes_answer=takes_answer,
+            takes_expiry=not is_final(situation.payment.status),
+            cards=_cards() if is_choosing and Method.CARD in methods else (),
+            phones=_phones(look.currency) if is_choosing and Method.MOBILE_MONEY in methods else (),
+        )
+
+    def routes(self, pages: CheckoutPages) -> Sequence[BaseRoute]:
+        async def simulate(visit: Visit) -> Html:
+            payer = pages.admit(visit)
+            situation = await pages.desk.look(payer)
+            try:
+                await self._act(visit.form, situation, pages)
+            except Conflict:
+                return pages.back_to(visit, "?changed=1")
+            return pages.back_to(visit)
+
+        async def issuer(visit: Visit) -> Html:
+            return await pages.show_as(visit, "sandbox_issuer.html", Scene.ISSUER)
+
+        return pages.door.routes(
+            [
+                Page("POST", f"{PATH}/simulate", "simulateOnPage", simulate),
+                Page("GET", f"{PATH}/3ds", "showTestIssuer", issuer),
+            ]
+        )
+
+    async def _act(self, form: Mapping[str, str], situation: Situation, pages: CheckoutPages) -> None:
+        now = pages.desk.clock.now()
+        key = (situation.payment.business_id, situation.payment.pay_code)
+        simulator = self.simulator
+        actions: dict[str, Callable[[], Awaitable[object]]] = {
+            "transfer": lambda: simulator.send_transfer(*key, _amount(form, situation), payer=_PAYER, now=now),
+            "approve": lambda: simulator.approve(*key, now=now),
+            "decline": lambda: simulator.decline(*key, now=now),
+            "expire": lambda: simulator.expire(*key, now=now),
+        }
+        act = actions.get(form.get("action", ""))
+        if act is None:
+            raise Invalid(Problem("action", f"must be one of {', '.join(sorted(actions))}"))
+        await act()
+
+
+def _amount(form: Mapping[str, str], situation: Situation) -> Money:
+    currency = situation.payment.order.asked.currency
+    text = form.get("amount", "").replace(",", "").replace(" ", "")
+    try:
+        minor = Decimal(text if len(text) <= AMOUNT_LENGTH_MAX else "").scaleb(currency.exponent)
+    except InvalidOperation:
+        minor = Decimal(0)
+    if not minor.is_finite() or minor != int(minor) or not 0 < minor <= MINOR_MAX:
+        raise Invalid(Problem("amount", "must be an amount like 4000 or 4000.50"))
+    return Money(int(minor), currency)
+
+
+def _suggestions(look: Look, attempt: Attempt) -> list[tuple[str, str]]:
+    rest = attempt.expected - look.situation.payment.held
+    unit = 10 * look.currency.minor_per_major
+    amounts = {
+        "exactly": rest.minor,
+        "too little": max(rest.minor * 2 // 5, 1),
+        "too much": rest.minor + unit,
+    }
+    return [(name, plain_digits(Money(minor, look.currency))) for name, minor in amounts.items()]
+
+
+def _cards() -> tuple[TestValue, ...]:
+    return tuple(
+        TestValue(
+            " ".join(number[at : at + 4] for at in range(0, 16, 4)),
+            does,
+            _fill(Method.CARD, number=number, expiry="12 / 40", cvv="123", holder="Ada Obi"),
+        )
+        for number, does in _CARDS
+    )
+
+
+def _phones(currency: Currency) -> tuple[TestValue, ...]:
+    stem = phones.EXAMPLES[currency]["0000"][:-4]
+    code = f"+{phones.COUNTRIES[currency].calling_code}"
+    return tuple(
+        TestValue(
+            grouped(f"{stem}{end}"[len(code) :]), does, _fill(Method.MOBILE_MONEY, phone=f"{stem}{end}"[len(code) :])
+        )
+        for end, does in _PHONES
+    )
+
+
+def _fill(method: Method, **fields: str) -> str:
+    return msgspec.json.encode({"tab": method.value, "fields": fields}).decode()
