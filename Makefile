@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt bench lock clean
+.PHONY: help run test check fmt shots browser bench lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -16,7 +16,7 @@ help:  ## show this list
 run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 changes the port)
 	@PORT=$(PORT) $(BIN)/tidegate dev
 
-test: $(VENV)/.dev check  ## install what is needed, then run every check and every test
+test: $(VENV)/.dev $(VENV)/.browser check  ## install what is needed, then run every check and every test
 	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest $(ARGS)
 
 check: $(VENV)/.dev  ## formatting, lint, types and import directions
@@ -24,6 +24,13 @@ check: $(VENV)/.dev  ## formatting, lint, types and import directions
 
 fmt: $(VENV)/.dev  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .
+
+shots: $(VENV)/.dev $(VENV)/.browser  ## take pictures of every page in every state, into shots/
+	@$(BIN)/python -m pytest tests/pages/shots.py $(ARGS)
+	@echo "Open shots/index.html to see them side by side."
+
+browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none
+	@$(BIN)/python tests/browser_install.py
 
 bench: $(VENV)/.dev  ## measure against PostgreSQL itself; prints ratios
 	@$(BIN)/python -m bench
@@ -48,6 +55,10 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	@echo "Installing what the tests need (once) ..."
 	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/.browser: tests/browser_install.py | $(VENV)/.dev
+	@$(BIN)/python $<
 	@touch $@
 
 $(BIN)/python:

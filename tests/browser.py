@@ -1,0 +1,101 @@
+"""A real browser for tests of pages. What no page of ours may do is noted on every visit, and fails the test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright, expect
+
+from browser_install import require_browser
+
+PHONE, DESK = 390, 1280
+HEIGHT_OF = {PHONE: 844, DESK: 800}
+TIMEOUT_MS = 10_000
+# No other name or address leads anywhere, so that a page which loads something from elsewhere cannot succeed.
+STAYS_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+# A page that is left or closed ends what it was still loading, such as a stream of events.
+LEFT = "net::ERR_ABORTED"
+
+_addresses = itertools.count()
+expect.set_options(timeout=TIMEOUT_MS)
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    # Playwright starts it without Chromium's own sandbox, which root could not have.
+    async with (
+        async_playwright() as playwright,
+        await playwright.chromium.launch(executable_path=require_browser(), args=[STAYS_HERE]) as browser,
+    ):
+        yield browser
+
+
+@dataclass
+class Visit:
+    """A page in a window of its own: no cookies, no cache, and an address that nobody else calls from."""
+
+    page: Page
+    own_host: str
+    allowed: Sequence[str]
+    noted: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[str]:
+        return [fault for fault in self.noted if not any(part in fault for part in self.allowed)]
+
+    def listen(self, context: BrowserContext) -> None:
+        context.on("console", self._hear)
+        context.on("weberror", lambda error: self.noted.append(f"uncaught in a script: {error.error}"))
+        context.on("request", self._see_request)
+        context.on("requestfailed", self._see_failure)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        """Chromium also says here what the content security policy has refused, and what was answered with an error."""
+        if message.type in ("error", "assert"):
+            self.noted.append(f"console: {message.text} ({message.location['url']})")
+
+    def _see_request(self, request: Request) -> None:
+        # Addresses that begin with data: or blob: have no host.
+        if urlsplit(request.url).netloc not in ("", self.own_host):
+            self.noted.append(f"request to another host: {request.url}")
+
+    def _see_failure(self, request: Request) -> None:
+        if request.failure != LEFT:
+            self.noted.append(f"request failed: {request.url} ({request.failure})")
+
+
+@asynccontextmanager
+async def visiting(
+    browser: Browser,
+    base_url: str,
+    *,
+    width: int = PHONE,
+    dark: bool = False,
+    javascript: bool = True,
+    locale: str = "en-GB",
+    reduced_motion: bool = False,
+    allowed: Sequence[str] = (),
+) -> AsyncIterator[Visit]:
+    """Fails at its end when the page has done what it must not, unless a part of the fault's text is allowed."""
+    number = next(_addresses)
+    context = await browser.new_context(
+        base_url=base_url,
+        viewport={"width": width, "height": HEIGHT_OF.get(width, HEIGHT_OF[PHONE])},
+        color_scheme="dark" if dark else "light",
+        java_script_enabled=javascript,
+        locale=locale,
+        reduced_motion="reduce" if reduced_motion else "no-preference",
+        # Believed by a server that trusts one proxy.
+        extra_http_headers={"x-forwarded-for": f"10.7.{number // 250}.{number % 250 + 1}"},
+    )
+    async with context:
+        context.set_default_timeout(TIMEOUT_MS)
+        visit = Visit(await context.new_page(), urlsplit(base_url).netloc, allowed)
+        visit.listen(context)
+        yield visit
+    # Closed by now, so that everything the page has done has been heard of.
+    assert not visit.faults, "\n".join(["the page did what it must not:", *visit.faults])

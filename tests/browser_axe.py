@@ -1,0 +1,67 @@
+"""axe-core, the accessibility checker, in a page whose security policy lets no foreign script in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Any
+
+from playwright.async_api import Page
+
+# The package is only the carrier of this file. Playwright's own way of adding scripts is refused by our policy;
+# what is evaluated through the DevTools protocol is not.
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+OPTIONS = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"],
+    "resultTypes": ["violations"],
+}
+AXE_TIMEOUT_S = 60
+GRAVE = ("serious", "critical")
+# Colours in the middle of a transition have a contrast that nobody reads by.
+FINISH_ANIMATIONS = """() => document.getAnimations()
+    .filter(animation => Number.isFinite(animation.effect?.getComputedTiming().endTime))
+    .forEach(animation => animation.finish())"""
+
+
+async def assert_accessible(page: Page) -> None:
+    """Nothing serious or critical against the rules of WCAG 2.0 to 2.2, levels A and AA, in the page as it stands."""
+    grave = [violation for violation in await violations_in(page) if violation["impact"] in GRAVE]
+    assert not grave, "\n".join([f"{page.url} is not accessible:", *map(_in_words, grave)])
+
+
+async def violations_in(page: Page) -> list[dict[str, Any]]:
+    # Playwright sets no limit to what it evaluates.
+    async with asyncio.timeout(AXE_TIMEOUT_S), _able_to_run_scripts(page):
+        await page.evaluate(FINISH_ANIMATIONS)
+        await page.evaluate(AXE)
+        found: dict[str, Any] = await page.evaluate("options => axe.run(document, options)", OPTIONS)
+    violations: list[dict[str, Any]] = found["violations"]
+    return violations
+
+
+@asynccontextmanager
+async def _able_to_run_scripts(page: Page) -> AsyncIterator[None]:
+    """axe waits on timers, which a page without JavaScript does not have. The page's own scripts do not come alive."""
+    if not await page.evaluate("matchMedia('(scripting: none)').matches"):
+        yield
+        return
+    devtools = await page.context.new_cdp_session(page)
+    # It remembers what this session has said, and ignores a change to what it believes to be so already.
+    for is_disabled in (True, False):
+        await devtools.send("Emulation.setScriptExecutionDisabled", {"value": is_disabled})
+    try:
+        yield
+    finally:
+        # The session stays: its end would undo this too.
+        await devtools.send("Emulation.setScriptExecutionDisabled", {"value": True})
+
+
+def _in_words(violation: dict[str, Any]) -> str:
+    lines = [f"  {violation['impact']}: {violation['help']} ({violation['id']}, {violation['helpUrl']})"]
+    for node in violation["nodes"]:
+        lines.append(f"    {node['html']}")
+        messages = [check["message"] for kind in ("any", "all", "none") for check in node[kind]]
+        lines += [f"      {message}" for message in messages]
+    return "\n".join(lines)

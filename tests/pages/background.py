@@ -1,0 +1,36 @@
+"""The worker beside a test."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from tidegate import worker
+from tidegate.app import House
+from tidegate.infra.telemetry import Meter
+
+
+class NotingMeter(Meter):
+    """The worker goes on after a round that failed; a test must not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: list[str] = []
+
+    def count_failure(self, loop: str) -> None:
+        self.failed.append(loop)
+
+
+@asynccontextmanager
+async def working(house: House, loops: tuple[worker.Loop, ...] = worker.SANDBOX_LOOPS) -> AsyncIterator[None]:
+    """Fails at its end when a round has failed."""
+    meter = NotingMeter()
+    task = asyncio.create_task(worker.run(house.till, house.clock, meter, loops))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    assert meter.failed == [], "rounds of the worker failed; their traces are in the captured output"

@@ -1,0 +1,97 @@
+"""A browser, a server that tells its visitors apart, and a worker behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Generator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Error, Page
+
+from browser import Visit, chromium, visiting
+from conftest import MakeCheckout
+from pages.background import working
+from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
+from serving import serving
+from tidegate.app import House
+from tidegate.settings import Settings
+
+PICTURES_OF_FAILURES = Path(__file__).parents[2] / "shots" / "failed"
+HAS_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Lets fixtures know, when they end, how the test went."""
+    report = yield
+    item.stash[HAS_FAILED] = item.stash.get(HAS_FAILED, False) or report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+async def pages_url(database_url: str) -> AsyncIterator[str]:
+    """Payers are limited by address, and a browser cannot choose its own: this server believes what it is told."""
+    async with serving(Settings(database_url=database_url, trusted_proxies=1)) as (url, _):
+        yield url
+
+
+@pytest.fixture
+async def new_page(request: pytest.FixtureRequest, browser: Browser, pages_url: str) -> AsyncIterator[NewPage]:
+    """Opens a window with the options of `visiting`; what its page must not do fails the test at its end."""
+    visits: list[Visit] = []
+    async with AsyncExitStack() as stack:
+
+        async def open_page(**options: Any) -> Page:
+            visits.append(await stack.enter_async_context(visiting(browser, pages_url, **options)))
+            return visits[-1].page
+
+        yield open_page
+        if request.node.stash.get(HAS_FAILED, False) or any(visit.faults for visit in visits):
+            await keep_pictures(request.node.name, [visit.page for visit in visits])
+
+
+async def keep_pictures(test: str, pages: list[Page]) -> None:
+    PICTURES_OF_FAILURES.mkdir(parents=True, exist_ok=True)
+    name = "-".join(re.findall(r"\w+", test))
+    for number, page in enumerate(pages, start=1):
+        path = PICTURES_OF_FAILURES / f"{name}-{number}.png"
+        try:
+            await page.screenshot(path=path, full_page=True)
+        except Error as error:
+            print(f"no picture of {page.url}: {error.message}")
+        else:
+            print(f"{page.url} looked like this: {path}")
+
+
+@pytest.fixture
+async def background(house: House, new_checkout: MakeCheckout) -> AsyncIterator[None]:
+    """The worker, so that news arrive by themselves. It ends before the books are examined and the tables emptied."""
+    async with working(house):
+        yield
+
+
+@pytest.fixture
+def new_payment(new_checkout: MakeCheckout, background: None, pages_url: str) -> NewPayment:
+    """Like `new_checkout`, with the address of the page."""
+
+    async def make(*arguments: Any, **options: Any) -> LinkedCheckout:
+        made = await new_checkout(*arguments, **options)
+        return LinkedCheckout(**vars(made), link=f"{pages_url}/pay/{made.pay_code}")
+
+    return make
+
+
+@pytest.fixture
+def stage(new_page: NewPage, new_payment: NewPayment) -> Stage:
+    return Stage(new_page, new_payment)

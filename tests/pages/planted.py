@@ -1,0 +1,76 @@
+"""Pages with faults, under the security policy of our own pages, to prove that each fault is seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from serving import serving_front_door
+from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.page import security
+from tidegate.infra.telemetry import Meter
+
+PAGE = """<!doctype html>
+<html lang="en"><title>Planted</title><link rel="icon" href="data:,">
+<main><h1>Planted</h1>{body}</main>
+"""
+NONCE = 'nonce="planted"'
+BODIES = {
+    "clean": "<p>All is well.</p>",
+    "console": f"<script {NONCE}>console.error('planted')</script>",
+    "uncaught": f"<script {NONCE}>throw new Error('planted')</script>",
+    "rejected": f"<script {NONCE}>Promise.reject(new Error('planted'))</script>",
+    "inline-style": "<p style='color: red'>Red</p>",
+    "inline-script": "<script>document.title = 'Changed'</script>",
+    "foreign-image": "<img src='https://elsewhere.example/pixel.png' alt='A pixel'>",
+    "untrusted-text": f"<script {NONCE}>document.querySelector('h1').innerHTML = '<b>Bold</b>'</script>",
+    "missing-file": "<img src='/no-such.png' alt='Nothing'>",
+    "script": f"<script {NONCE}>document.title = 'Changed'</script><noscript><p>Without scripts</p></noscript>",
+    "listening": f"<script {NONCE}>new EventSource('/stream').onopen = () => document.title = 'Open'</script>",
+    "image-alt": "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw=' width='40' height='40'>",
+    "color-contrast": f"<style {NONCE}>p {{ color: #bbb; background: #fff }}</style><p>Hardly to be seen</p>",
+    "target-size": f"<style {NONCE}>button {{ display: block; width: 9px; height: 9px; padding: 0; border: 0 }}</style>"
+    + "".join(f"<button aria-label='{number}'></button>" for number in range(3)),
+}
+
+
+async def _page(request: Request) -> Response:
+    headers = {name.decode(): value.decode() for name, value in security.headers("planted", reports_to="/reports")}
+    return HTMLResponse(PAGE.format(body=BODIES[request.path_params["name"]]), headers=headers)
+
+
+async def _careless(_: Request) -> Response:
+    """A page without any policy, which loads from elsewhere."""
+    return HTMLResponse(PAGE.format(body=BODIES["foreign-image"]))
+
+
+async def _who(request: Request) -> Response:
+    return HTMLResponse(PAGE.format(body=f"<p>{request.scope['tidegate.client']}</p>"))
+
+
+async def _stream(_: Request) -> Response:
+    async def forever() -> AsyncIterator[bytes]:
+        yield b": open\n\n"
+        await asyncio.Event().wait()
+
+    return StreamingResponse(forever(), media_type="text/event-stream")
+
+
+@asynccontextmanager
+async def _nothing_to_open() -> AsyncIterator[None]:
+    yield
+
+
+def serving_planted() -> AbstractAsyncContextManager[tuple[str, FrontDoor]]:
+    routes = [
+        Route("/planted/{name}", _page),
+        Route("/careless", _careless),
+        Route("/who", _who),
+        Route("/stream", _stream),
+    ]
+    return serving_front_door(lambda _: FrontDoor(routes, lifespan=_nothing_to_open, meter=Meter(), trusted_proxies=1))

@@ -1,0 +1,43 @@
+"""Every state of every page: how to get there. Pictures are taken of them, and each must be accessible."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import NamedTuple
+
+from playwright.async_api import Page
+
+from browser import DESK, HEIGHT_OF, PHONE
+from pages.stage import Stage
+
+Scene = Callable[[Stage], Awaitable[Page]]
+
+
+class Look(NamedTuple):
+    width: int
+    dark: bool
+
+    def __str__(self) -> str:
+        return f"{self.width}-{'dark' if self.dark else 'light'}"
+
+
+LOOKS = tuple(Look(width, dark) for width in (PHONE, DESK) for dark in (False, True))
+
+
+async def looks_of(page: Page, looks: tuple[Look, ...] = LOOKS) -> AsyncIterator[Look]:
+    """Gives the page one look after the other; getting to a state once is enough for all of them."""
+    for look in looks:
+        await page.set_viewport_size({"width": look.width, "height": HEIGHT_OF[look.width]})
+        await page.emulate_media(color_scheme="dark" if look.dark else "light")
+        yield look
+
+
+async def reference(stage: Stage) -> Page:
+    page = await stage.new_page()
+    await page.goto("/docs")
+    return page
+
+
+SCENES: dict[str, Scene] = {
+    "reference": reference,
+}

@@ -1,0 +1,194 @@
+"""Faults are planted, and the browser of the tests must see each of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import Browser, expect
+
+from browser import DESK, PHONE, Visit, visiting
+from browser_axe import assert_accessible
+from pages import conftest
+from pages.background import working
+from pages.planted import serving_planted
+from pages.stage import NewPayment
+from tidegate.app import House
+from tidegate.payment.settle import Till
+from tidegate.worker import Loop
+
+VisitPlanted = Callable[..., AbstractAsyncContextManager[Visit]]
+
+
+@pytest.fixture(scope="module")
+async def planted_url() -> AsyncIterator[str]:
+    async with serving_planted() as (url, _):
+        yield url
+
+
+@pytest.fixture
+def visit_planted(browser: Browser, planted_url: str) -> VisitPlanted:
+    return partial(visiting, browser, planted_url)
+
+
+# What a page must not do.
+
+
+async def test_a_clean_page_is_without_fault(visit_planted: VisitPlanted) -> None:
+    async with visit_planted() as visit:
+        await visit.page.goto("/planted/clean")
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("planted/console", "console: planted"),
+        ("planted/uncaught", "uncaught in a script: planted"),
+        ("planted/rejected", "uncaught in a script: planted"),
+        ("planted/inline-style", "Applying inline style violates"),
+        ("planted/inline-script", "Executing inline script violates"),
+        ("planted/foreign-image", "Loading the image 'https://elsewhere.example/pixel.png' violates"),
+        ("planted/untrusted-text", "requires 'TrustedHTML'"),
+        ("planted/missing-file", "status of 404"),
+        ("careless", "request to another host: https://elsewhere.example/pixel.png"),
+        ("careless", "request failed: https://elsewhere.example/pixel.png"),
+    ],
+)
+async def test_what_a_page_must_not_do_fails_its_test(visit_planted: VisitPlanted, page: str, words: str) -> None:
+    with pytest.raises(AssertionError, match=words):
+        async with visit_planted() as visit:
+            await visit.page.goto(f"/{page}")
+
+
+async def test_only_what_is_named_is_allowed(visit_planted: VisitPlanted) -> None:
+    async with visit_planted(allowed=("console: planted",)) as visit:
+        await visit.page.goto("/planted/console")
+    with pytest.raises(AssertionError, match="uncaught in a script"):
+        async with visit_planted(allowed=("console: planted",)) as visit:
+            await visit.page.goto("/planted/uncaught")
+
+
+async def test_leaving_a_page_that_listens_is_no_fault(visit_planted: VisitPlanted) -> None:
+    async with visit_planted() as visit:
+        await visit.page.goto("/planted/listening")
+        await expect(visit.page).to_have_title("Open")
+        await visit.page.goto("/planted/clean")
+
+
+# What a window is like.
+
+
+async def test_without_javascript_no_script_runs(visit_planted: VisitPlanted) -> None:
+    async with visit_planted() as visit:
+        await visit.page.goto("/planted/script")
+        assert await visit.page.title() == "Changed"
+    async with visit_planted(javascript=False) as visit:
+        await visit.page.goto("/planted/script")
+        assert await visit.page.title() == "Planted"
+        # Not by its text: Playwright looks for none in there.
+        await expect(visit.page.locator("noscript p")).to_be_visible()
+
+
+LOOK = """() => [
+    innerWidth,
+    navigator.language,
+    matchMedia('(prefers-color-scheme: dark)').matches,
+    matchMedia('(prefers-reduced-motion: reduce)').matches,
+]"""
+
+
+async def test_a_window_is_as_asked_for(visit_planted: VisitPlanted) -> None:
+    async with visit_planted() as visit:
+        assert await visit.page.evaluate(LOOK) == [PHONE, "en-GB", False, False]
+    async with visit_planted(width=DESK, dark=True, locale="ar", reduced_motion=True) as visit:
+        assert await visit.page.evaluate(LOOK) == [DESK, "ar", True, True]
+
+
+async def test_every_window_calls_from_an_address_of_its_own(visit_planted: VisitPlanted) -> None:
+    addresses = []
+    for _ in range(2):
+        async with visit_planted() as visit:
+            await visit.page.goto("/who")
+            addresses.append(await visit.page.inner_text("p"))
+    assert addresses[0] != addresses[1]
+    assert "127.0.0.1" not in addresses
+
+
+async def test_a_failure_leaves_a_picture(
+    visit_planted: VisitPlanted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(conftest, "PICTURES_OF_FAILURES", tmp_path / "failed")
+    async with visit_planted() as visit:
+        await visit.page.goto("/planted/clean")
+        await conftest.keep_pictures("test_of[a/b]", [visit.page])
+    path = tmp_path / "failed" / "test_of-a-b-1.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert str(path) in capsys.readouterr().out
+
+
+# Accessibility.
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+async def test_a_page_without_barriers_is_accessible(visit_planted: VisitPlanted, javascript: bool) -> None:
+    async with visit_planted(javascript=javascript) as visit:
+        await visit.page.goto("/planted/clean")
+        await assert_accessible(visit.page)
+
+
+@pytest.mark.parametrize("rule", ["image-alt", "color-contrast", "target-size"])
+@pytest.mark.parametrize("javascript", [True, False])
+async def test_a_barrier_is_found(visit_planted: VisitPlanted, rule: str, javascript: bool) -> None:
+    async with visit_planted(javascript=javascript) as visit:
+        await visit.page.goto(f"/planted/{rule}")
+        with pytest.raises(AssertionError, match=rule):
+            await assert_accessible(visit.page)
+
+
+async def test_a_page_examined_without_javascript_stays_without(visit_planted: VisitPlanted) -> None:
+    async with visit_planted(javascript=False) as visit:
+        for _ in range(2):
+            await visit.page.goto("/planted/script")
+            await assert_accessible(visit.page)
+            assert await visit.page.title() == "Planted"
+
+
+# The worker behind the page.
+
+
+async def test_news_arrive_by_themselves(new_payment: NewPayment) -> None:
+    payment = await new_payment(amount=100)
+    account = await payment.account()
+    body = {"accountNumber": account, "currency": "NGN", "amount": 100, "payer": {"name": "Ada Obi"}}
+    async with (
+        asyncio.timeout(10),
+        payment.shop.client.stream("GET", f"/checkout/payments/{payment.pay_code}/events") as events,
+    ):
+        assert (await payment.sandbox("transfers", body)).status_code == 201
+        assert await says(events, '"status":"success"')
+
+
+async def says(events: httpx.Response, words: str) -> bool:
+    async for line in events.aiter_lines():
+        if words in line:
+            return True
+    return False
+
+
+async def test_a_failed_round_of_the_worker_fails_the_test(house: House, db: Any) -> None:
+    has_run = asyncio.Event()
+
+    async def broken(_: Till, __: datetime) -> int:
+        has_run.set()
+        raise ValueError("planted")
+
+    with pytest.raises(AssertionError, match="rounds of the worker failed"):
+        async with working(house, (Loop("broken", broken, every_s=60),)):
+            await has_run.wait()
