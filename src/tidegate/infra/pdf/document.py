@@ -13,6 +13,8 @@ from tidegate.infra.pdf.shape import clean
 from tidegate.infra.pdf.structure import Element
 from tidegate.infra.pdf.syntax import Name, Objects, Reference, Stream, Value
 
+TITLE_CHARACTERS_MAX = 200
+
 
 class Document:
     """Pages of A4. Nothing in it depends on when or where it is made: the same calls give the same bytes."""
@@ -20,7 +22,7 @@ class Document:
     def __init__(self, *, title: str, language: str, made_at: datetime) -> None:
         self.content = Element("Document")
         self.pages: list[Page] = []
-        self._title = clean(title)
+        self._title = clean(title[:TITLE_CHARACTERS_MAX])
         self._language = language
         self._made_at = made_at
         self._objects = Objects()

@@ -13,7 +13,6 @@ import uharfbuzz as hb
 
 # Everything is measured in thousandths of the size of the letters, which is how PDF measures too.
 EM = 1000
-NOT_FOUND = 0
 
 
 class Weight(StrEnum):
@@ -50,7 +49,7 @@ class Font:
         wanted = hb.SubsetInput()
         wanted.glyph_set.update(glyphs)
         wanted.drop_table_tag_set.update(_TABLES_TO_DROP)
-        wanted.flags = hb.SubsetFlags.NO_HINTING | hb.SubsetFlags.NOTDEF_OUTLINE | hb.SubsetFlags.NO_LAYOUT_CLOSURE
+        wanted.flags = hb.SubsetFlags.NOTDEF_OUTLINE | hb.SubsetFlags.NO_LAYOUT_CLOSURE
         plan = hb.SubsetPlan(self.face, wanted)
         number_of = plan.old_to_new_glyph_mapping
         return bytes(plan.execute().blob.data), {glyph: number_of[glyph] for glyph in glyphs}

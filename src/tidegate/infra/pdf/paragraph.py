@@ -15,6 +15,8 @@ from tidegate.infra.pdf.shape import Glyph, ShapedText, clean, is_dependent
 
 # About what a page holds. Longer text ends here, as if it had run out of lines.
 CHARACTERS_MAX = 4_000
+# Hardly a letter is narrower, in thousandths of the size; so what cannot fit anyway need not be looked at.
+LETTER_WIDTH_MIN = 150
 ELLIPSIS = "…"
 
 # Behind these a line may end; behind a space that does not break it may not.
@@ -68,10 +70,10 @@ def set_paragraph(
     text: str, style: Style, *, width: float, direction: Direction, language: str, lines_max: int
 ) -> Paragraph:
     """Breaks between words, inside a word only where it is longer than a line. What is too long ends in an ellipsis."""
-    cleaned = clean(text[:CHARACTERS_MAX])
-    if len(text) > CHARACTERS_MAX:
-        cleaned += ELLIPSIS
-    compositor = _Compositor(direction, family(style.weight), language, room=int(width * EM / style.size))
+    room = int(width * EM / style.size)
+    limit = min(CHARACTERS_MAX, lines_max * room // LETTER_WIDTH_MIN)
+    cleaned = clean(text[:limit]) + (ELLIPSIS if len(text) > limit else "")
+    compositor = _Compositor(direction, family(style.weight), language, room)
     return Paragraph(style, tuple(compositor.lines(cleaned, lines_max)))
 
 

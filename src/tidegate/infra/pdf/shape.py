@@ -29,6 +29,7 @@ _MARK_CATEGORIES = ("Mn", "Me")
 
 # As many characters on each side as HarfBuzz looks at.
 _CONTEXT = 5
+# Letters that need not be joined stay apart, so that a part of them can be marked and copied.
 _FEATURES = {"liga": False, "clig": False}
 
 
@@ -50,9 +51,9 @@ def clean(text: str) -> str:
     spaced = _BREAKS_AND_SPACES.sub(" ", unicodedata.normalize("NFC", whole)).strip(" ")
     kept: list[str] = []
     marks = 0
-    for character in spaced:
-        marks = marks + 1 if is_mark(character) else 0
-        if marks <= MARKS_MAX and _is_kept(character):
+    for character in filter(_is_kept, spaced):
+        marks = marks + is_mark(character) if is_dependent(character) else 0
+        if marks <= MARKS_MAX or not is_mark(character):
             kept.append(character)
     # A mark without a letter stands on a space, or it would hang over the edge of the column.
     return NO_BREAK_SPACE + "".join(kept) if kept and is_mark(kept[0]) else "".join(kept)
