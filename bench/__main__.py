@@ -14,8 +14,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import line_create, line_settle, line_verify, report
+from bench import line_create, line_page, line_settle, line_verify, report
 from bench.cpu import QUIET_SHARE, await_quiet
+from bench.delay import Delay, Waited
 from bench.line import BenchFailed, Line
 from bench.report import Result, Round
 from bench.stage import Options, Stage, open_stage
@@ -25,6 +26,10 @@ LINES: dict[str, Callable[[Stage], Line]] = {
     "verify": line_verify.line,
     "settle": line_settle.spread,
     "settle-one": line_settle.one,
+    "page": line_page.line,
+}
+DELAYS: dict[str, Callable[[Stage], Delay]] = {
+    "notice": line_page.notice,
 }
 WARM_UP_S = 1.0
 
@@ -41,7 +46,7 @@ class Pace:
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--rounds", type=click.IntRange(1, 100), default=5, help="How often ours and its yardstick alternate.")
 @click.option("--seconds", type=click.IntRange(1, 120), default=3, help="How long each run of a round takes.")
-@click.option("--only", type=click.Choice(list(LINES)), multiple=True, help="Measure only this line; repeatable.")
+@click.option("--only", type=click.Choice([*LINES, *DELAYS]), multiple=True, help="Measure only this line; repeatable.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, help="API processes, and as many bare ones.")
 @click.option("--connections", type=click.IntRange(1, 64), default=32, help="Clients at once, on either side.")
 @click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds per line to wait for quiet.")
@@ -57,11 +62,13 @@ def main(
     try:
         with console.status("Starting PostgreSQL and the API …") as starting, open_stage(options) as stage:
             lines = [make(stage) for name, make in LINES.items() if not only or name in only]
+            delays = [make(stage) for name, make in DELAYS.items() if not only or name in only]
             # So that every statement is planned for a table that PostgreSQL knows.
             stage.execute("VACUUM ANALYZE")
             starting.stop()
             results = _measure(lines, pace)
-            report.write(results, stage)
+            waited = [_wait(delay) for delay in delays]
+            report.write(results, waited, stage)
     except BenchFailed as failure:
         console.print("[bold red]The run is void.[/]")
         console.print(str(failure), markup=False, highlight=False)
@@ -69,7 +76,10 @@ def main(
     except KeyboardInterrupt:
         console.print("Stopped.")
         sys.exit(130)
-    console.print(report.table_of(results, options))
+    if results:
+        console.print(report.table_of(results, options))
+    if waited:
+        console.print(report.delays_of(waited))
     console.print(f"[dim]Every number is in {report.RESULTS}.[/]")
 
 
@@ -101,6 +111,11 @@ def _measure_line(line: Line, pace: Pace, progress: Progress, task: TaskID) -> R
         progress.advance(task, 2)
     progress.update(task, now="done")
     return Result(line, rounds, disturbed)
+
+
+def _wait(delay: Delay) -> Waited:
+    with console.status(f"{delay.name}: {delay.description} …"):
+        return Waited(delay, delay.measure())
 
 
 def _round(line: Line, seconds: float, *, is_ours_first: bool) -> Round:

@@ -84,28 +84,35 @@ class Server:
             connection.close()
 
     def stop(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            # Its own session, so that the processes of `--workers` go with it.
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        stop(self.process)
 
 
-def start_server(module: Sequence[str], *, ready_path: str, log: Path, env: Mapping[str, str]) -> Server:
-    port = free_port()
+def stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        # Its own session, so that the processes of `--workers` go with it.
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def start(module: Sequence[str], *, log: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with log.open("wb") as out:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", *module],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
             cwd=REPOSITORY,
-            env=environment(PORT=str(port)) | dict(env),
+            env=environment() | dict(env),
             start_new_session=True,
         )
-    server = Server(process, port)
+
+
+def start_server(module: Sequence[str], *, ready_path: str, log: Path, env: Mapping[str, str]) -> Server:
+    port = free_port()
+    server = Server(start(module, log=log, env={"PORT": str(port), **env}), port)
     try:
         _await_ready(server, ready_path, log)
     except BaseException:

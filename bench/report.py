@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.table import Table
 
+from bench.delay import Waited
 from bench.line import Line, Sample
 from bench.stage import SHOPS, Options, Stage
 
@@ -108,12 +109,40 @@ def table_of(results: list[Result], options: Options) -> Table:
     return table
 
 
-def write(results: list[Result], stage: Stage) -> None:
+def delays_of(waited: list[Waited]) -> Table:
+    table = Table()
+    table.add_column("delay")
+    for name in ("p50", "p99", "longest", "aim", "times"):
+        table.add_column(name, justify="right")
+    for one in waited:
+        colour = "green" if one.p50_s <= one.delay.aim_s else "yellow"
+        table.add_row(
+            f"[bold]{one.delay.name}[/]: {one.delay.description}",
+            f"[bold {colour}]{one.p50_s * 1000:,.0f} ms[/]",
+            f"{one.p99_s * 1000:,.0f} ms",
+            f"{max(one.seconds) * 1000:,.0f} ms",
+            f"{one.delay.aim_s * 1000:,.0f} ms",
+            str(len(one.seconds)),
+        )
+    return table
+
+
+def write(results: list[Result], waited: list[Waited], stage: Stage) -> None:
     document = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": _machine(stage),
         "options": {**asdict(stage.options), "businesses": SHOPS},
         "lines": [_as_json(result, compare(result, results)) for result in results],
+        "delays": [
+            {
+                "name": one.delay.name,
+                "aim_s": one.delay.aim_s,
+                "p50_s": one.p50_s,
+                "p99_s": one.p99_s,
+                "all": one.seconds,
+            }
+            for one in waited
+        ],
     }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

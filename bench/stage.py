@@ -66,8 +66,20 @@ class Stage:
                 "HOST": process.HOST,
                 "TIDEGATE_HOME": str(home / "service"),
                 "TIDEGATE_LOG_LEVEL": options.log_level,
+                # Payers are limited by address; a load generator has to be many of them.
+                "TIDEGATE_TRUSTED_PROXIES": "1",
             },
         )
+
+    @contextmanager
+    def worker(self) -> Iterator[None]:
+        """What `tidegate worker` does, as long as it is needed."""
+        env = {"DATABASE_URL": self.url, "TIDEGATE_HOME": str(self._home / "service"), "TIDEGATE_LOG_LEVEL": "warning"}
+        started = process.start(["tidegate", "worker"], log=self._home / "worker.log", env=env)
+        try:
+            yield
+        finally:
+            process.stop(started)
 
     def start_server(self, module: Sequence[str], *, ready_path: str, env: Mapping[str, str]) -> Server:
         """It runs until the end of the benchmark."""
