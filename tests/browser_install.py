@@ -1,4 +1,4 @@
-"""Finds the Chromium that the tests of pages run in; `python tests/browser_install.py` installs one where it may.
+"""Finds the Chromium that the tests of pages run in. Run as a program it installs that, and Node, where it may.
 
 It is always a browser of the system, kept up to date with it: nothing is fetched from anywhere but its own packages.
 """
@@ -24,8 +24,11 @@ NAMES = (
 # DejaVu has the letters of Arabic and the signs of naira and cedi, in one megabyte.
 PACKAGES = ("chromium", "fonts-dejavu-core")
 OR_NAME_ONE = f"or set {VARIABLE} to the path of a Chromium or Chrome"
+NODE_PACKAGE = "nodejs"
 STARTS_WITHIN_S = 30
 REPORT_LINES = 15
+
+_APT_INSTALL = ("apt-get", "install", "-y", "--no-install-recommends")
 
 
 class NoBrowser(Exception):
@@ -66,14 +69,17 @@ def how_to_install(*, system: str, has_apt: bool, as_root: Sequence[str] | None)
         )
     if not has_apt:
         raise NoBrowser(f"The tests of pages need Chromium: install it the way your system does, {OR_NAME_ONE}.")
-    install = ["apt-get", "install", "-y", "--no-install-recommends", *PACKAGES]
     if as_root is None:
         raise NoBrowser(
             "The tests of pages need Chromium, and only the system's administrator can install it: "
-            f"run `sudo {' '.join(install)}`, {OR_NAME_ONE}."
+            f"run `sudo {' '.join([*_APT_INSTALL, *PACKAGES])}`, {OR_NAME_ONE}."
         )
+    return _apt(PACKAGES, as_root)
+
+
+def _apt(packages: Sequence[str], as_root: Sequence[str]) -> list[list[str]]:
     asks_nothing = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive"]
-    return [[*asks_nothing, "apt-get", "update"], [*asks_nothing, *install]]
+    return [[*asks_nothing, "apt-get", "update"], [*asks_nothing, *_APT_INSTALL, *packages]]
 
 
 def _system() -> str:
@@ -99,7 +105,17 @@ def _run(command: list[str]) -> None:
         raise NoBrowser(f"`{' '.join(command)}` failed; the end of what it said stands above.")
 
 
-def main() -> None:
+def install_node() -> None:
+    """For the receiver's example in JavaScript. Where it may not, its test says what is missing."""
+    as_root = _as_root()
+    if shutil.which("node") or as_root is None or not shutil.which("apt-get"):
+        return
+    print("Installing Node for the test of an example (once) ...", flush=True)
+    for command in _apt([NODE_PACKAGE], as_root):
+        _run(command)
+
+
+def install_browser() -> None:
     if find_browser():
         return
     commands = how_to_install(system=_system(), has_apt=bool(shutil.which("apt-get")), as_root=_as_root())
@@ -111,6 +127,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        install_browser()
+        install_node()
     except NoBrowser as refusal:
         sys.exit(str(refusal))

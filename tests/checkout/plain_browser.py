@@ -35,7 +35,7 @@ class _Reader(HTMLParser):
         if tag not in _VOID:
             self._open.append(tag)
         if tag == "form":
-            self.forms.append(Form(facts["action"], facts["method"]))
+            self.forms.append(Form(facts.get("action", ""), facts["method"]))
         elif tag == "a" and "href" in facts:
             self.links.append(facts["href"])
         elif tag == "meta" and facts.get("http-equiv") == "refresh":

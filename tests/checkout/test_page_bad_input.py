@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from build import Checkout
+from checkout.paying import SUCCEEDS, WITHOUT_MONEY
+from checkout.plain_browser import Sheet, open_page
 from conftest import MakeCheckout
-from paying import SUCCEEDS, WITHOUT_MONEY
-from plain_browser import Sheet, open_page
 
 CARD = {"number": SUCCEEDS, "expiry": "12 / 40", "cvv": "123", "holder": "Ada Obi"}
 IS_CARD = {"type": "card"}

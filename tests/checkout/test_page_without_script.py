@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from build import Checkout
+from checkout.paying import SUCCEEDS, WANTS_3DS, WANTS_ADDRESS, WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONEY
+from checkout.plain_browser import Sheet, open_page
 from conftest import MakeCheckout
-from paying import SUCCEEDS, WANTS_3DS, WANTS_ADDRESS, WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONEY
-from plain_browser import Sheet, open_page
 
 CARD = {"expiry": "12 / 40", "cvv": "123", "holder": "Ada Obi"}
 IS_CARD = {"type": "card"}
@@ -55,7 +55,7 @@ async def test_a_transfer_is_paid_and_verified(new_checkout: MakeCheckout) -> No
     ],
 )
 async def test_a_card_is_paid_with_what_its_bank_asks_for(
-    new_checkout: MakeCheckout, number: str, answers: list[dict[str, str]]
+    new_checkout: MakeCheckout, number: str, answers: list[dict[str, Any]]
 ) -> None:
     checkout = await new_checkout()
     page = await pay_by_card(checkout, number)

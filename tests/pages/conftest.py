@@ -17,6 +17,7 @@ from pages.background import working
 from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
 from serving import serving
 from tidegate.app import House
+from tidegate.infra.db import Database
 from tidegate.settings import Settings
 
 PICTURES_OF_FAILURES = Path(__file__).parents[2] / "shots" / "failed"
@@ -84,7 +85,10 @@ async def background(house: House, new_checkout: MakeCheckout) -> AsyncIterator[
 @pytest.fixture
 def new_payment(new_checkout: MakeCheckout, background: None, pages_url: str) -> NewPayment:
     """Like `new_checkout`, with the address of the page."""
+    return _linked(new_checkout, pages_url)
 
+
+def _linked(new_checkout: MakeCheckout, pages_url: str) -> NewPayment:
     async def make(*arguments: Any, **options: Any) -> LinkedCheckout:
         made = await new_checkout(*arguments, **options)
         return LinkedCheckout(**vars(made), link=f"{pages_url}/pay/{made.pay_code}")
@@ -93,5 +97,11 @@ def new_payment(new_checkout: MakeCheckout, background: None, pages_url: str) ->
 
 
 @pytest.fixture
-def stage(new_page: NewPage, new_payment: NewPayment) -> Stage:
-    return Stage(new_page, new_payment)
+def stage(new_page: NewPage, new_payment: NewPayment, db: Database) -> Stage:
+    return Stage(new_page, new_payment, db)
+
+
+@pytest.fixture
+def still_stage(new_page: NewPage, new_checkout: MakeCheckout, pages_url: str, db: Database) -> Stage:
+    """Without the worker: nothing happens but what a scene does, and money on its way stays there to be looked at."""
+    return Stage(new_page, _linked(new_checkout, pages_url), db)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from playwright.async_api import Page
 
 from browser import DESK, HEIGHT_OF, PHONE
+from pages import scenes_dressed, scenes_ended, scenes_paying
+from pages.scenery import Scene
 from pages.stage import Stage
-
-Scene = Callable[[Stage], Awaitable[Page]]
 
 
 class Look(NamedTuple):
@@ -38,6 +38,6 @@ async def reference(stage: Stage) -> Page:
     return page
 
 
-SCENES: dict[str, Scene] = {
-    "reference": reference,
-}
+HOSTED_PAGE: dict[str, Scene] = {**scenes_paying.SCENES, **scenes_ended.SCENES, **scenes_dressed.SCENES}
+REFERENCE: dict[str, Scene] = {"reference": reference}
+SCENES = {**HOSTED_PAGE, **REFERENCE}

@@ -54,8 +54,8 @@ def sheet() -> Iterator[None]:
 
 # One after the other: the sandbox has one clock, and a scene that moves it would end the sessions of the rest.
 @pytest.mark.parametrize("name", SCENES)
-async def test_take_pictures(name: str, stage: Stage) -> None:
-    page = await SCENES[name](stage)
+async def test_take_pictures(name: str, still_stage: Stage) -> None:
+    page = await SCENES[name](still_stage)
     async for look in looks_of(page):
         await page.evaluate(FINISH_ANIMATIONS)
         await page.screenshot(path=FOLDER / file_of(name, look), full_page=True)

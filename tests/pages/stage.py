@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from playwright.async_api import Page
 
 from build import Checkout
+from tidegate.infra.db import Database
 
 NewPage = Callable[..., Awaitable[Page]]
 
@@ -26,3 +27,5 @@ NewPayment = Callable[..., Awaitable[LinkedCheckout]]
 class Stage:
     new_page: NewPage
     new_payment: NewPayment
+    # For what no payer can do.
+    db: Database

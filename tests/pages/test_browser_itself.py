@@ -15,7 +15,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from browser import DESK, PHONE, Visit, visiting
-from browser_axe import assert_accessible
+from browser_axe import HAS_NO_SCRIPTS, assert_accessible
 from pages import conftest
 from pages.background import working
 from pages.planted import serving_planted
@@ -158,6 +158,7 @@ async def test_a_page_examined_without_javascript_stays_without(visit_planted: V
             await visit.page.goto("/planted/script")
             await assert_accessible(visit.page)
             assert await visit.page.title() == "Planted"
+            assert await visit.page.evaluate(HAS_NO_SCRIPTS)
 
 
 # The worker behind the page.

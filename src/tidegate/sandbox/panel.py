@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.pages import PATH, CheckoutPages
-from tidegate.checkout.page.panel import grouped, plain_digits
+from tidegate.checkout.page.panel import plain_digits
 from tidegate.checkout.page.scene import Scene, scene_of
 from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.core.method import Method
@@ -26,6 +26,7 @@ from tidegate.payment.change import Situation
 from tidegate.payment.transition import is_final
 from tidegate.rail import phone as phones
 from tidegate.rail.interface import DialAction, Party, PromptAction
+from tidegate.rail.sandbox.model import TEST_OTP, TEST_PIN
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.wire import MINOR_MAX
 
@@ -33,10 +34,10 @@ AMOUNT_LENGTH_MAX = 20
 _PAYER = Party(name="Ada Obi", account_number="0123454471", bank_name="Sample Bank")
 _CARDS = (
     ("5319317801366660", "pays at once"),
-    ("5366139833864633", "asks for PIN 1234"),
-    ("5333018248439266", "PIN 1234, then code 123456"),
-    ("4084080000000409", "bank's page, code 123456"),
-    ("4960215093757593", "billing address"),
+    ("5366139833864633", "asks for a PIN"),
+    ("5333018248439266", "PIN, then a code"),
+    ("4084080000000409", "3-D Secure"),
+    ("4960215093757593", "asks for an address"),
     ("4084080000005408", "declined: no money"),
 )
 _PHONES = (
@@ -48,6 +49,12 @@ _PHONES = (
     ("0005", "never answers; we ask again"),
     ("5678", "waits for you below"),
 )
+# What may be answered to a card's bank: the fields, how they are shown, and what comes of it.
+_ANSWERS: dict[Scene, tuple[tuple[dict[str, str], str, str], ...]] = {
+    Scene.PIN: (({"pin": TEST_PIN}, TEST_PIN, "right PIN"), ({"pin": "9999"}, "9999", "wrong PIN")),
+    Scene.OTP: (({"otp": TEST_OTP}, TEST_OTP, "right code"), ({"otp": "000000"}, "000000", "wrong code")),
+    Scene.ADDRESS: (({"line": "1 Marina", "city": "Lagos"}, "1 Marina, Lagos", "any address will do"),),
+}
 
 
 @dataclass(frozen=True)
@@ -66,13 +73,24 @@ class SimulatorView:
     takes_expiry: bool
     cards: tuple[TestValue, ...]
     phones: tuple[TestValue, ...]
+    answers: tuple[TestValue, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        offers = (self.takes_transfer, self.takes_answer, self.takes_expiry, self.cards, self.phones, self.answers)
+        return not any(offers)
 
 
 @dataclass(frozen=True)
 class SimulatorPanel:
     simulator: Simulator
 
-    def panel(self, look: Look) -> SimulatorView:
+    def panel(self, look: Look) -> SimulatorView | None:
+        """None where there is nothing to play."""
+        view = self._view(look)
+        return None if view.is_empty else view
+
+    def _view(self, look: Look) -> SimulatorView:
         situation = look.situation
         attempt, methods = situation.attempt, situation.payment.order.methods
         scene = scene_of(situation, now=look.now, goes_back=look.goes_back)
@@ -86,6 +104,9 @@ class SimulatorPanel:
             takes_expiry=not is_final(situation.payment.status),
             cards=_cards() if is_choosing and Method.CARD in methods else (),
             phones=_phones(look.currency) if is_choosing and Method.MOBILE_MONEY in methods else (),
+            answers=tuple(
+                TestValue(shown, does, _fill(Method.CARD, **fields)) for fields, shown, does in _ANSWERS.get(scene, ())
+            ),
         )
 
     def routes(self, pages: CheckoutPages) -> Sequence[BaseRoute]:
@@ -159,13 +180,11 @@ def _cards() -> tuple[TestValue, ...]:
 
 
 def _phones(currency: Currency) -> tuple[TestValue, ...]:
-    stem = phones.EXAMPLES[currency]["0000"][:-4]
+    """Without the country's code, which stands before the field."""
     code = f"+{phones.COUNTRIES[currency].calling_code}"
+    stem = phones.EXAMPLES[currency]["0000"].removeprefix(code)[:-4]
     return tuple(
-        TestValue(
-            grouped(f"{stem}{end}"[len(code) :]), does, _fill(Method.MOBILE_MONEY, phone=f"{stem}{end}"[len(code) :])
-        )
-        for end, does in _PHONES
+        TestValue(f"{stem} {end}", does, _fill(Method.MOBILE_MONEY, phone=f"{stem}{end}")) for end, does in _PHONES
     )
 
 

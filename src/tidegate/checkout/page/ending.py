@@ -177,7 +177,9 @@ def _leave(look: Look, scene: Scene, *, has_to_read: bool) -> Leave | None:
     if payment.order.redirect_url is None:
         return None
     url = with_reference(payment.order.redirect_url, payment.reference)
-    is_fresh = look.now - payment.updated_at < LEAVE_WITHIN
+    # Money that moves afterwards is no new ending.
+    ended_at = payment.paid_at or min(payment.updated_at, payment.expires_at)
+    is_fresh = look.now - ended_at < LEAVE_WITHIN
     if look.stays or not is_fresh or scene in (Scene.DISABLED, Scene.CLOSED):
         return Leave(url, None)
     return Leave(url, LEAVE_AFTER_READING_S if has_to_read else LEAVE_AFTER_S)

@@ -131,7 +131,8 @@ class CheckoutPages:
         if look.situation.payment.status is not Status.SUCCESS:
             return self.back_to(visit)
         receipt = receipt_of(look, is_test=self.is_test)
-        return self.renderer.page("receipt.html", receipt.shell, nonce=visit.nonce, receipt=receipt)
+        headers = self._remember_language(visit)
+        return self.renderer.page("receipt.html", receipt.shell, nonce=visit.nonce, headers=headers, receipt=receipt)
 
     async def receipt_file(self, visit: Visit) -> Html | File:
         look = await self._look(visit, await self.desk.look(_payer_at(visit)))
@@ -258,8 +259,11 @@ class CheckoutPages:
         pay_code = visit.path.get("payCode", "")
         here = self.site.url(f"{ROOT}/{quote(pay_code)}") if ids.looks_like_pay_code(pay_code) else ""
         failed = failure_of(refusal, status, words, retry_href=here, request_id=visit.request_id)
-        shell = bare_shell(words, title=failed.title, here=here or self.site.url(ROOT), is_test=self.is_test)
-        return self.renderer.page("error.html", shell, nonce=visit.nonce, status=status, failure=failed)
+        shell = bare_shell(words, title=failed.title, here=here, is_test=self.is_test)
+        headers = self._remember_language(visit)
+        return self.renderer.page(
+            "error.html", shell, nonce=visit.nonce, status=status, headers=headers, failure=failed
+        )
 
     def routes(self) -> list[BaseRoute]:
         pages = [

@@ -51,6 +51,8 @@ class Price:
     parts: MoneyParts
     is_long: bool
     lines: tuple[Line, ...]
+    # "Paid" or "Not paid"; nothing while that is open.
+    state: str
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,25 @@ def expected_by(look: Look, method: Method) -> Money:
 
 
 def price_of(look: Look, method: Method, *, is_selected: bool) -> Price:
+    expected = expected_by(look, method)
+    total = Line(look.words("summary.total"), look.money(expected))
+    return _price(look, method, shown=expected, total=total, is_selected=is_selected)
+
+
+def price_at_the_end(look: Look, method: Method) -> Price:
+    """What was paid, or what would have had to be."""
+    payment, words = look.situation.payment, look.words
+    is_paid = payment.paid_at is not None
+    shown = payment.received if is_paid else payment.expected
+    total = Line(words("summary.paid_total") if is_paid else words("row.expected"), look.money(shown))
+    state = words("summary.paid") if is_paid else words("summary.not_paid")
+    return _price(look, method, shown=shown, total=total, is_selected=True, state=state)
+
+
+def _price(look: Look, method: Method, *, shown: Money, total: Line, is_selected: bool, state: str = "") -> Price:
     words, asked = look.words, look.situation.payment.order.asked
     expected = expected_by(look, method)
-    parts = words.money_parts(expected)
+    parts = words.money_parts(shown)
     lines = [Line(words("summary.asked"), look.money(asked))]
     if expected != asked:
         fee = fee_on(asked, look.situation.business.fee_rule_for(asked.currency, method))
@@ -107,14 +125,15 @@ def price_of(look: Look, method: Method, *, is_selected: bool) -> Price:
             lines.append(Line(words("summary.vat"), look.money(fee.vat)))
     else:
         lines.append(Line(words("summary.fee"), words("summary.no_fee")))
-    lines.append(Line(words("summary.total"), look.money(expected)))
+    lines.append(total)
     return Price(
         method=method.value,
         is_selected=is_selected,
-        text=look.money(expected),
+        text=look.money(shown),
         parts=parts,
         is_long=len(parts.digits) >= LONG_AMOUNT,
         lines=tuple(lines),
+        state=state,
     )
 
 

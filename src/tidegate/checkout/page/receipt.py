@@ -28,7 +28,7 @@ class Receipt:
 def receipt_of(look: Look, *, is_test: bool) -> Receipt:
     payment = look.situation.payment
     return Receipt(
-        shell=shell_of(look, is_test=is_test, is_over=True, refresh=None),
+        shell=shell_of(look, is_test=is_test, is_over=True, refresh=None, here=f"{look.here}/receipt"),
         shop=shop_of(look),
         amount=look.money(payment.received),
         rows=tuple(_rows(look)),

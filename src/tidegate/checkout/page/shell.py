@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.words import LANGUAGES, Words
@@ -41,13 +41,15 @@ class Shell:
     title: str
     colours: Colours
     is_test: bool
+    # Where another language is asked for; empty for the address that the browser is at. And what the query keeps.
     here: str
     contacts: tuple[Contact, ...]
     languages: Mapping[str, str]
     refresh: str | None
+    kept: Mapping[str, str] = field(default_factory=dict)
 
 
-def shell_of(look: Look, *, is_test: bool, is_over: bool, refresh: str | None) -> Shell:
+def shell_of(look: Look, *, is_test: bool, is_over: bool, refresh: str | None, here: str | None = None) -> Shell:
     words, payment = look.words, look.situation.payment
     title = (
         words("shell.title_ended", shop=look.shop_name)
@@ -59,10 +61,11 @@ def shell_of(look: Look, *, is_test: bool, is_over: bool, refresh: str | None) -
         title=title,
         colours=colours_of(look.situation.business.brand.accent),
         is_test=is_test,
-        here=look.here,
+        here=here or look.here,
         contacts=_contacts(look.situation.business, words),
         languages=LANGUAGES,
         refresh=refresh,
+        kept={"method": look.names.in_record(look.asked)} if look.asked else {},
     )
 
 

@@ -9,18 +9,17 @@ from typing import Any
 import msgspec
 
 from tidegate.checkout.model import ReturnStatus, TakenAs
-from tidegate.checkout.page.ending import Ending, ending_of
+from tidegate.checkout.page.ending import Ending, ending_of, returns_of
 from tidegate.checkout.page.look import Look
-from tidegate.checkout.page.panel import Account, Panel, Price, account_of, panel_of, price_of
+from tidegate.checkout.page.panel import Account, Panel, Price, account_of, panel_of, price_at_the_end, price_of
 from tidegate.checkout.page.question import Question, question_of
-from tidegate.checkout.page.scene import ENDINGS, Scene, scene_of, selected_method, step_of
+from tidegate.checkout.page.scene import ENDINGS, Scene, Step, scene_of, selected_method, step_of
 from tidegate.checkout.page.shell import Shell, Shop, shell_of, shop_of
-from tidegate.core.method import Method
 from tidegate.payment.transition import is_final
 from tidegate.rail.interface import RedirectAction
 
 DESCRIPTION_LENGTH_MAX = 140
-# Money that goes back moves without the payment changing, so such a page asks now and then.
+# Money that goes back moves without the payment changing, and nobody pushes the news of an ended payment.
 RETURN_POLL_S = 15
 # Without script the page loads itself again this often while it waits.
 REFRESH_EVERY_S = 10
@@ -83,6 +82,8 @@ class Page:
     values: Mapping[str, str]
     errors: Mapping[str, str]
     notice: str | None
+    # Money of this payer that goes back, while the payment is still open.
+    returns: tuple[str, ...]
     simulator: Any = None
 
     def is_selected(self, method: str) -> bool:
@@ -114,13 +115,15 @@ def page_of(
         scene=scene,
         here=look.here,
         version=payment.version,
-        mark=_mark(look, scene, chosen),
+        mark=_mark(look, scene),
         token=token,
         watch="" if is_final(payment.status) else watch,
-        poll_s=RETURN_POLL_S if ending is not None and (payment.held.minor or payment.returned.minor) else 0,
+        poll_s=RETURN_POLL_S if _may_move_unseen(look, ending) else 0,
         order_line=look.words("summary.order", reference=payment.reference),
         description=_description(payment.order.metadata),
-        prices=tuple(price_of(look, method, is_selected=method is chosen) for method in methods),
+        prices=(price_at_the_end(look, chosen),)
+        if ending is not None
+        else tuple(price_of(look, method, is_selected=method is chosen) for method in methods),
         panels=tuple(panel_of(look, method, is_selected=method is chosen) for method in methods)
         if scene is Scene.CHOOSE
         else (),
@@ -133,14 +136,26 @@ def page_of(
         values=filled.values,
         errors=filled.errors,
         notice=notice,
+        returns=tuple(returns_of(look)) if ending is None else (),
         simulator=simulator,
     )
 
 
-def _mark(look: Look, scene: Scene, chosen: Method) -> str:
-    """Time alone closes an account, and money arrives at the payer's bank, without any change of the payment."""
+def _mark(look: Look, scene: Scene) -> str:
+    """Time alone closes an account, and money arrives at the payer's bank, without any change of the payment. Which
+    tab is open does not count: the script changes tabs without asking."""
+    attempt = look.situation.attempt
+    step = step_of(look.situation, attempt.method, now=look.now) if attempt else Step.FORM
     sent_back = sum(back.status is ReturnStatus.CONFIRMED for back in look.movements.returns)
-    return f"{look.situation.payment.version}-{scene}-{step_of(look.situation, chosen, now=look.now)}-{sent_back}"
+    return f"{look.situation.payment.version}-{scene}-{step}-{sent_back}"
+
+
+def _may_move_unseen(look: Look, ending: Ending | None) -> bool:
+    payment, attempt = look.situation.payment, look.situation.attempt
+    if payment.held.minor or payment.returned.minor:
+        return True
+    # Somebody may still send money to the account that was shown.
+    return ending is not None and attempt is not None and attempt.account_number is not None
 
 
 def _problem(look: Look) -> str | None:

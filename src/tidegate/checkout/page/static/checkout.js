@@ -11,10 +11,14 @@
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const one = (selector, root = document) => root.querySelector(selector);
   const page = () => document.getElementById("page");
-  const RETRY_MS = 4000;
+  // Without a stream of events, news are asked for this often; a refused stream is tried again as often.
+  const ASK_EVERY_MS = 4000;
+  // After this long an answer counts as lost. What was sent may have arrived all the same.
+  const ANSWER_WITHIN_MS = 30000;
   const LOCALES = { fr: "fr", sw: "sw", pt: "pt-PT", ar: "ar" };
   let timers = [];
   let source = null;
+  let isPushed = false;
   let isBusy = false;
 
   const announce = (text) => {
@@ -22,37 +26,50 @@
     news.textContent = "";
     setTimeout(() => { news.textContent = text; }, 50);
   };
-  const setOffline = (isOffline) => { document.getElementById("offline").hidden = !isOffline; };
+  const offline = document.getElementById("offline");
+  const offlineWords = offline.textContent;
+  const setOffline = (isOffline, words = offlineWords) => {
+    offline.textContent = words;
+    offline.hidden = !isOffline;
+  };
+  // Tabs that are not open have their own headings and faults.
+  const firstSeen = (selector) => all(selector).find((element) => element.offsetParent !== null);
 
   // Putting a fresh page in place of this one.
 
   const show = (html, url) => {
     const fresh = parsed(html);
-    const next = fresh.getElementById("page");
-    if (!next) { location.assign(url); return; }
     const open = all("details[open]").length > 0;
-    page().replaceWith(document.adoptNode(next));
+    page().replaceWith(document.adoptNode(fresh.getElementById("page")));
     if (open) all("details").forEach((details) => { details.open = true; });
     document.title = fresh.title;
     document.documentElement.lang = fresh.documentElement.lang;
     document.documentElement.dir = fresh.documentElement.dir;
     if (url) history.replaceState(null, "", url);
     enhance();
-    const target = one("[aria-invalid=true]") || one("[data-focus]") || one("#main h1");
+    const heading = firstSeen("#main h1");
+    const target = firstSeen("[aria-invalid=true], [data-wrong]") || firstSeen("[data-focus]") || heading;
     if (target) {
       if (target.tabIndex < 0) target.tabIndex = -1;
       target.focus({ preventScroll: true });
       const { top, bottom } = target.getBoundingClientRect();
       if (top < 0 || bottom > innerHeight) target.scrollIntoView({ block: "center" });
     }
-    const heading = one("#main h1");
     if (heading) announce(heading.textContent);
   };
 
   const get = async (url, options = {}) => {
-    const answer = await fetch(url, { credentials: "same-origin", headers: { accept: "text/html" }, ...options });
-    setOffline(false);
-    return { html: await answer.text(), url: answer.url, status: answer.status };
+    const lost = new AbortController();
+    const timer = setTimeout(() => lost.abort(), ANSWER_WITHIN_MS);
+    try {
+      const { signal } = lost;
+      const answer = await fetch(url, { credentials: "same-origin", headers: { accept: "text/html" }, signal, ...options });
+      const html = await answer.text();
+      // Some proxy, or our own server in distress: as good as no answer.
+      if (!html.includes('id="page"')) throw new Error("not a page of ours");
+      setOffline(false);
+      return { html, url: answer.url, status: answer.status };
+    } finally { clearTimeout(timer); }
   };
 
   const isTyping = () => {
@@ -60,13 +77,17 @@
     return field && field.matches("input:not([type=radio]), select") && page().contains(field) && !field.closest("[data-simulator]");
   };
 
+  // Somebody types: what they typed is not taken away under their fingers.
+  const afterTyping = () => setTimeout(refresh, 300);
   const refresh = async () => {
     if (isBusy) return;
     try {
       const answer = await get(location.href);
       if (answer.status !== 200) return;
       const mark = /data-mark="([^"]+)"/.exec(answer.html)?.[1];
-      if (mark !== page().dataset.mark) show(answer.html, null);
+      if (mark === page().dataset.mark || isBusy) return;
+      if (isTyping()) document.activeElement.addEventListener("blur", afterTyping, { once: true });
+      else show(answer.html, null);
     } catch { setOffline(!navigator.onLine); }
   };
 
@@ -88,10 +109,11 @@
     } catch {
       // The answer got lost, not the payment: what became of it is asked for, nothing is sent twice.
       isBusy = false;
+      document.activeElement.blur();  // Nobody types any more.
+      await refresh();
       form.removeAttribute("aria-busy");
       if (label) label.textContent = words;
-      setOffline(true);
-      refresh();
+      if (form.isConnected && navigator.onLine) setOffline(true, offline.dataset.missed);
     }
   };
 
@@ -123,27 +145,31 @@
 
   const BRANDS = [[/^4/, "Visa"], [/^(506[01]|507[89]|650)/, "Verve"], [/^(5[1-5]|2[2-7])/, "Mastercard"], [/^3[47]/, "Amex"]];
   const digitsOf = (text) => text.normalize("NFKC").replace(/\D/g, "");
-  const keepCaret = (field, format) => {
-    const before = digitsOf(field.value.slice(0, field.selectionStart)).length;
-    const formatted = format(digitsOf(field.value), field.value);
+  // The same digits stay behind the caret: before it, some may have been put in.
+  const keepCaret = (field, format, event) => {
+    const digits = digitsOf(field.value);
+    const formatted = format(digits, field.value);
     if (formatted === field.value) return;
+    const dropped = Math.max(0, digits.length - digitsOf(formatted).length);
+    const behind = digitsOf(field.value.slice(field.selectionStart)).length - dropped;
     field.value = formatted;
-    let at = 0;
-    for (let seen = 0; at < formatted.length && seen < before; at += 1) if (/\d/.test(formatted[at])) seen += 1;
-    if (at === formatted.length - 3 && /^ \/ $/.test(formatted.slice(at))) at = formatted.length;
+    let at = formatted.length;
+    for (let seen = 0; at > 0 && seen < behind; at -= 1) if (/\d/.test(formatted[at - 1])) seen += 1;
+    // Beside the digit that the next stroke takes away.
+    const isForward = event?.inputType === "deleteContentForward";
+    while (behind > 0 && !isForward && at > 0 && !/\d/.test(formatted[at - 1])) at -= 1;
     field.setSelectionRange(at, at);
   };
   const formatNumber = (digits) => (/^3[47]/.test(digits)
     ? [digits.slice(0, 4), digits.slice(4, 10), digits.slice(10, 15)].filter(Boolean).join(" ")
     : digits.slice(0, 19).replace(/(\d{4})(?=\d)/g, "$1 "));
-  const formatExpiry = (digits, typed) => {
-    let month = digits.slice(0, 2);
-    let rest = digits.slice(2);
-    if (/^[2-9]$/.test(month)) { month = `0${month}`; rest = ""; }
-    if (/^20\d\d$/.test(rest)) rest = rest.slice(2);
-    if (month.length < 2) return month && /\/\s*$/.test(typed) ? `0${month} / ` : month;
-    // Backspace over the slash takes it away; typing on puts it back.
-    return rest ? `${month} / ${rest.slice(0, rest.startsWith("20") ? 4 : 2)}` : /\d$|\/\s?$/.test(typed) && typed.length >= 2 && !/^\d\d \/$/.test(typed) ? `${month} / ` : month;
+  const formatExpiry = (_, typed) => {
+    // A month of one digit: 9/28, or 928, as there is no month 92.
+    const digits = digitsOf(typed.normalize("NFKC").replace(/^\D*(\d)(?=\D)/, "0$1")).replace(/^[2-9]/, "0$&");
+    const [month, rest] = [digits.slice(0, 2), digits.slice(2)];
+    if (month.length < 2) return month;
+    const year = /^20\d\d/.test(rest) ? rest.slice(2, 4) : rest.slice(0, rest.startsWith("20") ? 4 : 2);
+    return `${month} / ${year}`;
   };
   const enhanceCard = (form) => {
     const number = one("#number", form);
@@ -152,10 +178,10 @@
       const digits = digitsOf(number.value);
       brand.textContent = BRANDS.find(([pattern]) => pattern.test(digits))?.[1] ?? "";
     };
-    number.addEventListener("input", () => { keepCaret(number, formatNumber); update(); });
+    number.addEventListener("input", (event) => { keepCaret(number, formatNumber, event); update(); });
     const expiry = one("#expiry", form);
     expiry.addEventListener("input", (event) => {
-      if (event.inputType !== "deleteContentBackward") keepCaret(expiry, formatExpiry);
+      if (event.inputType !== "deleteContentBackward") keepCaret(expiry, formatExpiry, event);
     });
     if (number.value) keepCaret(number, formatNumber);
     update();
@@ -166,24 +192,34 @@
   const enhanceOperator = (form) => {
     const prefixes = JSON.parse(form.dataset.prefixes);
     const phone = one("#phone", form);
-    let isChosen = Boolean(one("[name=operator]:checked", form));
-    form.addEventListener("change", (event) => { if (event.isTrusted && event.target.name === "operator") isChosen = true; });
-    phone.addEventListener("input", () => {
-      if (isChosen) return;
+    const guess = () => {
       const code = one(".joined span", form).textContent.replace(/\D/g, "");
       const national = digitsOf(phone.value).replace(/^00/, "").replace(new RegExp(`^${code}`), "").replace(/^0/, "");
       const length = Object.keys(prefixes).map((prefix) => prefix.length).sort((a, b) => b - a).find((size) => prefixes[national.slice(0, size)]);
-      const guess = length && one(`[name=operator][value="${CSS.escape(prefixes[national.slice(0, length)])}"]`, form);
-      if (guess) guess.checked = true;
+      return length && one(`[name=operator][value="${CSS.escape(prefixes[national.slice(0, length)])}"]`, form);
+    };
+    const checked = one("[name=operator]:checked", form);
+    let isChosen = Boolean(checked) && checked !== guess();
+    form.addEventListener("change", (event) => { if (event.target.name === "operator") isChosen = true; });
+    phone.addEventListener("input", () => {
+      const guessed = guess();
+      if (guessed && !isChosen) guessed.checked = true;
     });
   };
 
   const enhanceSearch = (box) => {
     const form = box.closest("form");
+    const labels = all(".list label", form);
     box.hidden = false;
+    // Enter would send the form; here it takes the only bank that is left.
+    one("input", box).addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      const left = labels.filter((label) => !label.hidden);
+      if (left.length === 1) left[0].click();
+    });
     one("input", box).addEventListener("input", (event) => {
       const wanted = event.target.value.trim().toLocaleLowerCase();
-      const labels = all(".list label", form);
       labels.forEach((label) => { label.hidden = !label.textContent.toLocaleLowerCase().includes(wanted); });
       one("[data-nothing]", form).hidden = labels.some((label) => !label.hidden);
     });
@@ -197,7 +233,7 @@
       const moment = new Date(time.dateTime);
       // The server writes the time of the country; a device set to another zone shows its own.
       if (-moment.getTimezoneOffset() === Number(time.dataset.offset)) return;
-      const options = time.dataset.style === "time" ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
+      const options = time.dataset.style === "time" ? { timeStyle: "short" } : { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
       time.textContent = new Intl.DateTimeFormat(`${LOCALES[document.documentElement.lang] ?? "en-GB"}-u-nu-latn`, { ...options, hourCycle: "h23" }).format(moment);
     });
     const started = performance.now();
@@ -237,34 +273,37 @@
     });
   };
 
-  // News: pushed by the server, asked for when the push does not come through.
+  // News: pushed by the server, asked for while the push does not come through.
 
   const watch = () => {
     source?.close();
-    source = null;
-    const { watch: url, poll } = page().dataset;
-    if (poll && Number(poll)) timers.push(setInterval(refresh, Number(poll) * 1000));
-    if (!url) return;
-    source = new EventSource(url);
-    source.addEventListener("status", (event) => {
-      setOffline(false);
-      if (String(JSON.parse(event.data).version) !== page().dataset.version) (isTyping() ? askFirst : refresh)();
-    });
-    source.onerror = () => {
+    isPushed = false;
+    source = page().dataset.watch ? new EventSource(page().dataset.watch) : null;
+    source?.addEventListener("status", (event) => {
+      isPushed = true;
       setOffline(!navigator.onLine);
-      if (source?.readyState !== EventSource.CLOSED) return;
-      timers.push(setTimeout(() => { refresh(); watch(); }, RETRY_MS));
-    };
+      if (String(JSON.parse(event.data).version) !== page().dataset.version) refresh();
+    });
+    source?.addEventListener("error", () => {
+      isPushed = false;
+      setOffline(!navigator.onLine);
+      // A stream that broke is opened again by the browser; one that was refused is not.
+      if (source.readyState === EventSource.CLOSED) timers.push(setTimeout(watch, ASK_EVERY_MS));
+    });
   };
-  // Somebody types: what they typed is not taken away under their fingers.
-  const askFirst = () => document.activeElement.addEventListener("blur", () => setTimeout(refresh, 300), { once: true });
+  const askNowAndThen = () => {
+    const poll = Number(page().dataset.poll);
+    if (poll) timers.push(setInterval(() => { if (!document.hidden) refresh(); }, poll * 1000));
+    if (source) timers.push(setInterval(() => { if (!isPushed && !document.hidden) refresh(); }, ASK_EVERY_MS));
+  };
 
   const copy = async (button) => {
     await navigator.clipboard.writeText(button.dataset.copy);
+    announce(button.dataset.done);
     const label = button.firstChild;
+    if (label.textContent === button.dataset.done) return;  // Pressed twice.
     const words = label.textContent;
     label.textContent = button.dataset.done;
-    announce(button.dataset.done);
     setTimeout(() => { label.textContent = words; }, 1600);
   };
 
@@ -282,6 +321,7 @@
     all("[data-leave]").forEach(enhanceLeaving);
     enhanceTimes();
     watch();
+    askNowAndThen();
   };
 
   const fill = (button) => {
@@ -323,8 +363,10 @@
   });
   document.addEventListener("keydown", (event) => { if (event.target.closest?.("[data-tab]")) moveTab(event); });
   document.addEventListener("change", (event) => {
-    const form = event.target.closest?.("[data-language]");
-    if (form) form.submit();
+    if (!event.target.closest?.("[data-language]")) return;
+    const here = new URL(location.href);
+    here.searchParams.set("lang", event.target.value);
+    location.assign(here);
   });
   window.addEventListener("online", () => { setOffline(false); refresh(); watch(); });
   window.addEventListener("offline", () => setOffline(true));

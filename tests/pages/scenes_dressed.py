@@ -1,0 +1,88 @@
+"""The hosted page in other languages, in the clothes of other shops, and with the longest that can stand on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.async_api import Page
+
+import pictures
+from pages.scenery import BACK, Scene, charged, new_order, seen, transferred
+from pages.stage import Stage
+from tidegate.core.clock import SystemClock
+from tidegate.core.method import CHECKOUT_MAX_MAJOR
+from tidegate.core.money import Currency
+from tidegate.merchant import commands as merchants
+
+TRANSFER = {"type": "bank_transfer"}
+LONG_NAME = "The Incorporated Trustees of the Lekki Peninsula Cooperative Coffee Roasters and Importers"
+UNBROKEN_NAME = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk"
+LONG_DESCRIPTION = "Annual subscription to the roasters’ club, from January to December, " * 2
+LONG_REFERENCE = "INV" + "-2026:00418" * 8 + "=LEKKI.NG"
+
+
+def form(language: str, **order: Any) -> Scene:
+    async def show(stage: Stage) -> Page:
+        return await seen(stage, await new_order(stage, **order), "?method=card", locale=language)
+
+    return show
+
+
+def account(language: str, **order: Any) -> Scene:
+    async def show(stage: Stage) -> Page:
+        return await seen(stage, await charged(stage, TRANSFER, **order), locale=language)
+
+    return show
+
+
+def paid(language: str, **order: Any) -> Scene:
+    async def show(stage: Stage) -> Page:
+        return await seen(stage, await transferred(stage, 10_000, **order), locale=language)
+
+    return show
+
+
+def largest(currency: Currency) -> Scene:
+    async def show(stage: Stage) -> Page:
+        order: dict[str, Any] = {
+            "amount": CHECKOUT_MAX_MAJOR[currency],
+            "currency": currency.value,
+            "feeBearer": "customer",
+        }
+        return await seen(stage, await new_order(stage, **order))
+
+    return show
+
+
+def branded(accent: str, *, logo: bytes | None = None) -> Scene:
+    async def show(stage: Stage) -> Page:
+        checkout = await new_order(stage, shop={"accent": accent})
+        if logo:
+            await merchants.set_logo(stage.db, checkout.shop.business_id, logo, now=SystemClock().now())
+        assert (await checkout.charge(TRANSFER)).is_success
+        return await seen(stage, checkout)
+
+    return show
+
+
+LONG: dict[str, Any] = {
+    "shop": {"name": LONG_NAME},
+    "metadata": {"description": LONG_DESCRIPTION},
+    "reference": LONG_REFERENCE,
+}
+
+SCENES: dict[str, Scene] = {
+    **{f"{language}-form": form(language) for language in ("fr", "sw", "pt", "ar")},
+    **{f"{language}-account": account(language) for language in ("fr", "ar")},
+    "ar-paid": paid("ar"),
+    "long-form": form("en", **LONG),
+    "long-account": account("en", **LONG),
+    "long-paid": paid("en", **LONG, redirectUrl=BACK),
+    "long-unbroken-name": account("pt", shop={"name": UNBROKEN_NAME}),
+    **{f"largest-{currency}": largest(currency) for currency in CHECKOUT_MAX_MAJOR},
+    "accent-yellow": branded("#ffd400"),
+    "accent-near-white": branded("#f6f3ee"),
+    "accent-dark": branded("#1b0b3a"),
+    "logo-wide": branded("#b4261e", logo=pictures.png(480, 120)),
+    "logo-tall": branded("#1d4ed8", logo=pictures.png(120, 480)),
+}

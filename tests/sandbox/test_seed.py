@@ -1,0 +1,85 @@
+"""The seeded business: the same on every start, with a webhook secret that works."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import ENCRYPTION_KEY
+from tidegate.app import House
+from tidegate.audit.model import OPERATOR
+from tidegate.infra.db import Database
+from tidegate.sandbox.seed import FILE_NAME, seed
+from tidegate.settings import Settings
+from tidegate.webhook import commands
+from tidegate.webhook.model import NewEndpoint, WithSecret
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(home=tmp_path, encryption_keys=(ENCRYPTION_KEY,))
+
+
+async def start(house: House, settings: Settings) -> dict[str, str]:
+    made: dict[str, str] = await seed(house.office, settings, now=house.clock.now())
+    assert json.loads((settings.home / FILE_NAME).read_text()) == made
+    return made
+
+
+async def create_endpoint(house: House, business_id: str, url: str) -> WithSecret:
+    async with house.db.transaction() as tx:
+        return await commands.create(
+            tx, house.office.vault, business_id, NewEndpoint(url=url), by=OPERATOR, now=house.clock.now()
+        )
+
+
+async def test_every_start_finds_the_same(db: Database, house: House, settings: Settings) -> None:
+    first = await start(house, settings)
+    assert first["webhookSecret"].startswith("whsec_")
+    assert await start(house, settings) == first
+    moved = replace(settings, base_url="http://localhost:9000")
+    assert await start(house, moved) == {
+        **first, "baseUrl": "http://localhost:9000", "checkoutUrl": "http://localhost:9000/pay"
+    }  # fmt: skip
+
+
+async def test_the_first_endpoint_signs_with_the_secret_of_the_file(
+    db: Database, house: House, settings: Settings
+) -> None:
+    made = await start(house, settings)
+    first = await create_endpoint(house, made["businessId"], "http://localhost:3000/a")
+    second = await create_endpoint(house, made["businessId"], "http://localhost:3000/b")
+    assert first.secret == made["webhookSecret"] != second.secret
+    assert (await start(house, settings))["webhookSecret"] == made["webhookSecret"]
+
+
+async def test_after_a_rotation_the_file_does_not_keep_a_secret_that_is_ending(
+    db: Database, house: House, settings: Settings
+) -> None:
+    made = await start(house, settings)
+    first = await create_endpoint(house, made["businessId"], "http://localhost:3000/a")
+    async with house.db.transaction() as tx:
+        await commands.rotate(
+            tx, house.office.vault, made["businessId"], first.endpoint.id, by=OPERATOR, now=house.clock.now()
+        )
+    assert (await start(house, settings))["webhookSecret"] != made["webhookSecret"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"businessId": 7}', "no JSON"])
+async def test_a_broken_file_is_replaced(db: Database, house: House, settings: Settings, text: str) -> None:
+    (settings.home / FILE_NAME).write_text(text)
+    assert (await start(house, settings))["secretKey"].startswith("sk_test_")
+
+
+async def test_a_file_from_before_there_were_webhooks_gets_its_secret(
+    db: Database, house: House, settings: Settings
+) -> None:
+    made = await start(house, settings)
+    old = {name: value for name, value in made.items() if name != "webhookSecret"}
+    (settings.home / FILE_NAME).write_text(json.dumps(old))
+    again = await start(house, settings)
+    assert {name: again[name] for name in old} == old
+    assert again["webhookSecret"].startswith("whsec_")
