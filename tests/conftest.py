@@ -35,11 +35,13 @@ from tidegate.settings import Settings
 MakeShop = Callable[..., Awaitable[Shop]]
 
 TEMPLATE = "tidegate_test_template"
+ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
     "sandbox_notice", "sandbox_payout", "sandbox_attempt",
+    "webhook_attempt", "webhook_delivery", "webhook_turn", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
-    "credential", "business",
+    "credential", "business_logo", "business",
 )  # fmt: skip
 
 # Append-only: even the owner can empty them only with all triggers off.
@@ -133,7 +135,7 @@ async def empty(admin: Any) -> None:
 @pytest.fixture(scope="session")
 async def base_url(database_url: str) -> AsyncIterator[str]:
     """The API itself, listening on a port of its own."""
-    async with serving(Settings(database_url=database_url)) as (url, _):
+    async with serving(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,))) as (url, _):
         yield url
 
 
@@ -160,7 +162,7 @@ async def shop(new_shop: MakeShop) -> Shop:
 @pytest.fixture(scope="session")
 async def house(database_url: str, base_url: str) -> AsyncIterator[House]:
     """What a worker has."""
-    opened = House.of(Settings(database_url=database_url, base_url=base_url))
+    opened = House.of(Settings(database_url=database_url, base_url=base_url, encryption_keys=(ENCRYPTION_KEY,)))
     async with opened.open():
         yield opened
 

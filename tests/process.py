@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 START_TIMEOUT_S = 20.0
+ENCRYPTION_KEY = "b25seSBmb3IgdGVzdHMsIGFuZCBmb3Igbm8gb3RoZXI="
 
 
 def free_port() -> int:
@@ -29,7 +30,7 @@ def tidegate(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     inherited = {name: os.environ[name] for name in ("PATH", "HOME", "TIDEGATE_POSTGRES_BIN") if name in os.environ}
     return subprocess.Popen(
         [sys.executable, "-m", "tidegate", *arguments],
-        env={**inherited, "TIDEGATE_LOG_LEVEL": "error", **environment},
+        env={**inherited, "TIDEGATE_LOG_LEVEL": "error", "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

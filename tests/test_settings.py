@@ -9,6 +9,7 @@ LIVE = {
     "TIDEGATE_MODE": "live",
     "TIDEGATE_BASE_URL": "https://api.example.com",
     "DATABASE_URL": "postgresql://tidegate:correct-horse@db.example.com/tidegate",
+    "TIDEGATE_ENCRYPTION_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 }
 
 
@@ -42,6 +43,9 @@ def test_a_rail_nobody_knows_is_named() -> None:
         ({"DATABASE_URL": ""}, "DATABASE_URL must be set"),
         ({"DATABASE_URL": "postgresql://tidegate:password@db/tidegate"}, "example password"),
         ({"TIDEGATE_BASE_URL": "api.example.com"}, "must be an address"),
+        ({"TIDEGATE_ENCRYPTION_KEY": ""}, "TIDEGATE_ENCRYPTION_KEY must be set"),
+        ({"TIDEGATE_ENCRYPTION_KEY": "c2hvcnQ="}, "32 bytes in base64"),
+        ({"TIDEGATE_ENCRYPTION_KEY": "not base64"}, "32 bytes in base64"),
     ],
 )
 def test_unsafe_live_settings_are_refused(change: dict[str, str], complaint: str) -> None:
@@ -58,3 +62,10 @@ def test_every_mistake_is_listed_at_once() -> None:
 def test_settings_never_show_the_database_password() -> None:
     settings = from_environment({"DATABASE_URL": LIVE["DATABASE_URL"]})
     assert "correct-horse" not in repr(settings)
+
+
+def test_several_keys_may_open_and_none_is_shown() -> None:
+    key = LIVE["TIDEGATE_ENCRYPTION_KEY"]
+    settings = from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{key} {'A' * 43}="})
+    assert settings.encryption_keys == (b"0123456789abcdef0123456789abcdef", bytes(32))
+    assert "0123456789abcdef" not in repr(settings)

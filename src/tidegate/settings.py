@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tidegate.core.ids import Mode
 
+ENCRYPTION_KEY_BYTES = 32
 _EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres", "secret", "tidegate"})
 
 
@@ -40,10 +44,19 @@ class Settings:
     rails: tuple[str, ...] = ()
     # How many proxies of our own stand in front and add to X-Forwarded-For.
     trusted_proxies: int = 0
+    # What webhook secrets are encrypted with; the first seals, all open.
+    encryption_keys: tuple[bytes, ...] = field(default=(), repr=False)
+    # Where a worker shows its numbers; 0 for nowhere.
+    metrics_port: int = 0
 
     @property
     def checkout_url(self) -> str:
         return f"{self.base_url}/pay"
+
+    @property
+    def encryption_keys_text(self) -> str:
+        """As the environment has it."""
+        return " ".join(base64.b64encode(key).decode() for key in self.encryption_keys)
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -66,6 +79,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         rate_limit_file=Path(path) if (path := read.text("TIDEGATE_RATE_LIMIT_FILE")) else None,
         trusted_proxies=read.number("TIDEGATE_TRUSTED_PROXIES", default=0, at_most=10),
         rails=tuple(read.text("TIDEGATE_RAILS").replace(",", " ").split()),
+        encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
+        metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
     )
     problems = [*read.problems, *_problems_in(settings)]
     if problems:
@@ -90,6 +105,11 @@ def _problems_in_live(settings: Settings) -> list[str]:
         problems.append("DATABASE_URL must be set in live mode: the embedded PostgreSQL has no backup and no standby.")
     elif (urlsplit(settings.database_url).password or "real") in _EXAMPLE_PASSWORDS:
         problems.append("DATABASE_URL has an example password; give the database a real one before going live.")
+    if not settings.encryption_keys:
+        problems.append(
+            "TIDEGATE_ENCRYPTION_KEY must be set in live mode, the same for all processes: webhook secrets are kept "
+            "encrypted. `openssl rand -base64 32` makes one."
+        )
     problems += [f"TIDEGATE_RAILS names {rail!r}, which is no rail of this version." for rail in settings.rails]
     if not settings.rails:
         problems.append(
@@ -122,3 +142,16 @@ class _Reader:
             return int(value)
         self.problems.append(f"{name} must be a whole number from {at_least} to {at_most}, not {value!r}.")
         return default
+
+    def keys(self, name: str) -> tuple[bytes, ...]:
+        """One or more, in base64 and separated by spaces."""
+        keys = []
+        for word in self.text(name).split():
+            with suppress(binascii.Error):
+                keys.append(base64.b64decode(word, validate=True))
+        if len(keys) != len(self.text(name).split()) or any(len(key) != ENCRYPTION_KEY_BYTES for key in keys):
+            self.problems.append(
+                f"{name} must be {ENCRYPTION_KEY_BYTES} bytes in base64, such as `openssl rand -base64 32` makes."
+            )
+            return ()
+        return tuple(keys)

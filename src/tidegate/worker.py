@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import structlog
 
@@ -54,9 +55,13 @@ LOOPS = (
 SANDBOX_LOOPS = (*LOOPS, Loop("tell_for_the_sandbox_rail", teller.tell, every_s=0.1))
 
 
-async def run(till: Till, clock: Clock, meter: Meter, loops: tuple[Loop, ...]) -> None:
-    """Until cancelled."""
+async def run(
+    till: Till, clock: Clock, meter: Meter, loops: tuple[Loop, ...], *others: Coroutine[Any, Any, None]
+) -> None:
+    """Until cancelled. The others are what has its own way of going on for ever, such as the courier."""
     async with asyncio.TaskGroup() as group:
+        for other in others:
+            group.create_task(other)
         for loop in loops:
             group.create_task(_repeat(loop, till, clock, meter), name=loop.name)
 

@@ -15,9 +15,11 @@ from tidegate.infra import db as database
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.infra.migrate import Migration
+from tidegate.infra.vault import key_kept_in
 from tidegate.settings import Settings
 
 T = TypeVar("T")
+KEY_FILE = "encryption-key"
 
 
 @contextmanager
@@ -32,6 +34,13 @@ def with_database(settings: Settings) -> Iterator[tuple[Settings, EmbeddedPostgr
         yield replace(settings, database_url=postgres.url()), postgres
     finally:
         postgres.stop()
+
+
+def with_encryption_key(settings: Settings) -> Settings:
+    """A sandbox keeps one of its own, so that nothing has to be set; live mode has refused to start without one."""
+    if settings.encryption_keys:
+        return settings
+    return replace(settings, encryption_keys=(key_kept_in(settings.home / KEY_FILE),))
 
 
 def prepare(settings: Settings) -> list[Migration]:

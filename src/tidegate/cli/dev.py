@@ -13,7 +13,7 @@ from rich.table import Table
 
 from tidegate import app, worker
 from tidegate.cli.console import err, out
-from tidegate.cli.database import prepare, with_database
+from tidegate.cli.database import prepare, with_database, with_encryption_key
 from tidegate.infra import telemetry
 from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
 from tidegate.infra.http.server import GentleServer, bind, configure, stop_on_terminate
@@ -22,6 +22,8 @@ from tidegate.sandbox.seed import FILE_NAME, seed
 from tidegate.settings import Settings
 
 WATCH_EVERY_S = 1.0
+# Who presses Ctrl-C does not want to wait for a receiver that hangs.
+GRACE_S = 1.0
 
 
 def run(settings: Settings) -> None:
@@ -34,17 +36,20 @@ def run(settings: Settings) -> None:
         prepare(ready)
         starting.stop()
         with suppress(KeyboardInterrupt):
-            uvloop.run(_run(ready, postgres, listening))
+            uvloop.run(_run(with_encryption_key(ready), postgres, listening))
     out.print("Stopped.")
 
 
 async def _run(settings: Settings, postgres: EmbeddedPostgres | None, listening: socket.socket) -> None:
     house = app.House.of(settings, statement_timeout_ms=worker.STATEMENT_TIMEOUT_MS)
     async with house.open(), asyncio.TaskGroup() as background:
-        sandbox = await seed(house.db, settings, now=house.clock.now())
+        sandbox = await seed(house.office, settings, now=house.clock.now())
         keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])
-        server = GentleServer(configure(app.build(settings, sandbox_keys=keys)))
-        tasks = [background.create_task(worker.run(house.till, house.clock, telemetry.Meter(), worker.SANDBOX_LOOPS))]
+        meter = telemetry.Meter()
+        server = GentleServer(configure(app.build(settings, sandbox_keys=keys, meter=meter)))
+        courier = house.courier(meter).run(grace_s=GRACE_S)
+        working = worker.run(house.till, house.clock, meter, worker.SANDBOX_LOOPS, courier)
+        tasks = [background.create_task(working)]
         if postgres is not None:
             tasks.append(background.create_task(_keep_alive(postgres)))
         _greet(settings, sandbox)
@@ -73,6 +78,7 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
         ("Business", sandbox["businessId"]),
         ("Secret key", sandbox["secretKey"]),
         ("Public key", sandbox["publicKey"]),
+        ("Webhook secret", sandbox["webhookSecret"]),
         ("Also in", str(settings.home / FILE_NAME)),
     ):
         links.add_row(f"[dim]{name}[/]", value)

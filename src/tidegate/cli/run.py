@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import tempfile
+from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 import uvloop
@@ -15,7 +19,7 @@ from tidegate import worker as worker_module
 from tidegate.app import House
 from tidegate.cli import dev as dev_module
 from tidegate.cli.console import fail, out, speaks_plainly
-from tidegate.cli.database import check, prepare, with_database
+from tidegate.cli.database import check, prepare, with_database, with_encryption_key
 from tidegate.core.ids import Mode
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import GentleServer, GentleSupervisor, bind, configure, stop_on_terminate
@@ -55,6 +59,7 @@ def serve(port: int | None, workers: int) -> None:
         check(ready)
         # The processes are started afresh and find their settings in the environment.
         os.environ["DATABASE_URL"] = ready.database_url or ""
+        os.environ["TIDEGATE_ENCRYPTION_KEY"] = with_encryption_key(ready).encryption_keys_text
         os.environ["PORT"] = str(socket.getsockname()[1])
         os.environ["TIDEGATE_RATE_LIMIT_FILE"] = str(Path(shared) / "rate-limit")
         if workers > 1:
@@ -80,14 +85,27 @@ def worker() -> None:
         check(ready)
         stop_on_terminate()
         with suppress(KeyboardInterrupt):
-            uvloop.run(_work(ready))
+            uvloop.run(_work(with_encryption_key(ready)))
 
 
 async def _work(settings: settings_module.Settings) -> None:
     house = House.of(settings, statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS)
     loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LOOPS
+    meter = telemetry.Meter()
+    if settings.metrics_port:
+        meter.serve(settings.host, settings.metrics_port)
     async with house.open():
-        await worker_module.run(house.till, house.clock, telemetry.Meter(), loops)
+        courier = house.courier(meter).run()
+        await _until_told(worker_module.run(house.till, house.clock, meter, loops, courier))
+
+
+async def _until_told(work: Coroutine[Any, Any, None]) -> None:
+    """The first signal lets what is under way come to its end; a second one does not."""
+    task = asyncio.create_task(work)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 @click.command()

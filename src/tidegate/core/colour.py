@@ -18,6 +18,8 @@ TEXT_CONTRAST_MIN = 4.5
 # Edges of controls, the focus ring, and icons that carry a meaning.
 EDGE_CONTRAST_MIN = 3.0
 SOFT_SHARE = 0.10
+# A ground that carries no meaning need not stand out, only be seen.
+SOFT_CONTRAST_MIN = 1.03
 
 _HEX = re.compile(r"#?([0-9a-f]{6})", re.ASCII | re.IGNORECASE)
 _LIGHTNESS_STEP = 0.005
@@ -118,7 +120,7 @@ def palette_for(accent: str | None, theme: Theme) -> Palette:
     own = _in_theme(Colour.parse(accent or DEFAULT_ACCENT), theme)
     button, label = _button(own, theme)
     text = _moved(own, theme, lambda c: _stands_out(c, theme.card, theme.page, at_least=TEXT_CONTRAST_MIN))
-    soft = button.over(theme.card, share=SOFT_SHARE)
+    soft = _soft(button, text, theme)
     return Palette(
         accent=button,
         on_accent=label,
@@ -144,6 +146,13 @@ def _button(own: Colour, theme: Theme) -> tuple[Colour, Colour]:
             return own, label
     label = theme.labels[0]
     return _moved(own, theme, lambda c: _stands_out(c, label, at_least=TEXT_CONTRAST_MIN)), label
+
+
+def _soft(button: Colour, text: Colour, theme: Theme) -> Colour:
+    """A tint of the button; of the links where the button itself is all but the card's colour."""
+    tint = button.over(theme.card, share=SOFT_SHARE)
+    is_seen = _stands_out(tint, theme.card, at_least=SOFT_CONTRAST_MIN)
+    return tint if is_seen else text.over(theme.card, share=SOFT_SHARE)
 
 
 def _stands_out(colour: Colour, *grounds: Colour, at_least: float) -> bool:

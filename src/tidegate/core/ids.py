@@ -72,6 +72,10 @@ def new_event_id() -> str:
     return f"evt_{_random_id()}"
 
 
+def new_endpoint_id() -> str:
+    return f"we_{_random_id()}"
+
+
 def new_attempt_reference() -> str:
     return f"at_{_random_id()}"
 

@@ -11,6 +11,7 @@ from tidegate.core.errors import Invalid, Problem, StillRunning
 from tidegate.idempotency import store
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.operation import Answer, Call
+from tidegate.infra.vault import Vault
 
 KEPT_FOR = timedelta(days=30)
 PURGE_BATCH = 1_000
@@ -21,14 +22,23 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 Act = Callable[[Tx], Awaitable[Answer]]
 
 
-async def once(db: Database, call: Call, act: Act, *, now: datetime) -> Answer:
+async def once(
+    db: Database,
+    call: Call,
+    act: Act,
+    *,
+    now: datetime,
+    is_one_statement: bool = True,
+    vault: Vault | None = None,
+) -> Answer:
     """The command and its kept answer commit together, so a crash leaves both or neither.
 
-    Only successes are kept: a refused request writes nothing and is simply judged again.
+    Only successes are kept: a refused request writes nothing and is simply judged again. An answer that holds a
+    secret is kept in a vault. A command that is one statement needs no transaction around it.
     """
     given = call.headers.all(HEADER)
     if not given:
-        async with db.connection() as tx:
+        async with db.connection() if is_one_statement else db.transaction() as tx:
             return await act(tx)
     key = _parse(given)
     business_id = call.caller.business.id
@@ -42,11 +52,11 @@ async def once(db: Database, call: Call, act: Act, *, now: datetime) -> Answer:
         if kept is not None:
             if kept["request_hash"] != request_hash:
                 raise Invalid(Problem("Idempotency-Key", "was used before with another request"))
-            return Answer(kept["status"], kept["body"], [(b"idempotent-replayed", b"true")])
+            body = vault.open(kept["body"].decode(), owner=business_id).encode() if vault else kept["body"]
+            return Answer(kept["status"], body, [(b"idempotent-replayed", b"true")])
         answer = await act(tx)
-        await store.insert(
-            tx, business_id, key, request_hash=request_hash, status=answer.status, body=answer.body, now=now
-        )
+        body = vault.seal(answer.body.decode(), owner=business_id).encode() if vault else answer.body
+        await store.insert(tx, business_id, key, request_hash=request_hash, status=answer.status, body=body, now=now)
         return answer
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
 
 import asyncpg
 
+from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
 
 POOL_WAIT_S = 1.0
 CONNECT_TIMEOUT_S = 3.0
 RETRY_AFTER_S = 1
+# One ring for all the news of this while: more would only keep the listeners from their work.
+RING_EVERY_S = 0.02
+LISTEN_AGAIN_S = 1.0
 # Migrations give this role just what the running service needs; every connection of the service drops to it.
 APP_ROLE = "tidegate_app"
 
@@ -67,6 +71,8 @@ class Database:
             "idle_in_transaction_session_timeout": "10000",
         }
         self._pool: Any = None
+        self._rung_at: dict[str, float] = {}
+        self._ringing: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
         self._pool = await asyncpg.create_pool(
@@ -80,6 +86,8 @@ class Database:
         )
 
     async def close(self) -> None:
+        for ringing in list(self._ringing.values()):
+            ringing.cancel()
         if self._pool is not None:
             await self._pool.close()
 
@@ -99,6 +107,42 @@ class Database:
                 yield connection
         except AWAY as error:
             raise _unavailable() from error
+
+    def ring(self, channel: str) -> None:
+        """Tells whoever listens that there is news, which must be committed already.
+
+        Not in the transaction of the news: a NOTIFY makes all commits of the server wait for one another. Nothing is
+        lost when a ring is, since listeners also look by themselves now and then.
+        """
+        if channel not in self._ringing:
+            self._ringing[channel] = asyncio.get_running_loop().create_task(self._ring(channel))
+
+    async def _ring(self, channel: str) -> None:
+        await asyncio.sleep(max(self._rung_at.get(channel, 0.0) + RING_EVERY_S - monotonic_s(), 0))
+        # What is committed from here on rings again.
+        del self._ringing[channel]
+        self._rung_at[channel] = monotonic_s()
+        with suppress(Unavailable):
+            async with self.connection() as tx:
+                await tx.execute(f"NOTIFY {channel}")
+
+    async def listen(self, channel: str, wake: Callable[[], None]) -> None:
+        """Until cancelled. On a connection of its own, since a listener needs one that nobody shares."""
+        while True:
+            with suppress(*AWAY):
+                await self._listen(channel, wake)
+            await asyncio.sleep(LISTEN_AGAIN_S)
+
+    async def _listen(self, channel: str, wake: Callable[[], None]) -> None:
+        connection = await asyncpg.connect(self.url, server_settings=self._session, timeout=CONNECT_TIMEOUT_S)
+        is_lost = asyncio.Event()
+        try:
+            connection.add_termination_listener(lambda _: is_lost.set())
+            await connection.add_listener(channel, lambda *_: wake())
+            wake()  # There may have been news while nobody listened.
+            await is_lost.wait()
+        finally:
+            connection.terminate()
 
 
 class StaleChange(Exception):

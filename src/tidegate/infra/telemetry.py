@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector
 
 MASK = "***"
@@ -78,6 +78,14 @@ class Meter:
         self._failures = Counter(
             "tidegate_work_failures_total", "Failed worker rounds, by loop.", ("loop",), registry=self._registry
         )
+        self._deliveries = Counter(
+            "tidegate_deliveries_total", "Attempts to deliver a webhook, by outcome.", ("outcome",),
+            registry=self._registry,
+        )  # fmt: skip
+        self._oldest_due = Gauge(
+            "tidegate_delivery_oldest_due_seconds", "How long the webhook that waits longest has been due.",
+            registry=self._registry, multiprocess_mode="max",
+        )  # fmt: skip
         self._children: dict[tuple[str, int], Any] = {}
 
     def observe_request(self, operation: str, status: int, seconds: float) -> None:
@@ -91,6 +99,16 @@ class Meter:
 
     def count_failure(self, loop: str) -> None:
         self._failures.labels(loop).inc()
+
+    def count_deliveries(self, outcome: str, count: int) -> None:
+        self._deliveries.labels(outcome).inc(count)
+
+    def show_oldest_due(self, seconds: float) -> None:
+        self._oldest_due.set(seconds)
+
+    def serve(self, host: str, port: int) -> None:
+        """For a process that serves nothing else."""
+        start_http_server(port, host, registry=self._registry)
 
     def render(self) -> bytes:
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:

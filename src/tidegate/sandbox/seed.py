@@ -14,36 +14,41 @@ from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
 from tidegate.merchant.model import hash_of
 from tidegate.settings import Settings
+from tidegate.webhook import commands as webhooks
+from tidegate.webhook.commands import Office
 
 FILE_NAME = "sandbox.json"
+_KEYS = ("businessId", "secretKey", "publicKey")
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"
 
 
-async def seed(db: Database, settings: Settings, *, now: datetime) -> dict[str, Any]:
+async def seed(office: Office, settings: Settings, *, now: datetime) -> dict[str, Any]:
     """The seeded business. The same one on every start, as long as the file and the database agree."""
     path = settings.home / FILE_NAME
-    keys = _read(path)
-    if keys is not None and not await _is_known(db, keys):
-        keys = None
-    if keys is None:
-        new = await merchants.create(db, name=_NAME, email=_EMAIL, mode=Mode.SANDBOX, now=now)
+    known = read_file(path)
+    keys = {name: known[name] for name in _KEYS if name in known}
+    if len(keys) < len(_KEYS) or not await _is_known(office.db, keys):
+        new = await merchants.create(office.db, name=_NAME, email=_EMAIL, mode=Mode.SANDBOX, now=now)
         keys = {
             "businessId": new.business.id,
             "secretKey": new.secret_key,
             "publicKey": new.public_key,
         }
-    sandbox = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url, **keys}
+    # There is no endpoint to send to yet; the first one that is created gets this secret.
+    secret = await webhooks.keep_for_first(office, keys["businessId"], known.get("webhookSecret"), now=now)
+    addresses = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url}
+    sandbox = {**addresses, **keys, "webhookSecret": secret}
     _write(path, sandbox)
     return sandbox
 
 
-def _read(path: Path) -> dict[str, str] | None:
+def read_file(path: Path) -> dict[str, str]:
+    """What the file says; nothing when there is none, or somebody broke it."""
     try:
-        known = json.loads(path.read_text())
-        return {name: str(known[name]) for name in ("businessId", "secretKey", "publicKey")}
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return {name: value for name, value in json.loads(path.read_text()).items() if isinstance(value, str)}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 async def _is_known(db: Database, keys: dict[str, str]) -> bool:

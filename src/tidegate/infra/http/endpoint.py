@@ -17,6 +17,7 @@ from tidegate.core.errors import (
     UnsupportedMediaType,
 )
 from tidegate.infra.http.operation import Answer, Call, Credentials, Headers, Operation
+from tidegate.infra.http.query import query_of
 
 BODY_BYTES_MAX = 64 * 1024
 BODY_TIMEOUT_S = 10.0
@@ -48,8 +49,9 @@ class Endpoint:
         headers = Headers(scope["headers"])
         caller = await self._admit(operation.credentials, headers)
         scope["tidegate.caller"] = caller
+        query = query_of(scope["query_string"], operation.query) if operation.query else {}
         body = await _body_of(operation, headers, receive)
-        call = Call(operation, headers, scope["path_params"], caller, body, client_of(scope))
+        call = Call(operation, headers, scope["path_params"], caller, body, client_of(scope), query)
         await _send(await operation.handler(call), send)
 
 
@@ -74,7 +76,7 @@ async def _body_of(operation: Operation, headers: Headers, receive: Receive) -> 
         and not headers.all(b"transfer-encoding")
     ):
         return b""
-    _refuse_other_media(headers)
+    refuse_other_media(headers, "application/json")
     return await read_body(headers, receive)
 
 
@@ -110,13 +112,13 @@ def _too_large() -> BodyTooLarge:
     return BodyTooLarge(f"the body may have at most {BODY_BYTES_MAX} bytes")
 
 
-def _refuse_other_media(headers: Headers) -> None:
+def refuse_other_media(headers: Headers, wanted: str) -> None:
     media, _, parameters = (headers.one(b"content-type") or "").partition(";")
-    if media.strip().lower() != "application/json":
-        raise UnsupportedMediaType("send Content-Type: application/json")
+    if media.strip().lower() != wanted:
+        raise UnsupportedMediaType(f"send Content-Type: {wanted}")
     charset = parameters.strip().lower().replace('"', "")
     if charset not in ("", "charset=utf-8"):
-        raise UnsupportedMediaType("send the JSON as UTF-8")
+        raise UnsupportedMediaType("send the body as UTF-8")
     if any(coding.lower() != b"identity" for coding in headers.all(b"content-encoding")):
         raise UnsupportedMediaType("send the body without Content-Encoding")
     if any(coding.lower() != b"chunked" for coding in headers.all(b"transfer-encoding")):

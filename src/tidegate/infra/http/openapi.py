@@ -29,6 +29,8 @@ _WITH_BODY: tuple[type[Refusal], ...] = (
     errors.UnsupportedMediaType,
     errors.Invalid,
 )
+_WITH_IDEMPOTENCY_KEY: tuple[type[Refusal], ...] = (errors.StillRunning, errors.Invalid)
+_WITH_QUERY: tuple[type[Refusal], ...] = (errors.Malformed, errors.Invalid)
 
 _ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -86,18 +88,24 @@ def refusals_of(operation: Operation) -> list[type[Refusal]]:
     found = {*operation.errors, *_ALWAYS}
     if operation.credentials.headers:
         found.update(_WITH_CREDENTIALS)
+    if operation.query:
+        found.update(_WITH_QUERY)
     if operation.request:
         found.update(_WITH_BODY)
     if operation.is_idempotent_by_key:
-        found.add(errors.StillRunning)
+        found.update(_WITH_IDEMPOTENCY_KEY)
     return sorted(found, key=lambda refusal: (STATUS_OF[refusal], refusal.__name__))
 
 
 def _schemas(operations: Iterable[Operation]) -> dict[str, Any]:
-    types = {t for operation in operations for t in (operation.request, operation.response) if t}
+    components = _components({t for operation in operations for t in (operation.request, operation.response) if t})
+    return {name: _with_decimals_as_numbers(schema) for name, schema in components.items()}
+
+
+def _components(types: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
     ordered = sorted(types, key=lambda t: t.__name__)
     _, components = msgspec.json.schema_components(ordered, schema_hook=_schema_of, ref_template=_REF)
-    return {name: _with_decimals_as_numbers(schema) for name, schema in components.items()}
+    return components
 
 
 def _with_decimals_as_numbers(schema: Any) -> Any:
@@ -144,6 +152,8 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
     parameters: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, **details} for name, details in operation.path_parameters.items()
     ]
+    if operation.query:
+        parameters += _query_parameters(operation.query)
     if operation.is_idempotent_by_key:
         parameters.append(
             {
@@ -155,6 +165,21 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
             }
         )
     return parameters
+
+
+def _query_parameters(query: type[msgspec.Struct]) -> list[dict[str, Any]]:
+    """Each field of the type is a parameter; its words stand beside its schema, as the document wants it."""
+    described = _components([query])[query.__name__]
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in described.get("required", ()),
+            "description": schema.get("description", ""),
+            "schema": {key: value for key, value in schema.items() if key != "description"},
+        }
+        for name, schema in described["properties"].items()
+    ]
 
 
 def _responses(operation: Operation) -> dict[str, Any]:

@@ -43,6 +43,7 @@ class Call:
     caller: Any
     body: bytes
     client: str
+    query: Mapping[str, Any] = field(default_factory=dict)
 
     def json(self) -> Any:
         return strict_json.loads(self.body)
@@ -89,6 +90,8 @@ class Operation:
     credentials: Credentials
     request: type[msgspec.Struct] | None = None
     is_body_optional: bool = False
+    # Without one, whatever stands after the question mark is nobody's business.
+    query: type[msgspec.Struct] | None = None
     request_example: Mapping[str, Any] | None = None
     response: type[msgspec.Struct]
     response_example: Mapping[str, Any] | None = None

@@ -1,0 +1,20 @@
+"""Who acts."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class By(msgspec.Struct, frozen=True):
+    """`actor` as the audit table wants it; `origin` is the address the wish came from, where there is one."""
+
+    actor: str
+    origin: str | None = None
+
+
+OPERATOR = By("operator")
+OURSELVES = By("tidegate")
+
+
+def key(key_id: int, origin: str) -> By:
+    return By("key/" + str(key_id), origin)

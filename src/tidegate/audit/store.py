@@ -1,0 +1,25 @@
+"""SQL of the audit trail. It only grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from tidegate.audit.model import By
+from tidegate.infra.db import Tx
+
+
+async def insert(
+    tx: Tx, business_id: str, by: By, *, action: str, subject: str, details: Mapping[str, Any], now: datetime
+) -> None:
+    """In the transaction of what it tells of, so that there is neither without the other. No secrets in `details`."""
+    await tx.execute(
+        """
+        INSERT INTO audit (business_id, actor, origin, action, subject, details, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        business_id, by.actor, by.origin, action, subject, msgspec.json.encode(details).decode(), now,
+    )  # fmt: skip

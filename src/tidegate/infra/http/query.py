@@ -1,0 +1,88 @@
+"""What stands after the question mark, read strictly: a filter is never silently ignored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self, get_args
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from tidegate.core.errors import Invalid, Malformed, Problem
+from tidegate.infra.http.strict_json import shown
+
+PARAMETERS_MAX = 50
+_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d)(?P<time>T\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d))?", re.ASCII
+)
+# Beyond these no date of ours can lie, and arithmetic on dates comes to its ends.
+YEAR_MIN, YEAR_MAX = 1970, 2199
+
+
+def query_of(raw: bytes, query_type: type[msgspec.Struct]) -> dict[str, Any]:
+    """Each parameter once, and none that the operation does not know; numbers where numbers are wanted."""
+    try:
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS_MAX)
+    except ValueError:  # Also for what is no UTF-8.
+        raise Malformed("the query string cannot be read: send percent-encoded UTF-8") from None
+    fields = {field.encode_name: field for field in msgspec.structs.fields(query_type)}
+    problems = tuple(_problems(pairs, fields.keys()))
+    if problems:
+        raise Invalid(*problems)
+    return {
+        name: int(text) if int in _types_in(fields[name].type) and _WHOLE.fullmatch(text) else text
+        for name, text in pairs
+    }
+
+
+def _problems(pairs: list[tuple[str, str]], known: Any) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name not in known:
+            yield Problem(shown(name), f"is no parameter here; there are {', '.join(known)}")
+        elif name in seen:
+            yield Problem(name, "is given twice")
+        seen.add(name)
+
+
+def _types_in(field_type: Any) -> Iterator[Any]:
+    yield field_type
+    for inner in get_args(field_type):
+        yield from _types_in(inner)
+
+
+class Moment(str):
+    """A date, or a date and time with its distance from UTC."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        match = _MOMENT.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise ValueError("must be a date such as 2026-11-15, or a time such as 2026-11-15T09:30:00Z")
+        moment = cls(value)
+        try:
+            year = moment.start.year
+        except (ValueError, OverflowError):
+            raise ValueError("is a day or a time that does not exist") from None
+        if not YEAR_MIN <= year <= YEAR_MAX:
+            raise ValueError(f"must be from {YEAR_MIN} to {YEAR_MAX}")
+        return moment
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9]{2}:[0-9]{2}))?$"}
+
+    @property
+    def start(self) -> datetime:
+        given = datetime.fromisoformat(self)
+        return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+
+    @property
+    def end(self) -> datetime:
+        """A day ends when the next begins; a time is its own end."""
+        return self.start if "T" in self else self.start + timedelta(days=1)

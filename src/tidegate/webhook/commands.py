@@ -1,0 +1,236 @@
+"""What a merchant does with its webhooks: endpoints, secrets, test events, and sending again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NoReturn
+
+from tidegate.audit import store as audit
+from tidegate.audit.model import By
+from tidegate.core import ids
+from tidegate.core.clock import to_iso
+from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
+from tidegate.infra.address import WebUrl
+from tidegate.infra.db import Database, Tx
+from tidegate.infra.guard import Guard
+from tidegate.infra.http.operation import encode
+from tidegate.infra.vault import NoKey, Vault
+from tidegate.webhook import log_store, sign, store
+from tidegate.webhook.log_store import Window
+from tidegate.webhook.model import (
+    ENDPOINTS_MAX,
+    NEWS,
+    ROTATION_OVERLAP,
+    SECRETS_MAX,
+    TEST_EVENT,
+    Delivery,
+    Endpoint,
+    EndpointStatus,
+    NewEndpoint,
+    WithSecret,
+)
+
+REPLAY_MAX = 20_000
+NO_ENDPOINT = "this business has no webhook endpoint by that id"
+NO_DELIVERY = "this business has no webhook delivery by that id"
+# Why a delivery cannot be sent again.
+_OBSTACLES = {
+    "deleted": "its endpoint was deleted; create it again and replay the time in question",
+    "disabled": "its endpoint is disabled; enable it first",
+    "in_flight": "it is being sent at this moment; look at what comes of it",
+}
+
+
+@dataclass(frozen=True)
+class Office:
+    """What the work on webhooks needs."""
+
+    db: Database
+    vault: Vault
+    guard: Guard
+
+
+async def refuse_forbidden(guard: Guard, url: WebUrl) -> None:
+    """Before any transaction: the name server may take its time."""
+    problem = await guard.problem_at(url)
+    if problem:
+        raise Invalid(Problem("url", problem))
+
+
+async def create(tx: Tx, vault: Vault, business_id: str, new: NewEndpoint, *, by: By, now: datetime) -> WithSecret:
+    endpoint = Endpoint(
+        business_id=business_id,
+        id=ids.new_endpoint_id(),
+        url=new.url,
+        events=new.events,
+        description=new.description,
+        status=EndpointStatus.ENABLED,
+        disabled_reason=None,
+        rate_per_second=new.rate_per_second,
+        created_at=now,
+        updated_at=now,
+    )
+    others = await store.list_all(tx, business_id)
+    if len(others) >= ENDPOINTS_MAX:
+        raise Conflict(f"a business has at most {ENDPOINTS_MAX} webhook endpoints; delete one first")
+    waiting = None if others else await store.find_waiting(tx, business_id)
+    secret = new.secret or (vault.open(waiting, owner=business_id) if waiting else sign.new_secret())
+    await store.insert(tx, endpoint)
+    await store.insert_secret(tx, business_id, endpoint.id, vault.seal(secret, owner=business_id), now=now)
+    await _note(tx, endpoint, by, "created", {"url": endpoint.url, "events": endpoint.events}, now=now)
+    return WithSecret(endpoint, secret)
+
+
+async def list_all(db: Database, business_id: str) -> list[Endpoint]:
+    async with db.connection() as tx:
+        return await store.list_all(tx, business_id)
+
+
+async def get(db: Database, business_id: str, endpoint_id: str) -> Endpoint:
+    async with db.connection() as tx:
+        return await store.find(tx, business_id, endpoint_id) or _not_found()
+
+
+async def change(
+    db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: By, now: datetime
+) -> Endpoint:
+    """Also begins anew with an endpoint that was failing."""
+    async with db.transaction() as tx:
+        before = await store.lock(tx, business_id, endpoint_id) or _not_found()
+        after = await store.update(tx, business_id, endpoint_id, changes, now=now) or _not_found()
+        kept = {name: [getattr(before, name), getattr(after, name)] for name in changes}
+        await _note(tx, after, by, "changed", kept, now=now)
+    db.ring(NEWS)
+    return after
+
+
+async def delete(db: Database, business_id: str, endpoint_id: str, *, by: By, now: datetime) -> Endpoint:
+    async with db.transaction() as tx:
+        endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
+        await store.delete(tx, business_id, endpoint_id, now=now)
+        await _note(tx, endpoint, by, "deleted", {"url": endpoint.url}, now=now)
+    return endpoint
+
+
+async def rotate(tx: Tx, vault: Vault, business_id: str, endpoint_id: str, *, by: By, now: datetime) -> WithSecret:
+    """Every secret of the last day still signs, so that a rotation whose answer was lost does no harm."""
+    secret = sign.new_secret()
+    endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
+    ending = await store.end_secrets(tx, business_id, endpoint_id, now=now, at=now + ROTATION_OVERLAP)
+    if ending >= SECRETS_MAX:
+        raise Conflict(f"{SECRETS_MAX} secrets of this endpoint are still valid; wait until one has ended")
+    await store.insert_secret(tx, business_id, endpoint_id, vault.seal(secret, owner=business_id), now=now)
+    # Whoever rotates wants the old secret to end, not to come back with the next endpoint.
+    await store.delete_waiting(tx, business_id)
+    await _note(tx, endpoint, by, "rotated", {}, now=now)
+    return WithSecret(endpoint, secret)
+
+
+async def set_webhook_url(
+    office: Office, business_id: str, url: WebUrl, *, by: By, now: datetime
+) -> Endpoint | WithSecret:
+    """The specification's single webhook URL is the first endpoint. It comes with a secret only when it is new."""
+    await refuse_forbidden(office.guard, url)
+    endpoints = await list_all(office.db, business_id)
+    if endpoints:
+        changes = {"url": str(url), "status": EndpointStatus.ENABLED}
+        return await change(office.db, business_id, endpoints[0].id, changes, by=by, now=now)
+    async with office.db.transaction() as tx:
+        return await create(tx, office.vault, business_id, NewEndpoint(url=str(url)), by=by, now=now)
+
+
+async def send_test(tx: Tx, business_id: str, endpoint_id: str, *, by: By, now: datetime) -> Delivery:
+    endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
+    if endpoint.status is not EndpointStatus.ENABLED:
+        raise Conflict("this endpoint is disabled; enable it first")
+    event_id = ids.new_event_id()
+    delivery_id = await log_store.insert_test(
+        tx,
+        business_id,
+        endpoint_id,
+        event_id=event_id,
+        event_type=TEST_EVENT,
+        payload=_test_payload(endpoint, now),
+        now=now,
+    )
+    await _note(tx, endpoint, by, "tested", {"event": event_id}, now=now)
+    delivery = await log_store.find(tx, business_id, delivery_id)
+    assert delivery is not None
+    return delivery
+
+
+async def resend(tx: Tx, business_id: str, delivery_id: int, *, by: By, now: datetime) -> Delivery:
+    obstacle = await log_store.resend(tx, business_id, delivery_id, now=now)
+    if obstacle:
+        raise Conflict(_OBSTACLES[obstacle])
+    delivery = await log_store.find(tx, business_id, delivery_id) if obstacle is not None else None
+    if delivery is None:
+        raise NotFound(NO_DELIVERY)
+    await audit.insert(
+        tx, business_id, by, action="webhook.resent", subject=str(delivery_id), details={"event": delivery.event_id},
+        now=now,
+    )  # fmt: skip
+    return delivery
+
+
+async def get_delivery(db: Database, business_id: str, delivery_id: int) -> Delivery:
+    async with db.connection() as tx:
+        delivery = await log_store.find(tx, business_id, delivery_id)
+    if delivery is None:
+        raise NotFound(NO_DELIVERY)
+    return delivery
+
+
+async def count_replay(tx: Tx, business_id: str, window: Window) -> int:
+    if window.endpoint_id is not None and await store.find(tx, business_id, window.endpoint_id) is None:
+        _not_found()
+    count = await log_store.count_replay(tx, business_id, window, limit=REPLAY_MAX + 1)
+    if count > REPLAY_MAX:
+        raise Invalid(Problem("dateTo", f"makes more than {REPLAY_MAX} deliveries; replay a shorter time"))
+    return count
+
+
+async def replay(tx: Tx, business_id: str, window: Window, *, by: By, now: datetime) -> int:
+    await count_replay(tx, business_id, window)
+    sent = await log_store.replay(tx, business_id, window, now=now, limit=REPLAY_MAX)
+    details = {"from": to_iso(window.start), "to": to_iso(window.end), "count": sent}
+    subject = window.endpoint_id or "all"
+    await audit.insert(tx, business_id, by, action="webhook.replayed", subject=subject, details=details, now=now)
+    return sent
+
+
+async def keep_for_first(office: Office, business_id: str, known: str | None, *, now: datetime) -> str:
+    """A secret that the first endpoint will have. The one that is known already, as long as it is of any use."""
+    async with office.db.transaction() as tx:
+        sealed = await store.list_sealed(tx, business_id)
+        if known is not None and known in [_opened(office.vault, one, business_id) for one in sealed]:
+            return known
+        secret = sign.new_secret()
+        await store.delete_waiting(tx, business_id)
+        await store.insert_secret(tx, business_id, None, office.vault.seal(secret, owner=business_id), now=now)
+    return secret
+
+
+def _opened(vault: Vault, sealed: str, business_id: str) -> str | None:
+    """None when its key is gone."""
+    with suppress(NoKey):
+        return vault.open(sealed, owner=business_id)
+    return None
+
+
+async def _note(tx: Tx, endpoint: Endpoint, by: By, what: str, details: Mapping[str, Any], *, now: datetime) -> None:
+    await audit.insert(
+        tx, endpoint.business_id, by, action=f"webhook.endpoint.{what}", subject=endpoint.id, details=details, now=now
+    )
+
+
+def _test_payload(endpoint: Endpoint, now: datetime) -> bytes:
+    data = {"endpointId": endpoint.id, "message": "A test of this endpoint. No money moved.", "createdAt": to_iso(now)}
+    return encode({"event": TEST_EVENT, "type": "test", "data": data})
+
+
+def _not_found() -> NoReturn:
+    raise NotFound(NO_ENDPOINT)

@@ -1,0 +1,284 @@
+"""The courier: makes deliveries of events, sends what is due, writes down what came of it. Any number may run.
+
+Nothing is locked while anything is sent. Whoever sends holds a lease, and what he writes counts only while the lease is
+still his; when he does not come back, somebody else sends it once more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import msgspec
+import structlog
+
+from tidegate.audit import store as audit
+from tidegate.audit.model import OURSELVES
+from tidegate.core.clock import Clock, SystemClock, monotonic_s
+from tidegate.core.errors import Unavailable
+from tidegate.infra.db import Database
+from tidegate.infra.egress import Egress, Reply
+from tidegate.infra.telemetry import Meter
+from tidegate.infra.vault import NoKey, Vault
+from tidegate.webhook import queue_store, schedule, sign
+from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS, Circuit, DisabledReason, Landed, Parcel
+from tidegate.webhook.queue_store import Key
+
+FAN_OUT_BATCH = 500
+FINISH_BATCH = 500
+# Of one courier; of one endpoint there are fewer.
+FLYING_MAX = 500
+# Endpoints at a time: more would be on their way before the first comes home.
+TAKEN_FROM_MAX = 20
+# Longer than anything we wait for.
+LEASE = timedelta(seconds=45)
+# How often the queue is looked at though nobody rang: the only way behind a pooler, which loses rings.
+POLL_S = 0.5
+PAUSE_MIN_S = 0.005
+GATHER_S = 0.002
+# With the database away; what has landed meanwhile is kept.
+PAUSE_AWAY_S = 0.5
+# The last parcel has gone out when the courier is told to stop, and is waited for as long as for any other.
+GRACE_S = 16.0
+MEASURE_EVERY_S = 10.0
+LOOP = "deliver_webhooks"
+SECRETS_KEPT_MAX = 10_000
+
+log = structlog.get_logger("courier")
+
+
+class Courier:
+    def __init__(self, db: Database, egress: Egress, vault: Vault, clock: Clock, meter: Meter) -> None:
+        self._db = db
+        self._egress = egress
+        self._vault = vault
+        self._clock = clock
+        # Receivers compare the time of a signature with their own clock, whatever a sandbox's says.
+        self._wall = SystemClock()
+        self._meter = meter
+        self._opened: dict[tuple[str, str], str] = {}
+        self._flying: dict[asyncio.Task[None], tuple[Parcel, datetime]] = {}
+        self._landed: list[Landed] = []
+        self._has_landed = asyncio.Event()
+        self._has_news = asyncio.Event()
+        self._is_wanted = asyncio.Event()
+        self._fanned_out_at = float("-inf")
+
+    async def run(self, *, grace_s: float = GRACE_S) -> None:
+        """Until cancelled; then what is under way is waited for."""
+        async with self._egress.open():
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(self._db.listen(NEWS, self._hear))
+                    group.create_task(self._repeat(self._take_and_send))
+                    group.create_task(self._repeat(self._write_down))
+                    group.create_task(self._repeat(self._measure))
+            finally:
+                await self._come_home(grace_s)
+
+    async def fan_out(self) -> None:
+        """Makes deliveries of new events."""
+        now = self._clock.now()
+        async with self._db.connection() as tx:
+            while await queue_store.fan_out(tx, now, limit=FAN_OUT_BATCH) == FAN_OUT_BATCH:
+                pass
+
+    async def take(self, free: int = FLYING_MAX) -> list[Parcel]:
+        """Leases what is due, as much as there is room for."""
+        now = self._clock.now()
+        # Each endpoint may give as many as it may have under way.
+        endpoints = min(free // IN_FLIGHT_MAX, TAKEN_FROM_MAX)
+        if not endpoints:
+            return []
+        async with self._db.connection() as tx:
+            return await queue_store.claim(
+                tx,
+                now,
+                endpoints=endpoints,
+                in_flight_max=IN_FLIGHT_MAX,
+                lease_until=now + LEASE,
+                lease=LEASE,
+                token=secrets.token_hex(8),
+            )
+
+    async def send(self, parcel: Parcel) -> Landed:
+        """Never raises for what the receiver does."""
+        started_at = self._clock.now()
+        try:
+            keys = [self._secret(parcel.business_id, sealed) for sealed in parcel.sealed_secrets]
+        except NoKey as problem:
+            log.error("a webhook cannot be signed", endpoint=parcel.endpoint_id, why=str(problem))
+            reply = Reply(None, "secret_unreadable", b"", None, 0)
+        else:
+            timestamp_s = int(self._wall.now().timestamp())
+            headers = sign.headers(parcel.event_id, parcel.body, keys, timestamp_s=timestamp_s)
+            headers["content-type"] = "application/json; charset=utf-8"
+            reply = await self._egress.post(parcel.url, parcel.body, headers)
+        return self._landed_with(parcel, reply, started_at)
+
+    async def finish(self, landed: Sequence[Landed]) -> None:
+        now = self._clock.now()
+        by_endpoint: dict[Key, list[Landed]] = {}
+        for one in landed:
+            by_endpoint.setdefault((one.parcel.business_id, one.parcel.endpoint_id), []).append(one)
+        async with self._db.transaction() as tx:
+            known = await queue_store.lock_circuits(tx, by_endpoint)
+            if not known:
+                return  # A sandbox was emptied meanwhile.
+            circuits = {key: _after(circuit, by_endpoint[key], now) for key, circuit in known.items()}
+            await queue_store.finish(tx, landed, circuits, now=now)
+            for key, circuit in circuits.items():
+                reason = _reason_to_disable(circuit, by_endpoint[key], now)
+                if reason and await queue_store.disable(tx, key, reason, now=now):
+                    await audit.insert(
+                        tx, key[0], OURSELVES, action="webhook.endpoint.disabled", subject=key[1],
+                        details={"reason": reason}, now=now,
+                    )  # fmt: skip
+        for outcome, count in Counter(map(_outcome_of, landed)).items():
+            self._meter.count_deliveries(outcome, count)
+
+    def _secret(self, business_id: str, sealed: str) -> str:
+        """Opened once; the sealed text is another one after each change."""
+        secret = self._opened.get((business_id, sealed))
+        if secret is None:
+            if len(self._opened) >= SECRETS_KEPT_MAX:
+                self._opened.clear()
+            secret = self._opened[business_id, sealed] = self._vault.open(sealed, owner=business_id)
+        return secret
+
+    def _landed_with(self, parcel: Parcel, reply: Reply, started_at: datetime) -> Landed:
+        landed = Landed(
+            parcel=parcel,
+            started_at=started_at,
+            duration_ms=reply.duration_ms,
+            status_code=reply.status,
+            error=reply.error,
+            # Text for people to read; PostgreSQL has no U+0000.
+            body=reply.body.decode("utf-8", "replace").replace("\0", "\ufffd"),
+        )
+        if landed.is_success:
+            return landed
+        next_attempt_at = schedule.next_attempt_at(
+            parcel.failures + 1,
+            now=self._clock.now(),
+            jitter=_chance(),
+            retry_after=schedule.retry_after_in(reply.retry_after, now=self._wall.now()),
+        )
+        return msgspec.structs.replace(landed, next_attempt_at=next_attempt_at)
+
+    async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await work()
+            except Unavailable:
+                self._meter.count_failure(LOOP)
+                await asyncio.sleep(PAUSE_AWAY_S)
+            except Exception:
+                # One broken row must not stop the courier for everybody.
+                self._meter.count_failure(LOOP)
+                log.exception("the courier stumbled")
+                await asyncio.sleep(PAUSE_AWAY_S)
+
+    async def _take_and_send(self) -> None:
+        # Before anything is looked at: whoever rings from here on is not overheard.
+        self._is_wanted.clear()
+        if self._has_news.is_set() or monotonic_s() - self._fanned_out_at >= POLL_S:
+            self._has_news.clear()
+            self._fanned_out_at = monotonic_s()
+            await self.fan_out()
+        for parcel in await self.take(FLYING_MAX - len(self._flying) - len(self._landed)):
+            task = asyncio.create_task(self._fly(parcel))
+            self._flying[task] = (parcel, self._clock.now())
+            task.add_done_callback(self._flying.pop)
+        await self._wait()
+
+    async def _wait(self) -> None:
+        """For a ring, for a landing, or for the time at which something is due."""
+        if self._is_wanted.is_set():
+            return
+        async with self._db.connection() as tx:
+            look_at = await queue_store.find_next_look(tx)
+        until_due_s = (look_at - self._clock.now()).total_seconds() if look_at else POLL_S
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(max(until_due_s, PAUSE_MIN_S), POLL_S)):
+                await self._is_wanted.wait()
+
+    def _hear(self) -> None:
+        self._has_news.set()
+        self._is_wanted.set()
+
+    async def _fly(self, parcel: Parcel) -> None:
+        self._landed.append(await self.send(parcel))
+        self._has_landed.set()
+
+    async def _write_down(self) -> None:
+        await self._has_landed.wait()
+        # Whoever lands in the next moment is written down along with it.
+        await asyncio.sleep(GATHER_S)
+        self._has_landed.clear()
+        while batch := self._landed[:FINISH_BATCH]:
+            try:
+                await self.finish(batch)
+            except Unavailable:
+                self._has_landed.set()
+                raise
+            except Exception:
+                log.exception("what has landed cannot be written together")
+                await self._finish_each(batch)
+            del self._landed[: len(batch)]
+            self._is_wanted.set()
+
+    async def _finish_each(self, landed: Sequence[Landed]) -> None:
+        """The one that cannot be written is sent again when its lease has ended; the others are not its hostages."""
+        for one in landed:
+            try:
+                await self.finish([one])
+            except Unavailable:
+                continue
+            except Exception:
+                log.exception("what has landed cannot be written", delivery=one.parcel.delivery_id)
+
+    async def _measure(self) -> None:
+        now = self._clock.now()
+        async with self._db.connection() as tx:
+            oldest = await queue_store.find_oldest_due(tx, now)
+        self._meter.show_oldest_due((now - oldest).total_seconds() if oldest else 0.0)
+        await asyncio.sleep(MEASURE_EVERY_S)
+
+    async def _come_home(self, grace_s: float) -> None:
+        if self._flying:
+            await asyncio.wait(self._flying, timeout=grace_s)
+        cut = dict(self._flying.values())
+        for task in list(self._flying):
+            task.cancel()
+        with suppress(Unavailable):  # Then the leases run out by themselves.
+            if self._landed:
+                await self.finish(self._landed)
+            if cut:
+                async with self._db.connection() as tx:
+                    await queue_store.give_up(tx, cut, now=self._clock.now())
+
+
+def _after(circuit: Circuit, landed: Sequence[Landed], now: datetime) -> Circuit:
+    succeeded = sum(one.is_success for one in landed)
+    return circuit.after(succeeded=succeeded, failed=len(landed) - succeeded, now=now)
+
+
+def _reason_to_disable(circuit: Circuit, landed: Sequence[Landed], now: datetime) -> DisabledReason | None:
+    if any(one.is_gone for one in landed):
+        return DisabledReason.GONE
+    return DisabledReason.FAILING if circuit.has_failed_too_long(now) else None
+
+
+def _outcome_of(landed: Landed) -> str:
+    if landed.is_success:
+        return "delivered"
+    return "failed" if landed.next_attempt_at else "exhausted"
+
+
+def _chance() -> float:
+    return secrets.randbelow(2_001) / 1_000 - 1

@@ -1,0 +1,265 @@
+"""SQL of the log that a merchant sees, and of sending again what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from tidegate.infra.db import Row, Tx
+from tidegate.webhook.model import Attempt, Delivery, DeliveryStatus
+
+# The newest of a delivery's attempts; one that is sent again and again has more.
+ATTEMPTS_SHOWN_MAX = 10
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """None lets everything pass. `from_id` and `before_id` are moments: a delivery's id begins with its time."""
+
+    status: DeliveryStatus | None = None
+    event_type: str | None = None
+    endpoint_id: str | None = None
+    reference: str | None = None
+    from_id: int | None = None
+    before_id: int | None = None
+
+    def older_than(self, delivery_id: int) -> Filter:
+        return msgspec.structs.replace(self, before_id=delivery_id)
+
+
+async def list_deliveries(tx: Tx, business_id: str, wanted: Filter, *, limit: int) -> list[Delivery]:
+    """The newest first."""
+    # One statement for each index that leads there, so that none reads a business's whole log to find a few.
+    if wanted.reference is not None:
+        statement = _IDS_BY_REFERENCE
+    elif wanted.status not in (None, DeliveryStatus.DELIVERED):
+        statement = _IDS_OF_NOT_DELIVERED
+    else:
+        statement = _IDS
+    rows = await tx.fetch(
+        statement, business_id, wanted.status, wanted.event_type, wanted.endpoint_id, wanted.reference, wanted.from_id,
+        wanted.before_id, limit,
+    )  # fmt: skip
+    return await _list_by_id(tx, business_id, [row["id"] for row in rows])
+
+
+_IDS = """
+    SELECT id FROM webhook_delivery
+     WHERE business_id = $1 AND id >= coalesce($6::bigint, 0) AND id < coalesce($7, 9223372036854775807)
+       AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR event_type = $3)
+       AND ($4::text IS NULL OR endpoint_id = $4) AND $5::text IS NULL
+     ORDER BY id DESC LIMIT $8
+"""
+_IDS_BY_REFERENCE = """
+    SELECT id FROM webhook_delivery
+     WHERE business_id = $1 AND reference = $5::text
+       AND id >= coalesce($6::bigint, 0) AND id < coalesce($7, 9223372036854775807)
+       AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR event_type = $3)
+       AND ($4::text IS NULL OR endpoint_id = $4)
+     ORDER BY id DESC LIMIT $8
+"""
+_IDS_OF_NOT_DELIVERED = """
+    SELECT id FROM webhook_delivery
+     WHERE business_id = $1 AND status = $2::text AND status <> 'delivered'
+       AND id >= coalesce($6::bigint, 0) AND id < coalesce($7, 9223372036854775807)
+       AND ($3::text IS NULL OR event_type = $3) AND ($4::text IS NULL OR endpoint_id = $4) AND $5::text IS NULL
+     ORDER BY id DESC LIMIT $8
+"""
+
+
+async def _list_by_id(tx: Tx, business_id: str, delivery_ids: list[int]) -> list[Delivery]:
+    rows = await tx.fetch(
+        """
+        SELECT delivery.*, endpoint.url, event.payload,
+               ARRAY(SELECT attempt FROM webhook_attempt AS attempt
+                      WHERE attempt.business_id = $1 AND attempt.delivery_id = delivery.id
+                      ORDER BY number DESC LIMIT $3) AS shown
+          FROM webhook_delivery AS delivery
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = $1 AND endpoint.id = delivery.endpoint_id
+          JOIN event ON event.business_id = $1 AND event.id = delivery.event_id
+         WHERE delivery.business_id = $1 AND delivery.id = ANY ($2::bigint[])
+         ORDER BY delivery.id DESC
+        """,
+        business_id, delivery_ids, ATTEMPTS_SHOWN_MAX,
+    )  # fmt: skip
+    return [_delivery(row) for row in rows]
+
+
+async def find(tx: Tx, business_id: str, delivery_id: int) -> Delivery | None:
+    found = await _list_by_id(tx, business_id, [delivery_id])
+    return found[0] if found else None
+
+
+async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -> str | None:
+    """The schedule begins anew. None when there is no such delivery; otherwise what stands in the way, or ''."""
+    row = await tx.fetchrow(
+        """
+        WITH turn AS (
+            SELECT turn.business_id, turn.endpoint_id, endpoint.status AS endpoint_status, endpoint.deleted_at
+              FROM webhook_delivery AS delivery
+              JOIN webhook_turn AS turn USING (business_id, endpoint_id)
+              JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
+                   AND endpoint.id = turn.endpoint_id
+             WHERE delivery.business_id = $1 AND delivery.id = $2
+               FOR UPDATE OF turn),
+        queued AS (
+            UPDATE webhook_delivery AS delivery
+               SET status = 'pending', due_at = $3, lane = 0, failures = 0, lease_token = NULL, lease_until = NULL
+              FROM turn
+             WHERE delivery.business_id = $1 AND delivery.id = $2
+               AND turn.endpoint_status = 'enabled' AND turn.deleted_at IS NULL
+               AND (delivery.lease_until IS NULL OR delivery.lease_until <= $3)
+            RETURNING delivery.id),
+        -- Whoever asks by hand may try an endpoint that is left in peace.
+        woken AS (
+            UPDATE webhook_turn SET look_at = $3, open_until = least(open_until, $3)
+              FROM turn, queued
+             WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id)
+        SELECT CASE WHEN turn.deleted_at IS NOT NULL THEN 'deleted'
+                    WHEN turn.endpoint_status <> 'enabled' THEN 'disabled'
+                    WHEN NOT EXISTS (SELECT FROM queued) THEN 'in_flight'
+                    ELSE '' END AS obstacle
+          FROM turn
+        """,
+        business_id, delivery_id, now,
+    )  # fmt: skip
+    return row["obstacle"] if row else None
+
+
+class Window(msgspec.Struct, frozen=True, kw_only=True):
+    """Events from one moment up to another, and of them all or some, for all or one endpoint."""
+
+    start: datetime
+    end: datetime
+    endpoint_id: str | None = None
+    event_types: tuple[str, ...] | None = None
+    only_undelivered: bool = False
+
+
+async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int) -> int:
+    """How many deliveries it would send, but not further than the limit."""
+    return int(
+        await tx.fetchval(
+            """
+            SELECT count(*) FROM (
+                SELECT FROM event
+                  JOIN webhook_endpoint AS endpoint ON endpoint.business_id = event.business_id
+                       AND event.type = ANY (endpoint.events)
+                  LEFT JOIN webhook_delivery AS delivery ON delivery.business_id = event.business_id
+                       AND delivery.event_id = event.id AND delivery.endpoint_id = endpoint.id
+                 WHERE event.business_id = $1 AND event.is_fanned_out
+                   AND event.created_at >= $2 AND event.created_at < $3
+                   AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+                   AND ($4::text IS NULL OR endpoint.id = $4) AND ($5::text[] IS NULL OR event.type = ANY ($5))
+                   AND NOT ($6 AND delivery.status IS NOT DISTINCT FROM 'delivered')
+                 LIMIT $7) AS wanted
+            """,
+            *_arguments(business_id, window), limit,
+        )
+    )  # fmt: skip
+
+
+async def replay(tx: Tx, business_id: str, window: Window, *, now: datetime, limit: int) -> int:
+    """What is under way at this moment is not disturbed. Says how many will be sent."""
+    return int(await tx.fetchval(_REPLAY, *_arguments(business_id, window), limit, now))
+
+
+_REPLAY = """
+    WITH turn AS (
+        SELECT turn.business_id, turn.endpoint_id, endpoint.events
+          FROM webhook_turn AS turn
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
+               AND endpoint.id = turn.endpoint_id
+         WHERE turn.business_id = $1 AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+           AND ($4::text IS NULL OR endpoint.id = $4)
+         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
+    queued AS (
+        INSERT INTO webhook_delivery AS delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane,
+                                                  due_at, created_at)
+        SELECT event.business_id, new_webhook_delivery_id($8), turn.endpoint_id, event.id, event.type, event.reference,
+               1, $8, $8
+          FROM turn JOIN event ON event.business_id = turn.business_id AND event.type = ANY (turn.events)
+          LEFT JOIN webhook_delivery AS known ON known.business_id = event.business_id
+               AND known.event_id = event.id AND known.endpoint_id = turn.endpoint_id
+         WHERE event.business_id = $1 AND event.is_fanned_out AND event.created_at >= $2 AND event.created_at < $3
+           AND ($5::text[] IS NULL OR event.type = ANY ($5))
+           AND NOT ($6 AND known.status IS NOT DISTINCT FROM 'delivered')
+         ORDER BY event.created_at LIMIT $7
+            ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO UPDATE
+           SET status = 'pending', due_at = excluded.due_at, lane = 1, failures = 0, lease_token = NULL,
+               lease_until = NULL
+         WHERE delivery.lease_until IS NULL OR delivery.lease_until <= $8
+        RETURNING delivery.id),
+    woken AS (
+        UPDATE webhook_turn SET look_at = $8
+          FROM turn
+         WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id)
+    SELECT count(*) FROM queued
+"""
+
+
+async def insert_test(
+    tx: Tx, business_id: str, endpoint_id: str, *, event_id: str, event_type: str, payload: bytes, now: datetime
+) -> int:
+    """An event that only this endpoint gets. Says the delivery's id."""
+    delivery_id: int = await tx.fetchval(
+        """
+        WITH noted AS (
+            INSERT INTO event (business_id, id, type, cause, payload, created_at, is_fanned_out)
+            VALUES ($1, $3, $4, $3, $5, $6, true)
+            RETURNING business_id, id),
+        made AS (
+            INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, lane, due_at, created_at)
+            SELECT business_id, new_webhook_delivery_id($6), $2, id, $4, 0, $6, $6 FROM noted
+            RETURNING id),
+        woken AS (
+            UPDATE webhook_turn SET look_at = $6, open_until = least(open_until, $6)
+             WHERE business_id = $1 AND endpoint_id = $2)
+        SELECT id FROM made
+        """,
+        business_id, endpoint_id, event_id, event_type, payload, now,
+    )  # fmt: skip
+    return delivery_id
+
+
+def first_id_of(moment: datetime) -> int:
+    """Where the deliveries made at that moment begin, by the rule of new_webhook_delivery_id."""
+    return ((moment - _EPOCH) // timedelta(milliseconds=1)) << 20
+
+
+def _arguments(business_id: str, window: Window) -> Sequence[Any]:
+    types = list(window.event_types) if window.event_types is not None else None
+    return (business_id, window.start, window.end, window.endpoint_id, types, window.only_undelivered)
+
+
+def _delivery(row: Row) -> Delivery:
+    return Delivery(
+        id=row["id"],
+        event_id=row["event_id"],
+        event_type=row["event_type"],
+        reference=row["reference"],
+        endpoint_id=row["endpoint_id"],
+        url=row["url"],
+        status=DeliveryStatus(row["status"]),
+        attempts_made=row["attempts"],
+        attempts=tuple(_attempt(shown) for shown in reversed(row["shown"])),
+        due_at=row["due_at"],
+        payload=row["payload"],
+        created_at=row["created_at"],
+        delivered_at=row["delivered_at"],
+    )
+
+
+def _attempt(row: Row) -> Attempt:
+    return Attempt(
+        number=row["number"],
+        url=row["url"],
+        started_at=row["started_at"],
+        duration_ms=row["duration_ms"],
+        status_code=row["status_code"],
+        error=row["error"],
+        body=row["body"],
+    )

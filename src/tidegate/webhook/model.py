@@ -1,0 +1,186 @@
+"""Endpoints, deliveries and how an endpoint is doing; and the pure rules on them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import IntEnum, StrEnum
+
+import msgspec
+
+# Whoever registers is told of money that came in, always; of these others only when it asks.
+EVENTS_ALWAYS = ("charge.successful", "collection.successful")
+EVENTS_ON_REQUEST = (
+    "collection.returned",
+    "refund.successful",
+    "refund.failed",
+    "virtualaccount.approved",
+    "virtualaccount.declined",
+    "virtualaccount.suspended",
+    "virtualaccount.closed",
+)
+EVENTS = (*EVENTS_ALWAYS, *EVENTS_ON_REQUEST)
+TEST_EVENT = "webhook.test"
+# On which whoever has written an event rings.
+NEWS = "tidegate_event"
+
+ENDPOINTS_MAX = 100
+RATE_PER_SECOND = 25
+RATE_PER_SECOND_MAX = 1_000
+IN_FLIGHT_MAX = 10
+
+# After a rotation the old secret signs as well for this long; several rotations in a day leave several.
+ROTATION_OVERLAP = timedelta(hours=24)
+SECRETS_MAX = 5
+
+# A circuit opens after this many failures in a row. One delivery then tries now and then, at growing distances.
+OPEN_AFTER = 10
+OPEN_FIRST = timedelta(seconds=30)
+OPEN_MAX = timedelta(minutes=5)
+
+# An endpoint that has known nothing but failure for this long, and not just once or twice, is disabled.
+FAILING_MAX = timedelta(days=5)
+
+
+class EndpointStatus(StrEnum):
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+
+
+class DisabledReason(StrEnum):
+    MERCHANT = "merchant"
+    GONE = "gone"
+    FAILING = "failing"
+
+
+class DeliveryStatus(StrEnum):
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    EXHAUSTED = "exhausted"
+    CANCELLED = "cancelled"
+
+
+class Lane(IntEnum):
+    """The first goes first: a replay of last month must not stand before what happens now."""
+
+    NEWS = 0
+    LATER = 1
+
+
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
+    business_id: str
+    id: str
+    url: str
+    events: tuple[str, ...]
+    description: str | None
+    status: EndpointStatus
+    disabled_reason: DisabledReason | None
+    rate_per_second: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class NewEndpoint(msgspec.Struct, frozen=True, kw_only=True):
+    url: str
+    events: tuple[str, ...] = EVENTS_ALWAYS
+    description: str | None = None
+    rate_per_second: int = RATE_PER_SECOND
+    secret: str | None = None
+
+
+class WithSecret(msgspec.Struct, frozen=True):
+    """The only moment at which the secret is shown."""
+
+    endpoint: Endpoint
+    secret: str
+
+
+class Circuit(msgspec.Struct, frozen=True, kw_only=True):
+    """How an endpoint is doing. `openings` counts the tries since it was last well that ended in failure."""
+
+    failures: int = 0
+    failing_since: datetime | None = None
+    openings: int = 0
+    open_until: datetime | None = None
+
+    def after(self, *, succeeded: int, failed: int, now: datetime) -> Circuit:
+        """One success among them is enough: somebody is there."""
+        if succeeded:
+            return Circuit()
+        if not failed:
+            return self
+        failures = self.failures + failed
+        since = self.failing_since or now
+        is_open = self.open_until is not None and now < self.open_until
+        if failures < OPEN_AFTER or is_open:  # What was under way when it opened makes it no worse.
+            return msgspec.structs.replace(self, failures=failures, failing_since=since)
+        pause = min(OPEN_FIRST * 2 ** min(self.openings, 16), OPEN_MAX)
+        return Circuit(failures=failures, failing_since=since, openings=self.openings + 1, open_until=now + pause)
+
+    def has_failed_too_long(self, now: datetime) -> bool:
+        return (
+            self.failing_since is not None and self.failures >= OPEN_AFTER and now - self.failing_since >= FAILING_MAX
+        )
+
+
+class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+    """A delivery that is ours to send now, with everything that sending it needs."""
+
+    business_id: str
+    endpoint_id: str
+    delivery_id: int
+    lease_token: str
+    event_id: str
+    url: str
+    sealed_secrets: tuple[str, ...]  # The current one first.
+    body: bytes
+    failures: int
+
+
+class Landed(msgspec.Struct, frozen=True, kw_only=True):
+    """How the sending of a parcel ended."""
+
+    parcel: Parcel
+    started_at: datetime
+    duration_ms: int
+    status_code: int | None
+    error: str | None
+    body: str | None
+    next_attempt_at: datetime | None = None
+
+    @property
+    def is_success(self) -> bool:
+        return self.error is None and self.status_code is not None and 200 <= self.status_code <= 299
+
+    @property
+    def is_gone(self) -> bool:
+        return self.status_code == 410
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """As the log keeps it."""
+
+    number: int
+    url: str
+    started_at: datetime
+    duration_ms: int | None
+    status_code: int | None
+    error: str | None
+    body: str | None
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """As the log shows it."""
+
+    id: int
+    event_id: str
+    event_type: str
+    reference: str | None
+    endpoint_id: str
+    url: str
+    status: DeliveryStatus
+    attempts_made: int
+    attempts: tuple[Attempt, ...]
+    due_at: datetime | None
+    payload: bytes
+    created_at: datetime
+    delivered_at: datetime | None

@@ -1,0 +1,325 @@
+"""SQL of the queue: events become deliveries, deliveries are leased, what came of them is written down.
+
+Whoever changes deliveries of an endpoint has locked its turn first; so nobody waits for one another in a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from tidegate.infra.db import Row, Tx
+from tidegate.webhook.model import Circuit, DisabledReason, Landed, Parcel
+
+Key = tuple[str, str]  # Of an endpoint: its business, and its own id.
+
+
+async def fan_out(tx: Tx, now: datetime, *, limit: int) -> int:
+    """Makes the deliveries of new events, each for every endpoint that was there and wants it. Says how many events."""
+    return int(await tx.fetchval(_FAN_OUT, now, limit))
+
+
+_FAN_OUT = """
+    WITH fresh AS (
+        SELECT business_id, id FROM event
+         WHERE NOT is_fanned_out ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+    marked AS (
+        UPDATE event SET is_fanned_out = true
+          FROM fresh WHERE event.business_id = fresh.business_id AND event.id = fresh.id
+        RETURNING event.business_id, event.id, event.type, event.reference, event.created_at),
+    made AS (
+        INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane, due_at,
+                                      created_at)
+        SELECT marked.business_id, new_webhook_delivery_id($1), endpoint.id, marked.id, marked.type, marked.reference,
+               0, $1, $1
+          FROM marked JOIN webhook_endpoint AS endpoint ON endpoint.business_id = marked.business_id
+         WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+           AND endpoint.created_at <= marked.created_at AND marked.type = ANY (endpoint.events)
+            ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO NOTHING
+        RETURNING business_id, endpoint_id),
+    -- In the order in which everybody locks turns.
+    turn AS (
+        SELECT turn.business_id, turn.endpoint_id
+          FROM webhook_turn AS turn
+          JOIN (SELECT DISTINCT business_id, endpoint_id FROM made) AS named USING (business_id, endpoint_id)
+         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
+    woken AS (
+        UPDATE webhook_turn SET look_at = least(webhook_turn.look_at, $1)
+          FROM turn
+         WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id)
+    SELECT count(*) FROM marked
+"""
+
+
+async def claim(
+    tx: Tx, now: datetime, *, endpoints: int, in_flight_max: int, lease_until: datetime, lease: timedelta, token: str
+) -> list[Parcel]:
+    """Leases what is due, a little of each endpoint, and says when to look at each of them again."""
+    rows = await tx.fetch(_CLAIM, now, endpoints, in_flight_max, lease_until, token, lease)
+    return [_parcel(row, token) for row in rows]
+
+
+# The allowance of an endpoint is a bucket of one second's worth: `full_at` is when it is full again.
+_CLAIM = """
+    WITH turn AS (
+        SELECT turn.business_id, turn.endpoint_id, endpoint.url, endpoint.rate_per_second,
+               endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AS is_wanted,
+               greatest(turn.full_at, $1) AS full_at, turn.open_until
+          FROM webhook_turn AS turn
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
+               AND endpoint.id = turn.endpoint_id
+         WHERE turn.look_at <= $1
+         ORDER BY turn.look_at LIMIT $2 FOR UPDATE OF turn SKIP LOCKED),
+    counted AS (
+        SELECT turn.*, floor(rate_per_second * (1 - extract(epoch FROM full_at - $1)) + 0.000001) AS allowed,
+               (SELECT count(*) FROM webhook_delivery AS flying
+                 WHERE flying.business_id = turn.business_id AND flying.endpoint_id = turn.endpoint_id
+                   AND flying.lease_token IS NOT NULL AND flying.lease_until > $1) AS in_flight
+          FROM turn),
+    room AS (
+        SELECT counted.*,
+               CASE WHEN NOT is_wanted OR open_until > $1 THEN 0
+                    ELSE greatest(least(CASE WHEN open_until IS NULL THEN $3::int ELSE 1 END - in_flight, allowed), 0)
+                END::int AS room
+          FROM counted),
+    due AS (
+        SELECT room.business_id, room.endpoint_id, room.url, room.room, found.id, found.was_leased, found.started_at,
+               row_number() OVER (PARTITION BY room.business_id, room.endpoint_id ORDER BY lane, due_at) AS place
+          FROM room CROSS JOIN LATERAL (
+              -- One more than there is room for, to know whether anything is left.
+              (SELECT id, lane, due_at, lease_token IS NOT NULL AS was_leased, lease_until - $6::interval AS started_at
+                 FROM webhook_delivery AS news
+                WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id AND lane = 0
+                  AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+                ORDER BY due_at LIMIT room.room + 1)
+              UNION ALL
+              (SELECT id, lane, due_at, lease_token IS NOT NULL, lease_until - $6::interval
+                 FROM webhook_delivery AS later
+                WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id AND lane = 1
+                  AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+                ORDER BY due_at LIMIT room.room + 1)
+              LIMIT room.room + 1) AS found
+         WHERE room.is_wanted),
+    leased AS (
+        UPDATE webhook_delivery AS delivery
+           SET lease_until = $4, lease_token = $5, attempts = attempts + due.was_leased::int
+          FROM due
+         WHERE delivery.business_id = due.business_id AND delivery.id = due.id AND due.place <= due.room
+           AND delivery.due_at IS NOT NULL AND (delivery.lease_until IS NULL OR delivery.lease_until <= $1)
+        RETURNING delivery.business_id, delivery.endpoint_id, delivery.id, delivery.event_id, delivery.failures,
+                  delivery.attempts, due.url, due.was_leased, due.started_at),
+    -- Somebody had it and did not come back; whether it arrived, nobody knows.
+    lost AS (
+        INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
+        SELECT business_id, id, attempts, url, started_at, 'interrupted' FROM leased WHERE was_leased),
+    taken AS (
+        SELECT business_id, endpoint_id, count(*) AS count FROM leased GROUP BY business_id, endpoint_id),
+    remaining AS (
+        SELECT business_id, endpoint_id, count(*) FILTER (WHERE place > room) > 0 AS is_more
+          FROM due GROUP BY business_id, endpoint_id),
+    looked AS (
+        UPDATE webhook_turn AS turn
+           SET full_at = spent.full_at,
+               look_at = CASE
+                   WHEN NOT spent.is_wanted THEN NULL
+                   WHEN spent.open_until > $1 THEN spent.open_until
+                   -- An allowance that is used up comes back; a full house is looked at when somebody lands.
+                   WHEN spent.is_more AND spent.in_flight < spent.in_flight_max
+                       THEN greatest(spent.full_at - (1 - 1.0 / spent.rate_per_second) * interval '1 second', $1)
+                   WHEN spent.in_flight > 0 THEN least($4, spent.next_due_at)
+                   ELSE spent.next_due_at END
+          FROM (SELECT room.business_id, room.endpoint_id, room.is_wanted, room.open_until, room.rate_per_second,
+                       room.full_at + coalesce(taken.count, 0) * interval '1 second' / room.rate_per_second AS full_at,
+                       room.in_flight + coalesce(taken.count, 0) AS in_flight,
+                       CASE WHEN room.open_until IS NULL THEN $3::int ELSE 1 END AS in_flight_max,
+                       coalesce(remaining.is_more, false) AS is_more,
+                       -- News is due at once, but another worker's clock may be ahead of ours.
+                       least((SELECT min(due_at) FROM webhook_delivery AS news
+                               WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id
+                                 AND lane = 0 AND due_at > $1),
+                             (SELECT min(due_at) FROM webhook_delivery AS later
+                               WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id
+                                 AND lane = 1 AND due_at > $1)) AS next_due_at
+                  FROM room LEFT JOIN taken USING (business_id, endpoint_id)
+                            LEFT JOIN remaining USING (business_id, endpoint_id)) AS spent
+         WHERE turn.business_id = spent.business_id AND turn.endpoint_id = spent.endpoint_id)
+    SELECT leased.business_id, leased.endpoint_id, leased.id, leased.event_id, leased.failures, leased.url,
+           event.payload,
+           ARRAY(SELECT sealed FROM webhook_secret AS secret
+                  WHERE secret.business_id = leased.business_id AND secret.endpoint_id = leased.endpoint_id
+                    AND (expires_at IS NULL OR expires_at > $1) ORDER BY secret.id DESC) AS sealed_secrets
+      FROM leased JOIN event ON event.business_id = leased.business_id AND event.id = leased.event_id
+"""
+
+
+async def lock_circuits(tx: Tx, keys: Iterable[Key]) -> dict[Key, Circuit]:
+    """Always in the same order."""
+    ordered = sorted(set(keys))
+    rows = await tx.fetch(
+        """
+        SELECT turn.business_id, turn.endpoint_id, failures, failing_since, openings, open_until
+          FROM webhook_turn AS turn
+          JOIN unnest($1::text[], $2::text[]) AS named (business_id, endpoint_id) USING (business_id, endpoint_id)
+         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn
+        """,
+        [business_id for business_id, _ in ordered], [endpoint_id for _, endpoint_id in ordered],
+    )  # fmt: skip
+    return {
+        (row["business_id"], row["endpoint_id"]): Circuit(
+            failures=row["failures"],
+            failing_since=row["failing_since"],
+            openings=row["openings"],
+            open_until=row["open_until"],
+        )
+        for row in rows
+    }
+
+
+async def finish(tx: Tx, landed: Sequence[Landed], circuits: Mapping[Key, Circuit], *, now: datetime) -> int:
+    """Writes what came of the parcels whose lease is still ours, and how their endpoints are doing. Says how many."""
+    return int(await tx.fetchval(_FINISH, now, *_results(landed), *_turns(circuits)))
+
+
+_FINISH = """
+    WITH result AS (
+        SELECT * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::bool[], $6::timestamptz[], $7::text[],
+                             $8::timestamptz[], $9::int[], $10::int[], $11::text[], $12::text[])
+            AS result (business_id, id, lease_token, is_success, next_attempt_at, url, started_at, duration_ms,
+                       status_code, error, body)),
+    done AS (
+        UPDATE webhook_delivery AS delivery
+           SET attempts = attempts + 1,
+               failures = CASE WHEN is_success THEN 0 ELSE failures + 1 END,
+               -- What was cancelled while it was under way stays so, unless it has arrived.
+               status = CASE WHEN is_success THEN 'delivered'
+                             WHEN due_at IS NULL THEN status
+                             WHEN next_attempt_at IS NULL THEN 'exhausted'
+                             ELSE 'pending' END,
+               due_at = CASE WHEN is_success OR due_at IS NULL THEN NULL ELSE next_attempt_at END,
+               lane = 1, lease_token = NULL, lease_until = NULL,
+               delivered_at = CASE WHEN is_success THEN coalesce(delivered_at, $1) ELSE delivered_at END
+          FROM result
+         WHERE delivery.business_id = result.business_id AND delivery.id = result.id
+           AND delivery.lease_token = result.lease_token
+        RETURNING delivery.business_id, delivery.id, delivery.attempts, result.url, result.started_at,
+                  result.duration_ms, result.status_code, result.error, result.body),
+    logged AS (
+        INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, duration_ms, status_code,
+                                     error, body)
+        SELECT business_id, id, attempts, url, started_at, duration_ms, status_code, error, body FROM done),
+    judged AS (
+        UPDATE webhook_turn AS turn
+           SET look_at = $1, failures = verdict.failures, failing_since = verdict.failing_since,
+               openings = verdict.openings, open_until = verdict.open_until
+          FROM unnest($13::text[], $14::text[], $15::int[], $16::timestamptz[], $17::int[], $18::timestamptz[])
+            AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until)
+         WHERE turn.business_id = verdict.business_id AND turn.endpoint_id = verdict.endpoint_id)
+    SELECT count(*) FROM done
+"""
+
+
+async def give_up(tx: Tx, flying: Mapping[Parcel, datetime], *, now: datetime) -> None:
+    """What we were sending and cannot wait for is anybody's again, at once. Whether it arrived, nobody knows."""
+    parcels = list(flying)
+    await tx.execute(
+        _GIVE_UP, now, [p.business_id for p in parcels], [p.endpoint_id for p in parcels],
+        [p.delivery_id for p in parcels], [p.lease_token for p in parcels], [p.url for p in parcels],
+        list(flying.values()),
+    )  # fmt: skip
+
+
+_GIVE_UP = """
+    WITH held AS (
+        SELECT * FROM unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[])
+            AS held (business_id, endpoint_id, id, lease_token, url, started_at)),
+    turn AS (
+        SELECT turn.business_id, turn.endpoint_id
+          FROM webhook_turn AS turn
+          JOIN (SELECT DISTINCT business_id, endpoint_id FROM held) AS named USING (business_id, endpoint_id)
+         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
+    released AS (
+        UPDATE webhook_delivery AS delivery SET lease_token = NULL, lease_until = NULL, attempts = attempts + 1
+          FROM held JOIN turn USING (business_id, endpoint_id)
+         WHERE delivery.business_id = held.business_id AND delivery.id = held.id
+           AND delivery.lease_token = held.lease_token
+        RETURNING delivery.business_id, delivery.id, delivery.attempts, held.url, held.started_at),
+    logged AS (
+        INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
+        SELECT business_id, id, attempts, url, started_at, 'interrupted' FROM released)
+    UPDATE webhook_turn SET look_at = $1
+      FROM turn
+     WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id
+"""
+
+
+async def find_next_look(tx: Tx) -> datetime | None:
+    moment: datetime | None = await tx.fetchval("SELECT min(look_at) FROM webhook_turn WHERE look_at IS NOT NULL")
+    return moment
+
+
+async def disable(tx: Tx, key: Key, reason: DisabledReason, *, now: datetime) -> bool:
+    """False when it was not enabled any more."""
+    done = await tx.fetchval(
+        """
+        UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = $3, updated_at = $4
+         WHERE business_id = $1 AND id = $2 AND status = 'enabled' AND deleted_at IS NULL
+        RETURNING true
+        """,
+        *key, reason, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
+    """Of all that could be sent: neither leased, nor of a disabled endpoint."""
+    oldest: datetime | None = await tx.fetchval(
+        """
+        SELECT min(due.due_at)
+          FROM webhook_turn AS turn
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
+               AND endpoint.id = turn.endpoint_id
+          CROSS JOIN unnest(ARRAY[0, 1]) AS lane
+          CROSS JOIN LATERAL (
+              SELECT due_at FROM webhook_delivery AS delivery
+               WHERE delivery.business_id = turn.business_id AND delivery.endpoint_id = turn.endpoint_id
+                 AND delivery.lane = lane AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+               ORDER BY due_at LIMIT 1) AS due
+         WHERE turn.look_at IS NOT NULL AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+        """,
+        now,
+    )
+    return oldest
+
+
+def _parcel(row: Row, token: str) -> Parcel:
+    return Parcel(
+        business_id=row["business_id"],
+        endpoint_id=row["endpoint_id"],
+        delivery_id=row["id"],
+        lease_token=token,
+        event_id=row["event_id"],
+        url=row["url"],
+        sealed_secrets=tuple(row["sealed_secrets"]),
+        body=row["payload"],
+        failures=row["failures"],
+    )
+
+
+def _results(landed: Sequence[Landed]) -> list[list[object]]:
+    """Column by column, in the order of the statement's numbers."""
+    rows = [
+        (
+            one.parcel.business_id, one.parcel.delivery_id, one.parcel.lease_token, one.is_success,
+            one.next_attempt_at, one.parcel.url, one.started_at, one.duration_ms, one.status_code, one.error, one.body,
+        )
+        for one in landed
+    ]  # fmt: skip
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _turns(circuits: Mapping[Key, Circuit]) -> list[list[object]]:
+    rows = [
+        (*key, circuit.failures, circuit.failing_since, circuit.openings, circuit.open_until)
+        for key, circuit in circuits.items()
+    ]
+    return [list(column) for column in zip(*rows, strict=True)]

@@ -1,0 +1,126 @@
+"""What a body may have been before somebody changed it on the way to the signature check. Pure.
+
+Tidegate writes compact JSON. Frameworks that hand out a parsed body make their users write it again, and every library
+writes it a little differently; the signature is over the bytes, so it no longer fits.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from tidegate.infra.http.operation import encode
+
+CONTEXT_BYTES = 16
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UNREADABLE = (ValueError, RecursionError)
+# The beginning of a value that the parser stumbles over, and so names a place before the end.
+_BEGUN = re.compile(r"-|[.eE][-+]?|t(ru?)?|f(a(ls?)?)?|n(ul?)?")
+
+
+class Form(msgspec.Struct, frozen=True):
+    """What the body may have been, and what must have happened to it since."""
+
+    body: bytes
+    happened: str
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Where two bodies part, and what stands around that place in each."""
+
+    offset: int
+    begins_at: int
+    sent: bytes
+    given: bytes
+
+
+def forms_of(given: bytes) -> Iterator[Form]:
+    """The simplest explanation first. A form equal to the given body explains nothing and is left out."""
+    for form in _all_forms_of(given):
+        if form.body != given:
+            yield form
+
+
+def _all_forms_of(given: bytes) -> Iterator[Form]:
+    yield Form(given.removeprefix(_BYTE_ORDER_MARK), "a byte order mark was put before it")
+    yield Form(given.rstrip(b"\r\n"), "a line break was added at its end")
+    yield Form(given.strip(), "spaces or line breaks were added around it")
+    yield Form(given.replace(b"\r\n", b"\n"), "its line breaks were rewritten")
+    yield from _misread(given)
+    with suppress(binascii.Error):
+        yield Form(base64.b64decode(given.strip(), validate=True), "it was encoded as base64")
+    with suppress(*_UNREADABLE):
+        yield from _rewritten(read(given))
+
+
+def _misread(given: bytes) -> Iterator[Form]:
+    for encoding in ("latin-1", "cp1252"):
+        with suppress(UnicodeError):
+            yield Form(given.decode().encode(encoding), "it was read as Latin-1 and written again as UTF-8")
+
+
+def _rewritten(value: Any) -> Iterator[Form]:
+    if isinstance(value, str):
+        yield Form(value.encode(), "it was encoded as JSON once more")
+        value = read(value.encode())
+    written = encode(value)
+    yield Form(written, "it was parsed and written again")
+    yield Form(encode(_with_whole_numbers(value)), "it was parsed and written again, with decimals at whole numbers")
+    for form in ("NFC", "NFD"):
+        other = unicodedata.normalize(form, written.decode()).encode()
+        yield Form(other, "it was parsed and written again, with its accented letters composed differently")
+
+
+def read(body: bytes) -> Any:
+    """As it stands there: numbers keep their digits, objects their order. Raises ValueError for what is no JSON."""
+    return json.loads(body.decode("utf-8-sig"), parse_float=Decimal)
+
+
+def as_we_write(body: bytes) -> bytes | None:
+    """None for what is no JSON."""
+    with suppress(*_UNREADABLE):
+        return encode(read(body))
+    return None
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _with_whole_numbers(inner) for name, inner in value.items()}
+    return [_with_whole_numbers(inner) for inner in value] if isinstance(value, list) else value
+
+
+def is_cut_off(body: bytes) -> bool:
+    """Whether it is the beginning of JSON, and its end is missing."""
+    try:
+        text = body.decode()
+        json.loads(text)
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :].rstrip()
+        return not rest or error.msg.startswith(("Unterminated", "Invalid \\")) or _BEGUN.fullmatch(rest) is not None
+    except RecursionError:
+        return False
+    return False
+
+
+def difference_between(*, sent: bytes, given: bytes) -> Difference | None:
+    """The first one."""
+    shorter = min(len(sent), len(given))
+    offset = next((place for place in range(shorter) if sent[place] != given[place]), shorter)
+    if offset == len(sent) == len(given):
+        return None
+    begins_at = max(offset - CONTEXT_BYTES, 0)
+    around = slice(begins_at, offset + CONTEXT_BYTES)
+    return Difference(offset=offset, begins_at=begins_at, sent=sent[around], given=given[around])

@@ -1,0 +1,181 @@
+"""SQL of endpoints and their secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from tidegate.infra.db import Row, Tx
+from tidegate.webhook.model import DisabledReason, Endpoint, EndpointStatus
+
+
+async def insert(tx: Tx, endpoint: Endpoint) -> None:
+    """With its turn."""
+    await tx.execute(
+        """
+        WITH made AS (
+            INSERT INTO webhook_endpoint (business_id, id, url, events, description, status, disabled_reason,
+                                          rate_per_second, created_at, updated_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+            RETURNING business_id, id, created_at)
+        INSERT INTO webhook_turn (business_id, endpoint_id, full_at) SELECT business_id, id, created_at FROM made
+        """,
+        endpoint.business_id, endpoint.id, endpoint.url, list(endpoint.events), endpoint.description,
+        endpoint.status, endpoint.disabled_reason, endpoint.rate_per_second, endpoint.created_at,
+    )  # fmt: skip
+
+
+async def find(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM webhook_endpoint WHERE business_id = $1 AND id = $2 AND deleted_at IS NULL",
+        business_id, endpoint_id,
+    )  # fmt: skip
+    return _endpoint(row) if row else None
+
+
+async def list_all(tx: Tx, business_id: str) -> list[Endpoint]:
+    """The oldest first: it is the one of the specification, with the business's webhook URL."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM webhook_endpoint WHERE business_id = $1 AND deleted_at IS NULL ORDER BY created_at, id
+        """,
+        business_id,
+    )
+    return [_endpoint(row) for row in rows]
+
+
+async def update(
+    tx: Tx, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, now: datetime
+) -> Endpoint | None:
+    """Absent settings stay; a description may also be taken away. It is tried again at once."""
+    row = await tx.fetchrow(
+        """
+        WITH turn AS (
+            SELECT business_id, endpoint_id FROM webhook_turn WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
+        changed AS (
+            UPDATE webhook_endpoint
+               SET url = coalesce($3, url), events = coalesce($4, events),
+                   description = CASE WHEN $5 THEN $6 ELSE description END, status = coalesce($7, status),
+                   disabled_reason = CASE WHEN $7 IS NULL THEN disabled_reason
+                                          WHEN $7 = 'disabled' THEN coalesce(disabled_reason, 'merchant') END,
+                   rate_per_second = coalesce($8, rate_per_second), updated_at = $9
+              FROM turn
+             WHERE webhook_endpoint.business_id = turn.business_id AND id = turn.endpoint_id AND deleted_at IS NULL
+            RETURNING webhook_endpoint.*),
+        looked AS (
+            UPDATE webhook_turn
+               SET look_at = $9, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
+              FROM changed
+             WHERE webhook_turn.business_id = changed.business_id AND webhook_turn.endpoint_id = changed.id)
+        SELECT * FROM changed
+        """,
+        business_id, endpoint_id, changes.get("url"), changes.get("events"), "description" in changes,
+        changes.get("description"), changes.get("status"), changes.get("rate_per_second"), now,
+    )  # fmt: skip
+    return _endpoint(row) if row else None
+
+
+async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -> bool:
+    """What is under way may still arrive; nothing else follows."""
+    done = await tx.fetchval(
+        """
+        WITH turn AS (
+            SELECT business_id, endpoint_id FROM webhook_turn WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
+        deleted AS (
+            UPDATE webhook_endpoint AS endpoint SET deleted_at = $3, updated_at = $3
+              FROM turn
+             WHERE endpoint.business_id = turn.business_id AND endpoint.id = turn.endpoint_id
+               AND endpoint.deleted_at IS NULL
+            RETURNING endpoint.business_id, endpoint.id),
+        forgotten AS (
+            DELETE FROM webhook_secret AS secret USING deleted
+             WHERE secret.business_id = deleted.business_id AND secret.endpoint_id = deleted.id),
+        cancelled AS (
+            UPDATE webhook_delivery AS delivery SET status = 'cancelled', due_at = NULL
+              FROM deleted
+             WHERE delivery.business_id = deleted.business_id AND delivery.endpoint_id = deleted.id
+               AND delivery.due_at IS NOT NULL)
+        SELECT EXISTS (SELECT FROM deleted)
+        """,
+        business_id, endpoint_id, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def lock(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
+    """By its turn, as everybody does who changes something there."""
+    row = await tx.fetchrow(
+        """
+        SELECT endpoint.*
+          FROM webhook_turn AS turn
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
+               AND endpoint.id = turn.endpoint_id
+         WHERE turn.business_id = $1 AND turn.endpoint_id = $2 AND endpoint.deleted_at IS NULL FOR UPDATE OF turn
+        """,
+        business_id, endpoint_id,
+    )  # fmt: skip
+    return _endpoint(row) if row else None
+
+
+async def insert_secret(tx: Tx, business_id: str, endpoint_id: str | None, sealed: str, *, now: datetime) -> None:
+    await tx.execute(
+        "INSERT INTO webhook_secret (business_id, endpoint_id, sealed, created_at) VALUES ($1, $2, $3, $4)",
+        business_id, endpoint_id, sealed, now,
+    )  # fmt: skip
+
+
+async def end_secrets(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime, at: datetime) -> int:
+    """Those that have none yet get their end, those that have come to it go. Says how many still work for a while."""
+    await tx.execute(
+        "DELETE FROM webhook_secret WHERE business_id = $1 AND endpoint_id = $2 AND expires_at <= $3",
+        business_id, endpoint_id, now,
+    )  # fmt: skip
+    await tx.execute(
+        """
+        UPDATE webhook_secret SET expires_at = $3
+         WHERE business_id = $1 AND endpoint_id = $2 AND expires_at IS NULL
+        """,
+        business_id, endpoint_id, at,
+    )  # fmt: skip
+    return int(
+        await tx.fetchval(
+            "SELECT count(*) FROM webhook_secret WHERE business_id = $1 AND endpoint_id = $2", business_id, endpoint_id
+        )
+    )
+
+
+async def list_sealed(tx: Tx, business_id: str) -> list[str]:
+    """Every secret of a business that still counts or waits, whichever endpoint's."""
+    rows = await tx.fetch(
+        "SELECT sealed FROM webhook_secret WHERE business_id = $1 AND expires_at IS NULL ORDER BY id", business_id
+    )
+    return [row["sealed"] for row in rows]
+
+
+async def find_waiting(tx: Tx, business_id: str) -> str | None:
+    """The one that the first endpoint will have."""
+    sealed: str | None = await tx.fetchval(
+        "SELECT sealed FROM webhook_secret WHERE business_id = $1 AND endpoint_id IS NULL ORDER BY id DESC LIMIT 1",
+        business_id,
+    )
+    return sealed
+
+
+async def delete_waiting(tx: Tx, business_id: str) -> None:
+    await tx.execute("DELETE FROM webhook_secret WHERE business_id = $1 AND endpoint_id IS NULL", business_id)
+
+
+def _endpoint(row: Row) -> Endpoint:
+    return Endpoint(
+        business_id=row["business_id"],
+        id=row["id"],
+        url=row["url"],
+        events=tuple(row["events"]),
+        description=row["description"],
+        status=EndpointStatus(row["status"]),
+        disabled_reason=DisabledReason(row["disabled_reason"]) if row["disabled_reason"] else None,
+        rate_per_second=row["rate_per_second"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

@@ -1,0 +1,289 @@
+"""Webhooks as JSON, in and out: the only place with the wire's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.core.clock import to_iso
+from tidegate.core.errors import Problem
+from tidegate.infra.address import WebUrl
+from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.query import Moment
+from tidegate.webhook.field import Description, Secret, delivery_id
+from tidegate.webhook.log_store import Filter, Window, first_id_of
+from tidegate.webhook.model import (
+    EVENTS,
+    EVENTS_ALWAYS,
+    RATE_PER_SECOND,
+    RATE_PER_SECOND_MAX,
+    Attempt,
+    Delivery,
+    DeliveryStatus,
+    Endpoint,
+    EndpointStatus,
+    NewEndpoint,
+    WithSecret,
+)
+
+PER_PAGE, PER_PAGE_MAX = 10, 50
+
+EventName = Literal[
+    "charge.successful",
+    "collection.successful",
+    "collection.returned",
+    "refund.successful",
+    "refund.failed",
+    "virtualaccount.approved",
+    "virtualaccount.declined",
+    "virtualaccount.suspended",
+    "virtualaccount.closed",
+]
+EventNames = Annotated[
+    list[EventName],
+    Meta(
+        max_length=len(EVENTS) * 2,
+        description="Besides `charge.successful` and `collection.successful`, which every endpoint gets.",
+    ),
+]
+Rate = Annotated[
+    int, Meta(ge=1, le=RATE_PER_SECOND_MAX, description="How many requests a second your server can take.")
+]
+EndpointId = Annotated[str, Meta(pattern="^we_[0-9A-Za-z]{22}$")]
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Url = Annotated[
+    WebUrl, Meta(description="Where to send: https, port 443 or 8443; in the sandbox also http, and your own machine.")
+]
+
+
+Status = Annotated[EndpointStatus, Meta(description="Enabling also begins anew with one that was failing.")]
+AnyEventName = Annotated[str, Meta(pattern="^[a-z]{1,30}[.][a-z]{1,30}$", description="Such as `charge.successful`.")]
+Reference = Annotated[
+    str, Meta(pattern="^[A-Za-z0-9_.=:-]{1,100}$", description="Your reference of what the event is about.")
+]
+From = Annotated[Moment, Meta(description="From this day or time on.")]
+To = Annotated[Moment, Meta(description="Before this time; a day is included.")]
+NextCursor = Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")]
+
+
+class CreateEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
+    url: Url
+    events: EventNames | None = None
+    description: Annotated[Description | None, Meta(description="Yours; shown in lists.")] = None
+    rate_per_second: Rate = RATE_PER_SECOND
+    secret: Annotated[
+        Secret | None, Meta(description="Your own: `whsec_` and 24 to 64 bytes in base64. Made for you when absent.")
+    ] = None
+
+
+class ChangeEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
+    url: Url | UnsetType = UNSET
+    events: EventNames | UnsetType = UNSET
+    description: Description | UnsetType | None = UNSET
+    status: Status | UnsetType = UNSET
+    rate_per_second: Rate | UnsetType = UNSET
+
+
+class EndpointRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    id: str
+    url: str
+    events: list[str]
+    description: str | None
+    status: EndpointStatus
+    disabled_reason: Annotated[
+        str | None, Meta(description="`merchant`, `gone` (it answered 410) or `failing` (for five days).")
+    ]
+    rate_per_second: int
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class EndpointWithSecret(EndpointRecord, kw_only=True, rename="camel"):
+    secret: Annotated[str, Meta(description="Shown now and never again.")]
+
+
+class EndpointList(msgspec.Struct, kw_only=True):
+    results: Annotated[list[EndpointRecord], Meta(description="The oldest first.")]
+
+
+class EndpointDeleted(msgspec.Struct, kw_only=True):
+    id: str
+
+
+class ListDeliveries(msgspec.Struct, kw_only=True, rename="camel"):
+    """What a list of deliveries may be asked for."""
+
+    status: DeliveryStatus | UnsetType = UNSET
+    event: AnyEventName | UnsetType = UNSET
+    endpoint_id: EndpointId | UnsetType = UNSET
+    reference: Reference | UnsetType = UNSET
+    date_from: From | UnsetType = UNSET
+    date_to: To | UnsetType = UNSET
+    per_page: Annotated[int, Meta(ge=1, le=PER_PAGE_MAX)] = PER_PAGE
+    cursor: NextCursor | UnsetType = UNSET
+
+
+class AttemptRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    number: int
+    url: str
+    attempted_at: Timestamp
+    duration_ms: int | None
+    status_code: Annotated[int | None, Meta(description="What your server answered, when it did.")]
+    error: Annotated[str | None, Meta(description="Why there was no whole answer, such as `timeout`.")]
+    response_body: Annotated[str | None, Meta(description="Its first 16 kB, as text.")]
+
+
+class DeliveryRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    id: str
+    event_id: Annotated[str, Meta(description="The `webhook-id` header; drop duplicates by it.")]
+    event: str
+    reference: str | None
+    endpoint_id: str
+    url: str
+    status: Annotated[
+        DeliveryStatus,
+        Meta(description="`exhausted` after ten attempts, `cancelled` with its endpoint; both can be sent again."),
+    ]
+    attempts_made: int
+    attempts: Annotated[list[AttemptRecord], Meta(description="The last ten.")]
+    next_attempt_at: Timestamp | None
+    payload: Annotated[
+        msgspec.Raw, Meta(description="The body, as it is sent each time.", extra_json_schema={"type": "object"})
+    ]
+    created_at: Timestamp
+    delivered_at: Timestamp | None
+
+
+class DeliveryPage(msgspec.Struct, kw_only=True, rename="camel"):
+    results: Annotated[list[DeliveryRecord], Meta(description="The newest first.")]
+    next_cursor: Annotated[str | None, Meta(description="Null on the last page.")]
+
+
+class ReplayWindow(msgspec.Struct, kw_only=True, rename="camel"):
+    date_from: From
+    date_to: To
+    endpoint_id: Annotated[EndpointId | None, Meta(description="To this one only.")] = None
+    events: Annotated[
+        Annotated[list[EventName], Meta(max_length=len(EVENTS) * 2)] | None, Meta(description="Only these.")
+    ] = None
+    undelivered_only: Annotated[bool, Meta(description="Leave out what has arrived.")] = False
+    confirm: Annotated[bool, Meta(description="Without it, nothing is sent, only counted.")] = False
+
+
+class ReplayAnswer(msgspec.Struct, kw_only=True):
+    count: Annotated[int, Meta(description="How many deliveries it makes.")]
+    sent: Annotated[bool, Meta(description="Whether they are on their way now.")]
+
+
+def new_endpoint_from(request: CreateEndpoint) -> NewEndpoint:
+    return NewEndpoint(
+        url=str(request.url),
+        events=events_of(request.events or []),
+        description=str(request.description) if request.description else None,
+        rate_per_second=request.rate_per_second,
+        secret=str(request.secret) if request.secret else None,
+    )
+
+
+def changes_from(request: ChangeEndpoint) -> dict[str, Any]:
+    """By the names of the model; absent ones are left out."""
+    given = {name: value for name, value in msgspec.structs.asdict(request).items() if value is not UNSET}
+    if "events" in given:
+        given["events"] = list(events_of(given["events"]))
+    if "url" in given:
+        given["url"] = str(given["url"])
+    if "description" in given:
+        given["description"] = str(given["description"]) if given["description"] else None
+    return given
+
+
+def events_of(asked: list[Any]) -> tuple[str, ...]:
+    """What always comes, and what was asked for, in the order of the list."""
+    return tuple(name for name in EVENTS if name in EVENTS_ALWAYS or name in asked)
+
+
+def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    """Of a time that is asked for."""
+    start, end = fields.get("date_from"), fields.get("date_to")
+    if isinstance(start, Moment) and isinstance(end, Moment) and end.end <= start.start:
+        yield Problem("dateTo", "must be after dateFrom")
+
+
+def filter_from(request: ListDeliveries) -> Filter:
+    return Filter(
+        status=_or_none(request.status),
+        event_type=_or_none(request.event),
+        endpoint_id=_or_none(request.endpoint_id),
+        reference=_or_none(request.reference),
+        from_id=first_id_of(request.date_from.start) if isinstance(request.date_from, Moment) else None,
+        before_id=first_id_of(request.date_to.end) if isinstance(request.date_to, Moment) else None,
+    )
+
+
+def _or_none(value: Any) -> Any:
+    return None if value is UNSET else value
+
+
+def window_from(request: ReplayWindow) -> Window:
+    return Window(
+        start=request.date_from.start,
+        end=request.date_to.end,
+        endpoint_id=request.endpoint_id,
+        event_types=tuple(request.events) if request.events is not None else None,
+        only_undelivered=request.undelivered_only,
+    )
+
+
+def record_of(endpoint: Endpoint) -> EndpointRecord:
+    return EndpointRecord(**_facts(endpoint))
+
+
+def record_with_secret(made: WithSecret) -> EndpointWithSecret:
+    return EndpointWithSecret(**_facts(made.endpoint), secret=made.secret)
+
+
+def _facts(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "id": endpoint.id,
+        "url": endpoint.url,
+        "events": list(endpoint.events),
+        "description": endpoint.description,
+        "status": endpoint.status,
+        "disabled_reason": endpoint.disabled_reason,
+        "rate_per_second": endpoint.rate_per_second,
+        "created_at": to_iso(endpoint.created_at),
+        "updated_at": to_iso(endpoint.updated_at),
+    }
+
+
+def delivery_record(delivery: Delivery) -> DeliveryRecord:
+    return DeliveryRecord(
+        id=delivery_id(delivery.id),
+        event_id=delivery.event_id,
+        event=delivery.event_type,
+        reference=delivery.reference,
+        endpoint_id=delivery.endpoint_id,
+        url=delivery.url,
+        status=delivery.status,
+        attempts_made=delivery.attempts_made,
+        attempts=[_attempt_record(attempt) for attempt in delivery.attempts],
+        next_attempt_at=to_iso(delivery.due_at) if delivery.due_at else None,
+        payload=msgspec.Raw(delivery.payload),
+        created_at=to_iso(delivery.created_at),
+        delivered_at=to_iso(delivery.delivered_at) if delivery.delivered_at else None,
+    )
+
+
+def _attempt_record(attempt: Attempt) -> AttemptRecord:
+    return AttemptRecord(
+        number=attempt.number,
+        url=attempt.url,
+        attempted_at=to_iso(attempt.started_at),
+        duration_ms=attempt.duration_ms,
+        status_code=attempt.status_code,
+        error=attempt.error,
+        response_body=attempt.body,
+    )

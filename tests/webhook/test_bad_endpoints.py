@@ -1,0 +1,229 @@
+"""Endpoints that must not be: rows W1 to W14, when they are saved and when something would be sent to them."""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from build import Shop
+from conftest import ENCRYPTION_KEY, with_database_name
+from payment.refusal import assert_refused
+from receiver import receiving
+from serving import serving
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
+from tidegate.deployment import commands as deployment
+from tidegate.infra.address import Ip, WebUrl
+from tidegate.infra.db import Database
+from tidegate.infra.guard import Guard
+from tidegate.merchant import commands as merchants
+from tidegate.settings import Settings
+from webhook.world import make_world
+
+DATABASE = "tidegate_test_live_webhooks"
+
+NO_WEB_ADDRESS = ["ftp://shop.example.com/", "gopher://shop.example.com/", "file:///etc/passwd", "unix:/run/x.sock"]
+THIS_MACHINE = [
+    "https://127.0.0.1", "https://localhost", "https://0", "https://127.1", "https://0177.0.0.1",
+    "https://2130706433", "https://0x7f000001", "https://0.0.0.0", "https://LOCALHOST/", "https://shop.localhost",
+]  # fmt: skip
+INSIDE = [
+    "https://10.0.0.1", "https://172.16.0.1", "https://192.168.1.1", "https://100.64.0.1", "https://169.254.169.254",
+    "https://192.0.0.192", "https://198.18.0.1", "https://224.0.0.1", "https://240.0.0.1", "https://255.255.255.255",
+    "https://[::]", "https://[::ffff:10.0.0.1]", "https://[fe80::1]", "https://[fd00:ec2::254]", "https://[ff02::1]",
+    "https://[64:ff9b::a00:1]", "https://[2002:7f00:1::]", "https://[2002:a00:1::]",
+]  # fmt: skip
+IPV6_OF_THIS_MACHINE = ["https://[::1]", "https://[::ffff:127.0.0.1]", "https://[64:ff9b::7f00:1]"]
+SHAPES = [
+    "https://user:pass@shop.example.com/", "https://user@shop.example.com/", "https://shop.example.com/#part",
+    "https://shop.example.com:0/", "https://shop.example.com:65536/", "https://shop.example.com:x/",
+    "https://shop.example.com:22/", "https://shop.example.com:25/", "https://shop.example.com:5432/",
+    "https://shop.example.com:6379/",
+]  # fmt: skip
+TEXTS = [
+    f"https://shop.example.com/{'x' * 2_024}", "https://shop.example.com/\r\nx-evil: 1", "https://shop.example.com/\t",
+    "https://shop.example.com/ä", "https://shop.example.com\\@evil.example.com", "https://a..b.com",
+    "//shop.example.com", "https://", f"https://{'a.' * 300}com", 7, None, [], "",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+async def live(server_url: str) -> AsyncIterator[tuple[Shop, Any]]:
+    """In live mode, with a database that never was a sandbox's."""
+    owner = await asyncpg.connect(server_url)
+    await owner.execute(f'DROP DATABASE IF EXISTS "{DATABASE}" WITH (FORCE)')
+    await owner.execute(f'CREATE DATABASE "{DATABASE}"')
+    url = with_database_name(server_url, DATABASE)
+    await deployment.prepare(url, Mode.LIVE)
+    db = Database(url)
+    await db.open()
+    now = SystemClock().now()
+    new = await merchants.create(db, name="Live", email="live@example.com", mode=Mode.LIVE, now=now)
+    await merchants.change(db, new.business.id, {"rate_per_second": 100_000, "rate_burst": 100_000}, now=now)
+    await db.close()
+    admin = await asyncpg.connect(url)
+    settings = Settings(mode=Mode.LIVE, database_url=url, encryption_keys=(ENCRYPTION_KEY,))
+    async with serving(settings) as (base_url, _), httpx.AsyncClient(base_url=base_url) as client:
+        yield Shop(client, new.business.id, new.secret_key, new.public_key), admin
+    await admin.close()
+    await owner.execute(f'DROP DATABASE "{DATABASE}" WITH (FORCE)')
+    await owner.close()
+
+
+async def create(shop: Shop, **body: Any) -> httpx.Response:
+    return await shop.client.post("/webhooks/endpoints", json=body, headers={"api-key": shop.secret_key})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(pytest.param(url, id=f"W1 {url}") for url in ("http://shop.example.com/", *NO_WEB_ADDRESS)),
+        *(pytest.param(url, id=f"W2 {url}") for url in THIS_MACHINE),
+        *(pytest.param(url, id=f"W3-W4 {url}") for url in (*INSIDE, *IPV6_OF_THIS_MACHINE)),
+        *(pytest.param(url, id=f"W8 {url}") for url in (*SHAPES, "https://shop.example.com:8080/")),
+        *(pytest.param(url, id=f"W12 {str(url)[:40]!r}") for url in TEXTS),
+    ],
+)
+async def test_in_live_mode_it_is_not_saved(live: tuple[Shop, Any], url: Any) -> None:
+    shop, admin = live
+    await assert_refused(admin, create(shop, url=url), 422, "VALIDATION_FAILED", field="url")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://shop.example.com/hook",
+        "https://shop.example.com:8443/?a=b",
+        "https://8.8.8.8/",
+        "HTTPS://Shop.Example.com",
+    ],
+)
+async def test_in_live_mode_a_public_https_address_is(live: tuple[Shop, Any], url: str) -> None:
+    shop, _ = live
+    answer = await create(shop, url=url)
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["data"]["url"] == url
+
+
+async def test_our_own_host_is_not_saved_W9(live: tuple[Shop, Any]) -> None:
+    for url in ("https://api.example.com/hook", "https://API.example.com:8443/"):
+        guard = Guard(Mode.LIVE, "https://api.example.com/v1")
+        assert await guard.problem_at(WebUrl.parse(url)) == "must not be this service itself"
+    sandbox = Guard(Mode.SANDBOX, "http://localhost:8080")
+    assert sandbox.problem_in(WebUrl.parse("http://localhost:8080/webhooks")) == "must not be this service itself"
+    assert sandbox.problem_in(WebUrl.parse("http://localhost:3000/webhooks")) is None
+
+
+async def test_a_host_in_other_letters_is_saved_in_punycode_W12(live: tuple[Shop, Any]) -> None:
+    shop, _ = live
+    answer = await create(shop, url="https://bücher.example/hook")
+    assert answer.json()["data"]["url"] == "https://xn--bcher-kva.example/hook"
+
+
+@pytest.mark.parametrize("url", [*NO_WEB_ADDRESS, *INSIDE, *THIS_MACHINE[2:8], *SHAPES, *TEXTS])
+async def test_the_sandbox_refuses_all_but_this_machine(shop: Shop, admin: Any, url: Any) -> None:
+    await assert_refused(admin, create(shop, url=url), 422, "VALIDATION_FAILED", field="url")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:3000/hook", "http://127.0.0.1:8081/", "http://[::1]:3000/", "https://shop.example.com/"]
+)
+async def test_the_sandbox_calls_this_machine_by_http(shop: Shop, url: str) -> None:
+    assert (await create(shop, url=url)).status_code == 201
+
+
+def names(**known: list[str]) -> Callable[[str], Any]:
+    async def look_up(host: str) -> list[Ip]:
+        return [ipaddress.ip_address(text) for text in known[host.partition(".")[0]]]
+
+    return look_up
+
+
+@pytest.mark.parametrize("addresses", [["10.0.0.1"], ["8.8.8.8", "127.0.0.1"], ["2606:4700::1111", "fd00::1"]])
+async def test_a_name_that_leads_inside_is_not_saved_W5(addresses: list[str]) -> None:
+    guard = Guard(Mode.LIVE, "https://api.example.com", names(shop=addresses))
+    assert await guard.problem_at(WebUrl.parse("https://shop.example.com/")) == "must not lead into a private network"
+
+
+async def test_a_name_that_cannot_be_found_yet_is_saved_W10() -> None:
+    async def nothing(_: str) -> list[Ip]:
+        raise OSError
+
+    assert (
+        await Guard(Mode.LIVE, "https://api.example.com", nothing).problem_at(WebUrl("https://new.example.com")) is None
+    )
+
+
+@pytest.mark.parametrize(
+    "url", [*THIS_MACHINE, *INSIDE, *IPV6_OF_THIS_MACHINE, "http://8.8.8.8/", "https://8.8.8.8:22/"]
+)
+async def test_nothing_is_sent_to_what_should_never_have_been_saved_W2(db: Database, admin: Any, url: str) -> None:
+    """As if somebody had written it past us, or the rules had become stricter since."""
+    async with make_world(db, mode=Mode.LIVE, lookup=names(localhost=["127.0.0.1"], shop=["127.0.0.1"])) as world:
+        await world.endpoint("https://shop.example.com/")
+        await admin.execute("UPDATE webhook_endpoint SET url = $1", url)
+        await world.event()
+        [landed] = await world.deliver()
+        assert landed.error == "address_refused"
+        assert (await world.delivery()).status == "pending"
+
+
+async def test_a_name_that_turns_inward_after_it_was_saved_is_not_followed_W6(db: Database) -> None:
+    addresses = ["8.8.8.8"]
+    async with receiving() as inside, make_world(db, mode=Mode.LIVE, lookup=names(shop=addresses)) as world:
+        url = WebUrl.parse("https://shop.example.com:8443/")
+        assert await world.office.guard.problem_at(url) is None
+        await world.endpoint(url)
+        addresses[:] = ["127.0.0.1"]
+        await world.event()
+        [landed] = await world.deliver()
+        assert (landed.error, inside.connections) == ("address_refused", 0)
+
+
+async def test_headers_of_the_merchants_own_are_not_taken_W13(shop: Shop) -> None:
+    """There are none to set, so none can be smuggled in."""
+    evil = {"x-evil\r\nhost": "a", "host": "evil.example.com", "content-length": "0"}
+    answer = await create(shop, url="http://localhost:3000/", headers=evil)
+    assert answer.status_code == 201
+    assert "headers" not in answer.json()["data"]
+
+
+@pytest.mark.parametrize(
+    "secret",
+    ["short", "whsec_", f"whsec_{base64.b64encode(bytes(23)).decode()}", "x" * 40, f"whsec_{'A' * 200}", 7, {}],
+)
+async def test_a_weak_secret_is_refused_W14(shop: Shop, admin: Any, secret: Any) -> None:
+    sending = create(shop, url="http://localhost:3000/", secret=secret)
+    await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field="secret")
+
+
+async def test_a_strong_secret_of_ones_own_is_taken_W14(shop: Shop) -> None:
+    secret = f"whsec_{base64.b64encode(bytes(24)).decode()}"
+    answer = await create(shop, url="http://localhost:3000/", secret=secret)
+    assert answer.json()["data"]["secret"] == secret
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("events[0]", {"events": ["payment.exploded"]}),
+        ("events", {"events": "charge.successful"}),
+        ("events", {"events": ["charge.successful"] * 50}),
+        ("description", {"description": "x" * 201}),
+        ("description", {"description": "card 5319317801366660"}),
+        ("ratePerSecond", {"ratePerSecond": 0}),
+        ("ratePerSecond", {"ratePerSecond": 1_001}),
+        ("ratePerSecond", {"ratePerSecond": "25"}),
+        ("url", {"url": ...}),
+    ],
+)
+async def test_other_fields_keep_their_rules(shop: Shop, admin: Any, field: str, body: dict[str, Any]) -> None:
+    whole = {"url": "http://localhost:3000/", **body}
+    sending = create(shop, **{name: value for name, value in whole.items() if value is not ...})
+    await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field=field)

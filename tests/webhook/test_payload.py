@@ -1,0 +1,169 @@
+"""What a merchant is told of a payment, field by field, as the specification lists it; and that it is told at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from build import Checkout
+from checkout.paying import card, phone
+from conftest import MakeCheckout
+from receiver import Receiver, receiving
+from tidegate.app import House
+from tidegate.infra.egress import Egress
+from tidegate.infra.telemetry import Meter
+from tidegate.webhook.deliver import Courier
+
+# Table 2.5, and the field reference that follows it. A receiver may look for either.
+DATA = {
+    "id", "authorization", "auth_model", "amount", "amountReceived", "currency", "fee", "vat", "message", "status",
+    "reference", "description", "type", "customer", "metadata", "settlementDestination", "amountToSettle",
+    "chargeReference",
+    "method", "paymentReference", "transactionReference", "merchantReference", "feeBearer", "createdAt", "updatedAt",
+}  # fmt: skip
+VIRTUAL_ACCOUNT = {
+    "bankName", "id", "bankCode", "accountName", "accountNumber", "sessionId", "channelName", "payerAccountNumber",
+    "payerAccountName", "payerBankName", "payerBankCode", "expiresAt", "business",
+}  # fmt: skip
+OURS = {"amountExpected", "varianceType"}
+
+
+class Told:
+    """An endpoint of the business behind a checkout, and a courier that walks when it is told to."""
+
+    def __init__(self, house: House, receiver: Receiver) -> None:
+        self._way_out = Egress(house.office.guard)
+        self._courier = Courier(house.db, self._way_out, house.office.vault, house.clock, Meter())
+        self.receiver = receiver
+
+    async def __call__(self) -> list[dict[str, Any]]:
+        async with self._way_out.open():
+            await self._courier.fan_out()
+            parcels = await self._courier.take()
+            await self._courier.finish([await self._courier.send(parcel) for parcel in parcels])
+        return [json.loads(got.body) for got in self.receiver.received]
+
+
+@pytest.fixture
+async def told(house: House) -> AsyncIterator[Told]:
+    async with receiving() as receiver:
+        yield Told(house, receiver)
+
+
+async def listen(checkout: Checkout, told: Told) -> None:
+    made = await checkout.post(
+        "/webhooks/endpoints", {"url": told.receiver.url()}, **{"api-key": checkout.shop.secret_key}
+    )
+    assert made.status_code == 201, made.text
+
+
+async def test_a_transfer_is_told_with_every_field_of_both_sets(new_checkout: MakeCheckout, told: Told) -> None:
+    checkout = await new_checkout(
+        reference="ORD-2025",
+        metadata={"cart": 7, "rate": 0.1},
+        feeBearer="customer",
+        customer={"name": "Ada", "email": "a@b.com"},
+    )
+    await listen(checkout, told)
+    account = await checkout.account()
+    payer = {"name": "Ada Obi", "accountNumber": "0123456789", "bankName": "Sample Bank"}
+    await checkout.transfer(account, "101.51", payer=payer)
+    [payload] = await told()
+    assert set(payload) == {"event", "type", "data"}
+    assert (payload["event"], payload["type"]) == ("charge.successful", "charge")
+    data = payload["data"]
+    assert set(data) == DATA | OURS | {"virtualAccount"}
+    assert set(data["virtualAccount"]) == VIRTUAL_ACCOUNT
+    assert set(data["authorization"]) == {"mode", "redirect", "metadata"}
+    assert data["customer"] == {"name": "Ada", "email": "a@b.com", "phoneNumber": None}
+    assert data["reference"] == data["transactionReference"] == checkout.pay_code
+    assert data["merchantReference"] == data["paymentReference"] == "ORD-2025"
+    assert data["type"] == data["method"] == "bank_transfer"
+    assert (data["status"], data["settlementDestination"], data["feeBearer"]) == ("success", "wallet", "customer")
+    assert data["metadata"] == {"cart": 7, "rate": 0.1}
+    assert data["virtualAccount"]["accountNumber"] == account
+    assert data["virtualAccount"]["payerAccountName"] == "Ada Obi"
+    assert data["virtualAccount"]["business"] == checkout.shop.business_id
+    # Exact in the text itself, whatever a receiver makes of it.
+    body = told.receiver.received[0].body
+    assert b'"amountReceived":101.51' in body
+    assert b'"fee":1.4,' in body
+    assert b'"vat":0.11' in body
+    assert b'"amountToSettle":100,' in body
+    assert b": " not in body
+
+
+@pytest.mark.parametrize(
+    ("fields", "charge", "method"),
+    [
+        ({"currency": "NGN"}, card(), "card"),
+        ({"currency": "KES"}, phone("+254712340000"), "mobile_money"),
+        ({"currency": "NGN"}, {"type": "payAttitude", "bank": "058"}, "payattitude"),
+    ],
+)
+async def test_other_methods_are_told_without_an_account(
+    new_checkout: MakeCheckout, told: Told, fields: dict[str, Any], charge: dict[str, Any], method: str
+) -> None:
+    checkout = await new_checkout(**fields)
+    await listen(checkout, told)
+    answer = await checkout.charge(charge)
+    assert answer.status_code == 200, answer.text
+    await checkout.sandbox(f"charges/{checkout.pay_code}/approve")
+    await checkout.tick()
+    [payload] = await told()
+    assert set(payload["data"]) == DATA | OURS
+    assert payload["data"]["type"] == payload["data"]["method"] == method
+
+
+@pytest.mark.parametrize(("amount", "variance"), [("60", "underpayment"), ("250", "overpayment")])
+async def test_too_little_and_too_much_are_told_as_well(
+    new_checkout: MakeCheckout, told: Told, amount: str, variance: str
+) -> None:
+    checkout = await new_checkout()
+    await listen(checkout, told)
+    await checkout.transfer(await checkout.account(), amount)
+    [payload] = await told()
+    data = payload["data"]
+    assert (data["varianceType"], data["message"], data["amountReceived"]) == (
+        variance,
+        "INCORRECT_AMOUNT",
+        int(amount),
+    )
+
+
+async def test_nothing_is_told_of_a_checkout_that_failed_ran_out_or_was_given_up(
+    new_checkout: MakeCheckout, told: Told
+) -> None:
+    failed, given_up, ran_out = [await new_checkout() for _ in range(3)]
+    for checkout in (failed, given_up, ran_out):
+        await listen(checkout, told)
+    for _ in range(5):
+        await failed.charge(card("4084080000005408"))
+    await given_up.cancel()
+    await ran_out.let_pass("3h")
+    assert [(await checkout.record())["status"] for checkout in (failed, given_up, ran_out)] == [
+        "failed", "failed", "expired"
+    ]  # fmt: skip
+    assert await told() == []
+
+
+async def test_the_first_word_comes_as_soon_as_the_money_is_booked(
+    new_checkout: MakeCheckout, house: House, told: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever settles rings; a courier that would not look by himself for an hour is there at once."""
+    monkeypatch.setattr("tidegate.webhook.deliver.POLL_S", 3_600.0)
+    checkout = await new_checkout()
+    await listen(checkout, told)
+    running = asyncio.create_task(house.courier(Meter()).run(grace_s=1.0))
+    try:
+        await checkout.charge(card())
+        await checkout.tick()
+        await told.receiver.got(1)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    assert json.loads(told.receiver.received[0].body)["data"]["reference"] == checkout.pay_code
