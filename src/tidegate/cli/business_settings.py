@@ -14,6 +14,7 @@ from rich.markup import escape
 from tidegate.cli.console import fail
 from tidegate.core.colour import DARK, LIGHT, Colour, palette_for
 from tidegate.core.ids import Mode
+from tidegate.infra.address import WebUrl
 from tidegate.merchant import logo
 from tidegate.merchant.model import Business
 from tidegate.payment.field import EmailAddress, PersonName
@@ -87,6 +88,7 @@ _CHECKS: dict[str, Callable[[str, Mode], str]] = {
     "support_email": lambda text, _: EmailAddress.parse(text),
     "support_phone": _support_phone,
     "support_url": _support_url,
+    "webhook_url": lambda text, _: WebUrl.parse(text),
 }
 _CLEARABLE = ("accent", "support_email", "support_phone", "support_url")
 

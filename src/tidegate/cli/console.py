@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 import click
+import msgspec
 from rich.console import Console
 from rich.markup import escape
 
@@ -16,7 +18,9 @@ from tidegate.core.errors import Refusal
 from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import db as database
 from tidegate.infra.embedded import EmbeddedPostgresFailed
+from tidegate.infra.http.operation import encode
 from tidegate.infra.migrate import MigrationFailed
+from tidegate.infra.vault import NoKey
 from tidegate.settings import WrongSettings
 
 out = Console(highlight=False)
@@ -24,12 +28,25 @@ err = Console(stderr=True, highlight=False)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# What a terminal obeys instead of showing it, the turning of writing included; line breaks and tabs may stay.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a script.")
 
 
 def print_json(value: Any) -> None:
     """Plain text whatever the terminal, so that a pipe gets exactly this."""
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def print_record(value: Any) -> None:
+    """A record of the API, or several, with the names and to the digit as the API writes them."""
+    sys.stdout.write(msgspec.json.format(encode(value), indent=2).decode() + "\n")
+
+
+def plain(text: str) -> str:
+    """A stranger's text, for print: what it says is shown, and nothing in it is obeyed."""
+    return escape(_CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text))
 
 
 def fail(message: str) -> NoReturn:
@@ -48,7 +65,7 @@ def speaks_plainly(command: F) -> F:
             fail("Tidegate cannot start with these settings:\n  " + "\n  ".join(wrong.problems))
         except Refusal as refusal:
             fail(refusal.message)
-        except (EmbeddedPostgresFailed, MigrationFailed, WrongDatabase) as error:
+        except (EmbeddedPostgresFailed, MigrationFailed, NoKey, WrongDatabase) as error:
             fail(str(error))
         except database.REFUSED as error:
             fail(f"the database refuses: {error}\nIf it was never prepared, run `tidegate migrate` first.")

@@ -6,8 +6,12 @@ import click
 
 from tidegate import __version__
 from tidegate.cli.doctor import doctor
+from tidegate.cli.events import events
+from tidegate.cli.listen import listen
 from tidegate.cli.merchant import merchant
 from tidegate.cli.run import dev, migrate, serve, worker
+from tidegate.cli.verify_signature import verify_signature
+from tidegate.cli.webhook import webhook
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -19,5 +23,5 @@ def main() -> None:
     """
 
 
-for command in (dev, serve, worker, migrate, merchant, doctor):
+for command in (dev, serve, worker, migrate, merchant, doctor, listen, events, webhook, verify_signature):
     main.add_command(command)

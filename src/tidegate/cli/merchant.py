@@ -12,17 +12,24 @@ from rich.markup import escape
 from rich.table import Table
 
 from tidegate import settings as settings_module
+from tidegate.audit.model import OPERATOR
 from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
 from tidegate.cli.console import as_json_option, fail, out, print_json, speaks_plainly
 from tidegate.cli.database import run_on_database
+from tidegate.cli.office import now_of, office_of
+from tidegate.cli.webhook import SHOWN_ONCE
 from tidegate.core.clock import SystemClock
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeRule
 from tidegate.core.method import CHECKOUT_CURRENCIES, Method, is_offered_in
 from tidegate.core.money import Currency
+from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key
 from tidegate.payment.field import EmailAddress, PersonName
+from tidegate.settings import Settings
+from tidegate.webhook import commands as webhooks
+from tidegate.webhook.model import WithSecret
 
 clock = SystemClock()
 _PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
@@ -129,6 +136,9 @@ def revoke(business_id: str, key_id: int) -> None:
               help="A difference that counts as exact, in minor units.")  # fmt: skip
 @click.option("--redirect-host", "redirect_hosts", multiple=True,
               help="Allow only these hosts in redirectUrl; repeat for several, '' for any.")  # fmt: skip
+@click.option(
+    "--webhook-url", help="Where its events go: the URL of its first endpoint, which is made when there is none."
+)
 @brand_options
 @as_json_option
 @speaks_plainly
@@ -149,19 +159,32 @@ def set_(
     if not (logo_file or no_logo or any(value is not None for value in changes.values())):
         fail("Nothing to change; `tidegate merchant set --help` lists the settings.")
     changes = checked(changes, settings.mode)
+    url = changes.pop("webhook_url")
     # A byte more than is allowed tells that there is more; a file that never ends is not read to its end.
     picture = logo_file.read(logo.BYTES_MAX + 1) if logo_file else None
 
-    async def run(db: Database) -> Business:
-        # The logo first: it is all that can still be refused, and then nothing is changed.
+    async def run(db: Database) -> tuple[Business, dict[str, str]]:
+        # First what can still be refused; then nothing is changed.
+        if url is not None:
+            await webhooks.refuse_forbidden(office_of(settings, db).guard, url)
         if picture is not None:
             await commands.set_logo(db, business_id, picture, now=clock.now())
         elif no_logo:
             await commands.remove_logo(db, business_id, now=clock.now())
-        return await commands.change(db, business_id, changes, now=clock.now())
+        business = await commands.change(db, business_id, changes, now=clock.now())
+        return business, await _set_webhook_url(settings, db, business_id, url) if url is not None else {}
 
-    business = run_on_database(settings, run)
-    _show(_business_json(business, []), as_json, note=note_on(changes["accent"]))
+    business, told = run_on_database(settings, run)
+    notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in told else ""]
+    _show({**_business_json(business, []), **told}, as_json, note="\n".join(note for note in notes if note))
+
+
+async def _set_webhook_url(settings: Settings, db: Database, business_id: str, url: WebUrl) -> dict[str, str]:
+    now = await now_of(settings, db)
+    made = await webhooks.set_webhook_url(office_of(settings, db), business_id, url, by=OPERATOR, now=now)
+    if isinstance(made, WithSecret):
+        return {"webhookUrl": made.endpoint.url, "webhookSecret": made.secret}
+    return {"webhookUrl": made.url}
 
 
 @merchant.command()

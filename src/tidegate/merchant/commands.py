@@ -42,6 +42,11 @@ async def list_all(db: Database) -> list[Business]:
         return await store.list_businesses(tx)
 
 
+async def get(db: Database, business_id: str) -> Business:
+    async with db.connection() as tx:
+        return await store.find_business(tx, business_id) or _no_business(business_id)
+
+
 async def change(db: Database, business_id: str, changes: dict[str, Any], *, now: datetime) -> Business:
     async with db.connection() as tx:
         business = await store.update_business(tx, business_id, changes=changes, now=now)

@@ -1,0 +1,265 @@
+"""`tidegate listen`: a developer's own server gets the sandbox's events, and the developer sees each of them.
+
+Everything goes through the merchant's API, so no access to the database is needed; but the events come to this machine,
+so it must be the one on which the sandbox's worker runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Self
+
+import aiohttp
+import click
+import msgspec
+
+from tidegate import settings as settings_module
+from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly
+from tidegate.cli.forward import SIGN_OF_LIFE, Arrival, Forwarder, Reply
+from tidegate.cli.office import seeded
+from tidegate.cli.verify_signature import show_check
+from tidegate.core.clock import SystemClock, to_iso
+from tidegate.core.errors import Refusal, Unavailable
+from tidegate.infra.address import WebUrl
+from tidegate.infra.http.operation import encode
+from tidegate.sandbox.seed import FILE_NAME
+from tidegate.webhook.explain import PUBLISHED, STANDARD, TIMESTAMP, Explanation
+from tidegate.webhook.model import EVENTS
+
+ENDPOINTS = "/webhooks/endpoints"
+# By this the endpoints of runs that were killed are found again.
+DESCRIPTION = "tidegate listen, until it ends"
+CALL_WITHIN_S = 10.0
+LIVES_WITHIN_S = 2.0
+PROVEN_WITHIN_S = 10.0
+
+
+@click.command()
+@click.option(
+    "--forward-to",
+    metavar="URL",
+    help="Your server, such as http://localhost:3000/hook; without it, events are only shown.",
+)
+@click.option(
+    "--events",
+    metavar="NAMES",
+    help="Separated by commas; by default all. charge.successful and collection.successful always come.",
+)
+@click.option("--payload", "with_payload", is_flag=True, help="Show the payloads too.")
+@click.option("--api-url", metavar="URL", help=f"The sandbox; by default the one of {FILE_NAME}.")
+@click.option("--api-key", envvar="TIDEGATE_API_KEY", help="A secret key of the business; by default the seeded one's.")
+@as_json_option
+@speaks_plainly
+def listen(forward_to: str | None, events: str | None, with_payload: bool, as_json: bool, **api: str | None) -> None:
+    """Pass the sandbox's events on to your own server, and show each with its signature and your server's answer.
+
+    Needs a running sandbox on this machine. Your server's answer is Tidegate's: what fails is tried again.
+    """
+    account = _account(api["api_url"], api["api_key"])
+    forwarder = Forwarder(
+        _target_in(forward_to) if forward_to else None,
+        SystemClock(),
+        show_as_json if as_json else lambda arrival: show(arrival, with_payload=with_payload),
+    )
+    names = [name.strip() for name in events.split(",")] if events else list(EVENTS)
+    asyncio.run(_until_signal(account, forwarder, names, is_quiet=as_json))
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whose events, and where to ask for them. Without a webhook secret Tidegate makes one."""
+
+    api_url: str
+    secret_key: str
+    webhook_secret: str | None
+
+
+class MerchantApi:
+    """The API as a merchant calls it."""
+
+    def __init__(self, account: Account, session: aiohttp.ClientSession) -> None:
+        self._account = account
+        self._session = session
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, account: Account) -> AsyncIterator[Self]:
+        timeout = aiohttp.ClientTimeout(total=CALL_WITHIN_S)
+        async with aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session:
+            yield cls(account, session)
+
+    async def call(self, method: str, path: str, body: Any = None) -> Any:
+        url = self._account.api_url.rstrip("/") + path
+        headers = {"api-key": self._account.secret_key}
+        try:
+            async with self._session.request(method, url, json=body, headers=headers) as answer:
+                told = await answer.json(content_type=None)
+        except (aiohttp.ClientError, TimeoutError, ValueError):
+            told = None
+        if not isinstance(told, dict):
+            raise Unavailable(
+                f"no sandbox answers at {self._account.api_url}: start one with `tidegate dev`, or give --api-url"
+            )
+        if answer.status >= 300 or "data" not in told:
+            raise Refusal(f"{method} {url} is refused: {told.get('message')}")
+        return told["data"]
+
+    async def is_live(self, url: str) -> bool:
+        """Whether another `tidegate listen` is still behind that endpoint."""
+        with suppress(aiohttp.ClientError, TimeoutError):
+            async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=LIVES_WITHIN_S)) as answer:
+                return await answer.text() == SIGN_OF_LIFE
+        return False
+
+
+async def _until_signal(account: Account, forwarder: Forwarder, names: list[str], *, is_quiet: bool) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await run(account, forwarder, names, stop, is_quiet=is_quiet)
+
+
+async def run(account: Account, forwarder: Forwarder, names: list[str], stop: asyncio.Event, *, is_quiet: bool) -> None:
+    """An endpoint that lives as long as we do."""
+    async with MerchantApi.open(account) as api, forwarder.open():
+        await _remove_dead(api)
+        body = {"url": forwarder.url, "events": names, "description": DESCRIPTION, "secret": account.webhook_secret}
+        endpoint = await api.call("POST", ENDPOINTS, body)
+        forwarder.secret = endpoint["secret"]
+        try:
+            proving = asyncio.create_task(_prove(api, forwarder, endpoint["id"], is_quiet=is_quiet))
+            if not is_quiet:
+                _greet(forwarder, account)
+            await stop.wait()
+            proving.cancel()
+        finally:
+            await _remove(api, endpoint["id"], forwarder.url)
+
+
+async def _remove_dead(api: MerchantApi) -> None:
+    for endpoint in (await api.call("GET", ENDPOINTS))["results"]:
+        if endpoint["description"] == DESCRIPTION and not await api.is_live(endpoint["url"]):
+            await api.call("DELETE", f"{ENDPOINTS}/{endpoint['id']}")
+
+
+async def _remove(api: MerchantApi, endpoint_id: str, url: str) -> None:
+    """Unless somebody has made it another's meanwhile: the business's webhook URL is that of its first endpoint."""
+    try:
+        if (await api.call("GET", f"{ENDPOINTS}/{endpoint_id}"))["url"] == url:
+            await api.call("DELETE", f"{ENDPOINTS}/{endpoint_id}")
+    except Refusal as refusal:
+        err.print(
+            f"[yellow]The endpoint stays until the next `tidegate listen`: {plain(refusal.message)}[/]", soft_wrap=True
+        )
+
+
+async def _prove(api: MerchantApi, forwarder: Forwarder, endpoint_id: str, *, is_quiet: bool) -> None:
+    """Silence must mean that nothing has happened, and not that nothing arrives."""
+    forwarder.proof = asyncio.get_running_loop().create_future()
+    try:
+        await api.call("POST", f"{ENDPOINTS}/{endpoint_id}/test")
+        async with asyncio.timeout(PROVEN_WITHIN_S):
+            found = await asyncio.shield(forwarder.proof)
+    except Refusal as refusal:
+        err.print(f"[yellow]{plain(refusal.message)}[/]", soft_wrap=True)
+    except TimeoutError:
+        err.print(
+            f"[yellow]A test event has not arrived in {PROVEN_WITHIN_S:.0f} s. Is a worker running, on this machine? "
+            "`tidegate dev` has one.[/]", soft_wrap=True,
+        )  # fmt: skip
+    else:
+        if not is_quiet:
+            _print_proof(found)
+
+
+def _account(api_url: str | None, api_key: str | None) -> Account:
+    known = seeded(settings_module.from_environment())
+    url, key = api_url or known.get("baseUrl"), api_key or known.get("secretKey")
+    if not url or not key:
+        fail(f"There is no {FILE_NAME}: start the sandbox with `tidegate dev`, or give --api-url and --api-key.")
+    # The secret of the file is the seeded business's; another business gets one of its own.
+    return Account(url, key, known.get("webhookSecret") if key == known.get("secretKey") else None)
+
+
+def _target_in(text: str) -> str:
+    """Developers write localhost:3000/hook."""
+    try:
+        return str(WebUrl.parse(text if "://" in text else f"http://{text}"))
+    except ValueError as error:
+        fail(f"--forward-to {error}, such as http://localhost:3000/hook.")
+
+
+def _greet(forwarder: Forwarder, account: Account) -> None:
+    out.print(f"[dim]Listening to[/]  {plain(account.api_url)}", soft_wrap=True)
+    out.print(
+        f"[dim]Passing on to[/] {plain(forwarder.forward_to or 'nobody: --forward-to names your server')}",
+        soft_wrap=True,
+    )
+    where = f" [dim]webhookSecret in {FILE_NAME}[/]" if account.webhook_secret else ""
+    out.print(f"[dim]Signed with[/]   {forwarder.secret}{where}", soft_wrap=True)
+    out.print("[dim]Ctrl-C ends it, and takes its endpoint away.[/]")
+
+
+def _print_proof(found: Explanation) -> None:
+    if found.is_well:
+        out.print("[green]✓[/] A test event has arrived, and its signatures fit. Waiting for events …")
+        return
+    for check in found.checks:
+        show_check(check)
+
+
+def show(arrival: Arrival, *, with_payload: bool) -> None:
+    signed = "  ".join(_mark(arrival.found, header) for header in (STANDARD, PUBLISHED))
+    time = f"{arrival.at.astimezone():%H:%M:%S}"
+    out.print(
+        f"[dim]{time}[/]  [bold]{plain(arrival.event)}[/]  {plain(arrival.reference or '–')}  "
+        f"[dim]{plain(arrival.event_id)}[/]  {signed}  {_said(arrival.reply)}", soft_wrap=True,
+    )  # fmt: skip
+    for check in arrival.found.checks:
+        if not check.is_well:
+            show_check(check)
+    if with_payload:
+        with suppress(msgspec.DecodeError):
+            out.print(plain(msgspec.json.format(arrival.body, indent=2).decode()), soft_wrap=True)
+
+
+def _mark(found: Explanation, header: str) -> str:
+    is_signed = is_signed_by(found, header)
+    return f"[green]✓ {header}[/]" if is_signed else f"[bold red]✗ {header}[/]"
+
+
+def is_signed_by(found: Explanation, header: str) -> bool:
+    """A signature with an old timestamp proves nothing."""
+    return found.is_proven_by(header) and (header != STANDARD or found.is_proven_by(TIMESTAMP))
+
+
+def _said(reply: Reply | None) -> str:
+    if reply is None:
+        return "[dim]shown only[/]"
+    took = f"[dim]{reply.duration_ms} ms[/]"
+    if reply.problem:
+        return f"[bold red]→ your server {plain(reply.problem)}; Tidegate is told {reply.status}[/] {took}"
+    colour = "green" if 200 <= reply.status <= 299 else "bold red"
+    gone = " Tidegate disables an endpoint that answers 410." if reply.status == 410 else ""
+    return f"[{colour}]→ {reply.status}[/] {took}{gone}"
+
+
+def show_as_json(arrival: Arrival) -> None:
+    """One line an event."""
+    reply = arrival.reply
+    line = {
+        "at": to_iso(arrival.at),
+        "id": arrival.event_id,
+        "event": arrival.event,
+        "reference": arrival.reference,
+        "isSigned": {header: is_signed_by(arrival.found, header) for header in (STANDARD, PUBLISHED)},
+        "answer": reply and {"status": reply.status, "problem": reply.problem, "durationMs": reply.duration_ms},
+        "body": arrival.body.decode("utf-8", "replace"),
+    }
+    sys.stdout.write(encode(line).decode() + "\n")
+    sys.stdout.flush()

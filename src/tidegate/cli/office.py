@@ -1,0 +1,77 @@
+"""What commands on webhooks have in common: whose they are, at what time, and with which keys."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+import click
+
+from tidegate import settings as settings_module
+from tidegate.cli.console import fail
+from tidegate.cli.database import KEY_FILE, run_on_database, with_encryption_key
+from tidegate.core.clock import ShiftedClock, SystemClock
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Database
+from tidegate.infra.guard import Guard
+from tidegate.infra.vault import Vault
+from tidegate.merchant import commands as merchants
+from tidegate.sandbox import clock as sandbox_clock
+from tidegate.sandbox.seed import FILE_NAME, read_file
+from tidegate.settings import Settings
+from tidegate.webhook.commands import Office
+
+T = TypeVar("T")
+
+business_option = click.option(
+    "--business", "business_id", metavar="ID", help="Whose; by default the one that the sandbox was seeded with."
+)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One command at work. `now` is the sandbox's time, where that was moved; signatures carry the real one."""
+
+    office: Office
+    business_id: str
+    now: datetime
+    wall: datetime
+
+
+def visit(business_id: str | None, work: Callable[[Visit], Awaitable[T]]) -> T:
+    settings = settings_module.from_environment()
+    chosen = business_id or seeded(settings).get("businessId")
+    if not chosen:
+        fail(f"Whose? Name the business with --business; there is no {settings.home / FILE_NAME} to tell.")
+
+    async def run(db: Database) -> T:
+        await merchants.get(db, chosen)
+        now, wall = await now_of(settings, db), SystemClock().now()
+        return await work(Visit(office_of(settings, db), chosen, now, wall))
+
+    return run_on_database(settings, run)
+
+
+def seeded(settings: Settings) -> dict[str, str]:
+    """What the sandbox's file says; nothing where there is none."""
+    return read_file(settings.home / FILE_NAME)
+
+
+def office_of(settings: Settings, db: Database) -> Office:
+    return Office(db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url))
+
+
+def _keys_of(settings: Settings) -> tuple[bytes, ...]:
+    """A key is made only for our own database: for another one, the processes that serve it have theirs already."""
+    if settings.database_url is None or (settings.home / KEY_FILE).exists():
+        return with_encryption_key(settings).encryption_keys
+    return settings.encryption_keys
+
+
+async def now_of(settings: Settings, db: Database) -> datetime:
+    clock = ShiftedClock()
+    if settings.mode is Mode.SANDBOX:
+        await sandbox_clock.catch_up(db, clock)
+    return clock.now()

@@ -1,0 +1,207 @@
+"""`tidegate webhook`: where a business is told of its money."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.table import Table
+
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.office import Visit, business_option, visit
+from tidegate.core.clock import to_iso
+from tidegate.infra.address import WebUrl
+from tidegate.infra.http.read import read
+from tidegate.webhook import commands, wire
+from tidegate.webhook.model import (
+    EVENTS_ON_REQUEST,
+    RATE_PER_SECOND,
+    RATE_PER_SECOND_MAX,
+    Delivery,
+    Endpoint,
+    EndpointStatus,
+    WithSecret,
+)
+
+SHOWN_ONCE = "Keep the secret safe: it is stored encrypted and cannot be shown again."
+
+events_option = click.option(
+    "--event",
+    "events",
+    multiple=True,
+    metavar="NAME",
+    help=f"Besides charge.successful and collection.successful, which always come; repeat for several: "
+    f"{', '.join(EVENTS_ON_REQUEST)}.",
+)
+rate_option = click.option(
+    "--rate-per-second",
+    type=click.IntRange(1, RATE_PER_SECOND_MAX),
+    help=f"Requests a second; a new one has {RATE_PER_SECOND}.",
+)
+
+
+@click.group()
+def webhook() -> None:
+    """Endpoints: where events are sent, and with which secret they are signed."""
+
+
+@webhook.command(name="list")
+@business_option
+@as_json_option
+@speaks_plainly
+def list_(business_id: str | None, as_json: bool) -> None:
+    """List the endpoints, the oldest first: it is the business's webhook URL."""
+
+    async def run(here: Visit) -> list[Endpoint]:
+        return await commands.list_all(here.office.db, here.business_id)
+
+    endpoints = visit(business_id, run)
+    if as_json:
+        print_record([wire.record_of(endpoint) for endpoint in endpoints])
+        return
+    table = Table()
+    for heading in ("Endpoint", "URL", "Events", "Status", "A second"):
+        table.add_column(heading, no_wrap=heading == "Endpoint", overflow="fold")
+    for endpoint in endpoints:
+        what = plain(endpoint.url) + (f"\n[dim]{plain(endpoint.description)}[/]" if endpoint.description else "")
+        table.add_row(endpoint.id, what, "\n".join(endpoint.events), _state_of(endpoint), str(endpoint.rate_per_second))
+    out.print(table if endpoints else "No endpoint yet: `tidegate webhook add URL` makes one.")
+
+
+@webhook.command()
+@click.argument("url")
+@events_option
+@click.option("--description", help="Yours; shown in lists.")
+@rate_option
+@business_option
+@as_json_option
+@speaks_plainly
+def add(url: str, business_id: str | None, as_json: bool, **options: Any) -> None:
+    """Send events to URL. The secret that signs them is shown now and never again."""
+    request = read(_wire_names(url=url, **options), wire.CreateEndpoint)
+
+    async def run(here: Visit) -> WithSecret:
+        await commands.refuse_forbidden(here.office.guard, request.url)
+        async with here.office.db.transaction() as tx:
+            new = wire.new_endpoint_from(request)
+            return await commands.create(tx, here.office.vault, here.business_id, new, by=OPERATOR, now=here.now)
+
+    _show(wire.record_with_secret(visit(business_id, run)), as_json, note=SHOWN_ONCE)
+
+
+@webhook.command(name="set")
+@click.argument("endpoint_id")
+@click.option("--url", help="Also for what still waits.")
+@events_option
+@click.option("--no-events", is_flag=True, help="Only those that always come.")
+@click.option("--description", help="'' for none.")
+@click.option(
+    "--status",
+    type=click.Choice([status.value for status in EndpointStatus]),
+    help="Enabling also begins anew after failures.",
+)
+@rate_option
+@business_option
+@as_json_option
+@speaks_plainly
+def set_(
+    endpoint_id: str, business_id: str | None, as_json: bool, no_events: bool, events: tuple[str, ...], **options: Any
+) -> None:
+    """Change an endpoint. Events that are named replace those of before."""
+    if no_events and events:
+        fail("--event and --no-events contradict each other.")
+    asked = _wire_names(events=events, **options) | ({"events": []} if no_events else {})
+    if not asked:
+        fail("Nothing to change; `tidegate webhook set --help` lists the settings.")
+    changes = wire.changes_from(read(asked, wire.ChangeEndpoint))
+
+    async def run(here: Visit) -> Endpoint:
+        await commands.get(here.office.db, here.business_id, endpoint_id)
+        if "url" in changes:
+            await commands.refuse_forbidden(here.office.guard, WebUrl(changes["url"]))
+        return await commands.change(here.office.db, here.business_id, endpoint_id, changes, by=OPERATOR, now=here.now)
+
+    _show(wire.record_of(visit(business_id, run)), as_json)
+
+
+@webhook.command()
+@click.argument("endpoint_id")
+@business_option
+@as_json_option
+@speaks_plainly
+def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
+    """Make a new secret. The old one signs beside it for 24 hours."""
+
+    async def run(here: Visit) -> WithSecret:
+        async with here.office.db.transaction() as tx:
+            return await commands.rotate(
+                tx, here.office.vault, here.business_id, endpoint_id, by=OPERATOR, now=here.now
+            )
+
+    _show(wire.record_with_secret(visit(business_id, run)), as_json, note=SHOWN_ONCE)
+
+
+@webhook.command()
+@click.argument("endpoint_id")
+@business_option
+@as_json_option
+@speaks_plainly
+def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
+    """Send an event `webhook.test` to this endpoint alone."""
+
+    async def run(here: Visit) -> Delivery:
+        async with here.office.db.transaction() as tx:
+            return await commands.send_test(tx, here.business_id, endpoint_id, by=OPERATOR, now=here.now)
+
+    record = wire.delivery_record(visit(business_id, run))
+    if as_json:
+        print_record(record)
+        return
+    out.print(f"[green]✓[/] On its way. `tidegate events show {record.id}` says what was answered.", soft_wrap=True)
+
+
+@webhook.command()
+@click.argument("endpoint_id")
+@business_option
+@speaks_plainly
+def remove(endpoint_id: str, business_id: str | None) -> None:
+    """Delete an endpoint. What is being sent at this moment may still arrive."""
+
+    async def run(here: Visit) -> Endpoint:
+        return await commands.delete(here.office.db, here.business_id, endpoint_id, by=OPERATOR, now=here.now)
+
+    endpoint = visit(business_id, run)
+    out.print(f"[green]✓[/] {endpoint.id} is deleted; nothing more goes to {plain(endpoint.url)}.", soft_wrap=True)
+
+
+def _wire_names(events: tuple[str, ...] = (), rate_per_second: int | None = None, **others: Any) -> dict[str, Any]:
+    """What was given, as a request to the API has it, so that the same rules hold for both."""
+    asked = {"events": list(events) or None, "ratePerSecond": rate_per_second, **others}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _show(record: wire.EndpointRecord, as_json: bool, note: str = "") -> None:
+    if as_json:
+        print_record(record)
+        return
+    facts = {
+        "endpoint": record.id,
+        "url": record.url,
+        "events": ", ".join(record.events),
+        "description": record.description or "–",
+        "status": record.status,
+        "a second": str(record.rate_per_second),
+    }
+    if isinstance(record, wire.EndpointWithSecret):
+        facts["secret"] = record.secret
+    for name, value in facts.items():
+        out.print(f"[dim]{name:<12}[/] {plain(value)}", soft_wrap=True)
+    if note:
+        out.print(f"[yellow]{note}[/]", soft_wrap=True)
+
+
+def _state_of(endpoint: Endpoint) -> str:
+    if endpoint.status is EndpointStatus.ENABLED:
+        return "[green]enabled[/]"
+    return f"[red]disabled[/]\n{endpoint.disabled_reason}, {to_iso(endpoint.updated_at)[:10]}"
