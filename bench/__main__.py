@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import line_create, line_page, line_settle, line_verify, report
+from bench import line_create, line_page, line_settle, line_verify, line_webhook, report
 from bench.cpu import QUIET_SHARE, await_quiet
 from bench.delay import Delay, Waited
 from bench.line import BenchFailed, Line
@@ -27,9 +27,13 @@ LINES: dict[str, Callable[[Stage], Line]] = {
     "settle": line_settle.spread,
     "settle-one": line_settle.one,
     "page": line_page.line,
+    "webhook": line_webhook.line,
 }
 DELAYS: dict[str, Callable[[Stage], Delay]] = {
     "notice": line_page.notice,
+    "webhook-receipt": line_webhook.receipt,
+    "webhook-alone": line_webhook.alone,
+    "webhook-beside-poison": line_webhook.beside_poison,
 }
 WARM_UP_S = 1.0
 

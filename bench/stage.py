@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -72,12 +73,12 @@ class Stage:
         )
 
     @contextmanager
-    def worker(self) -> Iterator[None]:
+    def worker(self) -> Iterator[subprocess.Popen[bytes]]:
         """What `tidegate worker` does, as long as it is needed."""
         env = {"DATABASE_URL": self.url, "TIDEGATE_HOME": str(self._home / "service"), "TIDEGATE_LOG_LEVEL": "warning"}
         started = process.start(["tidegate", "worker"], log=self._home / "worker.log", env=env)
         try:
-            yield
+            yield started
         finally:
             process.stop(started)
 
@@ -103,7 +104,7 @@ class Stage:
             expected_status=expected_status,
             connections=self.options.connections,
             seconds=seconds,
-            watched={"server": server.process.pid, **self._watched()},
+            watched={"server": server.process.pid, **self.watched()},
             is_each_once=is_each_once,
         )
 
@@ -121,7 +122,7 @@ class Stage:
             variables=variables,
             clients=clients or self.options.connections,
             seconds=seconds,
-            watched=self._watched(),
+            watched=self.watched(),
         )
 
     def fetchrow(self, query: str, *args: Any) -> dict[str, Any]:
@@ -131,9 +132,10 @@ class Stage:
     def execute(self, query: str) -> None:
         asyncio.run(_execute(self.url, query))
 
-    def _watched(self) -> dict[str, int]:
+    def watched(self, **others: int) -> dict[str, int]:
+        """Processes by their names: PostgreSQL's and those given."""
         pid = self._postgres.pid
-        return {} if pid is None else {"postgres": pid}
+        return others if pid is None else {"postgres": pid, **others}
 
 
 @contextmanager

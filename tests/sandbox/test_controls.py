@@ -189,6 +189,10 @@ async def busy(new_checkout: MakeCheckout) -> Checkout:
     await new_checkout(checkout.shop)
     headers = {**checkout.shop.create_headers, "idempotency-key": "once"}
     assert (await checkout.shop.create(headers=headers)).status_code == 201
+    own = {"api-key": checkout.shop.secret_key}
+    endpoint = await checkout.post("/webhooks/endpoints", {"url": "http://localhost:3000/"}, **own)
+    sent = await checkout.post(f"/webhooks/endpoints/{endpoint.json()['data']['id']}/test", **own)
+    assert sent.status_code == 200, sent.text
     return checkout
 
 
@@ -196,12 +200,13 @@ async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout
     mine, other = await busy(new_checkout), await busy(new_checkout)
     before, full = await rows_of(admin, other.shop.business_id), await rows_of(admin, mine.shop.business_id)
     assert full == before
-    not_needed = {"fee_rule", "business_logo", "journal_to_link", "sandbox_payout"}
+    not_needed = {"fee_rule", "business_logo", "journal_to_link", "sandbox_payout", "webhook_attempt"}
     assert {table for table, count in full.items() if count == 0} <= not_needed
     answer = await mine.sandbox("reset")
     assert answer.json()["data"] == {"business": mine.shop.business_id}
     left = await rows_of(admin, mine.shop.business_id)
-    assert {table: count for table, count in left.items() if count} == {"credential": 2}
+    settings = {"credential": 2, "webhook_endpoint": 1, "webhook_secret": 1, "webhook_turn": 1}
+    assert {table: count for table, count in left.items() if count} == {**settings, "audit": 2}
     assert await rows_of(admin, other.shop.business_id) == before
     assert (await mine.shop.verify(mine.reference)).status_code == 404
     assert (await other.record())["status"] == "success"

@@ -64,6 +64,11 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     for subject, found, when_well in (
         ("settlements", await money_store.list_wrongly_posted(tx), "every success is settled once, nothing else is"),
         ("events", await money_store.list_wrongly_told(tx), "every success has one event, nothing else has"),
+        (
+            "deliveries",
+            await money_store.list_wrongly_delivered(tx),
+            "what counts as delivered was answered with a 2xx",
+        ),
         ("amounts", await money_store.list_wrongly_settled(tx), "received is settled, fee and tax, and so was booked"),
         ("receipts", await money_store.list_lost_money(tx), "what arrived was kept, is held, or went back"),
         ("bookings", await money_store.list_unbooked_receipts(tx), "every receipt has its journal"),

@@ -39,6 +39,23 @@ async def list_wrongly_told(tx: Tx) -> list[str]:
     return [row["payment"] for row in rows]
 
 
+async def list_wrongly_delivered(tx: Tx) -> list[str]:
+    """I12: what counts as delivered was answered with a 2xx."""
+    rows = await tx.fetch(
+        """
+        SELECT delivery.business_id || '/' || delivery.id AS delivery
+          FROM webhook_delivery AS delivery
+         WHERE delivery.status = 'delivered' AND NOT EXISTS (
+            SELECT FROM webhook_attempt AS attempt
+             WHERE attempt.business_id = delivery.business_id AND attempt.delivery_id = delivery.id
+               AND attempt.status_code BETWEEN 200 AND 299 AND attempt.error IS NULL)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["delivery"] for row in rows]
+
+
 async def list_wrongly_settled(tx: Tx) -> list[str]:
     """I7: what was received is what was settled, the fee and the tax, and the wallet got just that."""
     rows = await tx.fetch(

@@ -129,7 +129,7 @@ class Database:
     async def listen(self, channel: str, wake: Callable[[], None]) -> None:
         """Until cancelled. On a connection of its own, since a listener needs one that nobody shares."""
         while True:
-            with suppress(*AWAY):
+            with suppress(*AWAY, *REFUSED):  # A pooler may not know LISTEN at all.
                 await self._listen(channel, wake)
             await asyncio.sleep(LISTEN_AGAIN_S)
 

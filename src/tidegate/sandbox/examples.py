@@ -23,7 +23,7 @@ EXPIRE = (
 )
 CLOCK = "One clock moves expiry, retries and settlement together."
 ADVANCE = "Moves the clock ahead. It never goes back."
-RESET = "Removes the business's payments, money and events. Its keys and settings stay."
+RESET = "Removes the business's payments, money, events and deliveries. Its keys, settings and webhook endpoints stay."
 
 TRANSFER_REQUEST: dict[str, Any] = {
     "accountNumber": "9900000001",

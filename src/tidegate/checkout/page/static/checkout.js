@@ -72,10 +72,7 @@
     } finally { clearTimeout(timer); }
   };
 
-  const isTyping = () => {
-    const field = document.activeElement;
-    return field && field.matches("input:not([type=radio]), select") && page().contains(field) && !field.closest("[data-simulator]");
-  };
+  const isTyping = () => document.activeElement?.matches("#main input:not([type=radio]), #main select");
 
   // Somebody types: what they typed is not taken away under their fingers.
   const afterTyping = () => setTimeout(refresh, 300);
