@@ -68,6 +68,12 @@ class Visit:
             self.noted.append(f"request failed: {request.url} ({request.failure})")
 
 
+def address_of_its_own() -> dict[str, str]:
+    """As headers, believed by a server that trusts one proxy."""
+    number = next(_addresses)
+    return {"x-forwarded-for": f"10.7.{number // 250}.{number % 250 + 1}"}
+
+
 @asynccontextmanager
 async def visiting(
     browser: Browser,
@@ -81,7 +87,6 @@ async def visiting(
     allowed: Sequence[str] = (),
 ) -> AsyncIterator[Visit]:
     """Fails at its end when the page has done what it must not, unless a part of the fault's text is allowed."""
-    number = next(_addresses)
     context = await browser.new_context(
         base_url=base_url,
         viewport={"width": width, "height": HEIGHT_OF.get(width, HEIGHT_OF[PHONE])},
@@ -89,8 +94,7 @@ async def visiting(
         java_script_enabled=javascript,
         locale=locale,
         reduced_motion="reduce" if reduced_motion else "no-preference",
-        # Believed by a server that trusts one proxy.
-        extra_http_headers={"x-forwarded-for": f"10.7.{number // 250}.{number % 250 + 1}"},
+        extra_http_headers=address_of_its_own(),
     )
     async with context:
         context.set_default_timeout(TIMEOUT_MS)

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from build import Shop
-from process import api, status_of, stop, tidegate
+from process import START_TIMEOUT_S, api, free_port, status_of, stop, tidegate
 from tidegate.core.ids import Mode, is_secret_key
 
 
@@ -206,7 +206,10 @@ def test_a_stop_turns_readiness_off_first_and_ends_well(database_url: str, worke
 
 
 def test_a_worker_stops_when_told(database_url: str) -> None:
-    process = tidegate("worker", DATABASE_URL=database_url)
-    time.sleep(1.5)
-    assert process.poll() is None
+    port = free_port()
+    process = tidegate("worker", DATABASE_URL=database_url, TIDEGATE_METRICS_PORT=str(port))
+    ends_at = time.monotonic() + START_TIMEOUT_S
+    while status_of(f"http://127.0.0.1:{port}/metrics") is None and time.monotonic() < ends_at:
+        assert process.poll() is None
+        time.sleep(0.05)
     assert stop(process) == 0

@@ -1,27 +1,45 @@
-"""The list of commands."""
+"""The list of commands. Each is loaded when it is asked for: `tidegate merchant list` needs no web server."""
 
 from __future__ import annotations
+
+from importlib import import_module
 
 import click
 
 from tidegate import __version__
-from tidegate.cli.doctor import doctor
-from tidegate.cli.events import events
-from tidegate.cli.listen import listen
-from tidegate.cli.merchant import merchant
-from tidegate.cli.run import dev, migrate, serve, worker
-from tidegate.cli.verify_signature import verify_signature
-from tidegate.cli.webhook import webhook
+
+# In the order of the help: the module, and what the command is called there.
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "dev": ("run", "dev"),
+    "serve": ("run", "serve"),
+    "worker": ("run", "worker"),
+    "migrate": ("run", "migrate"),
+    "merchant": ("merchant", "merchant"),
+    "doctor": ("doctor", "doctor"),
+    "listen": ("listen", "listen"),
+    "events": ("events", "events"),
+    "webhook": ("webhook", "webhook"),
+    "verify-signature": ("verify_signature", "verify_signature"),
+}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, name = _COMMANDS[cmd_name]
+        command = getattr(import_module(f"tidegate.cli.{module}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="tidegate")
 def main() -> None:
     """Hosted checkout and foreign-currency inflows that anyone can run.
 
     Start with `tidegate dev`: a sandbox with its own database, ready to be called.
     """
-
-
-for command in (dev, serve, worker, migrate, merchant, doctor, listen, events, webhook, verify_signature):
-    main.add_command(command)

@@ -92,9 +92,9 @@ async def _work(settings: settings_module.Settings) -> None:
     house = House.of(settings, statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS)
     loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LOOPS
     meter = telemetry.Meter()
-    if settings.metrics_port:
-        meter.serve(settings.host, settings.metrics_port)
     async with house.open():
+        if settings.metrics_port:
+            meter.serve(settings.host, settings.metrics_port)
         courier = house.courier(meter).run()
         await _until_told(worker_module.run(house.till, house.clock, meter, loops, courier))
 
