@@ -15,6 +15,7 @@ from browser import Visit, chromium, visiting
 from conftest import MakeCheckout
 from pages.background import working
 from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
+from pages.windows import Windows
 from serving import serving
 from tidegate.app import House
 from tidegate.infra.db import Database
@@ -101,7 +102,18 @@ def stage(new_page: NewPage, new_payment: NewPayment, db: Database) -> Stage:
     return Stage(new_page, new_payment, db)
 
 
+@pytest.fixture(scope="session")
+async def windows(browser: Browser, pages_url: str) -> AsyncIterator[Windows]:
+    async with AsyncExitStack() as stack:
+        yield Windows(browser, pages_url, stack)
+
+
 @pytest.fixture
-def still_stage(new_page: NewPage, new_checkout: MakeCheckout, pages_url: str, db: Database) -> Stage:
+async def still_stage(
+    request: pytest.FixtureRequest, windows: Windows, new_checkout: MakeCheckout, pages_url: str, db: Database
+) -> AsyncIterator[Stage]:
     """Without the worker: nothing happens but what a scene does, and money on its way stays there to be looked at."""
-    return Stage(new_page, _linked(new_checkout, pages_url), db)
+    yield Stage(windows.open_page, _linked(new_checkout, pages_url), db)
+    if request.node.stash.get(HAS_FAILED, False):
+        await keep_pictures(request.node.name, [visit.page for visit in windows.in_use])
+    await windows.tidy_up()

@@ -49,13 +49,18 @@ class Payer:
         """In the part of the page that is shown: the tabs that are not open have texts too."""
         await expect(self.page.locator("#main").get_by_text(text).filter(visible=True).first).to_be_visible()
 
-    async def stops_the_clock(self) -> None:
-        """Of the page: from here on, time passes there only with `page.clock.run_for`."""
+    async def takes_the_clock(self) -> None:
+        """Of the page, which is loaded again for it: `page.clock.fast_forward` lets time pass there."""
         await self.page.clock.install()
+        await self.page.reload()
+
+    async def stops_the_clock(self) -> None:
+        """From here on, time passes on the page only with `page.clock.run_for`."""
+        await self.takes_the_clock()
         await self.page.clock.pause_at(SystemClock().now() + timedelta(minutes=1))
 
     async def waits_for(self, text: str) -> None:
-        """Where nothing is pushed, the page asks now and then. Wants `page.clock` installed, to let the time pass."""
+        """Where nothing is pushed, the page asks now and then. Whoever waits has taken its clock."""
         seen = self.page.locator("#main").get_by_text(text)
         for _ in range(20):
             await self.page.clock.fast_forward(POLL_MS)

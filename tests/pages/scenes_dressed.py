@@ -14,6 +14,7 @@ from tidegate.core.method import CHECKOUT_MAX_MAJOR
 from tidegate.core.money import Currency
 from tidegate.merchant import commands as merchants
 
+ENGLISH = "en-GB"
 TRANSFER = {"type": "bank_transfer"}
 LONG_NAME = "The Incorporated Trustees of the Lekki Peninsula Cooperative Coffee Roasters and Importers"
 UNBROKEN_NAME = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk"
@@ -75,9 +76,9 @@ SCENES: dict[str, Scene] = {
     **{f"{language}-form": form(language) for language in ("fr", "sw", "pt", "ar")},
     **{f"{language}-account": account(language) for language in ("fr", "ar")},
     "ar-paid": paid("ar"),
-    "long-form": form("en", **LONG),
-    "long-account": account("en", **LONG),
-    "long-paid": paid("en", **LONG, redirectUrl=BACK),
+    "long-form": form(ENGLISH, **LONG),
+    "long-account": account(ENGLISH, **LONG),
+    "long-paid": paid(ENGLISH, **LONG, redirectUrl=BACK),
     "long-unbroken-name": account("pt", shop={"name": UNBROKEN_NAME}),
     **{f"largest-{currency}": largest(currency) for currency in CHECKOUT_MAX_MAJOR},
     "accent-yellow": branded("#ffd400"),

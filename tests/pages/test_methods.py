@@ -21,26 +21,44 @@ from pages.stage import Stage
 
 KENYAN: dict[str, Any] = {"currency": "KES", "paymentMethods": ["mobile_money"]}
 PAID_BY_PHONE = "KSh\u00a0100.00"
-Answers = list[dict[str, str]]
 
 
 # Card.
+
+
+Answers = list[tuple[dict[str, str], str]]
+WRONG_PIN, WRONG_CODE = "That was not the right PIN.", "That was not the right code."
+PAID = "₦100.00 paid"
 
 
 @pytest.mark.parametrize(
     ("number", "answers"),
     [
         pytest.param(SUCCEEDS, [], id="no-step"),
-        pytest.param(WANTS_PIN, [{"pin": "1234"}], id="pin"),
-        pytest.param(WANTS_PIN_AND_OTP, [{"pin": "1234"}, {"otp": "123456"}], id="pin-then-otp"),
-        pytest.param(WANTS_ADDRESS, [{"line": "1 Marina", "city": "Lagos"}], id="address"),
+        pytest.param(WANTS_PIN, [({"pin": "9999"}, WRONG_PIN), ({"pin": "1234"}, PAID)], id="pin"),
+        pytest.param(
+            WANTS_PIN_AND_OTP,
+            [
+                ({"pin": "1234"}, "Your bank has sent a one-time code"),
+                ({"otp": "000000"}, WRONG_CODE),
+                ({"otp": "123456"}, PAID),
+            ],
+            id="pin-then-otp",
+        ),
+        pytest.param(
+            WANTS_ADDRESS,
+            [({"line": "1 Marina", "city": ""}, "Enter the city"), ({"city": "Lagos"}, PAID)],
+            id="address",
+        ),
     ],
 )
 async def test_a_card_is_paid_with_what_its_bank_asks_for(stage: Stage, number: str, answers: Answers) -> None:
-    payer = await Payer.arrives(stage)
+    """Each answer, the wrong ones too, and what the page says to it."""
+    payer = await Payer.arrives(stage, window={"allowed": REFUSED_INPUT})
     await payer.pays_by_card(number)
-    for answer in answers:
+    for answer, words in answers:
         await payer.answers(**answer)
+        await payer.sees(words)
     await payer.sees_paid("₦100.00", amountReceived=100)
     await payer.sees(f"card ending in {number[-4:]}")
 
@@ -58,17 +76,6 @@ async def test_a_card_is_confirmed_on_the_banks_own_page(stage: Stage) -> None:
     await payer.sees_paid("₦100.00")
 
 
-async def test_a_wrong_code_is_asked_for_again(stage: Stage) -> None:
-    payer = await Payer.arrives(stage)
-    await payer.pays_by_card(WANTS_PIN_AND_OTP)
-    await payer.answers(pin="1234")
-    await payer.answers(otp="000000")
-    await payer.sees("That was not the right code.")
-    await expect(payer.field("otp")).to_have_value("")
-    await payer.answers(otp="123456")
-    await payer.sees_paid("₦100.00")
-
-
 async def test_three_wrong_answers_end_the_attempt_and_not_the_payment(stage: Stage) -> None:
     payer = await Payer.arrives(stage)
     await payer.pays_by_card(WANTS_PIN)
@@ -79,17 +86,6 @@ async def test_three_wrong_answers_end_the_attempt_and_not_the_payment(stage: St
     await payer.sees("The answer was wrong too many times. Nothing was taken.")
     await payer.merchant_is_told(status="pending", amountReceived=0)
     await payer.pays_by_card(SUCCEEDS)
-    await payer.sees_paid("₦100.00")
-
-
-async def test_an_incomplete_address_is_said_at_its_field(stage: Stage) -> None:
-    payer = await Payer.arrives(stage, window={"allowed": REFUSED_INPUT})
-    await payer.pays_by_card(WANTS_ADDRESS)
-    await payer.answers(line="1 Marina", city="")
-    await payer.sees("Enter the city")
-    await expect(payer.field("city")).to_be_focused()
-    await expect(payer.field("line")).to_have_value("1 Marina")
-    await payer.answers(city="Lagos")
     await payer.sees_paid("₦100.00")
 
 
@@ -209,23 +205,16 @@ async def test_a_code_that_is_declined_or_lapses_is_replaced(stage: Stage) -> No
 
 async def test_a_transfer_is_noticed_by_itself(stage: Stage) -> None:
     payer = await Payer.arrives(stage, amount=10_000, successMessage="Your beans are on their way.")
+    # Then nothing but a push can tell the page.
+    await payer.stops_the_clock()
     await payer.begins_transfer()
     await payer.presses("I have sent the money")
     await payer.sees("We are looking out for it")
     await payer.merchant_is_told(status="pending", amountReceived=0)
-    # With the page's clock stopped, nothing but a push can tell it.
-    await payer.stops_the_clock()
     async with payer.watching():
         await payer.is_sent(10_000)
         await payer.sees_paid("₦10,000.00", amountReceived=10_000, varianceType=None)
     await payer.sees("Your beans are on their way.")
-
-
-async def test_a_transfer_is_sent_in_the_simulator(stage: Stage) -> None:
-    payer = await Payer.arrives(stage, amount=10_000)
-    await payer.begins_transfer()
-    await payer.simulates_transfer("10000")
-    await payer.sees_paid("₦10,000.00", amountReceived=10_000)
 
 
 # Without script.

@@ -42,7 +42,7 @@ async def test_money_that_came_while_the_network_was_away_is_shown_when_it_is_ba
 async def test_without_the_stream_of_events_the_page_asks(stage: Stage, break_off: Handler, noise: list[str]) -> None:
     payer = await Payer.arrives(stage, window={"allowed": noise})
     await payer.page.route("**/events", break_off)
-    await payer.page.clock.install()
+    await payer.takes_the_clock()
     await payer.begins_transfer()
     async with payer.watching():
         await payer.is_sent(100)
@@ -57,6 +57,9 @@ async def test_a_charge_whose_answer_is_lost_is_found_again(stage: Stage) -> Non
         await route.fetch(max_redirects=0)
         await route.abort()
 
+    # Nothing else tells the page.
+    await payer.page.route("**/events", lambda route: route.abort())
+    await payer.stops_the_clock()
     await payer.page.route("**/charge", lose_the_answer)
     await payer.pays_by_card(WANTS_PIN)
     await payer.sees_heading("Enter your card PIN")
@@ -83,8 +86,7 @@ async def test_an_answer_that_does_not_come_is_not_waited_for_forever(stage: Sta
     async def swallow_the_answer(route: Route) -> None:
         await route.fetch(max_redirects=0)
 
-    await payer.page.clock.install()
-    await payer.page.reload()
+    await payer.takes_the_clock()
     await payer.page.route("**/charge", swallow_the_answer)
     await payer.fills_in_card(WANTS_PIN)
     await payer.pay_button.press("Enter")

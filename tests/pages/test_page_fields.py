@@ -22,8 +22,8 @@ async def pasted(payer: Payer) -> str:
 async def test_copying_takes_the_raw_value_and_says_so(stage: Stage) -> None:
     payer = await Payer.arrives(stage, amount=10_150)
     await payer.page.context.grant_permissions(["clipboard-write"])
-    await payer.begins_transfer()
     await payer.stops_the_clock()
+    await payer.begins_transfer()
     view = await payer.checkout.view()
     number = view["attempt"]["action"]["virtualAccount"]["accountNumber"]
     shown = await payer.page.locator("#main .large").inner_text()
@@ -32,10 +32,12 @@ async def test_copying_takes_the_raw_value_and_says_so(stage: Stage) -> None:
     copied = payer.page.get_by_role("button", name="Copied Account number")
     await button.click()
     await expect(copied).to_be_visible()
+    await payer.page.clock.run_for(100)
     await expect(payer.page.locator("#news")).to_have_text("Copied")
     assert await pasted(payer) == number
     # Twice, and the label comes back all the same.
     await copied.click()
+    await expect(payer.page.locator("#news")).to_have_text("")
     await payer.page.clock.run_for(4_000)
     await expect(button).to_be_visible()
     await payer.presses("Copy Amount")
