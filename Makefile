@@ -25,8 +25,8 @@ check: $(VENV)/.dev  ## formatting, lint, types and import directions
 fmt: $(VENV)/.dev  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .
 
-shots: $(VENV)/.dev $(VENV)/.browser  ## take pictures of every page in every state, into shots/
-	@$(BIN)/python -m pytest tests/pages/shots.py $(ARGS)
+shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and take pictures of them, into shots/
+	@TIDEGATE_SCENES=all $(BIN)/python -m pytest tests/pages/shots.py tests/pages/test_scenes.py $(ARGS)
 	@echo "Open shots/index.html to see them side by side."
 
 browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none
