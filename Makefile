@@ -8,6 +8,8 @@ BIN    := $(VENV)/bin
 PORT   ?= 8080
 # Set to the bin/ folder of another PostgreSQL to run the tests on it.
 POSTGRES_BIN ?=
+# Tests run side by side, each process with a database, a server and a browser of its own.
+TEST_PROCESSES ?= 2
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
 help:  ## show this list
@@ -17,7 +19,7 @@ run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 
 	@PORT=$(PORT) $(BIN)/tidegate dev
 
 test: $(VENV)/.dev $(VENV)/.browser check  ## install what is needed, then run every check and every test
-	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest $(ARGS)
+	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(ARGS)
 
 check: $(VENV)/.dev  ## formatting, lint, types and import directions
 	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
