@@ -32,6 +32,9 @@ from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
 
+# Set for every process of tests that run side by side; our console would take it for the width of a terminal.
+os.environ.pop("COLUMNS", None)
+
 MakeShop = Callable[..., Awaitable[Shop]]
 
 TEMPLATE = "tidegate_test_template"
