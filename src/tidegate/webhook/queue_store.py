@@ -64,21 +64,27 @@ _CLAIM = """
     WITH turn AS (
         SELECT turn.business_id, turn.endpoint_id, endpoint.url, endpoint.rate_per_second,
                endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AS is_wanted,
-               greatest(turn.full_at, $1) AS full_at, turn.open_until
+               greatest(turn.full_at, $1) AS full_at, turn.open_until, turn.ctid AS version
           FROM webhook_turn AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
          WHERE turn.look_at <= $1
          ORDER BY turn.look_at LIMIT $2 FOR UPDATE OF turn SKIP LOCKED),
     counted AS (
-        SELECT turn.*, floor(rate_per_second * (1 - extract(epoch FROM full_at - $1)) + 0.000001) AS allowed,
+        SELECT turn.*,
+               -- A turn is locked as it is now, deliveries are read as they were when the statement began. What was
+               -- made in between is not seen here, and whoever made it has changed the turn.
+               turn.version <> (SELECT seen.ctid FROM webhook_turn AS seen
+                                 WHERE seen.business_id = turn.business_id AND seen.endpoint_id = turn.endpoint_id)
+                   AS is_outdated,
+               floor(rate_per_second * (1 - extract(epoch FROM full_at - $1)) + 0.000001) AS allowed,
                (SELECT count(*) FROM webhook_delivery AS flying
                  WHERE flying.business_id = turn.business_id AND flying.endpoint_id = turn.endpoint_id
                    AND flying.lease_token IS NOT NULL AND flying.lease_until > $1) AS in_flight
           FROM turn),
     room AS (
         SELECT counted.*,
-               CASE WHEN NOT is_wanted OR open_until > $1 THEN 0
+               CASE WHEN is_outdated OR NOT is_wanted OR open_until > $1 THEN 0
                     ELSE greatest(least(CASE WHEN open_until IS NULL THEN $3::int ELSE 1 END - in_flight, allowed), 0)
                 END::int AS room
           FROM counted),
@@ -121,6 +127,7 @@ _CLAIM = """
         UPDATE webhook_turn AS turn
            SET full_at = spent.full_at,
                look_at = CASE
+                   WHEN spent.is_outdated THEN $1
                    WHEN NOT spent.is_wanted THEN NULL
                    WHEN spent.open_until > $1 THEN spent.open_until
                    -- An allowance that is used up comes back; a full house is looked at when somebody lands.
@@ -132,7 +139,7 @@ _CLAIM = """
                        room.full_at + coalesce(taken.count, 0) * interval '1 second' / room.rate_per_second AS full_at,
                        room.in_flight + coalesce(taken.count, 0) AS in_flight,
                        CASE WHEN room.open_until IS NULL THEN $3::int ELSE 1 END AS in_flight_max,
-                       coalesce(remaining.is_more, false) AS is_more,
+                       coalesce(remaining.is_more, false) AS is_more, room.is_outdated,
                        -- News is due at once, but another worker's clock may be ahead of ours.
                        least((SELECT min(due_at) FROM webhook_delivery AS news
                                WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id
