@@ -71,7 +71,9 @@ async def running(language: str, inbox: Path) -> AsyncIterator[Example]:
     )
     example = Example(process)
     try:
-        greeting = await example.line()
+        # What the process before was killed at is done again first.
+        while (greeting := await example.line()).startswith("handled "):
+            example.handled.append(greeting)
         assert greeting.startswith("listening on "), greeting
         example.url = greeting.removeprefix("listening on ")
         yield example
