@@ -41,9 +41,10 @@ TEMPLATE = "tidegate_test_template"
 ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
-    "sandbox_notice", "sandbox_payout", "sandbox_attempt",
+    "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "webhook_turn", "webhook_secret", "webhook_endpoint", "audit",
-    "event", "money_return", "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
+    "event", "money_return", "collection", "collection_tally", "credit_reversal", "virtual_account", "exchange_rate",
+    "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
     "credential", "business_logo", "business",
 )  # fmt: skip
 

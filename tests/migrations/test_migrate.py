@@ -15,9 +15,18 @@ from tidegate.infra.db import APP_ROLE, Database
 from tidegate.infra.migrate import Migration, MigrationFailed
 
 # Tables whose first key column is not the business: the business itself, and what belongs to no business (yet).
-GLOBAL_TABLES = {"business", "migration", "credential_epoch", "deployment", "sandbox_clock", "notification"}
+GLOBAL_TABLES = {
+    "business",
+    "migration",
+    "credential_epoch",
+    "deployment",
+    "sandbox_clock",
+    "notification",
+    "exchange_rate",
+    "credit_reversal",
+}
 # Look-ups that have to find the business first.
-GLOBAL_INDEXES = {"credential_one_hash", "attempt_one_account_number"}
+GLOBAL_INDEXES = {"credential_one_hash", "attempt_one_account_number", "virtual_account_one_number"}
 
 
 @pytest.fixture

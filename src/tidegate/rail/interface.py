@@ -245,7 +245,18 @@ class ReturnTold(msgspec.Struct, frozen=True, kw_only=True):
     transaction_id: str
 
 
-News = AttemptTold | MoneyArrived | ReturnTold
+class CreditReversed(msgspec.Struct, frozen=True, kw_only=True):
+    """The bank has taken back a credit, of which it has told us or will tell us yet."""
+
+    account_number: str
+    # Of the credit, and of what undid it.
+    transaction_id: str
+    reversal_id: str
+    amount: Money
+    reason: str
+
+
+News = AttemptTold | MoneyArrived | ReturnTold | CreditReversed
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,8 +292,35 @@ class RefundMoney(msgspec.Struct, frozen=True, kw_only=True):
     amount: Money
 
 
+class OpenAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """`reference` is ours and the same on every repeat: the rail opens one account per reference."""
+
+    business_id: str
+    reference: str
+    currency: Currency
+    holder: str
+
+
+class AccountDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What a payer needs to send money there. What a country does not have is None."""
+
+    # As the rail will name it when money arrives: the IBAN where there is one.
+    account_number: str
+    local_number: str
+    iban: str | None = None
+    # The number by which the country's banks know the bank: routing number, sort code, Bankleitzahl.
+    bank_code: str
+    swift_code: str | None = None
+    bank_name: str
+    country_code: str
+    # The rail's own name for the account.
+    reference: str
+
+
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     methods: Mapping[Currency, frozenset[Method]]
+    # Of the permanent accounts that it opens.
+    account_currencies: frozenset[Currency]
     # The smallest and the largest attempt, in minor units.
     minor_min: int
     minor_max: int
@@ -322,6 +360,8 @@ class Rail(Protocol):
     async def send_back(self, money: ReturnMoney, *, now: datetime) -> None:
         """Asks for the return; that it has left is told later."""
         ...
+
+    async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails: ...
 
     async def refund(self, money: RefundMoney, *, now: datetime) -> AttemptState: ...
 
