@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from tidegate import settings as settings_module
+from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.desk import Desk
 from tidegate.checkout.limit import PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
+from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import Clock, ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
@@ -42,10 +45,11 @@ from tidegate.infra.vault import Vault
 from tidegate.intake.api import IntakeApi
 from tidegate.merchant.gate import Gate
 from tidegate.merchant.keyring import Keyring
+from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
-from tidegate.payment.settle import Till
 from tidegate.rail.interface import Rail
 from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.till import InflowTerms, Till
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.api import SandboxApi
 from tidegate.sandbox.panel import SimulatorPanel
@@ -80,7 +84,9 @@ class House:
 
     @property
     def till(self) -> Till:
-        return Till(self.db, self.rails, MethodNames(ussd=self.settings.ussd_method))
+        settings = self.settings
+        terms = InflowTerms(settings.review_inflows_from, timedelta(minutes=settings.rate_lasts_minutes))
+        return Till(self.db, self.rails, MethodNames(ussd=settings.ussd_method), terms)
 
     @cached_property
     def office(self) -> Office:
@@ -153,6 +159,8 @@ def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Ope
     return [
         *PaymentApi(house.db, clock, till.names, settings.mode, settings.checkout_url).operations(),
         *checkout.operations(),
+        *AccountApi(house.db, clock, temporary_account.find).operations(),
+        *CollectionApi(house.db).operations(),
         *WebhookApi(house.office, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,
     ]

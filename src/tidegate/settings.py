@@ -48,6 +48,9 @@ class Settings:
     encryption_keys: tuple[bytes, ...] = field(default=(), repr=False)
     # Where a worker shows its numbers; 0 for nowhere.
     metrics_port: int = 0
+    # Inflows of this much, in major units, are looked at before they are credited.
+    review_inflows_from: int = 50_000
+    rate_lasts_minutes: int = 60
 
     @property
     def checkout_url(self) -> str:
@@ -81,6 +84,10 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         rails=tuple(read.text("TIDEGATE_RAILS").replace(",", " ").split()),
         encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
         metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
+        review_inflows_from=read.number(
+            "TIDEGATE_REVIEW_INFLOWS_FROM", default=50_000, at_most=1_000_000_000, at_least=1
+        ),
+        rate_lasts_minutes=read.number("TIDEGATE_RATE_LASTS_MINUTES", default=60, at_most=10_080, at_least=1),
     )
     problems = [*read.problems, *_problems_in(settings)]
     if problems:

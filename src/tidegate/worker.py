@@ -10,13 +10,16 @@ from typing import Any
 
 import structlog
 
+from tidegate.account import commands as account
+from tidegate.collection import reversal
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
 from tidegate.idempotency import commands as idempotency
 from tidegate.infra.telemetry import Meter
 from tidegate.ledger import chain
+from tidegate.money_return import commands as money_return
 from tidegate.payment import sweep
-from tidegate.payment.settle import Till
+from tidegate.rail.till import Till
 from tidegate.sandbox import teller
 
 STATEMENT_TIMEOUT_MS = 30_000
@@ -47,7 +50,9 @@ LOOPS = (
     Loop("close_accounts", sweep.close_accounts, every_s=1.0),
     Loop("ask_rails", sweep.ask_rails, every_s=1.0),
     Loop("return_held", sweep.return_held, every_s=1.0),
-    Loop("send_returns", sweep.send_returns, every_s=1.0),
+    Loop("send_returns", money_return.send, every_s=1.0),
+    Loop("apply_reversals", reversal.apply_due, every_s=5.0),
+    Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
     Loop("purge_idempotency_keys", _purge_idempotency_keys, every_s=60.0),
 )

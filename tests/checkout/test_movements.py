@@ -14,7 +14,7 @@ from tidegate.checkout import store
 from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.payment.return_reason import ReturnReason
+from tidegate.money_return.reason import ReturnReason
 
 PAYER = {"name": "Ada Obi", "accountNumber": "0123456789", "bankName": "Sample Bank"}
 

@@ -14,7 +14,7 @@ from tidegate.core.method import MethodNames
 from tidegate.idempotency.commands import KEPT_FOR, purge
 from tidegate.infra.db import Database
 from tidegate.infra.telemetry import Meter
-from tidegate.payment.settle import Till
+from tidegate.rail.till import InflowTerms, Till
 
 
 async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin: Any) -> None:
@@ -38,7 +38,8 @@ async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database)
 
     clock = SettableClock(datetime(2026, 11, 15, tzinfo=UTC))
     loops = (worker.Loop("stumbling", stumbling, every_s=0.001),)
-    task = asyncio.create_task(worker.run(Till(db, {}, MethodNames()), clock, Meter(), loops))
+    till = Till(db, {}, MethodNames(), InflowTerms(50_000, timedelta(hours=1)))
+    task = asyncio.create_task(worker.run(till, clock, Meter(), loops))
     while len(seen) < 4:
         await asyncio.sleep(0.001)
         assert not task.done()

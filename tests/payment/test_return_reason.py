@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.payment.return_reason import ReturnReason, reason_in
+from tidegate.money_return.reason import ReturnReason, reason_in
 
 
 @pytest.mark.parametrize("reason", ReturnReason)

@@ -19,6 +19,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.read import read
 from tidegate.merchant import commands as merchants
+from tidegate.money_return import store as money_returns
 from tidegate.payment import attempt_store, pay, settle, sweep, sweep_store
 from tidegate.payment import commands as payments
 from tidegate.payment.decide import Arrival
@@ -152,7 +153,7 @@ async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeC
 
     async def claim(token: str, at: Any) -> Any:
         async with house.db.connection() as tx:
-            return await sweep_store.claim_returns(
+            return await money_returns.claim(
                 tx, at, lease_until=at + timedelta(seconds=60), token=token, limit=10
             )
 
@@ -160,8 +161,8 @@ async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeC
     later = now + timedelta(seconds=61)
     assert await claim("heir", later)
     async with house.db.connection() as tx:
-        assert not await sweep_store.mark_sent(tx, money, token="zombie", next_try_at=later)
-        assert await sweep_store.mark_sent(tx, money, token="heir", next_try_at=later)
+        assert not await money_returns.mark_sent(tx, money, token="zombie", next_try_at=later)
+        assert await money_returns.mark_sent(tx, money, token="heir", next_try_at=later)
 
 
 # The twins: the same races with one guard taken away, to show that the tests above would notice.

@@ -17,6 +17,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.rail.interface import (
     AttemptTold,
+    CreditReversed,
     Failed,
     FailureReason,
     MoneyArrived,
@@ -123,8 +124,37 @@ def test_a_junk_signature_is_refused(header: str) -> None:
         read(with_header(header))
 
 
-def changed(**changes: Any) -> bytes:
-    fields = {**json.loads(BODY), **changes}
+CREDIT = write(
+    Told(
+        id="credit-1",
+        news=MoneyArrived(
+            account_number="DE89370400440532013000",
+            transaction_id="t",
+            amount=Money(10_151, Currency.USD),
+            payer=Party(name="Ada Obi"),
+            payee_name="Test Shop",
+            scheme="sepa",
+            remittance=None,
+            valued_at=NOW,
+        ),
+    )
+)
+REVERSAL = write(
+    Told(
+        id="reversal-1",
+        news=CreditReversed(
+            account_number="DE89370400440532013000",
+            transaction_id="t",
+            reversal_id="v",
+            amount=Money(10_151, Currency.USD),
+            reason="sent twice",
+        ),
+    )
+)
+
+
+def changed(body: bytes = BODY, **changes: Any) -> bytes:
+    fields = {**json.loads(body), **changes}
     return json.dumps({key: value for key, value in fields.items() if value is not ...}).encode()
 
 
@@ -173,6 +203,60 @@ def test_a_junk_body_is_unreadable_even_when_signed(body: bytes) -> None:
         read(sign(body, SECRET, now=NOW))
 
 
+@pytest.mark.parametrize("body", [CREDIT, REVERSAL])
+@pytest.mark.parametrize(
+    "amount",
+    [
+        0, "0", -1, "-1", 10**18, "1.001", "100.5", "1e3", "1e9999", "", " 1", "+1", "1_000", "٣", 1.5, True, None, [1],
+        {"minor": 1}, ...,
+    ],
+)  # fmt: skip
+def test_money_that_came_or_went_has_an_amount(body: bytes, amount: Any) -> None:
+    with pytest.raises(NotificationUnreadable):
+        read(sign(changed(body, amount=amount), SECRET, now=NOW))
+
+
+@pytest.mark.parametrize("body", [CREDIT, REVERSAL])
+def test_an_amount_that_would_fill_the_memory_is_unreadable(body: bytes) -> None:
+    with pytest.raises(NotificationUnreadable):
+        read(sign(body.replace(b'"10151"', b"1e9999"), SECRET, now=NOW))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(changed(CREDIT, **{name: ...}) for name in json.loads(CREDIT)),
+        *(changed(CREDIT, **{name: 7}) for name in json.loads(CREDIT) if name != "amount"),
+        *(changed(CREDIT, **{name: ""}) for name in ("id", "accountNumber", "transactionId", "scheme", "valuedAt")),
+        changed(CREDIT, valuedAt="2026-03-14"),
+        changed(CREDIT, valuedAt="2026-03-14T09:26:53"),
+        changed(CREDIT, valuedAt="2026-02-30T00:00:00Z"),
+        changed(CREDIT, payer=None),
+        changed(CREDIT, payer={"name": "Ada Obi"}),
+        changed(CREDIT, reversalId="v"),
+        *(changed(REVERSAL, **{name: ...}) for name in json.loads(REVERSAL)),
+        *(changed(REVERSAL, **{name: 7}) for name in json.loads(REVERSAL) if name != "amount"),
+        *(changed(REVERSAL, **{name: ""}) for name in json.loads(REVERSAL)),
+        *(changed(REVERSAL, **{name: None}) for name in json.loads(REVERSAL)),
+        changed(REVERSAL, currency="usd"),
+        changed(REVERSAL, reason="x" * 1_001),
+        changed(REVERSAL, payer=None),
+        changed(REVERSAL, type="account.credited"),
+    ],
+    ids=lambda body: body[:60].decode(errors="replace"),
+)
+def test_a_junk_credit_or_reversal_is_unreadable_even_when_signed(body: bytes) -> None:
+    with pytest.raises(NotificationUnreadable):
+        read(sign(body, SECRET, now=NOW))
+
+
+def test_the_credit_and_the_reversal_these_tests_spoil_are_read() -> None:
+    assert [type(read(sign(body, SECRET, now=NOW))[0].news) for body in (CREDIT, REVERSAL)] == [
+        MoneyArrived,
+        CreditReversed,
+    ]
+
+
 def test_a_whole_number_is_an_amount_too() -> None:
     [told] = read(sign(changed(amount=10_151), SECRET, now=NOW))
     assert told == TOLD
@@ -191,8 +275,10 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=6,
 )
-keys = st.sampled_from([*json.loads(BODY), "accountNumber", "payer", "payeeName", "scheme", "remittance", "valuedAt"])
-kinds = st.sampled_from(["attempt.succeeded", "attempt.failed", "account.credited", "return.left"])
+keys = st.sampled_from(
+    [*json.loads(BODY), "accountNumber", "payer", "payeeName", "scheme", "remittance", "valuedAt", "reversalId"]
+)
+kinds = st.sampled_from(["attempt.succeeded", "attempt.failed", "account.credited", "return.left", "credit.reversed"])
 
 
 @given(kinds, st.dictionaries(keys, json_values))
@@ -224,6 +310,9 @@ news = (
         scheme=texts,
         remittance=perhaps,
         valued_at=moments,
+    )
+    | st.builds(
+        CreditReversed, account_number=texts, transaction_id=texts, reversal_id=texts, amount=moneys, reason=texts
     )
 )
 

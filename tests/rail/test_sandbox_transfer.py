@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import datetime, timedelta
+
 import pytest
 
 from rail.world import NOW, World, later, make_world, transfer_means
@@ -80,12 +83,69 @@ async def test_money_is_told_at_once_with_all_that_the_bank_knows(world: World) 
     )
 
 
-@pytest.mark.parametrize("number", ["9999999999", "DE89370400440532013000", "no such account"])
-async def test_the_bank_takes_money_for_any_account(world: World, number: str) -> None:
-    await world.send(number, Money(1, Currency.EUR))
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("9999999999", "9999999999"),
+        ("DE89370400440532013000", "DE89370400440532013000"),
+        ("de89 3704 0044 0532 0130 00", "DE89370400440532013000"),
+        ("no such account", "NOSUCHACCOUNT"),
+        ("\N{LATIN SMALL LIGATURE FFI}" * 140, "FFI" * 140),
+    ],
+)
+async def test_the_bank_takes_money_for_any_account_however_it_is_typed(world: World, typed: str, number: str) -> None:
+    await world.send(typed, Money(1, Currency.EUR))
     [told] = await world.told()
     assert isinstance(told.news, MoneyArrived)
     assert (told.news.account_number, told.news.amount) == (number, Money(1, Currency.EUR))
+
+
+@pytest.mark.parametrize(
+    ("currency", "scheme"), [(Currency.EUR, "sepa"), (Currency.USD, "ach"), (Currency.KES, "sandbox")]
+)
+async def test_money_travels_as_is_usual_for_its_currency_unless_said_otherwise(
+    world: World, currency: Currency, scheme: str
+) -> None:
+    await world.send("9000000001", Money(1, currency))
+    await world.send("9000000001", Money(1, currency), scheme="wire")
+    told = [one.news for one in await world.told()]
+    assert [one.scheme for one in told if isinstance(one, MoneyArrived)] == [scheme, "wire"]
+
+
+@pytest.mark.parametrize("valued_at", [later(days=365), NOW - timedelta(days=3650)])
+async def test_a_value_date_may_be_far_away(world: World, valued_at: datetime) -> None:
+    await world.send("9000000001", HUNDRED, valued_at=valued_at)
+    [told] = await world.told()
+    assert isinstance(told.news, MoneyArrived)
+    assert told.news.valued_at == valued_at
+
+
+async def test_the_word_of_a_transfer_may_be_late(world: World) -> None:
+    await world.send("9000000001", HUNDRED, delay=timedelta(seconds=10))
+    assert await world.told(later(seconds=9)) == []
+    [told] = await world.told(later(seconds=10))
+    assert isinstance(told.news, MoneyArrived)
+    assert told.news.valued_at == NOW
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x" * 1_000, "\N{GRINNING FACE}" * 1_000, "عبد الله \u202e", "<script>alert(1)</script>", "'; --"]
+)
+async def test_names_are_passed_on_as_they_were_typed(world: World, name: str) -> None:
+    await world.send("9000000001", HUNDRED, payer=Party(name=name), payee_name=name)
+    [told] = await world.told()
+    assert isinstance(told.news, MoneyArrived)
+    assert (told.news.payer.name, told.news.payee_name) == (name, name)
+
+
+async def test_the_same_transfer_eight_times_at_once_is_told_in_the_same_words(world: World) -> None:
+    sending = (
+        world.send("9000000001", HUNDRED, transaction_id="SEPA-1", now=later(seconds=second)) for second in range(8)
+    )
+    await asyncio.gather(*sending)
+    notices = await world.due(later(seconds=9))
+    assert len(notices) == 8
+    assert len({one.raw.body for one in notices}) == 1
 
 
 async def test_several_transfers_of_any_amount_and_currency_are_each_told(world: World) -> None:

@@ -12,8 +12,9 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
-from tidegate.rail.interface import Bank, Card, Means, Party, Phone, StartAttempt, Told, Transfer
+from tidegate.rail.interface import Bank, Card, CreditReversed, Means, Party, Phone, StartAttempt, Told, Transfer
 from tidegate.rail.sandbox import Notice, SandboxRail
+from tidegate.rail.sandbox.model import BankTransfer
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 SECRET = b"a secret of the tests, long enough"
@@ -53,6 +54,7 @@ def transfer_means() -> Transfer:
 
 @dataclass(frozen=True)
 class World:
+    db: Database
     rail: SandboxRail
     business_id: str
 
@@ -78,15 +80,19 @@ class World:
 
     async def send(self, account_number: str, amount: Money, *, now: datetime = NOW, **changes: Any) -> str:
         fields: dict[str, Any] = {
+            "account_number": account_number,
+            "amount": amount,
             "payer": Party(name="Ada Obi", account_number="0123456789", bank_name="Another Bank"),
-            "payee_name": None,
-            "remittance": None,
-            "transaction_id": None,
             **changes,
         }
-        return await self.rail.transfer(self.business_id, account_number, amount, now=now, **fields)
+        async with self.db.transaction() as tx:
+            return await self.rail.transfer(tx, self.business_id, BankTransfer(**fields), now=now)
+
+    async def take_back(self, transaction_id: str, reason: str | None = None, *, now: datetime = NOW) -> CreditReversed:
+        async with self.db.transaction() as tx:
+            return await self.rail.reverse(tx, self.business_id, transaction_id, reason, now=now)
 
 
 async def make_world(db: Database, secret: bytes = SECRET) -> World:
     new = await merchants.create(db, name="Test Shop", email="shop@example.com", mode=Mode.SANDBOX, now=NOW)
-    return World(SandboxRail(db, secret), new.business.id)
+    return World(db, SandboxRail(db, secret), new.business.id)

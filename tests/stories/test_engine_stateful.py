@@ -26,12 +26,13 @@ from tidegate.doctor.commands import examine_books
 from tidegate.infra.http.read import read
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
+from tidegate.money_return import commands as money_return
 from tidegate.payment import commands as payments
 from tidegate.payment import pay, settle, sweep
-from tidegate.payment.attempt_store import AlreadyReceived
 from tidegate.payment.decide import Arrival
 from tidegate.payment.wire import CreatePayment, order_from
 from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, Transfer
+from tidegate.rail.told import AlreadyReceived
 from tidegate.sandbox import teller
 from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
@@ -51,7 +52,7 @@ ROUNDS = (
     sweep.close_accounts,
     sweep.ask_rails,
     sweep.return_held,
-    sweep.send_returns,
+    money_return.send,
     teller.tell,
 )
 

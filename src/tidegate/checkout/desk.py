@@ -15,7 +15,7 @@ from tidegate.merchant.keyring import Keyring
 from tidegate.payment import pay
 from tidegate.payment.change import Situation
 from tidegate.payment.pay import NOT_FOUND, Payer
-from tidegate.payment.settle import Till
+from tidegate.rail.till import Till
 
 
 @dataclass(frozen=True)

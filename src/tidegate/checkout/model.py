@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tidegate.core.money import Money
-from tidegate.payment.return_reason import ReturnReason
+from tidegate.money_return.reason import ReturnReason
 
 
 class TakenAs(StrEnum):

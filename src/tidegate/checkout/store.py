@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidegate.checkout.model import Movements, Received, ReturnStatus, SentBack, TakenAs
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.payment.return_reason import reason_in
+from tidegate.money_return.reason import reason_in
 
 # Nobody sends more to one payment by honest mistake; of more, the oldest are left out.
 MOVEMENTS_MAX = 100

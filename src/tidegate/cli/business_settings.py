@@ -16,8 +16,8 @@ from tidegate.core.colour import DARK, LIGHT, Colour, palette_for
 from tidegate.core.ids import Mode
 from tidegate.infra.address import WebUrl
 from tidegate.merchant import logo
+from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import Business
-from tidegate.payment.field import EmailAddress, PersonName
 from tidegate.payment.redirect import RedirectUrl
 
 F = TypeVar("F", bound=Callable[..., Any])

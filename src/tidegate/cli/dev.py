@@ -43,7 +43,7 @@ def run(settings: Settings) -> None:
 async def _run(settings: Settings, postgres: EmbeddedPostgres | None, listening: socket.socket) -> None:
     house = app.House.of(settings, statement_timeout_ms=worker.STATEMENT_TIMEOUT_MS)
     async with house.open(), asyncio.TaskGroup() as background:
-        sandbox = await seed(house.office, settings, now=house.clock.now())
+        sandbox = await seed(house.office, house.till, settings, now=house.clock.now())
         keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])
         meter = telemetry.Meter()
         server = GentleServer(configure(app.build(settings, sandbox_keys=keys, meter=meter)))

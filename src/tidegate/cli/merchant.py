@@ -20,13 +20,13 @@ from tidegate.cli.office import now_of, office_of
 from tidegate.cli.webhook import SHOWN_ONCE
 from tidegate.core.clock import SystemClock
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeRule
-from tidegate.core.method import CHECKOUT_CURRENCIES, Method, is_offered_in
+from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
+from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key
-from tidegate.payment.field import EmailAddress, PersonName
 from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.model import WithSecret
@@ -189,8 +189,8 @@ async def _set_webhook_url(settings: Settings, db: Database, business_id: str, u
 
 @merchant.command()
 @click.argument("business_id")
-@click.argument("currency", type=click.Choice([currency.value for currency in CHECKOUT_CURRENCIES]))
-@click.argument("method", type=click.Choice([method.value for method in Method]))
+@click.argument("currency", type=click.Choice(sorted({currency.value for currency, _ in DEFAULT_FEE_RULES})))
+@click.argument("method", type=click.Choice([method.value for method in PRICED]))
 @click.option("--percent", required=True, help="Share of the amount, such as 1.4.")
 @click.option("--fixed-minor", type=click.IntRange(0), default=0, help="Added to the share, in minor units.")
 @click.option("--cap-minor", type=click.IntRange(0), help="At most this much, in minor units.")
@@ -199,9 +199,9 @@ async def _set_webhook_url(settings: Settings, db: Database, business_id: str, u
 @speaks_plainly
 def fee(business_id: str, currency: str, method: str, as_json: bool, **price: Any) -> None:
     """Set a business's own price for payments from now on. Payments made before keep theirs."""
-    if not is_offered_in(Method(method), Currency(currency)):
+    usual = DEFAULT_FEE_RULES.get((Currency(currency), priced_in(method)))
+    if usual is None:
         fail(f"{method} is not offered in {currency}.")
-    usual = DEFAULT_FEE_RULES[Currency(currency), Method(method)]
     vat = price["vat_percent"]
     rule = FeeRule(
         id="",
@@ -213,7 +213,7 @@ def fee(business_id: str, currency: str, method: str, as_json: bool, **price: An
 
     async def run(db: Database) -> FeeRule:
         return await commands.set_fee_rule(
-            db, business_id, currency=Currency(currency), method=Method(method), rule=rule, now=clock.now()
+            db, business_id, currency=Currency(currency), method=priced_in(method), rule=rule, now=clock.now()
         )
 
     made = run_on_database(settings_module.from_environment(), run)

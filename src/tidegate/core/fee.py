@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.core.method import METHODS_OF, Method
+from tidegate.core.method import METHODS_OF, InflowMethod, Priced
 from tidegate.core.money import Currency, Money, Rounding
 
 
@@ -66,14 +66,19 @@ _BASIS_POINTS = {
     Currency.ZMW: 150,
 }
 _VAT_BASIS_POINTS = {Currency.NGN: 750}
+_INFLOW_FIXED_MINOR = {Currency.USD: 500, Currency.EUR: 500}
 
 
-def _default_rules() -> Iterator[tuple[tuple[Currency, Method], FeeRule]]:
+def _default_rules() -> Iterator[tuple[tuple[Currency, Priced], FeeRule]]:
     for currency, basis_points in _BASIS_POINTS.items():
         for method in METHODS_OF[currency]:
             rule_id = f"default-{currency.value}-{method.value}".lower()
             yield (currency, method), FeeRule(rule_id, basis_points, _VAT_BASIS_POINTS.get(currency, 0))
+    inflow = InflowMethod.VIRTUAL_ACCOUNT
+    for currency, fixed_minor in _INFLOW_FIXED_MINOR.items():
+        rule_id = f"default-{currency.value}-{inflow.value}".lower()
+        yield (currency, inflow), FeeRule(rule_id, 0, fixed_minor=fixed_minor)
 
 
-DEFAULT_FEE_RULES: dict[tuple[Currency, Method], FeeRule] = dict(_default_rules())
+DEFAULT_FEE_RULES: dict[tuple[Currency, Priced], FeeRule] = dict(_default_rules())
 DEFAULT_FEE_RULE_BY_ID = {rule.id: rule for rule in DEFAULT_FEE_RULES.values()}

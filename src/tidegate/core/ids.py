@@ -84,6 +84,10 @@ def new_return_reference() -> str:
     return f"rt_{_random_id()}"
 
 
+def new_collection_reference() -> str:
+    return f"col_{_random_id()}"
+
+
 def new_account_id() -> str:
     """The published form of a virtual account's id."""
     return secrets.token_hex(12)

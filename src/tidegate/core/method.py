@@ -18,6 +18,24 @@ class Method(StrEnum):
     USSD = "ussd"
 
 
+class InflowMethod(StrEnum):
+    """How money comes in that nobody checked out for."""
+
+    VIRTUAL_ACCOUNT = "virtual_account"
+
+
+# What has a price.
+Priced = Method | InflowMethod
+
+
+PRICED: tuple[Priced, ...] = (*Method, *InflowMethod)
+_PRICED_BY_NAME = {method.value: method for method in PRICED}
+
+
+def priced_in(text: str) -> Priced:
+    return _PRICED_BY_NAME[text]
+
+
 # The specification's table, row by row; the order of a row is the order on the page.
 _ALL = (Method.BANK_TRANSFER, Method.CARD, Method.MOBILE_MONEY, Method.USSD)
 _MATRIX: dict[Currency, tuple[bool, bool, bool, bool]] = {

@@ -12,8 +12,8 @@ from tidegate.core.clock import Clock
 from tidegate.infra.http.endpoint import read_body
 from tidegate.infra.http.operation import Headers, encode
 from tidegate.intake import commands
-from tidegate.payment.settle import Till
 from tidegate.rail.interface import RawNotification
+from tidegate.rail.till import Till
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,24 @@ from typing import Any
 import msgspec
 import structlog
 
+from tidegate.account.model import CURRENCIES as ACCOUNT_CURRENCIES
+from tidegate.collection import reversal
+from tidegate.collection import settle as inflow
+from tidegate.collection import store as collection_store
+from tidegate.collection.model import Place
 from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
-from tidegate.core.money import Money
+from tidegate.core.money import Currency, Money
 from tidegate.infra.db import naming
 from tidegate.intake import store
 from tidegate.ledger import recipes
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
-from tidegate.payment import attempt_store, settle, sweep_store
-from tidegate.payment.attempt_store import AlreadyReceived
-from tidegate.payment.change import Receipt, ToldBy
+from tidegate.money_return import store as money_return_store
+from tidegate.payment import attempt_store, settle
+from tidegate.payment.change import Receipt, Situation
 from tidegate.payment.decide import Arrival, WrongCurrency
-from tidegate.payment.settle import Till, ToldBefore
 from tidegate.rail.interface import (
     AttemptTold,
+    CreditReversed,
     MoneyArrived,
     News,
     NotificationRefused,
@@ -31,6 +36,8 @@ from tidegate.rail.interface import (
     Succeeded,
     Told,
 )
+from tidegate.rail.till import Till
+from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
 
 log = structlog.get_logger("intake")
 
@@ -61,6 +68,8 @@ async def _route(till: Till, told: Told, told_by: ToldBy, now: datetime) -> None
             await _attempt_told(till, news, told_by, now)
         elif isinstance(news, MoneyArrived):
             await _money_arrived(till, news, told_by, now)
+        elif isinstance(news, CreditReversed):
+            await reversal.record(till, news, told_by=told_by, now=now)
         else:
             await _return_told(till, news, told_by, now)
     except AlreadyReceived:
@@ -91,17 +100,29 @@ async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: dat
 
 
 async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
-    payer = msgspec.to_builtins(news.payer)
-    async with till.db.connection() as tx:
-        situation = await attempt_store.find_by_account_number(tx, news.account_number)
-    if situation is None:
-        receipt = _unclaimed(told_by, news.transaction_id, news.amount, payer, "no account has this number")
+    owner = await _owner_of(till, news)
+    if isinstance(owner, Situation):
+        await _for_a_checkout(till, owner, news, told_by, now)
+    elif isinstance(owner, Place):
+        await _for_an_account(till, owner, news, told_by, now)
+    else:
+        receipt = _unclaimed(told_by, news.transaction_id, news.amount, _payer(news), "no account has this number")
         await _suspend(till, HOUSE_BUSINESS_ID, receipt, told_by, account_number=news.account_number, now=now)
-        return
+
+
+async def _owner_of(till: Till, news: MoneyArrived) -> Situation | Place | None:
+    """The bank names an account: a checkout's own, or a permanent one. The likelier kind is asked for first."""
+    find_checkout, find_account = attempt_store.find_by_account_number, collection_store.find_place
+    async with till.db.connection() as tx:
+        if news.amount.currency in ACCOUNT_CURRENCIES:
+            return await find_account(tx, news.account_number) or await find_checkout(tx, news.account_number)
+        return await find_checkout(tx, news.account_number) or await find_account(tx, news.account_number)
+
+
+async def _for_a_checkout(till: Till, situation: Situation, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
     expected = situation.payment.expected.currency
     if news.amount.currency is not expected:
-        reason = f"the account takes {expected}, not {news.amount.currency}"
-        receipt = _unclaimed(told_by, news.transaction_id, news.amount, payer, reason)
+        receipt = _in_wrong_currency(told_by, news, expected)
         await _suspend(
             till, situation.business.id, receipt, told_by, account_number=news.account_number, now=now,
             payment_id=situation.payment.id,
@@ -111,21 +132,47 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: d
         rail=told_by.rail,
         transaction_id=news.transaction_id,
         amount=news.amount,
-        payer=payer,
+        payer=_payer(news),
         valued_at=news.valued_at,
     )
     await settle.record_arrival(till, news.account_number, arrival, told_by=told_by, now=now, known=situation)
 
 
+async def _for_an_account(till: Till, place: Place, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
+    expected = place.account.currency
+    if news.amount.currency is expected:
+        await inflow.record_arrival(till, place, news, told_by=told_by, now=now)
+        return
+    receipt = _in_wrong_currency(told_by, news, expected)
+    await _suspend(till, place.business.id, receipt, told_by, account_number=news.account_number, now=now)
+
+
+def _in_wrong_currency(told_by: ToldBy, news: MoneyArrived, expected: Currency) -> Receipt:
+    reason = f"the account takes {expected}, not {news.amount.currency}"
+    return _unclaimed(told_by, news.transaction_id, news.amount, _payer(news), reason)
+
+
+def _payer(news: MoneyArrived) -> dict[str, Any]:
+    payer: dict[str, Any] = msgspec.to_builtins(news.payer)
+    return payer
+
+
 async def _return_told(till: Till, news: ReturnTold, told_by: ToldBy, now: datetime) -> None:
     async with till.db.connection() as tx:
-        amount = await sweep_store.find_return(tx, news.business_id, news.reference)
-        if amount is None:
-            await store.note(tx, told_by, state="suspense", note="no return has this reference", now=now)
-            return
-        journal = recipes.return_done(cause=news.reference, returned=amount, event_at=now)
-        await sweep_store.confirm_return(tx, news.business_id, news.reference, journal, now=now)
-        await store.note(tx, told_by, state="done", note=None, now=now)
+        known = await money_return_store.find(tx, news.business_id, news.reference)
+        collection = None
+        if known is not None and known.collection_id is not None:
+            collection = await collection_store.find_by_id(tx, news.business_id, known.collection_id)
+    if known is None:
+        await _note(till, told_by, "suspense", "no return has this reference", now)
+        return
+    if collection is not None:
+        await inflow.confirm_return(till, collection, now=now)
+    else:
+        journal = recipes.return_done(cause=news.reference, returned=known.amount, event_at=now)
+        async with till.db.connection() as tx:
+            await money_return_store.confirm(tx, news.business_id, news.reference, journal, now=now)
+    await _note(till, told_by, "done", None, now)
 
 
 async def _same_notification_again(till: Till, told_by: ToldBy, now: datetime) -> None:
@@ -144,7 +191,7 @@ async def _same_money_again(till: Till, news: News, told_by: ToldBy, now: dateti
     """The rail tells twice, under two identifiers. When it tells two amounts, somebody must look."""
     transaction_id, amount, business_id = await _known(till, news)
     async with till.db.connection() as tx:
-        recorded = await attempt_store.find_receipt(tx, business_id, told_by.rail, transaction_id)
+        recorded = await store.find_recorded(tx, business_id, told_by.rail, transaction_id)
     if recorded == amount:
         await _note(till, told_by, "done", "the same money was told before", now)
         return
@@ -157,9 +204,8 @@ async def _known(till: Till, news: News) -> tuple[str, Money, str]:
     if isinstance(news, AttemptTold) and isinstance(news.state, Succeeded):
         return news.state.transaction_id, news.state.amount, news.business_id
     assert isinstance(news, MoneyArrived)
-    async with till.db.connection() as tx:
-        situation = await attempt_store.find_by_account_number(tx, news.account_number)
-    return news.transaction_id, news.amount, situation.business.id if situation else HOUSE_BUSINESS_ID
+    owner = await _owner_of(till, news)
+    return news.transaction_id, news.amount, owner.business.id if owner else HOUSE_BUSINESS_ID
 
 
 def _unclaimed(told_by: ToldBy, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:

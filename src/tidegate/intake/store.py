@@ -6,9 +6,11 @@ from datetime import datetime
 
 import msgspec
 
+from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.ledger.model import Journal
-from tidegate.payment.change import Receipt, ToldBy
+from tidegate.payment.change import Receipt
+from tidegate.rail.told import ToldBy
 
 
 async def note(tx: Tx, told_by: ToldBy, *, state: str, note: str | None, now: datetime) -> bool:
@@ -27,6 +29,20 @@ async def note(tx: Tx, told_by: ToldBy, *, state: str, note: str | None, now: da
 async def get_body(tx: Tx, rail: str, notification_id: str) -> bytes:
     body: bytes = await tx.fetchval("SELECT body FROM notification WHERE rail = $1 AND id = $2", rail, notification_id)
     return body
+
+
+async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str) -> Money | None:
+    """How much was recorded for a transaction."""
+    row = await tx.fetchrow(
+        """
+        SELECT amount_minor, currency FROM receipt WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
+         UNION ALL
+        SELECT source_minor, source_currency FROM collection
+         WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
+        """,
+        business_id, rail, transaction_id,
+    )  # fmt: skip
+    return Money(row["amount_minor"], Currency(row["currency"])) if row else None
 
 
 async def put_into_suspense(

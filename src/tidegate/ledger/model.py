@@ -50,6 +50,8 @@ class JournalKind(StrEnum):
     REFUND_STARTED = "refund_started"
     REFUND_DONE = "refund_done"
     REFUND_FAILED = "refund_failed"
+    CREDIT_REVERSED = "credit_reversed"
+    HELD_REVERSED = "held_reversed"
 
 
 class Unbalanced(Exception):

@@ -18,6 +18,10 @@
     refund started     wallet      refunds                   a refund is on its way; the wallet shows it as locked
     refund done        refunds     rail                      the rail confirmed it
     refund failed      refunds     wallet                    the rail refused it
+    credit reversed    as inflow credited or converted,      the bank took an inflow back: the wallet gives it back,
+                       the other way round                   and we our fee
+    held reversed      suspense    rail                      … what was held; or what the wallet no longer has, and
+                                                             the merchant owes: then suspense is negative
 
 "Out of" is debited (negative), "into" is credited (positive). Who bears the fee changes what was asked for and
 received, never the journal. A line of zero is left out.
@@ -93,6 +97,18 @@ def refund_failed(*, cause: str, refunded: Money, event_at: datetime) -> Journal
     return Journal(JournalKind.REFUND_FAILED, cause, _moved(refunded, Account.REFUNDS, Account.WALLET), event_at)
 
 
+def credit_reversed(
+    *, cause: str, received: Money, fee: Fee, event_at: datetime, conversion: Conversion | None = None
+) -> Journal:
+    forth = _converted(conversion, Account.RAIL, fee) if conversion else _shared(received, Account.RAIL, fee)
+    back = tuple(Entry(entry.account, -entry.amount) for entry in forth)
+    return Journal(JournalKind.CREDIT_REVERSED, cause, back, event_at)
+
+
+def held_reversed(*, cause: str, held: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.HELD_REVERSED, cause, _moved(held, Account.SUSPENSE, Account.RAIL), event_at)
+
+
 RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.CHECKOUT_SETTLED: checkout_settled,
     JournalKind.INFLOW_CREDITED: inflow_credited,
@@ -107,6 +123,8 @@ RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.REFUND_STARTED: refund_started,
     JournalKind.REFUND_DONE: refund_done,
     JournalKind.REFUND_FAILED: refund_failed,
+    JournalKind.CREDIT_REVERSED: credit_reversed,
+    JournalKind.HELD_REVERSED: held_reversed,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.core import ids
 from tidegate.core.errors import NotFound
 from tidegate.core.fee import FeeRule
-from tidegate.core.method import Method
+from tidegate.core.method import Priced
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
@@ -90,7 +90,7 @@ async def revoke_key(db: Database, business_id: str, key_id: int, *, now: dateti
 
 
 async def set_fee_rule(
-    db: Database, business_id: str, *, currency: Currency, method: Method, rule: FeeRule, now: datetime
+    db: Database, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime
 ) -> FeeRule:
     """A price of the business's own, for payments from now on."""
     async with db.transaction() as tx:

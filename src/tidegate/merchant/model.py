@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, DEFAULT_FEE_RULES, FeeRule
-from tidegate.core.method import Method
+from tidegate.core.method import Priced
 from tidegate.core.money import Currency
 
 # During a roll both the old and the new secret key work for this long.
@@ -58,7 +58,7 @@ class Business:
     redirect_hosts: tuple[str, ...]
     variance_policy: str
     variance_tolerance_minor: int
-    own_fee_rules: Mapping[tuple[Currency, Method], FeeRule]
+    own_fee_rules: Mapping[tuple[Currency, Priced], FeeRule]
     brand: Brand
     created_at: datetime
 
@@ -72,7 +72,7 @@ class Business:
         chosen = self.brand.support
         return chosen if chosen != Support() else Support(email=self.email)
 
-    def fee_rule_for(self, currency: Currency, method: Method) -> FeeRule:
+    def fee_rule_for(self, currency: Currency, method: Priced) -> FeeRule:
         """The business's own price where it has one, otherwise everybody's."""
         return self.own_fee_rules.get((currency, method)) or DEFAULT_FEE_RULES[currency, method]
 

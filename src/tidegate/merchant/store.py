@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.core.fee import FeeRule
-from tidegate.core.method import Method
+from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
 from tidegate.merchant.logo import Logo
@@ -133,7 +133,7 @@ async def find_fee_rule(tx: Tx, business_id: str, rule_id: str) -> FeeRule | Non
 
 
 async def insert_fee_rule(
-    tx: Tx, business_id: str, *, currency: Currency, method: Method, rule: FeeRule, now: datetime
+    tx: Tx, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime
 ) -> FeeRule:
     """Ends the one before."""
     row = await tx.fetchrow(
@@ -226,7 +226,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         redirect_hosts=tuple(row["redirect_hosts"]),
         variance_policy=row["variance_policy"],
         variance_tolerance_minor=row["variance_tolerance_minor"],
-        own_fee_rules={(Currency(r["currency"]), Method(r["method"])): _fee_rule(r) for r in rules},
+        own_fee_rules={(Currency(r["currency"]), priced_in(r["method"])): _fee_rule(r) for r in rules},
         brand=Brand(
             accent=row["accent"],
             logo_hash=row["logo_hash"],

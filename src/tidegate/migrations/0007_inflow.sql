@@ -42,6 +42,8 @@ COMMENT ON COLUMN virtual_account.holder IS 'The name that payers must type.';
 COMMENT ON COLUMN virtual_account.account_number IS 'As the rail names it when money arrives.';
 -- The bank names an account, not a business.
 CREATE UNIQUE INDEX virtual_account_one_number ON virtual_account (account_number) WHERE account_number IS NOT NULL;
+-- Operators know accounts by their ids.
+CREATE INDEX virtual_account_by_id ON virtual_account (id);
 CREATE INDEX virtual_account_by_time ON virtual_account (business_id, created_at, id);
 CREATE INDEX virtual_account_to_decide ON virtual_account (created_at) WHERE status = 'pending';
 CREATE INDEX virtual_account_to_expire ON virtual_account (expires_at)
@@ -82,6 +84,7 @@ CREATE TABLE collection (
     reference            text        NOT NULL,
     version              bigint      NOT NULL DEFAULT 0,
     account_id           text        NOT NULL,
+    merchant_reference   text,
     status               text        NOT NULL,
     reason               text,
     note                 text,
@@ -186,6 +189,9 @@ CREATE TABLE credit_reversal (
 COMMENT ON TABLE credit_reversal IS 'Credits that a bank took back. One that comes before its credit waits here.';
 CREATE INDEX credit_reversal_to_apply ON credit_reversal (created_at) WHERE applied_at IS NULL;
 
+-- The temporary accounts of checkouts are asked for by their ids too.
+CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE account_id IS NOT NULL;
+
 ALTER TABLE money_return
     ADD COLUMN collection_id bigint,
     ADD CONSTRAINT money_return_collection_fk
@@ -195,7 +201,7 @@ ALTER TABLE journal DROP CONSTRAINT journal_kind_is_known;
 ALTER TABLE journal ADD CONSTRAINT journal_kind_is_known CHECK (kind IN (
     'checkout_settled', 'inflow_credited', 'inflow_converted', 'receipt_held', 'receipt_unclaimed',
     'held_settled', 'held_converted', 'held_returning', 'receipt_returning', 'return_done',
-    'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'credit_reversed_unfunded')) NOT VALID;
+    'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed')) NOT VALID;
 ALTER TABLE journal VALIDATE CONSTRAINT journal_kind_is_known;
 
 CREATE TABLE sandbox_account (

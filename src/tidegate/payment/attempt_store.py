@@ -17,11 +17,7 @@ from tidegate.payment.change import Change, Situation
 from tidegate.payment.model import Payment
 from tidegate.payment.store import payment_of
 from tidegate.rail.interface import Action, FailureReason
-
-
-class AlreadyReceived(Exception):
-    """This transaction of this rail is recorded; it is the same money."""
-
+from tidegate.rail.told import AlreadyReceived
 
 _actions = msgspec.json.Decoder(Action)
 
@@ -75,6 +71,21 @@ async def find_by_account_number(tx: Tx, account_number: str) -> Situation | Non
     return _situation(row) if row else None
 
 
+async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Situation | None:
+    row = await tx.fetchrow(
+        """
+        SELECT payment, attempt, business,
+               ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
+          FROM attempt
+          JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
+          JOIN business ON business.id = attempt.business_id
+         WHERE attempt.business_id = $1 AND attempt.account_id = $2
+        """,
+        business_id, account_id,
+    )  # fmt: skip
+    return _situation(row) if row else None
+
+
 async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt | None, now: datetime) -> bool:
     """Records the intent before the rail is asked. False when the payment has changed meanwhile."""
     done = await tx.fetchval(
@@ -113,18 +124,6 @@ async def apply(tx: Tx, change: Change) -> bool:
     with naming({"TG001": StaleChange, "receipt_one_per_transaction": AlreadyReceived}):
         done = await tx.fetchrow(_APPLY, *_arguments(change))
     return done is not None and bool(done["is_news"])
-
-
-async def find_receipt(tx: Tx, business_id: str, rail: str, transaction_id: str) -> Money | None:
-    """How much was recorded for a transaction."""
-    row = await tx.fetchrow(
-        """
-        SELECT amount_minor, currency FROM receipt
-         WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
-        """,
-        business_id, rail, transaction_id,
-    )  # fmt: skip
-    return Money(row["amount_minor"], Currency(row["currency"])) if row else None
 
 
 _APPLY = """

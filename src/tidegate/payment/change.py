@@ -10,9 +10,12 @@ import msgspec
 from tidegate.core.money import Money
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
+from tidegate.money_return.model import GoingBack
+from tidegate.money_return.reason import ReturnReason
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.model import Payment
-from tidegate.payment.return_reason import ReturnReason
+from tidegate.rail.told import ToldBy
+from tidegate.webhook.model import Event
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -23,14 +26,6 @@ class Situation(msgspec.Struct, frozen=True):
     attempt: Attempt | None
 
 
-class ToldBy(msgspec.Struct, frozen=True, kw_only=True):
-    """The notification behind a change. It is recorded with the change, so that it is acted on once."""
-
-    rail: str
-    id: str
-    body: bytes
-
-
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     rail: str
     transaction_id: str
@@ -39,23 +34,6 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     # Why it goes back; of money in suspense, why nobody is known to own it.
     reason: ReturnReason | str | None
     payer: dict[str, Any]
-
-
-class GoingBack(msgspec.Struct, frozen=True, kw_only=True):
-    rail: str
-    reference: str
-    transaction_id: str
-    amount: Money
-    reason: ReturnReason
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True):
-    id: str
-    type: str
-    cause: str
-    # By what the merchant looks for it.
-    reference: str
-    payload: bytes
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

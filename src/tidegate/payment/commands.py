@@ -6,8 +6,9 @@ from datetime import datetime
 
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.infra.db import Database, Tx
+from tidegate.merchant import field
 from tidegate.merchant.model import Business
-from tidegate.payment import field, store, transition
+from tidegate.payment import store, transition
 from tidegate.payment.model import Draft, Order, Payment, draft
 from tidegate.payment.settle import TRIES, changing_too_fast
 

@@ -14,12 +14,13 @@ from tidegate.core.money import Money
 from tidegate.ledger import recipes
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
+from tidegate.money_return.model import GoingBack
+from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import transition
 from tidegate.payment.attempt import Attempt, AttemptStatus, ended, next_ask_at
-from tidegate.payment.change import Change, GoingBack, Receipt, Situation, ToldBy
+from tidegate.payment.change import Change, Receipt, Situation
 from tidegate.payment.event import charge_successful
 from tidegate.payment.model import Payment
-from tidegate.payment.return_reason import ReturnReason
 from tidegate.payment.transition import Taken
 from tidegate.payment.variance import Hold, SendBack, Terms, VariancePolicy
 from tidegate.rail.interface import (
@@ -33,6 +34,7 @@ from tidegate.rail.interface import (
     TransferAction,
     Waiting,
 )
+from tidegate.rail.told import ToldBy
 
 # A rail that says for this long that it waits will not take the money any more.
 ASKED_AFTER_THE_END_FOR = timedelta(days=1)

@@ -15,10 +15,11 @@ from tidegate.core.money import Money
 from tidegate.infra.http.operation import encode
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt
-from tidegate.payment.change import Event, Receipt
+from tidegate.payment.change import Receipt
 from tidegate.payment.model import Payment
 from tidegate.payment.wire import VARIANCE_MESSAGE
 from tidegate.rail.interface import TransferAction
+from tidegate.webhook.model import Event
 
 CHARGE_SUCCESSFUL = "charge.successful"
 

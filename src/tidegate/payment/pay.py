@@ -21,7 +21,6 @@ from tidegate.payment import attempt_store, settle, transition
 from tidegate.payment.attempt import ACCOUNT_OPEN_FOR, START_GRACE, Attempt, AttemptStatus, ended
 from tidegate.payment.change import Change, Situation, after
 from tidegate.payment.model import Payment
-from tidegate.payment.settle import Till
 from tidegate.rail.interface import (
     Address,
     AddressAction,
@@ -38,6 +37,7 @@ from tidegate.rail.interface import (
     StartAttempt,
     Transfer,
 )
+from tidegate.rail.till import Till
 
 NOT_FOUND = "there is no such payment"
 _ANSWERS: dict[type, tuple[type, ...]] = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
 
@@ -11,14 +10,14 @@ import msgspec
 
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.fee import FeeRule
-from tidegate.core.method import MethodNames
-from tidegate.infra.db import Database, StaleChange, Tx
+from tidegate.infra.db import StaleChange, Tx
 from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide
-from tidegate.payment.attempt_store import AlreadyReceived
-from tidegate.payment.change import Change, Situation, ToldBy, after
+from tidegate.payment.change import Change, Situation, after
 from tidegate.payment.decide import Arrival
-from tidegate.rail.interface import AttemptState, Rail
+from tidegate.rail.interface import AttemptState
+from tidegate.rail.till import Till
+from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
 from tidegate.webhook.model import NEWS
 
 # Two things that happen to one payment at the same moment are decided one after the other.
@@ -26,19 +25,6 @@ TRIES = 20
 
 Find = Callable[[Tx], Awaitable[Situation | None]]
 Decide = Callable[[Situation, FeeRule], Change | None]
-
-
-class ToldBefore(Exception):
-    """A notification with this identifier was acted on."""
-
-
-@dataclass(frozen=True)
-class Till:
-    """What taking money needs: where it is written, and the rails it comes by."""
-
-    db: Database
-    rails: Mapping[str, Rail]
-    names: MethodNames
 
 
 async def record_state(

@@ -1,4 +1,4 @@
-"""What time does to payments: sessions and accounts end, silent rails are asked again, money goes back.
+"""What time does to payments: sessions and accounts end, silent rails are asked again, what is held goes back.
 
 Each round takes a bounded batch and may run in any number of workers. Whoever talks to a rail holds a lease, not a
 row lock, and finishes only while the lease is still its own.
@@ -10,26 +10,22 @@ import secrets
 from datetime import datetime, timedelta
 
 import msgspec
-import structlog
 
 from tidegate.core import ids
 from tidegate.core.errors import IllegalTransition, NotFound
 from tidegate.infra.db import StaleChange
 from tidegate.ledger import recipes
+from tidegate.money_return.model import GoingBack
+from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import attempt_store, settle, sweep_store, transition
 from tidegate.payment.attempt import AttemptStatus, ended
-from tidegate.payment.change import Change, GoingBack, Situation
+from tidegate.payment.change import Change, Situation
 from tidegate.payment.model import Ending
-from tidegate.payment.return_reason import ReturnReason
-from tidegate.payment.settle import Till
-from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout, ReturnMoney
+from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout
+from tidegate.rail.till import Till
 
 BATCH = 50
 LEASE = timedelta(seconds=60)
-# A return that the rail has not confirmed is asked for again; rails know a repeated reference.
-CONFIRM_WITHIN = timedelta(minutes=10)
-
-log = structlog.get_logger("sweep")
 
 
 async def expire_payments(till: Till, now: datetime) -> int:
@@ -119,21 +115,3 @@ def _going_back(situation: Situation, receipt: sweep_store.HeldReceipt, now: dat
         journal=recipes.held_returning(cause=cause, held=receipt.amount, event_at=now),
         now=now,
     )
-
-
-async def send_returns(till: Till, now: datetime) -> int:
-    token = secrets.token_hex(8)
-    async with till.db.connection() as tx:
-        claimed = await sweep_store.claim_returns(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
-    for rail_name, money in claimed:
-        await _send_return(till, rail_name, money, token, now)
-    return len(claimed)
-
-
-async def _send_return(till: Till, rail_name: str, money: ReturnMoney, token: str, now: datetime) -> None:
-    try:
-        await till.rails[rail_name].send_back(money, now=now)
-    except RailTimeout:
-        log.warning("a rail did not take a return in time", rail=rail_name, reference=money.reference)
-    async with till.db.connection() as tx:
-        await sweep_store.mark_sent(tx, money, token=token, next_try_at=now + CONFIRM_WITHIN)

@@ -10,8 +10,8 @@ from tidegate.core.errors import IllegalTransition
 from tidegate.core.fee import Fee, FeeRule, fee_on, fee_within
 from tidegate.core.method import Method
 from tidegate.core.money import Money
+from tidegate.money_return.reason import ReturnReason
 from tidegate.payment.model import Ending, Payment, Status
-from tidegate.payment.return_reason import ReturnReason
 from tidegate.payment.variance import Hold, SendBack, Settle, Terms, judge
 
 ATTEMPTS_MAX = 5

@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from tidegate.core.money import Money
-from tidegate.payment.return_reason import ReturnReason
+from tidegate.money_return.reason import ReturnReason
 
 
 class VariancePolicy(StrEnum):

@@ -16,9 +16,9 @@ from tidegate.core.fee import FeeBearer, fee_on, fee_within
 from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
+from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.merchant.model import Business
 from tidegate.payment import card_data
-from tidegate.payment.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.payment.model import Customer, Order, Payment
 from tidegate.payment.redirect import RedirectUrl
 from tidegate.payment.variance import Variance

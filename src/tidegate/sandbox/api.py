@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tidegate.checkout.examples import A_PAYMENT
 from tidegate.core import errors
 from tidegate.core.clock import ShiftedClock, to_iso
 from tidegate.idempotency.commands import once
 from tidegate.infra.db import Tx
-from tidegate.infra.http.operation import Answer, Call, Operation
+from tidegate.infra.http.operation import Answer, Call, Operation, Step
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_KEY
 from tidegate.payment import card_data
-from tidegate.payment.settle import Till
-from tidegate.rail.interface import Party
+from tidegate.rail.till import Till
 from tidegate.sandbox import examples, store, wire
 from tidegate.sandbox.simulator import Simulator
 
@@ -30,28 +31,23 @@ class SandboxApi:
 
     async def transfer(self, call: Call) -> Answer:
         value = call.json()
-        request = read(value, wire.SendTransfer, lambda _: card_data.problems_in(value))
-        money = wire.money_from(request)
+        request = read(value, wire.SendTransfer, lambda fields: _problems_in_transfer(value, fields))
+        sent = wire.transfer_from(request)
         now = self.clock.now()
 
-        async def act(_: Tx) -> Answer:
-            transaction_id = await self._simulator.rail.transfer(
-                call.caller.business.id,
-                request.account_number,
-                money,
-                payer=Party(
-                    name=request.payer.name,
-                    account_number=request.payer.account_number,
-                    bank_name=request.payer.bank_name,
-                ),
-                payee_name=request.payee.name if request.payee else None,
-                remittance=None,
-                transaction_id=request.reference,
-                now=now,
-            )
+        async def act(tx: Tx) -> Answer:
+            transaction_id = await self._simulator.rail.transfer(tx, call.caller.business.id, sent, now=now)
             return call.answer(wire.TransferSent(transaction_id=transaction_id))
 
-        return await once(self.till.db, call, act, now=now)
+        return await once(self.till.db, call, act, now=now, is_one_statement=False)
+
+    async def reverse(self, call: Call) -> Answer:
+        value = call.json() if call.body else {}
+        request = read(value, wire.Reverse, lambda _: card_data.problems_in(value))
+        business_id, reference = call.caller.business.id, call.path["reference"]
+        async with self.till.db.transaction() as tx:
+            news = await self._simulator.rail.reverse(tx, business_id, reference, request.reason, now=self.clock.now())
+        return call.answer(wire.TransferReversed(transaction_id=reference, reversal_id=news.reversal_id))
 
     async def approve(self, call: Call) -> Answer:
         business_id, pay_code = _payment_of(call)
@@ -115,11 +111,7 @@ class SandboxApi:
             prepared_by=examples.A_PROMPT,
         )
         return [
-            replace(base, path="/sandbox/transfers", name="sendTransfer", summary="Send a bank transfer",
-                    is_idempotent_by_key=True, description=examples.TRANSFER, handler=self.transfer,
-                    request=wire.SendTransfer,
-                    request_example=examples.TRANSFER_REQUEST, response=wire.TransferSent, success_status=201,
-                    response_example=examples.TRANSFER_SENT, success_message="Transfer sent"),
+            *self._transfer_operations(base),
             replace(on_payment, path="/sandbox/charges/{payCode}/approve", name="approveCharge",
                     summary="Approve on the phone", description=examples.APPROVE, handler=self.approve,
                     success_message="Approved"),
@@ -141,6 +133,26 @@ class SandboxApi:
             replace(base, path="/sandbox/reset", name="resetSandbox", summary="Empty the business's data",
                     description=examples.RESET, response_example=examples.EMPTIED, success_message="Emptied"),
         ]  # fmt: skip
+
+    def _transfer_operations(self, base: Operation) -> list[Operation]:
+        return [
+            replace(base, path="/sandbox/transfers", name="sendTransfer", summary="Send a bank transfer",
+                    is_idempotent_by_key=True, description=examples.TRANSFER, handler=self.transfer,
+                    request=wire.SendTransfer,
+                    request_example=examples.TRANSFER_REQUEST, response=wire.TransferSent, success_status=201,
+                    response_example=examples.TRANSFER_SENT, success_message="Transfer sent"),
+            replace(base, path="/sandbox/transfers/{reference}/reverse", name="reverseTransfer",
+                    summary="Take a bank transfer back", description=examples.REVERSE, handler=self.reverse,
+                    request=wire.Reverse, is_body_optional=True, request_example=examples.REVERSE_REQUEST,
+                    response=wire.TransferReversed, response_example=examples.TRANSFER_REVERSED,
+                    path_parameters=examples.TRANSFER_PARAMETER, errors=(errors.NotFound,),
+                    prepared_by=(Step("sendTransfer"),), success_message="Taken back"),
+        ]  # fmt: skip
+
+
+def _problems_in_transfer(value: Any, fields: Mapping[str, Any]) -> Iterator[errors.Problem]:
+    yield from wire.account_problems(fields)
+    yield from card_data.problems_in(value, but_not_in=wire.places_of_ibans(fields))
 
 
 def _payment_of(call: Call) -> tuple[str, str]:

@@ -10,7 +10,13 @@ from tidegate.infra.http.operation import Step
 GROUP = "Makes payers, banks and time do what you want to see. Only in sandbox mode, where no real money moves."
 TRANSFER = (
     "A bank transfer into any virtual account. Any amount and any currency: too little, too much, too late and to an "
-    "account that does not exist are all answered by the bank as they would be, and then handled by your policy."
+    "account that does not exist are all answered by the bank as they would be, and then handled by your policy. "
+    "`payee.name` is what the payer typed for the recipient; a permanent account compares it with its holder's name."
+)
+REVERSE = (
+    "The bank takes back a transfer that you sent under this reference, and tells so at once. Asked again, it tells "
+    "the same reversal again. To see a reversal that comes before its credit, send the transfer with a `delay`, and "
+    "take it back meanwhile."
 )
 APPROVE = "What the payer does on the phone, for mobile money and USSD."
 DECLINE = (
@@ -23,15 +29,29 @@ EXPIRE = (
 )
 CLOCK = "One clock moves expiry, retries and settlement together."
 ADVANCE = "Moves the clock ahead. It never goes back."
-RESET = "Removes the business's payments, money, events and deliveries. Its keys, settings and webhook endpoints stay."
+RESET = (
+    "Removes the business's payments, inflows, money, events and deliveries. Its keys, settings, virtual accounts and "
+    "webhook endpoints stay."
+)
 
 TRANSFER_REQUEST: dict[str, Any] = {
     "accountNumber": "9900000001",
     "amount": 2500,
     "currency": "NGN",
     "payer": {"name": "Ada Obi", "accountNumber": "0123456789", "bankName": "Sample Bank"},
+    "remittance": "Invoice 1042",
 }
-TRANSFER_SENT: dict[str, Any] = {"transactionId": "sbx_5TqBn0yJ3mX8aVdWcR2sKe"}
+TRANSFER_ID = "sbx_9f2c41d07b8e5a3316c0d4e2"
+TRANSFER_SENT: dict[str, Any] = {"transactionId": TRANSFER_ID}
+REVERSE_REQUEST: dict[str, Any] = {"reason": "sent twice by mistake"}
+TRANSFER_REVERSED: dict[str, Any] = {"transactionId": TRANSFER_ID, "reversalId": "sbx_1b7d03e95a6c42f88e20c7b4"}
+TRANSFER_PARAMETER: dict[str, Any] = {
+    "reference": {
+        "description": "Of the transfer: yours when you gave one, otherwise its `transactionId`.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 140},
+        "example": TRANSFER_ID,
+    }
+}
 # A payment that waits for a phone.
 A_PROMPT = (
     Step(

@@ -8,11 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tidegate.account import commands as accounts
+from tidegate.account.model import CURRENCIES, Account, AccountType
+from tidegate.audit.model import OURSELVES
+from tidegate.core import ids
 from tidegate.core.ids import Mode
+from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
 from tidegate.merchant.model import hash_of
+from tidegate.rail.till import Till
 from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import Office
@@ -21,9 +27,10 @@ FILE_NAME = "sandbox.json"
 _KEYS = ("businessId", "secretKey", "publicKey")
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"
+_HOLDER = {"firstName": "Ada", "lastName": "Obi"}
 
 
-async def seed(office: Office, settings: Settings, *, now: datetime) -> dict[str, Any]:
+async def seed(office: Office, till: Till, settings: Settings, *, now: datetime) -> dict[str, Any]:
     """The seeded business. The same one on every start, as long as the file and the database agree."""
     path = settings.home / FILE_NAME
     known = read_file(path)
@@ -38,9 +45,39 @@ async def seed(office: Office, settings: Settings, *, now: datetime) -> dict[str
     # There is no endpoint to send to yet; the first one that is created gets this secret.
     secret = await webhooks.keep_for_first(office, keys["businessId"], known.get("webhookSecret"), now=now)
     addresses = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url}
-    sandbox = {**addresses, **keys, "webhookSecret": secret}
+    accounts = await _accounts(till, keys["businessId"], now=now)
+    sandbox = {**addresses, **keys, "webhookSecret": secret, "virtualAccounts": accounts}
     _write(path, sandbox)
     return sandbox
+
+
+async def _accounts(till: Till, business_id: str, *, now: datetime) -> dict[str, dict[str, str]]:
+    """An approved one in each currency; those of the start before where they still take money."""
+    known = await accounts.list_active(till.db, business_id, now=now)
+    for currency in CURRENCIES:
+        if currency not in known:
+            asked = await accounts.request(till.db, _new_account(business_id, currency, now), by=OURSELVES, now=now)
+            known[currency] = await accounts.approve(till, asked.id, by=OURSELVES, now=now)
+    return {currency.value: _shown(known[currency]) for currency in CURRENCIES}
+
+
+def _new_account(business_id: str, currency: Currency, now: datetime) -> Account:
+    return Account(
+        business_id=business_id,
+        id=ids.new_account_id(),
+        currency=currency,
+        settlement_currency=currency,
+        account_type=AccountType.INDIVIDUAL,
+        holder=" ".join(_HOLDER.values()),
+        kyc=json.dumps(_HOLDER),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _shown(account: Account) -> dict[str, str]:
+    assert account.details is not None
+    return {"id": account.id, "accountNumber": account.details.account_number, "accountName": account.holder}
 
 
 def read_file(path: Path) -> dict[str, str]:

@@ -9,9 +9,11 @@ from tidegate.core import errors, ids
 from tidegate.core.money import Money
 from tidegate.payment import pay, transition
 from tidegate.payment.change import Situation
-from tidegate.payment.settle import TRIES, Till, changing_too_fast
+from tidegate.payment.settle import TRIES, changing_too_fast
 from tidegate.rail.interface import Party
 from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.sandbox.model import BankTransfer
+from tidegate.rail.till import Till
 from tidegate.sandbox import store
 
 
@@ -32,16 +34,9 @@ class Simulator:
         situation = await self._situation(business_id, pay_code)
         if situation.attempt is None or situation.attempt.account_number is None:
             raise errors.Conflict("there is no account to send money to; begin a bank transfer first")
-        return await self.rail.transfer(
-            business_id,
-            situation.attempt.account_number,
-            amount,
-            payer=payer,
-            payee_name=None,
-            remittance=None,
-            transaction_id=None,
-            now=now,
-        )
+        sent = BankTransfer(account_number=situation.attempt.account_number, amount=amount, payer=payer)
+        async with self.till.db.transaction() as tx:
+            return await self.rail.transfer(tx, business_id, sent, now=now)
 
     async def approve(self, business_id: str, pay_code: str, *, now: datetime) -> str:
         """On the phone. Gives the reference of the attempt."""

@@ -8,8 +8,8 @@ import structlog
 
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.intake import commands as intake
-from tidegate.payment.settle import Till
 from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.till import Till
 
 BATCH = 50
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Self
@@ -10,8 +11,12 @@ from typing import Annotated, Any, Self
 import msgspec
 from msgspec import Meta
 
+from tidegate.core.bank_number import is_iban, normal_account_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
+from tidegate.infra.http.query import Moment
+from tidegate.rail.interface import Party
+from tidegate.rail.sandbox.model import AT_ONCE, BankTransfer
 
 ADVANCE_MAX = timedelta(days=400)
 # In all: far beyond it, dates end.
@@ -23,6 +28,10 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _DURATION = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
 
 Text = Annotated[str, Meta(min_length=1, max_length=140)]
+Scheme = Annotated[str, Meta(min_length=1, max_length=35)]
+# Banks let through whatever was typed, or nothing; what comes of it is worth trying.
+PayerName = Annotated[str, Meta(max_length=1_000)]
+PayeeName = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
 class Amount(Decimal):
@@ -70,17 +79,19 @@ class Duration(str):
 
 
 class PayerFields(msgspec.Struct, kw_only=True, rename="camel"):
-    name: Text
+    name: Annotated[PayerName, Meta(description="As the bank passes it on; it may be empty.")]
     account_number: Text | None = None
     bank_name: Text | None = None
 
 
 class PayeeFields(msgspec.Struct):
-    name: Text
+    name: PayeeName
 
 
 class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
-    account_number: Annotated[Text, Meta(description="Any account, temporary or permanent.")]
+    account_number: Annotated[
+        Text, Meta(description="Any account, temporary or permanent; an IBAN may be typed in groups.")
+    ]
     amount: Annotated[Amount, Meta(description="In major units; may have decimals.")]
     currency: Annotated[Currency, Meta(description="Any of these; an account keeps only its own.")]
     payer: Annotated[PayerFields, Meta(description="Who sends it.")]
@@ -88,10 +99,32 @@ class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
     reference: Annotated[
         Text | None, Meta(description="The bank's own reference; the same one twice is the same transfer told twice.")
     ] = None
+    remittance: Annotated[Text | None, Meta(description="What the payer wrote to go with the money.")] = None
+    scheme: Annotated[
+        Scheme | None,
+        Meta(description="How it travels, such as `sepa`, `ach` or `wire`. By default as is usual for the currency."),
+    ] = None
+    valued_at: Annotated[
+        Moment | None,
+        Meta(description="The value date, past or future: a date, or a time with its offset. Now when absent."),
+    ] = None
+    delay: Annotated[
+        Duration | None,
+        Meta(description="How much later the bank tells of it, such as 10s. A reversal meanwhile is told first."),
+    ] = None
 
 
 class TransferSent(msgspec.Struct, kw_only=True, rename="camel"):
     transaction_id: Annotated[str, Meta(description="The bank's own: yours when you gave one.")]
+
+
+class Reverse(msgspec.Struct, kw_only=True):
+    reason: Annotated[Text | None, Meta(description="Why, in the bank's words.")] = None
+
+
+class TransferReversed(msgspec.Struct, kw_only=True, rename="camel"):
+    transaction_id: Annotated[str, Meta(description="Of the transfer.")]
+    reversal_id: Annotated[str, Meta(description="The bank's own; the same one however often you ask.")]
 
 
 class Decline(msgspec.Struct, kw_only=True):
@@ -126,6 +159,40 @@ class ClockView(msgspec.Struct, kw_only=True, rename="camel"):
 
 class Emptied(msgspec.Struct, kw_only=True, rename="camel"):
     business: Annotated[str, Meta(description="Its id.")]
+
+
+def account_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    number = fields.get("account_number")
+    if number is not None and not normal_account_number(number):
+        yield Problem("accountNumber", "must not be empty")
+
+
+def places_of_ibans(fields: Mapping[str, Any]) -> set[str]:
+    """Where digits in groups look like a card number now and then, and are none."""
+    payer = fields.get("payer")
+    numbers = {
+        "accountNumber": fields.get("account_number"),
+        "payer.accountNumber": payer.account_number if payer else None,
+    }
+    return {place for place, number in numbers.items() if number and is_iban(number)}
+
+
+def transfer_from(request: SendTransfer) -> BankTransfer:
+    return BankTransfer(
+        account_number=request.account_number,
+        amount=money_from(request),
+        payer=Party(
+            name=request.payer.name,
+            account_number=request.payer.account_number,
+            bank_name=request.payer.bank_name,
+        ),
+        payee_name=request.payee.name if request.payee else None,
+        remittance=request.remittance,
+        scheme=request.scheme,
+        valued_at=request.valued_at.start if request.valued_at else None,
+        transaction_id=request.reference,
+        delay=request.delay.length if request.delay else AT_ONCE,
+    )
 
 
 def money_from(request: SendTransfer) -> Money:

@@ -41,6 +41,17 @@ OPEN_MAX = timedelta(minutes=5)
 FAILING_MAX = timedelta(days=5)
 
 
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """What a merchant is told, once for a type and a cause. Written with the change that it tells of."""
+
+    id: str
+    type: str
+    cause: str
+    # By what the merchant looks for it.
+    reference: str
+    payload: bytes
+
+
 class EndpointStatus(StrEnum):
     ENABLED = "enabled"
     DISABLED = "disabled"

@@ -127,15 +127,15 @@ def _card_action(behaviour: Behaviour, return_url: str) -> Action | None:
 
 
 def account_number(currency: Currency, serial: int) -> str:
-    return _ACCOUNT_PREFIX.get(currency, _ACCOUNT_PREFIX_ELSEWHERE) + _scattered(serial, _SERIAL_DIGITS)
+    return _ACCOUNT_PREFIX.get(currency, _ACCOUNT_PREFIX_ELSEWHERE) + scattered(serial, _SERIAL_DIGITS)
 
 
 def _dial_code(bank_code: str, currency: Currency, serial: int) -> str:
     found = bank.find(bank_code, currency)
     if found is None:
         raise Invalid(Problem("bank", f"must be the code of a bank that takes USSD payments in {currency}"))
-    return found.dial_code(_scattered(serial, _DIAL_DIGITS))
+    return found.dial_code(scattered(serial, _DIAL_DIGITS))
 
 
-def _scattered(serial: int, digits: int) -> str:
+def scattered(serial: int, digits: int) -> str:
     return f"{serial * _SCATTER % 10**digits:0{digits}d}"

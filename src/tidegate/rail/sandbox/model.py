@@ -8,7 +8,7 @@ from enum import Enum, StrEnum
 
 from tidegate.core.errors import Conflict
 from tidegate.core.method import Method
-from tidegate.core.money import Money
+from tidegate.core.money import Currency, Money
 from tidegate.rail.interface import (
     Action,
     Address,
@@ -20,6 +20,7 @@ from tidegate.rail.interface import (
     FailureReason,
     Otp,
     OtpAction,
+    Party,
     Pin,
     PinAction,
     PromptAction,
@@ -232,6 +233,31 @@ _DECLINES: dict[str, FailureReason] = {
 def reason_to_decline(text: str | None) -> FailureReason:
     """A reason that we have a word for, or else simply not approved."""
     return _DECLINES.get(text or "", FailureReason.NOT_APPROVED)
+
+
+# How money of a currency usually travels between banks.
+_SCHEMES: dict[Currency, str] = {Currency.EUR: "sepa", Currency.USD: "ach"}
+_SCHEME_ELSEWHERE = "sandbox"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankTransfer:
+    """What somebody tells their bank to send. What is None, the bank chooses."""
+
+    account_number: str
+    amount: Money
+    payer: Party
+    payee_name: str | None = None
+    remittance: str | None = None
+    scheme: str | None = None
+    valued_at: datetime | None = None
+    transaction_id: str | None = None
+    # How much later than the money the word of it comes.
+    delay: timedelta = AT_ONCE
+
+    @property
+    def travels_by(self) -> str:
+        return self.scheme or _SCHEMES.get(self.amount.currency, _SCHEME_ELSEWHERE)
 
 
 class PayoutKind(StrEnum):

@@ -17,6 +17,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
 from tidegate.rail.interface import (
     AttemptTold,
+    CreditReversed,
     Failed,
     FailureReason,
     MoneyArrived,
@@ -120,7 +121,16 @@ class _Return(_Wire, frozen=True, kw_only=True, tag="return.left"):
     transaction_id: _Text
 
 
-_Notification = _Success | _Failure | _Credit | _Return
+class _Reversal(_Wire, frozen=True, kw_only=True, tag="credit.reversed"):
+    account_number: _Text
+    transaction_id: _Text
+    reversal_id: _Text
+    amount: _Minor
+    currency: Currency
+    reason: _Text
+
+
+_Notification = _Success | _Failure | _Credit | _Return | _Reversal
 
 
 def write(told: Told) -> bytes:
@@ -149,6 +159,8 @@ def _wire(told_id: str, news: News) -> _Notification:
                 reference=news.reference,
                 transaction_id=news.transaction_id,
             )
+        case CreditReversed():
+            return _reversal(told_id, news)
     raise TypeError(news)  # pragma: no cover - the union has no other member
 
 
@@ -164,6 +176,18 @@ def _credit(told_id: str, news: MoneyArrived) -> _Credit:
         scheme=news.scheme,
         remittance=news.remittance,
         valued_at=news.valued_at,
+    )
+
+
+def _reversal(told_id: str, news: CreditReversed) -> _Reversal:
+    return _Reversal(
+        id=told_id,
+        account_number=news.account_number,
+        transaction_id=news.transaction_id,
+        reversal_id=news.reversal_id,
+        amount=str(news.amount.minor),
+        currency=news.amount.currency,
+        reason=news.reason,
     )
 
 
@@ -207,6 +231,14 @@ def _news(wire: _Notification) -> News:
         case _Return():
             return ReturnTold(
                 business_id=wire.business_id, reference=wire.reference, transaction_id=wire.transaction_id
+            )
+        case _Reversal():
+            return CreditReversed(
+                account_number=wire.account_number,
+                transaction_id=wire.transaction_id,
+                reversal_id=wire.reversal_id,
+                amount=_money(wire.amount, wire.currency),
+                reason=wire.reason,
             )
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import TypeVar
 
-from tidegate.core.errors import NotFound
+from tidegate.core.bank_number import normal_account_number
+from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.method import METHODS_OF
-from tidegate.core.money import Money
-from tidegate.infra.db import Database, Tx
+from tidegate.infra.db import Database, Row, Tx
 from tidegate.rail.interface import (
+    AccountDetails,
     AttemptState,
     AttemptTold,
     Authorization,
     Capabilities,
+    CreditReversed,
     FailureReason,
     MoneyArrived,
-    Party,
+    News,
+    OpenAccount,
     RawNotification,
     RefundMoney,
     ReturnMoney,
@@ -26,19 +30,21 @@ from tidegate.rail.interface import (
     Succeeded,
     Told,
 )
-from tidegate.rail.sandbox import model, notice, store
+from tidegate.rail.sandbox import account, model, notice, store
 from tidegate.rail.sandbox.begin import begin, needs_serial
-from tidegate.rail.sandbox.model import Attempt, Payout, PayoutKind
+from tidegate.rail.sandbox.model import Attempt, BankTransfer, Payout, PayoutKind
 from tidegate.rail.sandbox.notice import Notice
 
 SECRET_BYTES_MIN = 16
 # How long a worker may take to send what it took, before another one may.
 NOTICE_LEASE = timedelta(seconds=30)
-SCHEME = "sandbox"
+REVERSED_BECAUSE = "the payer's bank asked for it back"
+
+N = TypeVar("N", bound=News)
 
 
 class SandboxRail:
-    """The Rail interface, what payers do (`transfer`, `approve`, `decline`), and what is due to be told (`due`)."""
+    """The Rail interface, what payers and banks do (`transfer`, `reverse`, `approve`, …), and what is due."""
 
     def __init__(self, db: Database, secret: bytes) -> None:
         if len(secret) < SECRET_BYTES_MIN:
@@ -47,6 +53,7 @@ class SandboxRail:
         self._secret = secret
         self._capabilities = Capabilities(
             methods={currency: frozenset(methods) for currency, methods in METHODS_OF.items()},
+            account_currencies=account.CURRENCIES,
             minor_min=1,
             minor_max=10**12,
         )
@@ -98,6 +105,16 @@ class SandboxRail:
                 told = Told(id=f"return-{payout.transaction_id}", news=news)
                 await _schedule(tx, payout.business_id, told, due_at=payout.ends_at, now=now)
 
+    async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
+        async with self._db.transaction() as tx:
+            serial = await store.next_serial(tx)
+            fresh = account.details_of(order.currency, serial=serial, reference=f"sbx_account_{secrets.token_hex(12)}")
+            await store.insert_account(tx, order, fresh, now=now)
+            currency, details = await store.get_account(tx, order.business_id, order.reference)
+        if currency is not order.currency:
+            raise Conflict(f"an account in {currency} was opened under this reference; use another one")
+        return details
+
     async def refund(self, money: RefundMoney, *, now: datetime) -> AttemptState:
         payout = _payout(PayoutKind.REFUND, money, reason=None, failure=model.refund_failure(money.amount), now=now)
         async with self._db.connection() as tx:
@@ -111,43 +128,55 @@ class SandboxRail:
             raise NotFound("the sandbox's rail was never asked for this refund")
         return payout.state(now)
 
-    # What payers do.
+    # What payers and their banks do. In the caller's transaction, so that a kept answer commits with it.
 
-    async def transfer(
-        self,
-        business_id: str,
-        account_number: str,
-        amount: Money,
-        *,
-        payer: Party,
-        payee_name: str | None,
-        remittance: str | None,
-        transaction_id: str | None,
-        now: datetime,
-    ) -> str:
-        """Money is on its way to any account number, known or not, and the bank tells of it at once.
+    async def transfer(self, tx: Tx, business_id: str, sent: BankTransfer, *, now: datetime) -> str:
+        """Money is on its way to any account number, known or not, and the bank tells of it at once unless delayed.
 
         A transaction identifier given again is the same news told again; with another amount, a contradiction.
         """
-        if amount.minor <= 0:
+        if sent.amount.minor <= 0:
             raise ValueError("a transfer moves money")
-        chosen = transaction_id or _new_transaction_id()
-        # Chosen by a caller, it is unique among its own business's only.
-        told_id = f"credit-{business_id}-{chosen}"
-        async with self._db.transaction() as tx:
-            told_at = await store.find_first_told_at(tx, business_id, told_id)
-            news = MoneyArrived(
-                account_number=account_number,
-                transaction_id=chosen,
-                amount=amount,
-                payer=payer,
-                payee_name=payee_name,
-                scheme=SCHEME,
-                remittance=remittance,
-                valued_at=told_at or now,
-            )
-            await _schedule(tx, business_id, Told(id=told_id, news=news), due_at=now, now=now)
+        chosen = sent.transaction_id or _new_transaction_id()
+        told_id = _credit_id(business_id, chosen)
+        await store.lock_told(tx, business_id, told_id)
+        before = await store.find_first_told(tx, business_id, told_id)
+        news = MoneyArrived(
+            account_number=normal_account_number(sent.account_number),
+            transaction_id=chosen,
+            amount=sent.amount,
+            payer=sent.payer,
+            payee_name=sent.payee_name,
+            scheme=sent.travels_by,
+            remittance=sent.remittance,
+            valued_at=sent.valued_at or (before["created_at"] if before else now),
+        )
+        await _schedule(tx, business_id, Told(id=told_id, news=news), due_at=now + sent.delay, now=now)
         return chosen
+
+    async def reverse(
+        self, tx: Tx, business_id: str, transaction_id: str, reason: str | None, *, now: datetime
+    ) -> CreditReversed:
+        """The bank takes a credit back and tells so at once, even when the credit itself is told later.
+
+        It does so once: asked again, it tells the same again, in the words of the first time.
+        """
+        told_id = f"reversal-{business_id}-{transaction_id}"
+        await store.lock_told(tx, business_id, told_id)
+        before = await store.find_first_told(tx, business_id, told_id)
+        if before is None:
+            credit = await _get_credit(tx, business_id, transaction_id)
+            news = CreditReversed(
+                account_number=credit.account_number,
+                transaction_id=transaction_id,
+                reversal_id=_new_transaction_id(),
+                amount=credit.amount,
+                reason=reason or REVERSED_BECAUSE,
+            )
+        else:
+            news = _told_of(before, CreditReversed)
+        await _schedule(tx, business_id, Told(id=told_id, news=news), due_at=now, now=now)
+        return news
 
     async def approve(self, business_id: str, reference: str, *, now: datetime) -> None:
         await self._on_the_phone(business_id, reference, None, now)
@@ -176,7 +205,7 @@ class SandboxRail:
             await store.mark_sent(tx, [(one.business_id, one.id) for one in notices], now=now)
 
     async def forget(self, business_id: str) -> None:
-        """Everything about the business, for when its sandbox is emptied."""
+        """What the business did, for when its sandbox is emptied. Its permanent accounts are settings, and stay."""
         async with self._db.transaction() as tx:
             await store.delete_all(tx, business_id)
 
@@ -191,6 +220,24 @@ async def _lock(tx: Tx, business_id: str, reference: str) -> Attempt:
 
 def _unknown() -> Attempt:
     raise NotFound("the sandbox's rail knows no such attempt")
+
+
+def _credit_id(business_id: str, transaction_id: str) -> str:
+    # Chosen by a caller, the transaction identifier is unique among its own business's only.
+    return f"credit-{business_id}-{transaction_id}"
+
+
+async def _get_credit(tx: Tx, business_id: str, transaction_id: str) -> MoneyArrived:
+    row = await store.find_first_told(tx, business_id, _credit_id(business_id, transaction_id))
+    if row is None:
+        raise NotFound("no transfer has this reference")
+    return _told_of(row, MoneyArrived)
+
+
+def _told_of(row: Row, kind: type[N]) -> N:
+    news = notice.read(row["body"]).news
+    assert isinstance(news, kind)
+    return news
 
 
 async def _tell_outcome(tx: Tx, attempt: Attempt, *, due_at: datetime, now: datetime) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.rail.interface import Action, FailureReason
+from tidegate.rail.interface import AccountDetails, Action, FailureReason, OpenAccount
 from tidegate.rail.sandbox.model import Attempt, Behaviour, Payout, PayoutKind
 
 
@@ -100,11 +100,39 @@ async def insert_notice(
     )  # fmt: skip
 
 
-async def find_first_told_at(tx: Tx, business_id: str, told_id: str) -> datetime | None:
-    told_at: datetime | None = await tx.fetchval(
-        "SELECT min(created_at) FROM sandbox_notice WHERE business_id = $1 AND told_id = $2", business_id, told_id
+async def lock_told(tx: Tx, business_id: str, told_id: str) -> None:
+    """Until the transaction ends nobody else tells this news: told twice at once, it is told in the same words."""
+    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1 || '/told/' || $2, 0))", business_id, told_id)
+
+
+async def find_first_told(tx: Tx, business_id: str, told_id: str) -> Row | None:
+    return await tx.fetchrow(
+        "SELECT body, created_at FROM sandbox_notice WHERE business_id = $1 AND told_id = $2 ORDER BY id LIMIT 1",
+        business_id,
+        told_id,
     )
-    return told_at
+
+
+async def insert_account(tx: Tx, order: OpenAccount, details: AccountDetails, *, now: datetime) -> None:
+    """Nothing happens when the reference has an account already, perhaps since a moment ago."""
+    await tx.execute(
+        """
+        INSERT INTO sandbox_account (business_id, reference, currency, holder, details, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT ON CONSTRAINT sandbox_account_pk DO NOTHING
+        """,
+        order.business_id, order.reference, order.currency, order.holder, msgspec.json.encode(details).decode(), now,
+    )  # fmt: skip
+
+
+async def get_account(tx: Tx, business_id: str, reference: str) -> tuple[Currency, AccountDetails]:
+    row = await tx.fetchrow(
+        "SELECT currency, details FROM sandbox_account WHERE business_id = $1 AND reference = $2",
+        business_id,
+        reference,
+    )
+    assert row is not None
+    return Currency(row["currency"]), msgspec.json.decode(row["details"], type=AccountDetails)
 
 
 async def take_due_notices(tx: Tx, *, now: datetime, until: datetime, limit: int) -> list[Row]:
@@ -139,6 +167,7 @@ async def mark_sent(tx: Tx, notices: Iterable[tuple[str, int]], *, now: datetime
 
 
 async def delete_all(tx: Tx, business_id: str) -> None:
+    # Not `sandbox_account`: accounts are settings, like keys, and what payers were told of them stays true.
     await tx.execute("DELETE FROM sandbox_notice WHERE business_id = $1", business_id)
     await tx.execute("DELETE FROM sandbox_payout WHERE business_id = $1", business_id)
     await tx.execute("DELETE FROM sandbox_attempt WHERE business_id = $1", business_id)

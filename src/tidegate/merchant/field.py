@@ -1,4 +1,4 @@
-"""The fields of a create request that need more than a type: each is its own checked type."""
+"""What merchants write and needs more than a type: each is its own checked type."""
 
 from __future__ import annotations
 

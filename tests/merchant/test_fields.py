@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tidegate.core import ids
 from tidegate.infra.address import URL_LENGTH_MAX
-from tidegate.payment import field
-from tidegate.payment.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
+from tidegate.merchant import field
+from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.payment.redirect import RedirectUrl, with_reference
 
 Parsed = PersonName | EmailAddress | PhoneNumber | Reference | Metadata | RedirectUrl

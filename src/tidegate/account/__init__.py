@@ -1,0 +1,1 @@
+"""Virtual accounts: where merchants receive USD and EUR by bank transfer. They hold nothing."""

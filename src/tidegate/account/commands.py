@@ -1,0 +1,150 @@
+"""What can be done with virtual accounts: merchants ask for them, operators decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import NoReturn
+
+import msgspec
+
+from tidegate.account import model, store
+from tidegate.account.event import event_of
+from tidegate.account.model import Account, AccountStatus, Action
+from tidegate.audit import store as audit
+from tidegate.audit.model import OURSELVES, By
+from tidegate.core.errors import Conflict, NotFound, Unavailable
+from tidegate.core.money import Currency
+from tidegate.infra.db import Database, Tx
+from tidegate.merchant import store as merchant_store
+from tidegate.merchant.model import Business
+from tidegate.rail.interface import AccountDetails, OpenAccount, Rail, RailTimeout
+from tidegate.rail.till import Till
+from tidegate.webhook import outbox_store
+from tidegate.webhook.model import NEWS
+
+ACCOUNTS_MAX = 1_000
+EXPIRE_BATCH = 50
+NO_ACCOUNT = "there is no such virtual account"
+
+Move = Callable[[Account], Account]
+
+
+async def request(db: Database, account: Account, *, by: By, now: datetime) -> Account:
+    async with db.transaction() as tx:
+        return await request_in(tx, account, by=by, now=now)
+
+
+async def request_in(tx: Tx, account: Account, *, by: By, now: datetime) -> Account:
+    _, total = await store.list_page(tx, account.business_id, currency=None, status=None, offset=0, limit=1)
+    if total >= ACCOUNTS_MAX:
+        raise Conflict(f"a business has at most {ACCOUNTS_MAX} virtual accounts; ask the operator")
+    await store.insert(tx, account)
+    details = {"currency": account.currency, "holder": account.holder}
+    await audit.insert(
+        tx, account.business_id, by, action="account.requested", subject=account.id, details=details, now=now
+    )
+    return account
+
+
+async def get(db: Database, business_id: str, account_id: str) -> Account:
+    async with db.connection() as tx:
+        return await store.find(tx, business_id, account_id) or _not_found()
+
+
+async def list_active(db: Database, business_id: str, *, now: datetime) -> dict[Currency, Account]:
+    """The newest in each currency that takes money."""
+    async with db.connection() as tx:
+        approved, _ = await store.list_page(
+            tx, business_id, currency=None, status=AccountStatus.APPROVED, offset=0, limit=ACCOUNTS_MAX
+        )
+    return {account.currency: account for account in reversed(approved) if account.is_active(now)}
+
+
+async def get_anybodys(db: Database, account_id: str) -> Account:
+    """For operators."""
+    async with db.connection() as tx:
+        return await store.find_anybodys(tx, account_id) or _not_found()
+
+
+async def approve(till: Till, account_id: str, *, by: By, now: datetime, expires_at: datetime | None = None) -> Account:
+    """The rail opens the account first; a repeat gets the same one, whoever stops in between."""
+    account = await get_anybodys(till.db, account_id)
+    model.refuse_unless_allowed(account, Action.APPROVE)
+    rail = _rail_for(till, account.currency)
+    details = await _open(rail, account, now)
+
+    def move(found: Account) -> Account:
+        return model.approve(found, details, rail=rail.name, expires_at=expires_at)
+
+    return await _act(till.db, account_id, Action.APPROVE, move, by=by, now=now)
+
+
+async def decline(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:
+    return await _act(db, account_id, Action.DECLINE, lambda found: model.decline(found, reason), by=by, now=now)
+
+
+async def suspend(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:
+    return await _act(db, account_id, Action.SUSPEND, lambda found: model.suspend(found, reason), by=by, now=now)
+
+
+async def reinstate(db: Database, account_id: str, *, by: By, now: datetime) -> Account:
+    return await _act(db, account_id, Action.REINSTATE, model.reinstate, by=by, now=now)
+
+
+async def close(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:
+    return await _act(db, account_id, Action.CLOSE, lambda found: model.close(found, reason), by=by, now=now)
+
+
+async def expire_due(till: Till, now: datetime) -> int:
+    """A round of the worker."""
+    async with till.db.connection() as tx:
+        due = await store.list_to_expire(tx, now, limit=EXPIRE_BATCH)
+    for account in due:
+        await _act(till.db, account.id, Action.EXPIRE, model.expire, by=OURSELVES, now=now)
+    return len(due)
+
+
+async def _act(db: Database, account_id: str, action: Action, move: Move, *, by: By, now: datetime) -> Account:
+    """The change, what the merchant is told and who did it, together."""
+    async with db.transaction() as tx:
+        before = await store.find_anybodys(tx, account_id) or _not_found()
+        business = await merchant_store.find_business(tx, before.business_id) or _not_found()
+        moved = move(before)
+        if not await store.update(tx, moved, now=now):
+            raise Conflict("this account was changed by somebody else in this moment; look at it again")
+        after = msgspec.structs.replace(moved, version=before.version + 1, updated_at=now)
+        await _note(tx, after, business, action, by=by, now=now)
+    db.ring(NEWS)
+    return after
+
+
+async def _note(tx: Tx, account: Account, business: Business, action: Action, *, by: By, now: datetime) -> None:
+    event = event_of(action, account, business, now=now)
+    if event is not None:
+        await outbox_store.insert(tx, account.business_id, event, now=now)
+    await audit.insert(
+        tx, account.business_id, by, action=f"account.{action.value}", subject=account.id,
+        details={"reason": account.reason} if account.reason else {}, now=now,
+    )  # fmt: skip
+
+
+def _rail_for(till: Till, currency: Currency) -> Rail:
+    for rail in till.rails.values():
+        if currency in rail.capabilities.account_currencies:
+            return rail
+    raise Conflict(f"no rail of this deployment opens accounts in {currency}")
+
+
+async def _open(rail: Rail, account: Account, now: datetime) -> AccountDetails:
+    order = OpenAccount(
+        business_id=account.business_id, reference=account.id, currency=account.currency, holder=account.holder
+    )
+    try:
+        return await rail.open_account(order, now=now)
+    except RailTimeout:
+        raise Unavailable(f"{rail.name} did not answer; approve again, it opens one account only") from None
+
+
+def _not_found() -> NoReturn:
+    raise NotFound(NO_ACCOUNT)

@@ -1,0 +1,33 @@
+"""What a merchant is told of its accounts, when it asks to be."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.account import wire
+from tidegate.account.model import Account, Action
+from tidegate.core import ids
+from tidegate.infra.http.operation import encode
+from tidegate.merchant.model import Business
+from tidegate.webhook.model import Event
+
+_TYPE_OF: dict[Action, str] = {
+    Action.APPROVE: "virtualaccount.approved",
+    Action.DECLINE: "virtualaccount.declined",
+    Action.SUSPEND: "virtualaccount.suspended",
+    Action.CLOSE: "virtualaccount.closed",
+}
+
+
+def event_of(action: Action, account: Account, business: Business, *, now: datetime) -> Event | None:
+    """None for what nobody is told of. An account can be suspended again and again, so its version is in the cause."""
+    event_type = _TYPE_OF.get(action)
+    if event_type is None:
+        return None
+    return Event(
+        id=ids.new_event_id(),
+        type=event_type,
+        cause=f"account/{account.id}/{account.version}",
+        reference=account.merchant_reference or account.id,
+        payload=encode({"event": event_type, "data": wire.record_of(account, business, now=now)}),
+    )

@@ -1,0 +1,102 @@
+"""Examples and words for the API reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+GROUP = (
+    "Receive USD and EUR by bank transfer. Ask for an account, give its details to whoever pays, and each transfer is "
+    "checked and credited to your wallet. The payer must type the holder's first and last name as they stand on the "
+    "account; when the names differ, the money is returned. Accounts hold nothing."
+)
+REQUEST_DESCRIPTION = (
+    "The account starts `pending`, without details; the operator approves or declines it. Documents are links that the "
+    "operator can open. In the sandbox approve it yourself: `POST /sandbox/virtual-accounts/{accountId}/approve`."
+)
+LIST_DESCRIPTION = "The newest first. Temporary accounts of checkouts are not in it; get them by their ids."
+GET_DESCRIPTION = (
+    "The crediting details are in `accountInformation`. The temporary account of a checkout has the same record, with "
+    "`isCheckoutVa` and `expiresAt`."
+)
+NOTICE = "Virtual account found. Notice: this endpoint will change; the date will be announced."
+
+ACCOUNT_ID = "64f0c3a1b2d4e5f601234567"
+ACCOUNT_PARAMETER: dict[str, Any] = {
+    "accountId": {
+        "description": "The `_id` of the virtual account.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
+        "example": ACCOUNT_ID,
+    }
+}
+
+REQUEST: dict[str, Any] = {
+    "currency": "EUR",
+    "accountType": "individual",
+    "KYCInformation": {"firstName": "Ada", "lastName": "Obi", "nationality": "NG"},
+    "documents": [{"name": "Passport", "url": "https://files.example.com/passport.pdf", "type": "meansOfId"}],
+}
+PENDING_RECORD: dict[str, Any] = {
+    "_id": ACCOUNT_ID,
+    "business": {"name": "Sample Shop", "email": "shop@example.com"},
+    "status": "pending",
+    "isActive": False,
+    "isSuspended": False,
+    "reason": None,
+    "currency": "EUR",
+    "settlementCurrency": "EUR",
+    "currencyType": "fiat",
+    "accountType": "individual",
+    "entityType": "main_account",
+    "virtualAccountType": "additional",
+    "accountNumber": None,
+    "accountInformation": None,
+    "merchantReference": None,
+    "KYCInformation": {"firstName": "Ada", "lastName": "Obi", "nationality": "NG"},
+    "verifiedKYCData": None,
+    "note": None,
+    "accountOpeningFee": 0,
+    "pendingAdditionalInfoCount": 0,
+    "isPermanent": True,
+    "expiresAt": None,
+    "isCheckoutVa": False,
+    "isBankTransferVa": False,
+    "monthlyVolume": None,
+    "entityName": None,
+    "paymentFlowDescription": None,
+    "attachments": [],
+    "meansOfId": [{"name": "Passport", "url": "https://files.example.com/passport.pdf"}],
+    "bankStatement": [],
+    "utilityBill": [],
+    "riskRating": "unrated",
+    "checklist": {"meansOfId": True, "bankStatement": False, "utilityBill": False},
+    "riskScreening": "not_screened",
+    "channelKycUpdateStatus": None,
+    "channelKycUpdateResponse": None,
+    "metadata": None,
+    "createdAt": "2026-11-15T09:30:00.000Z",
+    "updatedAt": "2026-11-15T09:30:00.000Z",
+}
+IBAN = "DE40999999990000123456"
+RECORD: dict[str, Any] = {
+    **PENDING_RECORD,
+    "status": "approved",
+    "isActive": True,
+    "accountNumber": IBAN,
+    "accountInformation": {
+        "accountName": "Ada Obi",
+        "accountNumber": IBAN,
+        "bankName": "Tidegate Test Bank",
+        "bankCode": "99999999",
+        "countryCode": "DE",
+        "reference": "sbx_acc_1",
+        "otherInfo": {
+            "iban": IBAN,
+            "accountNumber": "0000123456",
+            "checkNumber": "40",
+            "sortCode": "99999999",
+            "bankSwiftCode": "TIDEDEFFXXX",
+        },
+    },
+    "updatedAt": "2026-11-15T10:02:11.480Z",
+}
+PAGE: dict[str, Any] = {"results": [RECORD], "total": 1}

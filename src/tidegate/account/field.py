@@ -1,0 +1,96 @@
+"""The fields of a request for an account that need more than a type: each is its own checked type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import msgspec
+
+from tidegate.core.card_number import contains_card_number
+from tidegate.infra.address import WebUrl
+from tidegate.infra.http.operation import encode
+from tidegate.merchant.field import PersonName
+
+TEXT_LENGTH_MAX = 500
+KYC_BYTES_MAX = 16 * 1024
+# Whoever is a person has these, and a company this.
+PERSON = ("firstName", "lastName")
+COMPANY = ("businessName",)
+
+
+class ShortText(str):
+    """A sentence of the merchant's. A number counts as its digits."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        if not isinstance(value, str):
+            raise ValueError("must be a string")
+        if len(value) > TEXT_LENGTH_MAX:
+            raise ValueError(f"must have at most {TEXT_LENGTH_MAX} characters")
+        if contains_card_number(value):
+            raise ValueError("looks like a card number; never send card data here")
+        return cls(value)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "maxLength": TEXT_LENGTH_MAX}
+
+
+class DocumentUrl(str):
+    """Shown to an operator as a link and never called, so it must be one that is safe to click."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        url = WebUrl.parse(value)
+        if not url.is_https:
+            raise ValueError("must begin with https://")
+        return cls(url)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "format": "uri", "pattern": "^https://"}
+
+
+class Kyc(str):
+    """The merchant's object as compact JSON text."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        if not isinstance(value, dict):
+            raise ValueError("must be an object")
+        encoded = encode(value).decode()
+        if len(encoded) > KYC_BYTES_MAX:
+            raise ValueError(f"must have at most {KYC_BYTES_MAX} bytes as JSON")
+        if contains_card_number(encoded):
+            raise ValueError("holds what looks like a card number; never send card data here")
+        for name in (*PERSON, *COMPANY):
+            if value.get(name) is not None:
+                _refuse_wrong_name(name, value[name])
+        return cls(encoded)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        name = {"type": "string", "minLength": 1, "maxLength": 200}
+        return {"type": "object", "properties": dict.fromkeys((*PERSON, *COMPANY), name)}
+
+    def missing_names(self, *, is_company: bool) -> Iterator[str]:
+        given = msgspec.json.decode(self)
+        return (name for name in (COMPANY if is_company else PERSON) if given.get(name) is None)
+
+    def holder(self, *, is_company: bool) -> str:
+        given = msgspec.json.decode(self)
+        return " ".join(given[name].strip() for name in (COMPANY if is_company else PERSON))
+
+
+def _refuse_wrong_name(name: str, value: Any) -> None:
+    try:
+        PersonName.parse(value)
+    except ValueError as error:
+        raise ValueError(f"has a {name} that {error}") from None

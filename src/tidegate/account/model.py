@@ -1,0 +1,175 @@
+"""A virtual account, and its life as pure functions: from an account to an account, or a refusal."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import assert_never
+
+import msgspec
+
+from tidegate.core.errors import IllegalTransition
+from tidegate.core.money import Currency
+from tidegate.rail.interface import AccountDetails
+
+CURRENCIES = (Currency.USD, Currency.EUR)
+
+
+class AccountStatus(StrEnum):
+    PENDING = "pending"
+    APPROVED = "approved"
+    DECLINED = "declined"
+    EXPIRED = "expired"
+    CLOSED = "closed"
+
+
+class AccountType(StrEnum):
+    INDIVIDUAL = "individual"
+    CORPORATE = "corporate"
+
+
+class DocumentType(StrEnum):
+    """Where in the record a document is shown."""
+
+    MEANS_OF_ID = "meansOfId"
+    BANK_STATEMENT = "bankStatement"
+    UTILITY_BILL = "utilityBill"
+    ATTACHMENT = "attachment"
+
+
+class Document(msgspec.Struct, frozen=True, kw_only=True):
+    type: DocumentType
+    name: str
+    url: str
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    business_id: str
+    id: str
+    version: int = 0
+    status: AccountStatus = AccountStatus.PENDING
+    is_suspended: bool = False
+    currency: Currency
+    # Of the wallet that is credited.
+    settlement_currency: Currency
+    account_type: AccountType
+    # The name that payers must type.
+    holder: str
+    merchant_reference: str | None = None
+    # As the merchant sent them: JSON text.
+    kyc: str = "{}"
+    metadata: str | None = None
+    documents: tuple[Document, ...] = ()
+    monthly_volume: str | None = None
+    entity_name: str | None = None
+    payment_flow_description: str | None = None
+    note: str | None = None
+    # Why it was declined, suspended or closed.
+    reason: str | None = None
+    rail: str | None = None
+    details: AccountDetails | None = None
+    expires_at: datetime | None = None
+    # A checkout's own: it belongs to one attempt to pay and ends with it.
+    is_temporary: bool = False
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def is_permanent(self) -> bool:
+        return self.expires_at is None and not self.is_temporary
+
+    def has_expired(self, now: datetime) -> bool:
+        is_over = self.expires_at is not None and self.expires_at <= now
+        return self.status is AccountStatus.EXPIRED or (self.status is AccountStatus.APPROVED and is_over)
+
+    def is_active(self, now: datetime) -> bool:
+        return self.obstacle(now) is None
+
+    def obstacle(self, now: datetime) -> Obstacle | None:
+        """Why it takes no money; None when it does."""
+        if self.has_expired(now):
+            return Obstacle.EXPIRED
+        if self.is_suspended:
+            return Obstacle.SUSPENDED
+        match self.status:
+            case AccountStatus.APPROVED:
+                return None
+            case AccountStatus.CLOSED:
+                return Obstacle.CLOSED
+            case AccountStatus.PENDING | AccountStatus.DECLINED | AccountStatus.EXPIRED:
+                return Obstacle.NOT_OPEN
+        assert_never(self.status)
+
+
+class Obstacle(StrEnum):
+    SUSPENDED = "suspended"
+    EXPIRED = "expired"
+    CLOSED = "closed"
+    NOT_OPEN = "not_open"
+
+
+class Action(StrEnum):
+    """What an operator does with an account, or time does."""
+
+    APPROVE = "approve"
+    DECLINE = "decline"
+    SUSPEND = "suspend"
+    REINSTATE = "reinstate"
+    CLOSE = "close"
+    EXPIRE = "expire"
+
+
+def approve(account: Account, details: AccountDetails, *, rail: str, expires_at: datetime | None = None) -> Account:
+    refuse_unless_allowed(account, Action.APPROVE)
+    return msgspec.structs.replace(
+        account, status=AccountStatus.APPROVED, rail=rail, details=details, expires_at=expires_at, reason=None
+    )
+
+
+def decline(account: Account, reason: str) -> Account:
+    refuse_unless_allowed(account, Action.DECLINE)
+    return msgspec.structs.replace(account, status=AccountStatus.DECLINED, reason=reason)
+
+
+def suspend(account: Account, reason: str) -> Account:
+    refuse_unless_allowed(account, Action.SUSPEND)
+    return msgspec.structs.replace(account, is_suspended=True, reason=reason)
+
+
+def reinstate(account: Account) -> Account:
+    refuse_unless_allowed(account, Action.REINSTATE)
+    return msgspec.structs.replace(account, is_suspended=False, reason=None)
+
+
+def close(account: Account, reason: str) -> Account:
+    refuse_unless_allowed(account, Action.CLOSE)
+    return msgspec.structs.replace(account, status=AccountStatus.CLOSED, is_suspended=False, reason=reason)
+
+
+def expire(account: Account) -> Account:
+    refuse_unless_allowed(account, Action.EXPIRE)
+    return msgspec.structs.replace(account, status=AccountStatus.EXPIRED, is_suspended=False)
+
+
+def allowed(account: Account) -> frozenset[Action]:
+    """Everything that can be done with it now; nothing else can."""
+    match account.status:
+        case AccountStatus.PENDING:
+            return frozenset({Action.APPROVE, Action.DECLINE})
+        case AccountStatus.APPROVED:
+            toggle = Action.REINSTATE if account.is_suspended else Action.SUSPEND
+            return frozenset({toggle, Action.CLOSE, Action.EXPIRE})
+        case AccountStatus.EXPIRED:
+            return frozenset({Action.CLOSE})
+        case AccountStatus.DECLINED | AccountStatus.CLOSED:
+            return frozenset()
+    assert_never(account.status)
+
+
+def refuse_unless_allowed(account: Account, action: Action) -> None:
+    possible = allowed(account)
+    if action in possible:
+        return
+    state = "suspended" if account.is_suspended else account.status.value
+    choices = " or ".join(sorted(possible - {Action.EXPIRE})) or "nothing more"
+    raise IllegalTransition(f"this account is {state}: it cannot {action.value}, only {choices}")

@@ -1,0 +1,106 @@
+"""Is money that arrives meant for the account's holder? Pure, total, and told step by step.
+
+Exact is credited, close is held for a person to decide, different is returned. What is unclear is never exact.
+The rule for merchants, with examples, is docs/name-rule.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from tidegate.account.name_company import is_company as says_company
+from tidegate.account.name_company import judge_company
+from tidegate.account.name_person import judge_person
+from tidegate.account.name_text import NAME_CHARACTERS_MAX, WORDS_MAX, Word, clean, joined, words_of
+from tidegate.account.name_verdict import Finding, NameVerdict
+from tidegate.account.name_words import PLACEHOLDERS, STRANGE
+
+__all__ = ["NameCheck", "NameVerdict", "check_name"]
+
+PAYEE, PAYER, NONE = "payee", "payer", "none"
+_SOURCES = {
+    PAYEE: "compared: the name that the payer typed for the recipient",
+    PAYER: "compared: the payer's own name, since none was typed for the recipient",
+    NONE: "compared: nothing, since neither a recipient's nor a payer's name was given",
+}
+
+
+class NameCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """Stored with the inflow, and shown to the merchant and the operator."""
+
+    # What was compared, without invisible characters and cut to the length of a name.
+    typed: str | None
+    # "payee", the name typed for the recipient; "payer", the payer's own; or "none".
+    compared: str
+    holder: str
+    verdict: NameVerdict
+    reason: str
+    steps: tuple[str, ...]
+
+
+def check_name(*, payee_name: str | None, payer_name: str | None, holder: str, is_company: bool = False) -> NameCheck:
+    """A holder whose name ends in a legal form is taken for a company, whatever `is_company` says."""
+    compared, typed = _choose(payee_name, payer_name)
+    owner = clean(holder)
+    finding = _judge(typed, owner, is_company=is_company)
+    return NameCheck(
+        typed=typed[:NAME_CHARACTERS_MAX] or None,
+        compared=compared,
+        holder=owner[:NAME_CHARACTERS_MAX],
+        verdict=finding.verdict,
+        reason=finding.reason,
+        steps=(_SOURCES[compared], *finding.steps, f"verdict: {finding.verdict}"),
+    )
+
+
+def _choose(payee_name: str | None, payer_name: str | None) -> tuple[str, str]:
+    for compared, name in ((PAYEE, payee_name), (PAYER, payer_name)):
+        if _is_given(cleaned := clean(name)):
+            return compared, cleaned
+    return NONE, ""
+
+
+def _is_given(cleaned: str) -> bool:
+    words = words_of(cleaned[: NAME_CHARACTERS_MAX + 1])
+    return bool(words) and joined(words)[0] not in PLACEHOLDERS
+
+
+def _judge(typed: str, holder: str, *, is_company: bool) -> Finding:
+    if not typed:
+        return _refused("no name was given, so nothing says that the money is for the account holder")
+    if len(typed) > NAME_CHARACTERS_MAX:
+        return _refused(f"the text is longer than {NAME_CHARACTERS_MAX} characters, which no name is")
+    typed_words, holder_words = words_of(typed), words_of(holder[:NAME_CHARACTERS_MAX])
+    if not holder_words or len(holder) > NAME_CHARACTERS_MAX:
+        return _refused("the account holder has no name that could be compared")
+    if max(len(typed_words), len(holder_words)) > WORDS_MAX:
+        return _refused(f"there are more than {WORDS_MAX} words, which no name has")
+    company = is_company or says_company(holder_words)
+    judged = _judge_words(typed_words, holder_words, is_company=company)
+    steps = (_read("typed name", typed, typed_words), _read("account holder", holder, holder_words), *judged.steps)
+    finding = Finding(judged.verdict, judged.reason, steps)
+    return finding.doubted(_strange(typed, holder, is_company=company))
+
+
+def _refused(reason: str) -> Finding:
+    return Finding(NameVerdict.DIFFERENT, reason, (reason,))
+
+
+def _judge_words(typed: tuple[Word, ...], holder: tuple[Word, ...], *, is_company: bool) -> Finding:
+    if Counter(word.plain for word in typed) == Counter(word.plain for word in holder):
+        reason = "the words of both names are the same"
+        return Finding(NameVerdict.EXACT, reason, (reason,))
+    return judge_company(typed, holder) if is_company else judge_person(typed, holder)
+
+
+def _read(whose: str, text: str, words: tuple[Word, ...]) -> str:
+    return f"{whose}: {text} -> {', '.join(word.plain for word in words)}"
+
+
+def _strange(typed: str, holder: str, *, is_company: bool) -> tuple[str, ...]:
+    # In a company's name a stroke may belong to the legal form (A/S); in a person's it brings in somebody else (c/o).
+    strange = STRANGE if is_company else STRANGE | {"/"}
+    found = (strange & set(typed)) - set(holder)
+    return (f"the typed name holds characters that names do not have: {' '.join(sorted(found))}",) if found else ()

@@ -1,0 +1,140 @@
+"""SQL of virtual accounts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from tidegate.account.model import Account, AccountStatus, AccountType, Document
+from tidegate.core.errors import DuplicateReference
+from tidegate.core.money import Currency
+from tidegate.infra.db import Row, Tx, naming
+from tidegate.rail.interface import AccountDetails
+
+_documents = msgspec.json.Decoder(tuple[Document, ...])
+_details = msgspec.json.Decoder(AccountDetails)
+
+
+class _ReferenceTaken(Exception):
+    pass
+
+
+async def insert(tx: Tx, account: Account) -> None:
+    try:
+        with naming({"virtual_account_one_merchant_reference": _ReferenceTaken}):
+            await tx.execute(
+                """
+                INSERT INTO virtual_account (
+                    business_id, id, currency, settlement_currency, account_type, holder, merchant_reference, kyc,
+                    metadata, documents, monthly_volume, entity_name, payment_flow_description, created_at, updated_at)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
+                """,
+                account.business_id, account.id, account.currency, account.settlement_currency, account.account_type,
+                account.holder, account.merchant_reference, account.kyc, account.metadata,
+                msgspec.json.encode(account.documents).decode(), account.monthly_volume, account.entity_name,
+                account.payment_flow_description, account.created_at,
+            )  # fmt: skip
+    except _ReferenceTaken:
+        raise DuplicateReference("this merchantReference belongs to another virtual account; use a new one") from None
+
+
+async def update(tx: Tx, account: Account, *, now: datetime) -> bool:
+    """Over the version it was decided on. False when somebody else was faster."""
+    done = await tx.fetchval(
+        """
+        UPDATE virtual_account
+           SET status = $4, is_suspended = $5, reason = $6, rail = $7, account_number = $8, details = $9,
+               expires_at = $10, version = version + 1, updated_at = $11
+         WHERE business_id = $1 AND id = $2 AND version = $3
+        RETURNING true
+        """,
+        account.business_id, account.id, account.version, account.status, account.is_suspended, account.reason,
+        account.rail, account.details.account_number if account.details else None,
+        msgspec.json.encode(account.details).decode() if account.details else None, account.expires_at, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def find(tx: Tx, business_id: str, account_id: str) -> Account | None:
+    row = await tx.fetchrow("SELECT * FROM virtual_account WHERE business_id = $1 AND id = $2", business_id, account_id)
+    return account_of(row) if row else None
+
+
+async def find_anybodys(tx: Tx, account_id: str) -> Account | None:
+    """For the operator, who knows accounts by their ids only. An id is 96 random bits."""
+    row = await tx.fetchrow("SELECT * FROM virtual_account WHERE id = $1", account_id)
+    return account_of(row) if row else None
+
+
+async def list_page(
+    tx: Tx, business_id: str, *, currency: Currency | None, status: AccountStatus | None, offset: int, limit: int
+) -> tuple[list[Account], int]:
+    """The newest first, and how many there are in all. A business has few."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM virtual_account
+         WHERE business_id = $1 AND ($2::text IS NULL OR currency = $2) AND ($3::text IS NULL OR status = $3)
+         ORDER BY created_at DESC, id DESC OFFSET $4 LIMIT $5
+        """,
+        business_id, currency, status, offset, limit,
+    )  # fmt: skip
+    total: int = await tx.fetchval(
+        """
+        SELECT count(*) FROM virtual_account
+         WHERE business_id = $1 AND ($2::text IS NULL OR currency = $2) AND ($3::text IS NULL OR status = $3)
+        """,
+        business_id, currency, status,
+    )  # fmt: skip
+    return [account_of(row) for row in rows], total
+
+
+async def list_all(tx: Tx, *, business_id: str | None, status: AccountStatus | None, limit: int) -> list[Account]:
+    """For the operator: whoever waits longest comes first."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM virtual_account
+         WHERE ($1::text IS NULL OR business_id = $1) AND ($2::text IS NULL OR status = $2)
+         ORDER BY created_at LIMIT $3
+        """,
+        business_id, status, limit,
+    )  # fmt: skip
+    return [account_of(row) for row in rows]
+
+
+async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[Account]:
+    rows = await tx.fetch(
+        """
+        SELECT * FROM virtual_account WHERE status = 'approved' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
+        """,
+        now, limit,
+    )  # fmt: skip
+    return [account_of(row) for row in rows]
+
+
+def account_of(row: Row) -> Account:
+    return Account(
+        business_id=row["business_id"],
+        id=row["id"],
+        version=row["version"],
+        status=AccountStatus(row["status"]),
+        is_suspended=row["is_suspended"],
+        currency=Currency(row["currency"]),
+        settlement_currency=Currency(row["settlement_currency"]),
+        account_type=AccountType(row["account_type"]),
+        holder=row["holder"],
+        merchant_reference=row["merchant_reference"],
+        kyc=row["kyc"],
+        metadata=row["metadata"],
+        documents=_documents.decode(row["documents"]),
+        monthly_volume=row["monthly_volume"],
+        entity_name=row["entity_name"],
+        payment_flow_description=row["payment_flow_description"],
+        note=row["note"],
+        reason=row["reason"],
+        rail=row["rail"],
+        details=_details.decode(row["details"]) if row["details"] else None,
+        expires_at=row["expires_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

@@ -1,0 +1,119 @@
+"""The merchant's operations on inflows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from functools import partial
+
+from msgspec import UNSET
+
+from tidegate.collection import examples, list_store, store, wire
+from tidegate.collection.list_store import Filter
+from tidegate.collection.review import NO_COLLECTION
+from tidegate.core import errors
+from tidegate.infra.db import Database
+from tidegate.infra.http import csv_text
+from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.operation import Answer, Call, Csv, Operation, SameAsHeader, Stream
+from tidegate.infra.http.paging import PageNumber, refuse_deep
+from tidegate.infra.http.read import read
+from tidegate.merchant.gate import SECRET_KEY
+
+# Of one question to the database, while a file is sent.
+CSV_BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class CollectionApi:
+    db: Database
+
+    async def list_collections(self, call: Call) -> Answer:
+        request, wanted = _request_of(call)
+        page = PageNumber(1) if request.page is UNSET else request.page
+        refuse_deep(page, request.per_page)
+        scope = f"{call.caller.business.id} {wanted}"
+        before_id = request.cursor.position(scope=scope) if isinstance(request.cursor, Cursor) else None
+        async with self.db.connection() as tx:
+            # One more than the page holds, to know whether there is another.
+            found = await list_store.list_page(
+                tx,
+                call.caller.business.id,
+                wanted,
+                before_id=before_id,
+                offset=(page - 1) * request.per_page,
+                limit=request.per_page + 1,
+            )
+            total = await list_store.total(tx, call.caller.business.id, wanted)
+        shown = found[: request.per_page]
+        cursor = str(Cursor.of(shown[-1].id, scope=scope)) if len(found) > len(shown) else None
+        records = [wire.record_of(collection) for collection in shown]
+        return call.answer(wire.CollectionPage(results=records, total=total, next_cursor=cursor))
+
+    async def download(self, call: Call) -> Stream:
+        """All that the filters let pass, whatever page is named."""
+        _, wanted = _request_of(call)
+        return Stream(self._rows(call.caller.business.id, wanted), "collections.csv")
+
+    async def _rows(self, business_id: str, wanted: Filter) -> AsyncGenerator[bytes, None]:
+        before_id: int | None = None
+        while True:
+            # No connection is held while the client takes its time.
+            async with self.db.connection() as tx:
+                found = await list_store.list_page(
+                    tx, business_id, wanted, before_id=before_id, offset=0, limit=CSV_BATCH
+                )
+            if found:
+                yield b"".join(csv_text.row(wire.csv_row(collection)) for collection in found)
+            if len(found) < CSV_BATCH:
+                return
+            before_id = found[-1].id
+
+    async def get(self, call: Call) -> Answer:
+        async with self.db.connection() as tx:
+            found = await store.find(tx, call.caller.business.id, call.path["reference"])
+        if found is None:
+            raise errors.NotFound(NO_COLLECTION)
+        return call.answer(wire.record_of(found))
+
+    def operations(self) -> list[Operation]:
+        offer = partial(Operation, group="Collections", credentials=SECRET_KEY)
+        return [
+            offer(
+                method="GET",
+                path="/collections",
+                name="listCollections",
+                summary="List inflows",
+                description=examples.LIST_DESCRIPTION,
+                group_words=examples.GROUP,
+                handler=self.list_collections,
+                query=wire.ListCollections,
+                takes_query_in_body=True,
+                query_example={"business": SameAsHeader("x-business-id"), "perPage": "10"},
+                response=wire.CollectionPage,
+                response_example=examples.PAGE,
+                csv=Csv(wire.CSV_COLUMNS, self.download),
+                success_message="Collections found",
+                errors=(errors.AccessDenied,),
+            ),
+            offer(
+                method="GET",
+                path="/collections/reference/{reference}",
+                name="getCollection",
+                summary="Get an inflow",
+                description=examples.GET_DESCRIPTION,
+                handler=self.get,
+                response=wire.CollectionRecord,
+                response_example=examples.RECORD,
+                success_message="Collection found",
+                errors=(errors.NotFound,),
+                path_parameters=examples.REFERENCE_PARAMETER,
+            ),
+        ]
+
+
+def _request_of(call: Call) -> tuple[wire.ListCollections, Filter]:
+    request = read(call.query, wire.ListCollections, wire.problems_between)
+    if request.business != call.caller.business.id:
+        raise errors.AccessDenied("business must be the id of the api-key's own business")
+    return request, wire.filter_from(request)

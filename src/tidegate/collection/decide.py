@@ -1,0 +1,189 @@
+"""What is done with an inflow: decided purely, on what was read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import assert_never
+
+import msgspec
+
+from tidegate.account.model import AccountType
+from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
+from tidegate.collection import event
+from tidegate.collection.model import (
+    Change,
+    Collection,
+    CollectionStatus,
+    Credited,
+    Exchanged,
+    Place,
+    SentBack,
+)
+from tidegate.collection.rate import convert, worth_of
+from tidegate.collection.reason import REASON_OF_OBSTACLE, InflowReason
+from tidegate.core import ids
+from tidegate.core.fee import Fee, fee_on, fee_within
+from tidegate.core.method import InflowMethod
+from tidegate.core.money import Money
+from tidegate.ledger import recipes
+from tidegate.ledger.model import Conversion, Journal
+from tidegate.money_return.model import GoingBack
+from tidegate.rail.interface import MoneyArrived
+from tidegate.rail.till import InflowTerms
+from tidegate.rail.told import ToldBy
+
+
+class SendBack(msgspec.Struct, frozen=True):
+    reason: InflowReason
+
+
+class Hold(msgspec.Struct, frozen=True):
+    reason: InflowReason
+
+
+class Credit(msgspec.Struct, frozen=True):
+    credited: Credited
+    conversion: Conversion | None
+
+
+Verdict = SendBack | Hold | Credit
+
+
+def on_arrival(
+    place: Place, news: MoneyArrived, *, rail: str, terms: InflowTerms, told_by: ToldBy | None, now: datetime
+) -> Change:
+    account = place.account
+    name_check = check_name(
+        payee_name=news.payee_name,
+        payer_name=news.payer.name,
+        holder=account.holder,
+        is_company=account.account_type is AccountType.CORPORATE,
+    )
+    arrived = Collection(
+        business_id=account.business_id,
+        reference=ids.new_collection_reference(),
+        account_id=account.id,
+        merchant_reference=account.merchant_reference,
+        status=CollectionStatus.PENDING,
+        amount=news.amount,
+        destination_currency=account.settlement_currency,
+        rail=rail,
+        transaction_id=news.transaction_id,
+        payer=news.payer,
+        payee_name=news.payee_name,
+        scheme=news.scheme,
+        remittance=news.remittance,
+        valued_at=news.valued_at,
+        name_check=name_check,
+        created_at=now,
+        updated_at=now,
+    )
+    verdict = judge(place, news.amount, name_check, terms=terms, now=now)
+    return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), told_by=told_by)
+
+
+def judge(place: Place, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime) -> Verdict:
+    """What cannot be credited goes back; what somebody should look at first is held."""
+    obstacle = place.account.obstacle(now)
+    if obstacle is not None:
+        return SendBack(REASON_OF_OBSTACLE[obstacle])
+    if name_check.verdict is NameVerdict.DIFFERENT:
+        return SendBack(InflowReason.NAME_DIFFERS)
+    if name_check.verdict is NameVerdict.CLOSE:
+        return Hold(InflowReason.NAME_IS_CLOSE)
+    if amount.minor >= terms.review_from_major * amount.currency.minor_per_major:
+        return Hold(InflowReason.AMOUNT_IS_LARGE)
+    if not place.business.is_active:
+        return Hold(InflowReason.BUSINESS_SUSPENDED)
+    return price(place, amount, terms=terms, now=now)
+
+
+def price(place: Place, amount: Money, *, terms: InflowTerms, now: datetime) -> Hold | Credit:
+    """What the wallet gets. Held when a rate is needed and there is none to be trusted."""
+    rule = place.business.fee_rule_for(amount.currency, InflowMethod.VIRTUAL_ACCOUNT)
+    fee = fee_on(amount, rule)
+    if place.account.settlement_currency is amount.currency:
+        credited = Credited(gross=amount, fee=fee_within(amount, fee), fee_rule_id=rule.id)
+        return Credit(credited, None)
+    rate = place.rate
+    if rate is None:
+        return Hold(InflowReason.RATE_MISSING)
+    if now - rate.quoted_at > terms.rate_lasts:
+        return Hold(InflowReason.RATE_STALE)
+    conversion = convert(amount, rate)
+    if conversion is None:
+        return Hold(InflowReason.TOO_SMALL_TO_CONVERT)
+    credited = Credited(
+        gross=conversion.converted,
+        fee=fee_within(conversion.converted, Fee(worth_of(fee.fee, rate), worth_of(fee.vat, rate))),
+        fee_rule_id=rule.id,
+        exchanged=Exchanged(rate=rate.rate, source=rate.source, quoted_at=rate.quoted_at, spread=conversion.spread),
+    )
+    return Credit(credited, conversion)
+
+
+def on_review_passed(
+    place: Place, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
+) -> Change | InflowReason:
+    """An operator says that it may be credited; the reason when even then it cannot be."""
+    verdict = price(place, held.amount, terms=terms, now=now)
+    if isinstance(verdict, Hold):
+        return verdict.reason
+    return _change(msgspec.structs.replace(held, note=note), verdict, is_held=True, now=now)
+
+
+def on_review_refused(held: Collection, *, note: str | None, now: datetime) -> Change:
+    noted = msgspec.structs.replace(held, note=note)
+    return _change(noted, SendBack(InflowReason.REVIEW_REFUSED), is_held=True, now=now)
+
+
+def _change(before: Collection, verdict: Verdict, *, is_held: bool, now: datetime) -> Change:
+    match verdict:
+        case Credit():
+            after = msgspec.structs.replace(
+                before, status=CollectionStatus.SUCCESSFUL, reason=None, credited=verdict.credited, updated_at=now
+            )
+            journal = _crediting(after, verdict, is_held=is_held, now=now)
+            return Change(collection=after, journal=journal, event=event.collection_successful(after), now=now)
+        case Hold():
+            after = msgspec.structs.replace(before, reason=verdict.reason)
+            return Change(
+                collection=after,
+                journal=recipes.receipt_held(cause=after.cause, received=after.amount, event_at=now),
+                now=now,
+            )
+        case SendBack():
+            return _sending_back(before, verdict.reason, is_held=is_held, now=now)
+    assert_never(verdict)
+
+
+def _crediting(after: Collection, verdict: Credit, *, is_held: bool, now: datetime) -> Journal:
+    fee, conversion, cause = verdict.credited.fee, verdict.conversion, after.cause
+    if conversion is None:
+        if is_held:
+            return recipes.held_settled(cause=cause, held=after.amount, fee=fee, event_at=now)
+        return recipes.inflow_credited(cause=cause, received=after.amount, fee=fee, event_at=now)
+    recipe = recipes.held_converted if is_held else recipes.inflow_converted
+    return recipe(cause=cause, conversion=conversion, fee=fee, event_at=now)
+
+
+def _sending_back(before: Collection, reason: InflowReason, *, is_held: bool, now: datetime) -> Change:
+    going_back = GoingBack(
+        rail=before.rail,
+        reference=ids.new_return_reference(),
+        transaction_id=before.transaction_id,
+        amount=before.amount,
+        reason=f"{reason.return_code} {reason.sentence}",
+    )
+    after = msgspec.structs.replace(
+        before,
+        status=CollectionStatus.REVERSED,
+        reason=reason,
+        sent_back=SentBack(reference=going_back.reference, asked_at=now),
+        updated_at=now,
+    )
+    if is_held:
+        journal = recipes.held_returning(cause=after.cause, held=after.amount, event_at=now)
+    else:
+        journal = recipes.receipt_returning(cause=after.cause, returned=after.amount, event_at=now)
+    return Change(collection=after, journal=journal, going_back=going_back, now=now)

@@ -1,0 +1,70 @@
+"""Examples and words for the API reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate.account.examples import ACCOUNT_ID
+
+GROUP = (
+    "What arrived on your virtual accounts. `successful` was credited to your wallet, `pending` is held until the "
+    "operator has looked at it, `reversed` goes back to the payer. The webhook `collection.successful` tells you of "
+    "every credit; `collection.returned` of what went back, if you ask for it."
+)
+LIST_DESCRIPTION = (
+    "`virtualAccount` and `destinationCurrency` narrow together; with neither, all of your inflows are listed. Walk by "
+    "`cursor`: it costs the same however far it leads, and what arrives meanwhile neither repeats nor hides a row. "
+    "`total` is exact."
+)
+GET_DESCRIPTION = "By its own reference, the one in the webhook. `nameCheck` says step by step how names were compared."
+
+REFERENCE = "col_4mPs9Lx2b5RkWq0Zt7cYhN"
+REFERENCE_PARAMETER: dict[str, Any] = {
+    "reference": {
+        "description": "The `reference` of the inflow.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
+        "example": REFERENCE,
+    }
+}
+RECORD: dict[str, Any] = {
+    "id": 888123456789504,
+    "reference": REFERENCE,
+    "status": "successful",
+    "reason": None,
+    "paymentMethod": "virtual_account",
+    "paymentScheme": "sepa",
+    "sourceCurrency": "EUR",
+    "sourceAmount": 250,
+    "destinationCurrency": "EUR",
+    "destinationAmount": 250,
+    "amountReceived": 245,
+    "fee": 5,
+    "vat": 0,
+    "exchange": None,
+    "payeeName": "OBI Ada",
+    "customerName": "Jean Dupont",
+    "senderAddress": "FR7630006000011234567890189",
+    "senderBank": "Sample Bank",
+    "description": "Invoice 1001",
+    "merchantReference": None,
+    "virtualAccountId": ACCOUNT_ID,
+    "nameCheck": {
+        "verdict": "exact",
+        "reason": "first and last name are the account holder's",
+        "typed": "OBI Ada",
+        "compared": "payee",
+        "holder": "Ada Obi",
+        "steps": ["typed: ada obi", "holder: ada obi", "first and last name meet"],
+    },
+    "refundInfo": None,
+    "isReversed": 0,
+    "valueDate": "2026-11-15T00:00:00.000Z",
+    "valueDateFlag": None,
+    "bankReference": "sbx_5f1c0e9a7b3d24680f9e1c22",
+    "legacyBusinessId": None,
+    "metadata": None,
+    "initiatedAt": "2026-11-15T00:00:00.000Z",
+    "createdAt": "2026-11-15T09:30:00.000Z",
+    "updatedAt": "2026-11-15T09:30:00.000Z",
+}
+PAGE: dict[str, Any] = {"results": [RECORD], "total": 1, "nextCursor": None}

@@ -1,0 +1,45 @@
+"""Rates of exchange, and what an amount is worth at one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+import msgspec
+
+from tidegate.core.money import Currency, Money, Rounding
+from tidegate.ledger.model import Conversion
+
+# Enough for any amount of ours times any rate that a person would write down.
+_EXACT = Context(prec=60)
+_WHOLE = Decimal(1)
+RATE_DIGITS_MAX = 12
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
+    """What one unit of `base` is worth in `quote`; the spread is what we keep of that."""
+
+    base: Currency
+    quote: Currency
+    rate: Decimal
+    spread_basis_points: int
+    source: str
+    quoted_at: datetime
+
+
+def worth_of(amount: Money, rate: Rate) -> Money:
+    """Rounded once, half up, to minor units of the other currency."""
+    if amount.currency is not rate.base:
+        raise ValueError(f"a rate of {rate.base} says nothing about {amount.currency}")
+    shift = rate.quote.exponent - rate.base.exponent
+    exact = _EXACT.multiply(Decimal(amount.minor), rate.rate).scaleb(shift, context=_EXACT)
+    return Money(int(exact.quantize(_WHOLE, rounding=ROUND_HALF_UP, context=_EXACT)), rate.quote)
+
+
+def convert(received: Money, rate: Rate) -> Conversion | None:
+    """None when it is worth less than the smallest unit."""
+    worth = worth_of(received, rate)
+    if worth.minor == 0:
+        return None
+    spread = worth.basis_points(rate.spread_basis_points, rounding=Rounding.HALF_UP)
+    return Conversion(received=received, worth=worth, converted=worth - spread, spread=spread)

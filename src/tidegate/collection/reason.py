@@ -1,0 +1,64 @@
+"""Why an inflow was not simply credited: a closed set, each with a sentence, and a bank's code where it goes back."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from tidegate.account.model import Obstacle
+
+
+class InflowReason(StrEnum):
+    # It goes back.
+    NAME_DIFFERS = "name_differs"
+    ACCOUNT_SUSPENDED = "account_suspended"
+    ACCOUNT_EXPIRED = "account_expired"
+    ACCOUNT_CLOSED = "account_closed"
+    REVIEW_REFUSED = "review_refused"
+    # Somebody must look at it.
+    NAME_IS_CLOSE = "name_is_close"
+    AMOUNT_IS_LARGE = "amount_is_large"
+    BUSINESS_SUSPENDED = "business_suspended"
+    RATE_MISSING = "rate_missing"
+    RATE_STALE = "rate_stale"
+    TOO_SMALL_TO_CONVERT = "too_small_to_convert"
+    # The bank has changed its mind.
+    TAKEN_BACK = "taken_back"
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self]
+
+    @property
+    def return_code(self) -> str:
+        """As banks write it in a payment return (ISO 20022)."""
+        return _RETURN_CODES.get(self, "NARR")
+
+
+_SENTENCES: dict[InflowReason, str] = {
+    InflowReason.NAME_DIFFERS: "the name given for the recipient is not the account holder's",
+    InflowReason.ACCOUNT_SUSPENDED: "the account is suspended",
+    InflowReason.ACCOUNT_EXPIRED: "the account has expired",
+    InflowReason.ACCOUNT_CLOSED: "the account is closed",
+    InflowReason.REVIEW_REFUSED: "it was looked at and not accepted",
+    InflowReason.NAME_IS_CLOSE: "the name given for the recipient is close to the account holder's, but not the same",
+    InflowReason.AMOUNT_IS_LARGE: "an amount like this is looked at before it is credited",
+    InflowReason.BUSINESS_SUSPENDED: "the business is suspended",
+    InflowReason.RATE_MISSING: "there is no rate of exchange into the wallet's currency",
+    InflowReason.RATE_STALE: "the rate of exchange into the wallet's currency is too old",
+    InflowReason.TOO_SMALL_TO_CONVERT: "it is worth less than the smallest unit of the wallet's currency",
+    InflowReason.TAKEN_BACK: "the bank has taken it back",
+}
+_RETURN_CODES: dict[InflowReason, str] = {
+    InflowReason.NAME_DIFFERS: "BE01",
+    InflowReason.ACCOUNT_SUSPENDED: "AC06",
+    InflowReason.ACCOUNT_EXPIRED: "AC04",
+    InflowReason.ACCOUNT_CLOSED: "AC04",
+}
+
+REASON_OF_OBSTACLE: dict[Obstacle, InflowReason] = {
+    Obstacle.SUSPENDED: InflowReason.ACCOUNT_SUSPENDED,
+    Obstacle.EXPIRED: InflowReason.ACCOUNT_EXPIRED,
+    Obstacle.CLOSED: InflowReason.ACCOUNT_CLOSED,
+    # It has no number yet or any more, so nothing can arrive there; were it to, it would go back.
+    Obstacle.NOT_OPEN: InflowReason.ACCOUNT_CLOSED,
+}

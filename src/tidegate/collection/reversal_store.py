@@ -1,0 +1,101 @@
+"""SQL of credits that banks take back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from tidegate.collection.model import Collection
+from tidegate.collection.store import collection_of
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Row, Tx
+from tidegate.rail.interface import CreditReversed
+from tidegate.rail.told import ToldBy
+
+
+class Reversal(msgspec.Struct, frozen=True, kw_only=True):
+    """With the credit that it undoes."""
+
+    rail: str
+    account_number: str
+    transaction_id: str
+    id: str
+    amount: Money
+    collection: Collection
+
+
+async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime) -> bool:
+    """The notification and what it tells, in one statement. False when the notification was acted on before.
+
+    The same reversal under another identifier is recorded as told, and changes nothing.
+    """
+    done = await tx.fetchval(
+        """
+        WITH told AS (
+            INSERT INTO notification (rail, id, state, body, received_at) VALUES ($1, $2, 'done', $3, $4)
+            ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
+            RETURNING true),
+        noted AS (
+            INSERT INTO credit_reversal (rail, transaction_id, reversal_id, account_number, currency, amount_minor,
+                                         reason, created_at)
+            SELECT $1, $5, $6, $7, $8, $9, $10, $4 FROM told
+            ON CONFLICT ON CONSTRAINT credit_reversal_pk DO NOTHING)
+        SELECT true FROM told
+        """,
+        told_by.rail, told_by.id, told_by.body, now, news.transaction_id, news.reversal_id, news.account_number,
+        news.amount.currency, news.amount.minor, news.reason,
+    )  # fmt: skip
+    return done is True
+
+
+async def list_due(tx: Tx, *, limit: int) -> list[Reversal]:
+    """Those whose credit is known."""
+    rows = await tx.fetch(
+        """
+        SELECT reversal, collection
+          FROM credit_reversal AS reversal
+          JOIN virtual_account AS account ON account.account_number = reversal.account_number
+          JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
+               AND collection.transaction_id = reversal.transaction_id
+         WHERE reversal.applied_at IS NULL
+         ORDER BY reversal.created_at LIMIT $1
+        """,
+        limit,
+    )
+    return [_reversal(row["reversal"], row["collection"]) for row in rows]
+
+
+async def mark_applied(tx: Tx, reversal: Reversal, *, now: datetime) -> bool:
+    done = await tx.fetchval(
+        """
+        UPDATE credit_reversal SET applied_at = $4
+         WHERE rail = $1 AND account_number = $2 AND transaction_id = $3 AND applied_at IS NULL
+        RETURNING true
+        """,
+        reversal.rail, reversal.account_number, reversal.transaction_id, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def quarantine(tx: Tx, reversal: Reversal, *, why: str, now: datetime) -> None:
+    """Beside the notification that told of it, for somebody to look at."""
+    await tx.execute(
+        """
+        INSERT INTO notification (rail, id, state, body, note, received_at)
+        VALUES ($1, $2, 'quarantined', '', $3, $4)
+        ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
+        """,
+        reversal.rail, "reversal-" + reversal.id, why, now,
+    )  # fmt: skip
+
+
+def _reversal(row: Row, collection: Row) -> Reversal:
+    return Reversal(
+        rail=row["rail"],
+        account_number=row["account_number"],
+        transaction_id=row["transaction_id"],
+        id=row["reversal_id"],
+        amount=Money(row["amount_minor"], Currency(row["currency"])),
+        collection=collection_of(collection),
+    )

@@ -1,0 +1,77 @@
+"""Held inflows: an operator credits them or sends them back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.account import store as account_store
+from tidegate.audit import store as audit
+from tidegate.audit.model import By
+from tidegate.collection import decide, review_store, store
+from tidegate.collection.model import Change, Collection, CollectionStatus, Place
+from tidegate.core.errors import Conflict, IllegalTransition, NotFound
+from tidegate.infra.db import StaleChange, Tx
+from tidegate.rail.till import Till
+from tidegate.webhook.model import NEWS
+
+NO_COLLECTION = "there is no such collection"
+
+
+async def credit(till: Till, reference: str, *, note: str | None, by: By, now: datetime) -> Collection:
+    async with till.db.transaction() as tx:
+        held = await _held(tx, reference)
+        place = await _place_of(tx, held)
+        change = decide.on_review_passed(place, held, note=note, terms=till.inflow_terms, now=now)
+        if not isinstance(change, Change):
+            raise Conflict(f"it cannot be credited yet: {change.sentence}; set one with `tidegate rate set`")
+        await _write(tx, change, by, "collection.credited")
+    till.db.ring(NEWS)
+    return change.collection
+
+
+async def send_back(till: Till, reference: str, *, note: str | None, by: By, now: datetime) -> Collection:
+    async with till.db.transaction() as tx:
+        change = decide.on_review_refused(await _held(tx, reference), note=note, now=now)
+        await _write(tx, change, by, "collection.sent_back")
+    return change.collection
+
+
+async def get_anybodys(till: Till, reference: str) -> Collection:
+    """For operators."""
+    async with till.db.connection() as tx:
+        return await _get(tx, reference)
+
+
+async def _get(tx: Tx, reference: str) -> Collection:
+    found = await review_store.find_anybodys(tx, reference)
+    if found is None:
+        raise NotFound(NO_COLLECTION)
+    return found
+
+
+async def _held(tx: Tx, reference: str) -> Collection:
+    found = await _get(tx, reference)
+    if found.status is not CollectionStatus.PENDING:
+        raise IllegalTransition(f"this collection is {found.status.value}; only one that is held can be decided on")
+    return found
+
+
+async def _place_of(tx: Tx, held: Collection) -> Place:
+    account = await account_store.find(tx, held.business_id, held.account_id)
+    assert account is not None  # By the foreign key.
+    assert account.details is not None  # Or nothing could have arrived there.
+    place = await store.find_place(tx, account.details.account_number)
+    assert place is not None
+    return place
+
+
+async def _write(tx: Tx, change: Change, by: By, action: str) -> None:
+    collection = change.collection
+    try:
+        await store.change(tx, change)
+    except StaleChange:
+        raise Conflict("somebody else has decided on it in this moment; look at it again") from None
+    await audit.insert(
+        tx, collection.business_id, by, action=action, subject=collection.reference,
+        details={"note": collection.note} if collection.note else {}, now=change.now,
+    )  # fmt: skip

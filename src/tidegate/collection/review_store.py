@@ -1,0 +1,52 @@
+"""SQL of what only operators ask about inflows, and of rates of exchange, which they set."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.collection.model import Collection
+from tidegate.collection.rate import Rate
+from tidegate.collection.store import collection_of, rate_of
+from tidegate.infra.db import Tx
+
+
+async def find_anybodys(tx: Tx, reference: str) -> Collection | None:
+    """A reference is 128 random bits, so that it names one among all businesses; each is asked by its own key."""
+    row = await tx.fetchrow(
+        """
+        SELECT found.* FROM business CROSS JOIN LATERAL (
+            SELECT * FROM collection WHERE business_id = business.id AND reference = $1) AS found
+        """,
+        reference,
+    )
+    return collection_of(row) if row else None
+
+
+async def list_held(tx: Tx, *, business_id: str | None, limit: int) -> list[Collection]:
+    """Whoever waits longest comes first."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM collection
+         WHERE status = 'pending' AND ($1::text IS NULL OR business_id = $1) ORDER BY id LIMIT $2
+        """,
+        business_id, limit,
+    )  # fmt: skip
+    return [collection_of(row) for row in rows]
+
+
+async def insert_rate(tx: Tx, rate: Rate, *, now: datetime) -> None:
+    await tx.execute(
+        """
+        INSERT INTO exchange_rate (base, quote, rate, spread_basis_points, source, quoted_at, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        rate.base, rate.quote, rate.rate, rate.spread_basis_points, rate.source, rate.quoted_at, now,
+    )  # fmt: skip
+
+
+async def list_rates(tx: Tx) -> list[Rate]:
+    """The newest of each pair."""
+    rows = await tx.fetch(
+        "SELECT DISTINCT ON (base, quote) * FROM exchange_rate ORDER BY base, quote, quoted_at DESC, id DESC"
+    )
+    return [rate_of(row) for row in rows]

@@ -1,0 +1,64 @@
+"""What rails tell of inflows becomes changes, each written whole or not at all."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+import structlog
+
+from tidegate.collection import decide, event, store
+from tidegate.collection.model import Change, Collection, Place
+from tidegate.core.errors import Unavailable
+from tidegate.infra.db import StaleChange
+from tidegate.ledger import recipes
+from tidegate.rail.interface import MoneyArrived
+from tidegate.rail.till import Till
+from tidegate.rail.told import ToldBefore, ToldBy
+from tidegate.webhook.model import NEWS
+
+TRIES = 20
+
+log = structlog.get_logger("inflow")
+
+
+async def record_arrival(till: Till, place: Place, news: MoneyArrived, *, told_by: ToldBy, now: datetime) -> Collection:
+    """Money on a virtual account, in the account's own currency. Raises ToldBefore, AlreadyReceived."""
+    found: Place | None = place
+    for _ in range(TRIES):
+        if found is None:
+            break
+        change = decide.on_arrival(found, news, rail=told_by.rail, terms=till.inflow_terms, told_by=told_by, now=now)
+        async with till.db.connection() as tx:
+            try:
+                is_news = await store.record(tx, change, account_version=found.account.version)
+            except StaleChange:  # The account was suspended, say, in this very moment.
+                found = await store.find_place(tx, news.account_number)
+                continue
+        if not is_news:
+            raise ToldBefore
+        _tell(till, change)
+        return change.collection
+    raise Unavailable("this account is changing too fast; try again", retry_after_s=1)
+
+
+def _tell(till: Till, change: Change) -> None:
+    if change.event is not None:
+        till.db.ring(NEWS)
+        return
+    collection = change.collection
+    log.warning("an inflow was not credited", reference=collection.reference, status=collection.status.value,
+                why=collection.reason)  # fmt: skip
+
+
+async def confirm_return(till: Till, collection: Collection, *, now: datetime) -> bool:
+    """The rail says that the money has left. False when it had said so before."""
+    assert collection.sent_back is not None
+    sent_back = msgspec.structs.replace(collection.sent_back, confirmed_at=now)
+    after = msgspec.structs.replace(collection, sent_back=sent_back, updated_at=now)
+    journal = recipes.return_done(cause=sent_back.reference, returned=after.amount, event_at=now)
+    async with till.db.connection() as tx:
+        is_news = await store.confirm_return(tx, after, journal, event.collection_returned(after), now=now)
+    if is_news:
+        till.db.ring(NEWS)
+    return is_news

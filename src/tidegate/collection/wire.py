@@ -1,0 +1,241 @@
+"""Inflows as JSON and CSV: the only place with the wire's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.account.name_rule import NameVerdict
+from tidegate.collection.event import UNKNOWN, description_of
+from tidegate.collection.list_store import Filter
+from tidegate.collection.model import Collection, CollectionStatus
+from tidegate.core.clock import to_iso
+from tidegate.core.errors import Problem
+from tidegate.core.money import Currency
+from tidegate.infra.http.csv_text import Cell
+from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.paging import PageNumber, PerPage
+from tidegate.infra.http.query import Moment
+
+PER_PAGE = 10
+# Beyond these the date that a bank gives is worth a second look; the books have our own time.
+VALUED_AHEAD_MAX = timedelta(days=1)
+VALUED_BEHIND_MAX = timedelta(days=30)
+
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
+AnyText = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class ListCollections(msgspec.Struct, kw_only=True, rename="camel"):
+    """What a list of inflows may be asked for. Filters narrow together."""
+
+    business: BusinessId
+    virtual_account: Annotated[AnyText, Meta(description="The `_id` of a virtual account.")] | UnsetType = UNSET
+    destination_currency: Annotated[Currency, Meta(description="Of the wallet that was credited.")] | UnsetType = UNSET
+    status: CollectionStatus | UnsetType = UNSET
+    reference: AnyText | UnsetType = UNSET
+    date_from: Annotated[Moment, Meta(description="From this day or time on.")] | UnsetType = UNSET
+    date_to: Annotated[Moment, Meta(description="Before this time; a day is included.")] | UnsetType = UNSET
+    page: PageNumber | UnsetType = UNSET
+    per_page: PerPage = PerPage.when_absent(PER_PAGE)
+    cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")] | UnsetType = UNSET
+
+
+def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    start, end = fields.get("date_from"), fields.get("date_to")
+    if isinstance(start, Moment) and isinstance(end, Moment) and start.start >= end.end:
+        yield Problem("dateTo", "must be after dateFrom")
+    if isinstance(fields.get("page"), PageNumber) and isinstance(fields.get("cursor"), Cursor):
+        yield Problem("cursor", "cannot be given together with page; it knows where to go on")
+
+
+def filter_from(request: ListCollections) -> Filter:
+    return Filter(
+        account_id=_given(request.virtual_account),
+        destination_currency=_given(request.destination_currency),
+        status=_given(request.status),
+        reference=_given(request.reference),
+        start=request.date_from.start if isinstance(request.date_from, Moment) else None,
+        end=request.date_to.end if isinstance(request.date_to, Moment) else None,
+    )
+
+
+def _given(value: Any) -> Any:
+    return None if value is UNSET else value
+
+
+class Returned(msgspec.Struct, kw_only=True, rename="camel"):
+    """Where the money is that was not kept."""
+
+    reason: str
+    reason_code: str
+    status: Annotated[str, Meta(description="`asked`, then `confirmed` once the bank says that it has left.")]
+    return_reference: str | None
+    asked_at: Timestamp | None
+    confirmed_at: Timestamp | None
+
+
+class NameCheckRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    """How the name that the payer typed was compared with the account holder's."""
+
+    verdict: NameVerdict
+    reason: str
+    typed: str | None
+    compared: Annotated[str, Meta(description="`payee`, the name typed for the recipient; or `payer`; or `none`.")]
+    holder: str
+    steps: list[str]
+
+
+class Exchange(msgspec.Struct, kw_only=True, rename="camel"):
+    rate: Decimal
+    source: str
+    quoted_at: Timestamp
+    spread: Annotated[Decimal, Meta(description="Kept of it, in the wallet's currency.")]
+
+
+class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    id: int
+    reference: str
+    status: CollectionStatus
+    reason: Annotated[str | None, Meta(description="Why it is held, or went back.")]
+    payment_method: str = "virtual_account"
+    payment_scheme: str
+    source_currency: Currency
+    source_amount: Annotated[Decimal, Meta(description="What arrived.")]
+    destination_currency: Currency
+    destination_amount: Annotated[Decimal | None, Meta(description="The same in the wallet's currency.")]
+    amount_received: Annotated[Decimal | None, Meta(description="What the wallet was credited, after fee and VAT.")]
+    fee: Decimal
+    vat: Decimal
+    exchange: Exchange | None
+    payee_name: Annotated[str, Meta(description="As the payer typed it, or else the account holder.")]
+    customer_name: str
+    sender_address: str
+    sender_bank: str | None
+    description: str
+    merchant_reference: str | None
+    virtual_account_id: str
+    name_check: NameCheckRecord
+    refund_info: Returned | None
+    is_reversed: Annotated[int, Meta(description="1 once it goes back, otherwise 0.")]
+    value_date: Timestamp
+    value_date_flag: Annotated[str | None, Meta(description="`future` or `old` where the bank's date is odd.")]
+    bank_reference: str
+    legacy_business_id: None = None
+    metadata: None = None
+    initiated_at: Timestamp
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class CollectionPage(msgspec.Struct, kw_only=True, rename="camel"):
+    results: Annotated[list[CollectionRecord], Meta(description="The newest first.")]
+    total: Annotated[int, Meta(description="Of all pages, exactly.")]
+    next_cursor: Annotated[str | None, Meta(description="For the next page; null on the last.")]
+
+
+def record_of(collection: Collection) -> CollectionRecord:
+    credited = collection.credited
+    return CollectionRecord(
+        id=collection.id,
+        reference=collection.reference,
+        status=collection.status,
+        reason=collection.reason.sentence if collection.reason else None,
+        payment_scheme=collection.scheme,
+        source_currency=collection.amount.currency,
+        source_amount=collection.amount.major,
+        destination_currency=collection.destination_currency,
+        destination_amount=credited.gross.major if credited else None,
+        amount_received=credited.net.major if credited else None,
+        fee=credited.fee.fee.major if credited else Decimal(0),
+        vat=credited.fee.vat.major if credited else Decimal(0),
+        exchange=_exchange(collection),
+        payee_name=collection.payee_name or collection.name_check.holder,
+        customer_name=collection.payer.name or UNKNOWN,
+        sender_address=collection.payer.account_number or UNKNOWN,
+        sender_bank=collection.payer.bank_name,
+        description=description_of(collection),
+        merchant_reference=collection.merchant_reference,
+        virtual_account_id=collection.account_id,
+        name_check=_name_check(collection),
+        refund_info=_refund_info(collection),
+        is_reversed=int(collection.status is CollectionStatus.REVERSED),
+        value_date=to_iso(collection.valued_at),
+        value_date_flag=_flag(collection),
+        bank_reference=collection.transaction_id,
+        initiated_at=to_iso(collection.valued_at),
+        created_at=to_iso(collection.created_at),
+        updated_at=to_iso(collection.updated_at),
+    )
+
+
+def _exchange(collection: Collection) -> Exchange | None:
+    exchanged = collection.credited.exchanged if collection.credited else None
+    if exchanged is None:
+        return None
+    return Exchange(
+        rate=exchanged.rate,
+        source=exchanged.source,
+        quoted_at=to_iso(exchanged.quoted_at),
+        spread=exchanged.spread.major,
+    )
+
+
+def _name_check(collection: Collection) -> NameCheckRecord:
+    check = collection.name_check
+    return NameCheckRecord(
+        verdict=check.verdict,
+        reason=check.reason,
+        typed=check.typed,
+        compared=check.compared,
+        holder=check.holder,
+        steps=list(check.steps),
+    )
+
+
+def _refund_info(collection: Collection) -> Returned | None:
+    if collection.status not in (CollectionStatus.REVERSED, CollectionStatus.FAILED):
+        return None
+    assert collection.reason is not None  # By the table's own rule.
+    sent_back = collection.sent_back
+    confirmed_at = sent_back.confirmed_at if sent_back else collection.updated_at
+    return Returned(
+        reason=collection.reason.sentence,
+        reason_code=collection.reason.value,
+        status="confirmed" if confirmed_at else "asked",
+        return_reference=sent_back.reference if sent_back else None,
+        asked_at=to_iso(sent_back.asked_at) if sent_back else None,
+        confirmed_at=to_iso(confirmed_at) if confirmed_at else None,
+    )
+
+
+def _flag(collection: Collection) -> str | None:
+    if collection.valued_at > collection.created_at + VALUED_AHEAD_MAX:
+        return "future"
+    return "old" if collection.valued_at < collection.created_at - VALUED_BEHIND_MAX else None
+
+
+CSV_COLUMNS = (
+    "id", "reference", "status", "reason", "createdAt", "valueDate", "virtualAccountId", "merchantReference",
+    "sourceCurrency", "sourceAmount", "destinationCurrency", "destinationAmount", "fee", "vat", "amountReceived",
+    "exchangeRate", "customerName", "senderAddress", "senderBank", "payeeName", "description", "paymentScheme",
+    "bankReference", "returnReference",
+)  # fmt: skip
+
+
+def csv_row(collection: Collection) -> tuple[Cell, ...]:
+    record = record_of(collection)
+    return (
+        record.id, record.reference, record.status.value, record.reason, collection.created_at, collection.valued_at,
+        record.virtual_account_id, record.merchant_reference, record.source_currency.value, record.source_amount,
+        record.destination_currency.value, record.destination_amount, record.fee, record.vat, record.amount_received,
+        record.exchange.rate if record.exchange else None, record.customer_name, record.sender_address,
+        record.sender_bank, record.payee_name, record.description, record.payment_scheme, record.bank_reference,
+        record.refund_info.return_reference if record.refund_info else None,
+    )  # fmt: skip

@@ -1,0 +1,26 @@
+"""Money that goes back."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tidegate.core.money import Money
+
+
+class GoingBack(msgspec.Struct, frozen=True, kw_only=True):
+    """`reason` is a code of ReturnReason where a payer's page may say it, and otherwise a sentence."""
+
+    rail: str
+    reference: str
+    transaction_id: str
+    amount: Money
+    reason: str
+
+
+class KnownReturn(msgspec.Struct, frozen=True, kw_only=True):
+    """One that was asked for. Without a collection it is of a checkout."""
+
+    business_id: str
+    reference: str
+    amount: Money
+    collection_id: int | None

@@ -1,0 +1,60 @@
+"""The account of one attempt to pay by transfer, as the same kind of record that permanent ones have."""
+
+from __future__ import annotations
+
+from tidegate.account.model import Account, AccountStatus, AccountType
+from tidegate.infra.db import Tx
+from tidegate.payment import attempt_store
+from tidegate.payment.attempt import Attempt, AttemptStatus
+from tidegate.payment.change import Situation
+from tidegate.rail.interface import AccountDetails, TransferAction
+
+
+async def find(tx: Tx, business_id: str, account_id: str) -> Account | None:
+    situation = await attempt_store.find_by_account_id(tx, business_id, account_id)
+    if situation is None or situation.attempt is None or not isinstance(situation.attempt.action, TransferAction):
+        return None
+    return _account(situation, situation.attempt, situation.attempt.action)
+
+
+_STATUS_OF: dict[AttemptStatus, AccountStatus] = {
+    AttemptStatus.STARTING: AccountStatus.APPROVED,
+    AttemptStatus.WAITING: AccountStatus.APPROVED,
+    AttemptStatus.RUNNING: AccountStatus.APPROVED,
+    AttemptStatus.SUCCEEDED: AccountStatus.CLOSED,
+    AttemptStatus.FAILED: AccountStatus.CLOSED,
+    AttemptStatus.REPLACED: AccountStatus.CLOSED,
+    AttemptStatus.EXPIRED: AccountStatus.EXPIRED,
+}
+
+
+def _account(situation: Situation, attempt: Attempt, transfer: TransferAction) -> Account:
+    payment = situation.payment
+    currency = payment.expected.currency
+    assert attempt.account_id is not None  # It was found by it.
+    return Account(
+        business_id=attempt.business_id,
+        id=attempt.account_id,
+        status=_STATUS_OF[attempt.status],
+        currency=currency,
+        settlement_currency=currency,
+        account_type=AccountType.CORPORATE,
+        holder=transfer.account_name,
+        merchant_reference=payment.reference,
+        rail=attempt.rail,
+        details=AccountDetails(
+            account_number=transfer.account_number,
+            local_number=transfer.account_number,
+            bank_code=transfer.bank_code,
+            bank_name=transfer.bank_name,
+            country_code=_COUNTRY_OF.get(currency.value, ""),
+            reference=attempt.reference,
+        ),
+        expires_at=attempt.expires_at,
+        is_temporary=True,
+        created_at=attempt.created_at,
+        updated_at=payment.updated_at,
+    )
+
+
+_COUNTRY_OF = {"NGN": "NG", "GHS": "GH", "KES": "KE", "UGX": "UG", "ZAR": "ZA", "ZMW": "ZM", "TZS": "TZ"}

@@ -1,0 +1,59 @@
+"""Permanent accounts of the sandbox's bank. Their numbers pass every check of form, and are no real bank's."""
+
+from __future__ import annotations
+
+from tidegate.core.bank_number import iban_of, routing_number_of
+from tidegate.core.errors import Invalid, Problem
+from tidegate.core.money import Currency
+from tidegate.rail.interface import AccountDetails
+from tidegate.rail.sandbox.begin import BANK_NAME, scattered
+
+CURRENCIES = frozenset({Currency.EUR, Currency.USD})
+# The first digit of a German bank code is its clearing area, and those are 1 to 8.
+GERMAN_BANK_CODE = "99999999"
+# 80 was set apart for traveller's cheques: whoever checks the form takes it, and no bank keeps accounts under it.
+ROUTING_NUMBER = routing_number_of("80999999")
+# A 0 in the eighth place marks a BIC for tests, which the live network does not know.
+GERMAN_BIC = "TIDGDEF0"
+AMERICAN_BIC = "TIDGUS30"
+
+_SERIAL_DIGITS = 9
+# What stands before the serial: German account numbers have 10 digits; with 12, no temporary account looks like one.
+_GERMAN_PREFIX = "9"
+_AMERICAN_PREFIX = "900"
+
+
+def details_of(currency: Currency, *, serial: int, reference: str) -> AccountDetails:
+    """`serial` has never been used before; `reference` is the rail's own name for the account."""
+    number = scattered(serial, _SERIAL_DIGITS)
+    if currency is Currency.EUR:
+        return _german(_GERMAN_PREFIX + number, reference)
+    if currency is Currency.USD:
+        return _american(_AMERICAN_PREFIX + number, reference)
+    raise Invalid(Problem("currency", f"must be one of {', '.join(sorted(CURRENCIES))}"))
+
+
+def _german(local_number: str, reference: str) -> AccountDetails:
+    iban = iban_of("DE", GERMAN_BANK_CODE + local_number)
+    return AccountDetails(
+        account_number=iban,
+        local_number=local_number,
+        iban=iban,
+        bank_code=GERMAN_BANK_CODE,
+        swift_code=GERMAN_BIC,
+        bank_name=BANK_NAME,
+        country_code="DE",
+        reference=reference,
+    )
+
+
+def _american(local_number: str, reference: str) -> AccountDetails:
+    return AccountDetails(
+        account_number=local_number,
+        local_number=local_number,
+        bank_code=ROUTING_NUMBER,
+        swift_code=AMERICAN_BIC,
+        bank_name=BANK_NAME,
+        country_code="US",
+        reference=reference,
+    )

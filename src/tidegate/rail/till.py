@@ -1,0 +1,28 @@
+"""What taking money needs: where it is written, and the rails it comes by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tidegate.core.method import MethodNames
+from tidegate.infra.db import Database
+from tidegate.rail.interface import Rail
+
+
+@dataclass(frozen=True)
+class InflowTerms:
+    """Which inflows somebody must look at first, and how old a rate of exchange may be."""
+
+    # In major units, whatever the currency.
+    review_from_major: int
+    rate_lasts: timedelta
+
+
+@dataclass(frozen=True)
+class Till:
+    db: Database
+    rails: Mapping[str, Rail]
+    names: MethodNames
+    inflow_terms: InflowTerms

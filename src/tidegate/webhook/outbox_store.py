@@ -1,0 +1,19 @@
+"""SQL of writing an event, for whoever changes something. The courier does the rest."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.infra.db import Tx
+from tidegate.webhook.model import Event
+
+
+async def insert(tx: Tx, business_id: str, event: Event, *, now: datetime) -> None:
+    """In the transaction of the change that it tells of. Ring NEWS after the commit."""
+    await tx.execute(
+        """
+        INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        business_id, event.id, event.type, event.cause, event.payload, event.reference, now,
+    )  # fmt: skip
