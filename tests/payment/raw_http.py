@@ -49,6 +49,13 @@ class Wire:
         async with asyncio.timeout(ANSWER_WITHIN_S):
             return await self._reader.read() == b""
 
+    async def is_cut(self) -> bool:
+        """Closed or reset: what is still on its way when a server closes turns the one into the other."""
+        try:
+            return await self.is_closed()
+        except ConnectionResetError:
+            return True
+
     async def is_open(self) -> bool:
         """Shown by one more request, which is answered."""
         await self.send(b"GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n")

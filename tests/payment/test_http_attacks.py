@@ -155,7 +155,7 @@ async def test_a_slow_body_is_cut_at_the_deadline(
 async def test_a_slow_head_is_cut_at_the_deadline(short_deadlines: None, wire: Wire, first: bytes, then: bytes) -> None:
     await wire.send(first)
     dripping = asyncio.create_task(wire.drip(then, every_s=0.02))
-    assert await wire.is_closed()
+    assert await wire.is_cut()
     dripping.cancel()
 
 
@@ -164,7 +164,7 @@ async def test_a_slow_body_after_the_answer_is_cut_too_C12(admin: Any, short_dea
     await wire.send(head(None, CHUNKED))
     await assert_refused(admin, wire.answer(), 401, "UNAUTHENTICATED")
     dripping = asyncio.create_task(wire.drip(chunk(b" "), every_s=0.02))
-    assert await wire.is_closed()
+    assert await wire.is_cut()
     dripping.cancel()
 
 

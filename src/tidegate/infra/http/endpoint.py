@@ -16,7 +16,9 @@ from tidegate.core.errors import (
     RequestTimeout,
     UnsupportedMediaType,
 )
-from tidegate.infra.http.operation import Answer, Call, Credentials, Headers, Operation
+from tidegate.infra.http.accept import prefers
+from tidegate.infra.http.download import CSV_MEDIA, VARIES, Downloads
+from tidegate.infra.http.operation import Answer, Call, Credentials, Headers, Operation, RawHeaders
 from tidegate.infra.http.query import query_of
 
 BODY_BYTES_MAX = 64 * 1024
@@ -24,7 +26,9 @@ BODY_TIMEOUT_S = 10.0
 
 # Says who is calling, or raises Unauthenticated.
 Admit = Callable[[Credentials, Headers], Awaitable[Any]]
+JSON_MEDIA = "application/json"
 JSON = [(b"content-type", b"application/json; charset=utf-8")]
+NO_HEADERS: RawHeaders = []
 
 
 def routes_of(operations: Iterable[Operation], admit: Admit) -> list[Route]:
@@ -40,6 +44,7 @@ class Endpoint:
         if "GET" in by_method:
             self._by_method["HEAD"] = by_method["GET"]  # The server leaves out the body.
         self._admit = admit
+        self._downloads = Downloads()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         operation = self._by_method.get(scope["method"])
@@ -49,10 +54,15 @@ class Endpoint:
         headers = Headers(scope["headers"])
         caller = await self._admit(operation.credentials, headers)
         scope["tidegate.caller"] = caller
-        query = query_of(scope["query_string"], operation.query) if operation.query else {}
         body = await _body_of(operation, headers, receive)
+        query = _query_of(operation, scope["query_string"], body)
         call = Call(operation, headers, scope["path_params"], caller, body, client_of(scope), query)
-        await _send(await operation.handler(call), send)
+        if operation.csv is None:
+            await _send(await operation.handler(call), send)
+        elif prefers(headers.all(b"accept"), CSV_MEDIA, over=JSON_MEDIA):
+            await self._downloads.send(operation.csv, call, scope, receive, send)
+        else:
+            await _send(await operation.handler(call), send, VARIES)
 
 
 def client_of(scope: Scope) -> str:
@@ -60,23 +70,29 @@ def client_of(scope: Scope) -> str:
     return str(scope["tidegate.client"])
 
 
-async def _send(answer: Answer, send: Send) -> None:
+def _query_of(operation: Operation, raw: bytes, body: bytes) -> dict[str, Any]:
+    if operation.query is None:
+        return {}
+    return query_of(raw, operation.query, body if operation.takes_query_in_body else b"")
+
+
+async def _send(answer: Answer, send: Send, more: RawHeaders = NO_HEADERS) -> None:
     length = (b"content-length", str(len(answer.body)).encode())
-    headers = [*JSON, length, *answer.headers]
+    headers = [*JSON, length, *answer.headers, *more]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 
 
 async def _body_of(operation: Operation, headers: Headers, receive: Receive) -> bytes:
-    if operation.request is None:
+    if operation.request is None and not operation.takes_query_in_body:
         return b""
     if (
-        operation.is_body_optional
+        (operation.is_body_optional or operation.takes_query_in_body)
         and headers.one(b"content-length") in (None, "0")
         and not headers.all(b"transfer-encoding")
     ):
         return b""
-    refuse_other_media(headers, "application/json")
+    refuse_other_media(headers, JSON_MEDIA)
     return await read_body(headers, receive)
 
 

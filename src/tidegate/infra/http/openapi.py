@@ -9,6 +9,8 @@ import msgspec
 
 from tidegate.core import errors
 from tidegate.core.errors import Refusal
+from tidegate.infra.http import csv_text
+from tidegate.infra.http.download import CSV_MEDIA
 from tidegate.infra.http.front_door import API_VERSION
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.read import Checked
@@ -90,7 +92,7 @@ def refusals_of(operation: Operation) -> list[type[Refusal]]:
         found.update(_WITH_CREDENTIALS)
     if operation.query:
         found.update(_WITH_QUERY)
-    if operation.request:
+    if operation.request or operation.takes_query_in_body:
         found.update(_WITH_BODY)
     if operation.is_idempotent_by_key:
         found.update(_WITH_IDEMPOTENCY_KEY)
@@ -123,11 +125,29 @@ def _schema_of(wanted: type) -> dict[str, Any]:
     raise TypeError(f"{wanted} has no schema")
 
 
+def description_of(operation: Operation) -> str:
+    """With what holds for every operation of its kind.
+
+    A query in the body is said in words only. OpenAPI allows a `requestBody` on a GET but asks to avoid it, since
+    HTTP gives such a body no meaning; generated clients either fail on it or can no longer send the query.
+    """
+    sentences = [operation.description]
+    if operation.takes_query_in_body:
+        sentences.append(_IN_BODY)
+    if operation.csv:
+        sentences.append(_AS_CSV)
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+_IN_BODY = "The query parameters may also be sent as a JSON object in the body; each one in one place."
+_AS_CSV = f"With `Accept: {CSV_MEDIA}` the answer is a file."
+
+
 def _operation(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "description": operation.description,
+        "description": description_of(operation),
         "parameters": _parameters(operation),
         "responses": _responses(operation),
     }
@@ -170,16 +190,25 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
 def _query_parameters(query: type[msgspec.Struct]) -> list[dict[str, Any]]:
     """Each field of the type is a parameter; its words stand beside its schema, as the document wants it."""
     described = _components([query])[query.__name__]
+    made = {field.encode_name: _made_default(field) for field in msgspec.structs.fields(query)}
     return [
         {
             "name": name,
             "in": "query",
             "required": name in described.get("required", ()),
             "description": schema.get("description", ""),
-            "schema": {key: value for key, value in schema.items() if key != "description"},
+            "schema": {key: value for key, value in schema.items() if key != "description"} | made[name],
         }
         for name, schema in described["properties"].items()
     ]
+
+
+def _made_default(field: msgspec.structs.FieldInfo) -> dict[str, Any]:
+    """A default that a factory makes, such as a number of a checked type; the library describes all others."""
+    if field.default_factory is msgspec.NODEFAULT:
+        return {}
+    value = field.default_factory()
+    return {"default": int(value) if isinstance(value, int) else value}
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
@@ -193,12 +222,11 @@ def _responses(operation: Operation) -> dict[str, Any]:
         },
     }
     example = {operation.success_key: True, "message": operation.success_message, "data": operation.response_example}
-    responses: dict[str, Any] = {
-        str(operation.success_status): {
-            "description": operation.summary,
-            "content": {"application/json": {"schema": schema, "example": example}},
-        }
-    }
+    content: dict[str, Any] = {"application/json": {"schema": schema, "example": example}}
+    if operation.csv:
+        head_line = csv_text.row(operation.csv.columns).decode()
+        content[CSV_MEDIA] = {"schema": {"type": "string"}, "example": head_line}
+    responses: dict[str, Any] = {str(operation.success_status): {"description": operation.summary, "content": content}}
     by_status: dict[int, list[str]] = {}
     for refusal in refusals_of(operation):
         by_status.setdefault(STATUS_OF[refusal], []).append(refusal.error_type)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,6 +65,34 @@ class Answer:
 Handler = Callable[[Call], Awaitable[Answer]]
 
 
+@dataclass(slots=True)
+class Stream:
+    """An answer of any length. It is sent as fast as the client takes it, and holds no more than a chunk of it.
+
+    What the generator holds while it stands at a `yield`, it holds for as long as the slowest client likes.
+    """
+
+    chunks: AsyncGenerator[bytes, None]
+    filename: str
+    status: int = 200
+    headers: RawHeaders = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not _PLAIN_FILENAME.fullmatch(self.filename):
+            raise ValueError(f"{self.filename!r} cannot stand in a header as it is")
+
+
+_PLAIN_FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Csv:
+    """The same answer as a file, for whoever asks with `Accept: text/csv`. The head line is written for the handler."""
+
+    columns: tuple[str, ...]
+    handler: Callable[[Call], Awaitable[Stream]]
+
+
 @dataclass(frozen=True)
 class Credentials:
     """Which headers say who is calling; none means anybody may."""
@@ -79,6 +108,13 @@ class Step:
     request: Mapping[str, Any] | None = None  # Without one, the other operation's own example.
 
 
+@dataclass(frozen=True)
+class SameAsHeader:
+    """In an example: the value that this credential header has."""
+
+    name: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Operation:
     method: str
@@ -92,9 +128,14 @@ class Operation:
     is_body_optional: bool = False
     # Without one, whatever stands after the question mark is nobody's business.
     query: type[msgspec.Struct] | None = None
+    # The same parameters may then come as a JSON object too.
+    takes_query_in_body: bool = False
+    # As the example in the reference sends it.
+    query_example: Mapping[str, str | SameAsHeader] = field(default_factory=dict)
     request_example: Mapping[str, Any] | None = None
     response: type[msgspec.Struct]
     response_example: Mapping[str, Any] | None = None
+    csv: Csv | None = None
     success_status: int = 200
     # The specification says `status` on some paths and `success` on the others.
     success_key: str = "success"
@@ -106,3 +147,7 @@ class Operation:
     group: str = ""
     group_words: str = ""
     prepared_by: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.takes_query_in_body and (self.query is None or self.request is not None):
+            raise ValueError(f"{self.name}: a query in the body needs a query, and no other body")

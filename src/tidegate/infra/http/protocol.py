@@ -21,6 +21,8 @@ URL_BYTES_MAX = 8 * 1024
 OVERHEAD_BYTES_MAX = 64 * 1024
 HEADER_TIMEOUT_S = 10.0
 LINGER_S = 2.0
+# For a client to take what was written before the end.
+FLUSH_S = 30.0
 
 _REASONS = {
     400: (b"400 Bad Request", "MALFORMED_REQUEST", "this is not a valid HTTP request"),
@@ -72,13 +74,19 @@ class _GentleTransport:
         if self.is_closing():
             return
         if not self._has_more_to_come():
-            self._transport.close()
+            self._close()
             return
         self._is_ending = True
         self._transport.resume_reading()
         with suppress(OSError):  # The client may be gone already.
             self._transport.write_eof()
-        asyncio.get_running_loop().call_later(LINGER_S, self._transport.close)
+        asyncio.get_running_loop().call_later(LINGER_S, self._close)
+
+    def _close(self) -> None:
+        """Whoever takes nothing would otherwise keep the connection, which closes only when all is sent."""
+        self._transport.close()
+        if self._transport.get_write_buffer_size():
+            asyncio.get_running_loop().call_later(FLUSH_S, self._transport.abort)
 
 
 class GuardedProtocol(HttpToolsProtocol):

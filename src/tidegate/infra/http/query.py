@@ -1,9 +1,9 @@
-"""What stands after the question mark, read strictly: a filter is never silently ignored."""
+"""What stands after the question mark, or in the body of a GET, read strictly: a filter is never silently ignored."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self, get_args
 from urllib.parse import parse_qsl
@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from tidegate.core.errors import Invalid, Malformed, Problem
+from tidegate.infra.http import strict_json
+from tidegate.infra.http.read import as_object
 from tidegate.infra.http.strict_json import shown
 
 PARAMETERS_MAX = 50
@@ -22,30 +24,48 @@ _MOMENT = re.compile(
 YEAR_MIN, YEAR_MAX = 1970, 2199
 
 
-def query_of(raw: bytes, query_type: type[msgspec.Struct]) -> dict[str, Any]:
-    """Each parameter once, and none that the operation does not know; numbers where numbers are wanted."""
-    try:
-        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS_MAX)
-    except ValueError:  # Also for what is no UTF-8.
-        raise Malformed("the query string cannot be read: send percent-encoded UTF-8") from None
+def query_of(raw: bytes, query_type: type[msgspec.Struct], body: bytes = b"") -> dict[str, Any]:
+    """Each parameter once, and none that the operation does not know; numbers where numbers are wanted.
+
+    A body is a JSON object with more of them.
+    """
+    given = [*_in_address(raw), *_in_body(body)]
     fields = {field.encode_name: field for field in msgspec.structs.fields(query_type)}
-    problems = tuple(_problems(pairs, fields.keys()))
+    problems = tuple(_problems(given, fields.keys()))
     if problems:
         raise Invalid(*problems)
-    return {
-        name: int(text) if int in _types_in(fields[name].type) and _WHOLE.fullmatch(text) else text
-        for name, text in pairs
-    }
+    return {name: _read(value, fields[name].type) for name, value in given}
 
 
-def _problems(pairs: list[tuple[str, str]], known: Any) -> Iterator[Problem]:
+def _in_address(raw: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS_MAX)
+    except ValueError:  # Also for what is no UTF-8.
+        raise Malformed("the query string cannot be read: send percent-encoded UTF-8") from None
+
+
+def _in_body(body: bytes) -> Iterable[tuple[str, Any]]:
+    if not body:
+        return ()
+    given = as_object(strict_json.loads(body))
+    if len(given) > PARAMETERS_MAX:
+        raise Malformed(f"the body has more than {PARAMETERS_MAX} parameters")
+    return given.items()
+
+
+def _problems(given: list[tuple[str, Any]], known: Any) -> Iterator[Problem]:
     seen: set[str] = set()
-    for name, _ in pairs:
+    for name, _ in given:
         if name not in known:
             yield Problem(shown(name), f"is no parameter here; there are {', '.join(known)}")
         elif name in seen:
-            yield Problem(name, "is given twice")
+            yield Problem(name, "is given twice; give it once")
         seen.add(name)
+
+
+def _read(value: Any, field_type: Any) -> Any:
+    is_number = isinstance(value, str) and _WHOLE.fullmatch(value) and int in _types_in(field_type)
+    return int(value) if is_number else value
 
 
 def _types_in(field_type: Any) -> Iterator[Any]:

@@ -29,18 +29,23 @@ class Checked(Protocol):
 
 def read(value: Any, request_type: type[T], check: Check | None = None) -> T:
     """Raises Invalid with every problem at once."""
-    if not isinstance(value, dict):
-        raise Invalid(Problem("body", "must be a JSON object"))
+    given = as_object(value)
     try:
-        request = msgspec.convert(value, request_type, dec_hook=_parse_checked)
+        request = msgspec.convert(given, request_type, dec_hook=_parse_checked)
     except msgspec.ValidationError:
-        problems, fields = _explain(value, request_type, "")
+        problems, fields = _explain(given, request_type, "")
         raise Invalid(*problems, *(check(fields) if check else ())) from None
     if check:
         found = tuple(check(msgspec.structs.asdict(request)))
         if found:
             raise Invalid(*found)
     return request
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise Invalid(Problem("body", "must be a JSON object"))
+    return value
 
 
 def _parse_checked(wanted: type, value: Any) -> Any:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from tidegate.infra.http.operation import Operation, Step, encode
+from tidegate.infra.http.operation import Operation, SameAsHeader, Step, encode
 from tidegate.infra.reference.variable import Variable, shell_name, variables_of
 
 # A body up to this long is easier to read without line breaks.
@@ -140,14 +140,26 @@ class Shell:
     def _url(self, operation: Operation) -> str:
         names = {variable.value: variable.name for variable in self._variables}
 
-        def fill(match: re.Match[str]) -> str:
-            example = operation.path_parameters.get(match[1], {}).get("example", match[1])
-            return f"${{{names[example]}}}" if example in names else quote(str(example), safe="")
+        def written(value: str) -> str:
+            return f"${{{names[value]}}}" if value in names else quote(value, safe="")
 
-        path = re.sub(r"\{(\w+)\}", fill, operation.path)
-        if "$" in path:
-            return f'"{_in_double_quotes(self._base_url)}{path}"'
-        return shlex.quote(self._base_url + path)
+        def fill(match: re.Match[str]) -> str:
+            return written(str(operation.path_parameters.get(match[1], {}).get("example", match[1])))
+
+        def asked(value: str | SameAsHeader) -> str:
+            return self._same_as(value) if isinstance(value, SameAsHeader) else written(value)
+
+        address = re.sub(r"\{(\w+)\}", fill, operation.path)
+        if operation.query_example:
+            address += "?" + "&".join(f"{name}={asked(value)}" for name, value in operation.query_example.items())
+        if "$" in address:
+            return f'"{_in_double_quotes(self._base_url)}{address}"'
+        return shlex.quote(self._base_url + address)
+
+    def _same_as(self, header: SameAsHeader) -> str:
+        if header.name in self._keys:
+            return quote(self._keys[header.name], safe="")
+        return f"${{{credential(header.name).variable}}}"
 
     def _header(self, name: str) -> str:
         if name in self._keys:

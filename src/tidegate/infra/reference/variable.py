@@ -19,7 +19,8 @@ class Variable:
 
     def is_in(self, operation: Operation) -> bool:
         """Whether the request carries it, in the address or in the body."""
-        return any(value == self.value for _, value in (*_parameters(operation), *texts_in(operation.request_example)))
+        sent = (*_parameters(operation), *_filters(operation), *texts_in(operation.request_example))
+        return any(value == self.value for _, value in sent)
 
     def is_chosen_by(self, operation: Operation) -> bool:
         return self.field is None and self.maker == operation.name and self.is_in(operation)
@@ -33,6 +34,7 @@ def variables_of(operations: Sequence[Operation]) -> list[Variable]:
     for index, operation in enumerate(operations):
         makers = [
             *((name, value, _maker(value, operations)) for name, value in _parameters(operation)),
+            *((name, value, _filter_maker(value, operations)) for name, value in _filters(operation)),
             *((name, value, _answerer(name, value, operations[:index])) for name, value in _sent_by(operation)),
         ]
         for name, value, maker in makers:
@@ -49,7 +51,7 @@ def _named(name: str, value: str, maker: tuple[str, str | None], *, taken: set[s
 def _maker(value: str, operations: Sequence[Operation]) -> tuple[str, str | None] | None:
     """Which operation first has what a path asks for: its request chooses it, or a field of its answer brings it."""
     for operation in operations:
-        if any(value == asked for _, asked in _parameters(operation)):
+        if any(value == asked for _, asked in (*_parameters(operation), *_filters(operation))):
             continue
         if any(value == sent for _, sent in _sent_by(operation)):
             return operation.name, None
@@ -57,6 +59,12 @@ def _maker(value: str, operations: Sequence[Operation]) -> tuple[str, str | None
             if answered == value:
                 return operation.name, field
     return None
+
+
+def _filter_maker(value: str, operations: Sequence[Operation]) -> tuple[str, str | None] | None:
+    """Whose answer brings it. What a request chooses may be a word for many things, which no example may make anew."""
+    maker = _maker(value, operations)
+    return maker if maker and maker[1] else None
 
 
 def _answerer(name: str, value: str, before: Sequence[Operation]) -> tuple[str, str | None] | None:
@@ -71,6 +79,12 @@ def _parameters(operation: Operation) -> Iterator[tuple[str, str]]:
     for name, details in operation.path_parameters.items():
         if isinstance(details.get("example"), str):
             yield name, details["example"]
+
+
+def _filters(operation: Operation) -> Iterator[tuple[str, str]]:
+    for name, value in operation.query_example.items():
+        if isinstance(value, str):
+            yield name, value
 
 
 def _sent_by(operation: Operation) -> Iterator[tuple[str, str]]:

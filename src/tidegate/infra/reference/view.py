@@ -13,6 +13,7 @@ from typing import Any
 from tidegate.core import errors
 from tidegate.core.errors import Invalid, Problem, Refusal, Unauthenticated
 from tidegate.infra.http import openapi
+from tidegate.infra.http.download import CSV_MEDIA
 from tidegate.infra.http.endpoint import BODY_BYTES_MAX, BODY_TIMEOUT_S
 from tidegate.infra.http.front_door import error_body
 from tidegate.infra.http.operation import Operation
@@ -100,6 +101,7 @@ class OperationView:
     answer_status: int
     answer: str
     answer_fields: tuple[Row, ...]
+    file: str  # The head line of the same answer as CSV; empty where there is none.
     errors: tuple[ErrorRow, ...]
 
 
@@ -184,14 +186,15 @@ class _Shown:
         described = self._paths[operation.path][operation.method.lower()]
         parameters = described["parameters"]
         content = described.get("requestBody", {}).get("content", {}).get("application/json", {})
-        answer = described["responses"][str(operation.success_status)]["content"]["application/json"]
+        answers = described["responses"][str(operation.success_status)]["content"]
+        answer = answers["application/json"]
         example = self._examples[operation.name]
         return OperationView(
             anchor=operation.name,
             method=operation.method,
             path=tuple(re.split(r"(\{\w+\})", operation.path)),
             summary=operation.summary,
-            description=operation.description,
+            description=described["description"],
             headers=(*_credential_rows(operation), *self._parameter_rows(parameters, "header")),
             parameters=tuple(self._parameter_rows(parameters, "path")),
             query=tuple(self._parameter_rows(parameters, "query")),
@@ -205,6 +208,7 @@ class _Shown:
             answer_status=operation.success_status,
             answer=examples.pretty(answer["example"]),
             answer_fields=tuple(self._schemas.rows(answer["schema"]["properties"]["data"])),
+            file=answers.get(CSV_MEDIA, {}).get("example", ""),
             errors=tuple(_error_row(refusal) for refusal in openapi.refusals_of(operation)),
         )
 

@@ -1,0 +1,47 @@
+"""Rows of a CSV file, as RFC 4180 writes them, that no spreadsheet takes for formulas.
+
+There is no byte order mark. It would help one spreadsheet to guess UTF-8, and every other program would find it in
+the name of the first column.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+
+from tidegate.core.clock import to_iso
+
+Cell = str | int | Decimal | datetime | None
+
+# A text that begins so is run as a formula when the file is opened; the full-width signs count where they are typed.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_AS_TEXT = "'"
+
+
+class _GivenBack:
+    """In place of a file: the writer returns what its file's `write` returns."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+_writer = csv.writer(_GivenBack(), lineterminator="\r\n")
+
+
+def row(values: Iterable[Cell]) -> bytes:
+    text: str = _writer.writerow([_cell(value) for value in values])
+    return text.encode()
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return to_iso(value)
+    if isinstance(value, int | Decimal):
+        return f"{value:f}" if isinstance(value, Decimal) else str(value)
+    return f"{_AS_TEXT}{value}" if value.startswith(_FORMULA_STARTS) else value
