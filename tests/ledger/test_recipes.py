@@ -57,9 +57,24 @@ def test_every_kind_has_a_recipe_that_balances(kind: JournalKind, data: st.DataO
     journal, amount = data.draw(journals(kind))
     assert journal.kind is kind
     assert (journal.cause, journal.event_at) == ("c", NOW)
-    assert journal.entries[0].amount == -amount
-    is_debit = journal.entries[0].account is Account.WALLET
+    goes_back = kind is JournalKind.CREDIT_REVERSED
+    assert journal.entries[0].amount == (amount if goes_back else -amount)
+    is_debit = journal.entries[0].account is Account.WALLET or goes_back
     assert all(e.amount.minor > 0 for e in journal.entries if e.account is Account.WALLET) or is_debit
+
+
+@given(minors, minors, parts, parts, parts)
+def test_a_credit_that_is_reversed_was_never_there(
+    received: int, worth: int, spread: int, fee_minor: int, vat_minor: int
+) -> None:
+    taken = fee(fee_minor, vat_minor)
+    forth = of(recipes.inflow_credited, received=ngn(received), fee=taken)
+    back = of(recipes.credit_reversed, received=ngn(received), fee=taken)
+    assert {place: -minor for place, minor in forth.items()} == back
+    conversion = conversion_of(received, worth, spread, 0)
+    forth = of(recipes.inflow_converted, conversion=conversion, fee=taken)
+    back = of(recipes.credit_reversed, received=conversion.received, conversion=conversion, fee=taken)
+    assert {place: -minor for place, minor in forth.items()} == back
 
 
 def test_the_table_on_top_names_every_kind_and_nothing_else() -> None:
