@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from build import Checkout, Shop, make_shop, order
+from inflow import Inflows
 from serving import serving
 from tidegate import worker
 from tidegate.app import House
@@ -43,8 +44,8 @@ ENCRYPTION_KEY = b"only for tests, and for no other"
 TABLES = (
     "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "webhook_turn", "webhook_secret", "webhook_endpoint", "audit",
-    "event", "money_return", "collection", "collection_tally", "credit_reversal", "virtual_account", "exchange_rate",
-    "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
+    "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
+    "virtual_account", "exchange_rate", "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
     "credential", "business_logo", "business",
 )  # fmt: skip
 
@@ -222,6 +223,16 @@ async def new_checkout(
         return Checkout(replace(shop, client=payer_client), data["payCode"], data["reference"], tick)
 
     yield make
+    if request.node.get_closest_marker("breaks_the_books") is None:
+        await check_books(house)
+
+
+@pytest.fixture
+async def inflows(
+    request: pytest.FixtureRequest, shop: Shop, house: House, admin: Any, tick: Callable[[], Awaitable[None]]
+) -> AsyncIterator[Inflows]:
+    """A merchant that receives money on virtual accounts; the books are examined afterwards."""
+    yield Inflows(shop, house, admin, tick)
     if request.node.get_closest_marker("breaks_the_books") is None:
         await check_books(house)
 

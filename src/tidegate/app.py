@@ -50,8 +50,10 @@ from tidegate.payment.api import PaymentApi
 from tidegate.rail.interface import Rail
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.till import InflowTerms, Till
+from tidegate.refund.api import RefundApi
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.api import SandboxApi
+from tidegate.sandbox.office_api import OfficeApi
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
@@ -80,6 +82,10 @@ class House:
             connections_max=settings.connections_max,
             statement_timeout_ms=statement_timeout_ms,
         )
+        return cls.on(db, settings)
+
+    @classmethod
+    def on(cls, db: Database, settings: Settings) -> House:
         return cls(settings, db, ShiftedClock() if settings.mode is Mode.SANDBOX else SystemClock())
 
     @property
@@ -100,17 +106,22 @@ class House:
     async def open(self) -> AsyncIterator[None]:
         await self.db.open()
         try:
-            found = await deployment.check(self.db, self.settings.mode)
-            self.secret = found.secret
+            await self.furnish()
             if not isinstance(self.clock, ShiftedClock):
                 yield
                 return
-            self.rails["sandbox"] = SandboxRail(self.db, self.secret)
-            await sandbox_clock.catch_up(self.db, self.clock)
             async with _running(sandbox_clock.follow(self.db, self.clock)):
                 yield
         finally:
             await self.db.close()
+
+    async def furnish(self) -> None:
+        """On a database that is open: is it ours, which rails are there, what time is it."""
+        found = await deployment.check(self.db, self.settings.mode)
+        self.secret = found.secret
+        if isinstance(self.clock, ShiftedClock):
+            self.rails["sandbox"] = SandboxRail(self.db, self.secret)
+            await sandbox_clock.catch_up(self.db, self.clock)
 
 
 def build(
@@ -155,11 +166,16 @@ def build(
 def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Operation]:
     settings, till, clock = house.settings, house.till, house.clock
     checkout = checkout or _checkout(house, Keyring(house.db, clock, settings.mode), Watch(house.db))
-    sandbox = SandboxApi(till, clock).operations() if isinstance(clock, ShiftedClock) else []
+    sandbox = (
+        [*SandboxApi(till, clock).operations(), *OfficeApi(till, clock).operations()]
+        if isinstance(clock, ShiftedClock)
+        else []
+    )
     return [
         *PaymentApi(house.db, clock, till.names, settings.mode, settings.checkout_url).operations(),
         *checkout.operations(),
         *AccountApi(house.db, clock, temporary_account.find).operations(),
+        *RefundApi(house.db, clock).operations(),
         *CollectionApi(house.db).operations(),
         *WebhookApi(house.office, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,

@@ -20,6 +20,7 @@ from tidegate.ledger import chain
 from tidegate.money_return import commands as money_return
 from tidegate.payment import sweep
 from tidegate.rail.till import Till
+from tidegate.refund import settle as refund
 from tidegate.sandbox import teller
 
 STATEMENT_TIMEOUT_MS = 30_000
@@ -51,6 +52,7 @@ LOOPS = (
     Loop("ask_rails", sweep.ask_rails, every_s=1.0),
     Loop("return_held", sweep.return_held, every_s=1.0),
     Loop("send_returns", money_return.send, every_s=1.0),
+    Loop("ask_about_refunds", refund.ask_rails, every_s=1.0),
     Loop("apply_reversals", reversal.apply_due, every_s=5.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),

@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import UNSET
 
 from tidegate.account import commands, examples, store, wire
-from tidegate.account.model import Account
+from tidegate.account.model import ID, Account
 from tidegate.audit import model as audit
 from tidegate.core import errors
 from tidegate.core.clock import Clock
@@ -44,6 +44,8 @@ class AccountApi:
 
     async def get(self, call: Call) -> Answer:
         business, account_id = call.caller.business, call.path["accountId"]
+        if not ID.fullmatch(account_id):
+            raise errors.NotFound(commands.NO_ACCOUNT)
         async with self.db.connection() as tx:
             account = await store.find(tx, business.id, account_id) or await self.find_temporary(
                 tx, business.id, account_id
@@ -113,5 +115,6 @@ class AccountApi:
                 success_message=examples.NOTICE,
                 errors=(errors.NotFound,),
                 path_parameters=examples.ACCOUNT_PARAMETER,
+                prepared_by=examples.AN_ACCOUNT,
             ),
         ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidegate.infra.http.operation import Step
+
 GROUP = (
     "Receive USD and EUR by bank transfer. Ask for an account, give its details to whoever pays, and each transfer is "
     "checked and credited to your wallet. The payer must type the holder's first and last name as they stand on the "
@@ -76,7 +78,7 @@ PENDING_RECORD: dict[str, Any] = {
     "createdAt": "2026-11-15T09:30:00.000Z",
     "updatedAt": "2026-11-15T09:30:00.000Z",
 }
-IBAN = "DE40999999990000123456"
+IBAN = "DE19999999990000123456"
 RECORD: dict[str, Any] = {
     **PENDING_RECORD,
     "status": "approved",
@@ -92,11 +94,15 @@ RECORD: dict[str, Any] = {
         "otherInfo": {
             "iban": IBAN,
             "accountNumber": "0000123456",
-            "checkNumber": "40",
+            "checkNumber": "19",
             "sortCode": "99999999",
-            "bankSwiftCode": "TIDEDEFFXXX",
+            "bankSwiftCode": "TIDGDEF0",
         },
     },
     "updatedAt": "2026-11-15T10:02:11.480Z",
 }
 PAGE: dict[str, Any] = {"results": [RECORD], "total": 1}
+
+# An approved one, and its number. Only a sandbox offers the second step.
+NEW_IBAN = "DE02999999999000123456"
+AN_ACCOUNT = (Step("requestAccount"), Step("approveAccount"))

@@ -12,31 +12,10 @@ from tidegate.infra.address import WebUrl
 from tidegate.infra.http.operation import encode
 from tidegate.merchant.field import PersonName
 
-TEXT_LENGTH_MAX = 500
 KYC_BYTES_MAX = 16 * 1024
 # Whoever is a person has these, and a company this.
 PERSON = ("firstName", "lastName")
 COMPANY = ("businessName",)
-
-
-class ShortText(str):
-    """A sentence of the merchant's. A number counts as its digits."""
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, value: Any) -> Self:
-        if not isinstance(value, str):
-            raise ValueError("must be a string")
-        if len(value) > TEXT_LENGTH_MAX:
-            raise ValueError(f"must have at most {TEXT_LENGTH_MAX} characters")
-        if contains_card_number(value):
-            raise ValueError("looks like a card number; never send card data here")
-        return cls(value)
-
-    @classmethod
-    def json_schema(cls) -> dict[str, Any]:
-        return {"type": "string", "maxLength": TEXT_LENGTH_MAX}
 
 
 class DocumentUrl(str):
@@ -81,11 +60,11 @@ class Kyc(str):
         return {"type": "object", "properties": dict.fromkeys((*PERSON, *COMPANY), name)}
 
     def missing_names(self, *, is_company: bool) -> Iterator[str]:
-        given = msgspec.json.decode(self)
+        given = msgspec.json.decode(self.encode())
         return (name for name in (COMPANY if is_company else PERSON) if given.get(name) is None)
 
     def holder(self, *, is_company: bool) -> str:
-        given = msgspec.json.decode(self)
+        given = msgspec.json.decode(self.encode())
         return " ".join(given[name].strip() for name in (COMPANY if is_company else PERSON))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from enum import StrEnum
 from typing import assert_never
@@ -13,6 +14,7 @@ from tidegate.core.money import Currency
 from tidegate.rail.interface import AccountDetails
 
 CURRENCIES = (Currency.USD, Currency.EUR)
+ID = re.compile("[0-9a-f]{24}")
 
 
 class AccountStatus(StrEnum):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tidegate.account.field import DocumentUrl, Kyc, ShortText
+from tidegate.account.field import DocumentUrl, Kyc
 from tidegate.account.model import (
     CURRENCIES,
     Account,
@@ -18,12 +18,14 @@ from tidegate.account.model import (
     Document,
     DocumentType,
 )
+from tidegate.account.name_rule import NameVerdict, check_name
 from tidegate.core import ids
+from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import to_iso
-from tidegate.core.errors import Problem
+from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.paging import PageNumber, PerPage
-from tidegate.merchant.field import Metadata, PersonName, Reference
+from tidegate.merchant.field import Metadata, PersonName, Reference, Remark
 from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails
 
@@ -55,18 +57,43 @@ class RequestAccount(msgspec.Struct, kw_only=True, rename="camel"):
         Currency | None, Meta(description="Of the wallet to be credited; by default the account's own.")
     ] = None
     merchant_reference: Annotated[Reference | None, Meta(description="Yours; used once.")] = None
-    monthly_volume: ShortText | None = None
+    monthly_volume: Remark | None = None
     entity_name: PersonName | None = None
-    payment_flow_description: ShortText | None = None
+    payment_flow_description: Remark | None = None
     metadata: Metadata | None = None
 
 
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    yield from _card_numbers(fields)
     kyc, account_type = fields.get("kyc_information"), fields.get("account_type")
     if not isinstance(kyc, Kyc) or account_type is None:
         return
-    for name in kyc.missing_names(is_company=account_type is AccountType.CORPORATE):
+    is_company = account_type is AccountType.CORPORATE
+    missing = tuple(kyc.missing_names(is_company=is_company))
+    for name in missing:
         yield Problem(f"KYCInformation.{name}", f"is required for an account of type {account_type.value}")
+    if not missing and not is_payable(kyc.holder(is_company=is_company), is_company=is_company):
+        yield Problem("KYCInformation", "holds a name that cannot be compared, so that every transfer would go back")
+
+
+def _card_numbers(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    """Where a field's own type does not look for them."""
+    texts = {
+        "merchantReference": fields.get("merchant_reference"),
+        "entityName": fields.get("entity_name"),
+        "metadata": fields.get("metadata"),
+    }
+    for at, document in enumerate(fields.get("documents") or []):
+        texts |= {f"documents[{at}].name": document.name, f"documents[{at}].url": document.url}
+    for place, text in texts.items():
+        if text is not None and contains_card_number(text):
+            yield Problem(place, "looks like a card number; never send card data here", Invalid.CARD_DATA)
+
+
+def is_payable(holder: str, *, is_company: bool) -> bool:
+    """Whether whoever types the name as it stands on the account passes."""
+    check = check_name(payee_name=holder, payer_name=None, holder=holder, is_company=is_company)
+    return check.verdict is NameVerdict.EXACT
 
 
 def account_from(request: RequestAccount, business_id: str, *, now: datetime) -> Account:
@@ -79,16 +106,21 @@ def account_from(request: RequestAccount, business_id: str, *, now: datetime) ->
         settlement_currency=request.settlement_currency or currency,
         account_type=request.account_type,
         holder=kyc.holder(is_company=request.account_type is AccountType.CORPORATE),
-        merchant_reference=request.merchant_reference,
+        merchant_reference=_plain(request.merchant_reference),
         kyc=str(kyc),
-        metadata=request.metadata,
-        documents=tuple(Document(type=one.type, name=one.name, url=one.url) for one in request.documents),
-        monthly_volume=request.monthly_volume,
-        entity_name=request.entity_name,
-        payment_flow_description=request.payment_flow_description,
+        metadata=_plain(request.metadata),
+        documents=tuple(Document(type=one.type, name=str(one.name), url=str(one.url)) for one in request.documents),
+        monthly_volume=_plain(request.monthly_volume),
+        entity_name=_plain(request.entity_name),
+        payment_flow_description=_plain(request.payment_flow_description),
         created_at=now,
         updated_at=now,
     )
+
+
+def _plain(text: str | None) -> str | None:
+    """A checked text as an ordinary one, which is what JSON is made of."""
+    return None if text is None else str(text)
 
 
 class ListAccounts(msgspec.Struct, kw_only=True, rename="camel"):

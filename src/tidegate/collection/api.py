@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from tidegate.collection import examples, list_store, store, wire
 from tidegate.collection.list_store import Filter
+from tidegate.collection.model import REFERENCE
 from tidegate.collection.review import NO_COLLECTION
 from tidegate.core import errors
 from tidegate.infra.db import Database
@@ -70,8 +71,11 @@ class CollectionApi:
             before_id = found[-1].id
 
     async def get(self, call: Call) -> Answer:
-        async with self.db.connection() as tx:
-            found = await store.find(tx, call.caller.business.id, call.path["reference"])
+        reference = call.path["reference"]
+        found = None
+        if REFERENCE.fullmatch(reference):
+            async with self.db.connection() as tx:
+                found = await store.find(tx, call.caller.business.id, reference)
         if found is None:
             raise errors.NotFound(NO_COLLECTION)
         return call.answer(wire.record_of(found))
@@ -108,6 +112,7 @@ class CollectionApi:
                 success_message="Collection found",
                 errors=(errors.NotFound,),
                 path_parameters=examples.REFERENCE_PARAMETER,
+                prepared_by=examples.AN_INFLOW,
             ),
         ]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidegate.account.examples import ACCOUNT_ID
+from tidegate.account.examples import ACCOUNT_ID, AN_ACCOUNT, NEW_IBAN
+from tidegate.infra.http.operation import Step
 
 GROUP = (
     "What arrived on your virtual accounts. `successful` was credited to your wallet, `pending` is held until the "
@@ -68,3 +69,12 @@ RECORD: dict[str, Any] = {
     "updatedAt": "2026-11-15T09:30:00.000Z",
 }
 PAGE: dict[str, Any] = {"results": [RECORD], "total": 1, "nextCursor": None}
+
+TRANSFER: dict[str, Any] = {
+    "accountNumber": NEW_IBAN,
+    "amount": 250,
+    "currency": "EUR",
+    "payer": {"name": "Jean Dupont"},
+    "payee": {"name": "Ada Obi"},
+}
+AN_INFLOW = (*AN_ACCOUNT, Step("sendTransfer", TRANSFER), Step("listCollections", is_awaited=True))

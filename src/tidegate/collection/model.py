@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -20,6 +21,8 @@ from tidegate.money_return.model import GoingBack
 from tidegate.rail.interface import Party
 from tidegate.rail.told import ToldBy
 from tidegate.webhook.model import Event
+
+REFERENCE = re.compile("[A-Za-z0-9_]{1,100}")
 
 
 class CollectionStatus(StrEnum):

@@ -41,15 +41,15 @@ async def apply_due(till: Till, now: datetime) -> int:
 
 
 async def _apply(till: Till, reversal: Reversal, now: datetime) -> bool:
-    try:
-        async with till.db.transaction() as tx:
-            return await _apply_in(tx, reversal, now, is_owed=False)
-    except InsufficientBalance:
-        log.error("a merchant owes a credit that its bank took back", reference=reversal.collection.reference)
-        async with till.db.transaction() as tx:
-            return await _apply_in(tx, reversal, now, is_owed=True)
-    except StaleChange:
-        return False  # The next round sees how it stands by then.
+    for is_owed in (False, True):
+        try:
+            async with till.db.transaction() as tx:
+                return await _apply_in(tx, reversal, now, is_owed=is_owed)
+        except InsufficientBalance:
+            log.error("a merchant owes a credit that its bank took back", reference=reversal.collection.reference)
+        except StaleChange:
+            return False  # The next round sees how it stands by then.
+    return False
 
 
 async def _apply_in(tx: Tx, reversal: Reversal, now: datetime, *, is_owed: bool) -> bool:

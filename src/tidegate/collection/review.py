@@ -9,6 +9,7 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import By
 from tidegate.collection import decide, review_store, store
 from tidegate.collection.model import Change, Collection, CollectionStatus, Place
+from tidegate.collection.reason import InflowReason
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.rail.till import Till
@@ -23,10 +24,16 @@ async def credit(till: Till, reference: str, *, note: str | None, by: By, now: d
         place = await _place_of(tx, held)
         change = decide.on_review_passed(place, held, note=note, terms=till.inflow_terms, now=now)
         if not isinstance(change, Change):
-            raise Conflict(f"it cannot be credited yet: {change.sentence}; set one with `tidegate rate set`")
+            raise Conflict(f"it cannot be credited: {change.sentence}; {_way_out(change)}")
         await _write(tx, change, by, "collection.credited")
     till.db.ring(NEWS)
     return change.collection
+
+
+def _way_out(reason: InflowReason) -> str:
+    if reason is InflowReason.TOO_SMALL_TO_CONVERT:
+        return "send it back"
+    return "set one with `tidegate rate set`, or in the sandbox with POST /sandbox/rates"
 
 
 async def send_back(till: Till, reference: str, *, note: str | None, by: By, now: datetime) -> Collection:

@@ -59,20 +59,24 @@ async def record(tx: Tx, change: Change, *, account_version: int) -> bool:
     """One round trip, one commit: everything or nothing. False when the notification was acted on before.
 
     Raises StaleChange when the account has changed since the change was decided; AlreadyReceived when the money is
-    known.
+    known, here or in suspense.
     """
     with naming({"TG001": StaleChange, "collection_one_per_transaction": AlreadyReceived}):
         is_news = await tx.fetchval(_RECORD, *_recording(change), account_version, change.collection.merchant_reference)
+    if is_news is None:
+        raise AlreadyReceived
     return bool(is_news)
 
 
 _RECORD = """
-    WITH told AS (
+    -- The bank has told it before, in another currency.
+    WITH known AS (SELECT id FROM receipt WHERE business_id = $2 AND rail = $10 AND transaction_id = $11),
+    told AS (
         INSERT INTO notification (rail, id, state, body, received_at)
-        SELECT $18, $19, 'done', $20, $1 WHERE $19::text IS NOT NULL
+        SELECT $18, $19, 'done', $20, $1 WHERE $19::text IS NOT NULL AND NOT EXISTS (SELECT FROM known)
         ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
         RETURNING true),
-    news AS (SELECT true WHERE $19::text IS NULL OR EXISTS (SELECT FROM told)),
+    news AS (SELECT true WHERE EXISTS (SELECT FROM told) OR ($19::text IS NULL AND NOT EXISTS (SELECT FROM known))),
     recorded AS (
         INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
                                 destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
@@ -94,7 +98,8 @@ _RECORD = """
     noted AS (
         INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)
         SELECT $2, $39, $40, $41, $42, $43, $1 FROM posted WHERE $39::text IS NOT NULL)
-    SELECT CASE WHEN NOT EXISTS (SELECT FROM news) THEN false
+    SELECT CASE WHEN EXISTS (SELECT FROM known) THEN NULL
+                WHEN NOT EXISTS (SELECT FROM news) THEN false
                 WHEN NOT EXISTS (SELECT FROM recorded) OR (SELECT id FROM posted) IS NULL THEN refuse_stale_change()
                 ELSE true END
 """

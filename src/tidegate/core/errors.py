@@ -16,6 +16,7 @@
     │  └─ StillRunning
     ├─ Invalid                fields that break a rule, all of them at once
     ├─ InsufficientBalance    the wallet holds less than this takes
+    ├─ RefundExceedsAvailable more than what was received and not given back yet
     ├─ RateLimited
     └─ Unavailable            not now; nothing is wrong with the request
 
@@ -105,6 +106,10 @@ class StillRunning(Conflict):
 
 class InsufficientBalance(Refusal):
     error_type = "INSUFFICIENT_BALANCE"
+
+
+class RefundExceedsAvailable(Refusal):
+    error_type = "REFUND_EXCEEDS_AVAILABLE"
 
 
 class RateLimited(Refusal):

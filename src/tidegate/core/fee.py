@@ -15,6 +15,13 @@ class FeeBearer(StrEnum):
     CUSTOMER = "customer"
 
 
+class FeeOnRefund(StrEnum):
+    """Whether a refund gives the merchant its share of the fee back."""
+
+    KEPT = "kept"
+    RETURNED = "returned"
+
+
 @dataclass(frozen=True, slots=True)
 class FeeRule:
     """A share of the amount, something fixed, at most a cap; and tax on the fee."""
@@ -24,6 +31,7 @@ class FeeRule:
     vat_basis_points: int = 0
     fixed_minor: int = 0
     cap_minor: int | None = None
+    on_refund: FeeOnRefund = FeeOnRefund.KEPT
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,14 @@ def new_return_reference() -> str:
     return f"rt_{_random_id()}"
 
 
+def new_refund_reference() -> str:
+    return f"rf_{_random_id()}"
+
+
+def looks_like_refund_reference(text: str) -> bool:
+    return text.startswith("rf_")
+
+
 def new_collection_reference() -> str:
     return f"col_{_random_id()}"
 

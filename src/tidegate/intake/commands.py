@@ -18,6 +18,7 @@ from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import naming
 from tidegate.intake import store
+from tidegate.intake.store import Recorded
 from tidegate.ledger import recipes
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
@@ -188,24 +189,25 @@ async def _same_notification_again(till: Till, told_by: ToldBy, now: datetime) -
 
 
 async def _same_money_again(till: Till, news: News, told_by: ToldBy, now: datetime) -> None:
-    """The rail tells twice, under two identifiers. When it tells two amounts, somebody must look."""
-    transaction_id, amount, business_id = await _known(till, news)
+    """The rail tells twice, under two identifiers. When it tells two amounts, or two accounts, somebody must look."""
+    transaction_id, told, business_id = await _known(till, news)
     async with till.db.connection() as tx:
         recorded = await store.find_recorded(tx, business_id, told_by.rail, transaction_id)
-    if recorded == amount:
+    if recorded is not None and recorded.is_same_as(told):
         await _note(till, told_by, "done", "the same money was told before", now)
         return
-    contradiction = f"{transaction_id} was recorded as {recorded} and is now told as {amount}"
+    contradiction = f"{transaction_id} was recorded as {recorded} and is now told as {told}"
     log.error("a rail contradicts itself", rail=told_by.rail, what=contradiction)
     await _quarantine(till, told_by, contradiction, now)
 
 
-async def _known(till: Till, news: News) -> tuple[str, Money, str]:
+async def _known(till: Till, news: News) -> tuple[str, Recorded, str]:
     if isinstance(news, AttemptTold) and isinstance(news.state, Succeeded):
-        return news.state.transaction_id, news.state.amount, news.business_id
+        return news.state.transaction_id, Recorded(news.state.amount, None), news.business_id
     assert isinstance(news, MoneyArrived)
     owner = await _owner_of(till, news)
-    return news.transaction_id, news.amount, owner.business.id if owner else HOUSE_BUSINESS_ID
+    told = Recorded(news.amount, news.account_number)
+    return news.transaction_id, told, owner.business.id if owner else HOUSE_BUSINESS_ID
 
 
 def _unclaimed(told_by: ToldBy, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:

@@ -10,7 +10,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.ledger.model import Journal
 from tidegate.payment.change import Receipt
-from tidegate.rail.told import ToldBy
+from tidegate.rail.told import AlreadyReceived, ToldBy
 
 
 async def note(tx: Tx, told_by: ToldBy, *, state: str, note: str | None, now: datetime) -> bool:
@@ -31,18 +31,33 @@ async def get_body(tx: Tx, rail: str, notification_id: str) -> bytes:
     return body
 
 
-async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str) -> Money | None:
-    """How much was recorded for a transaction."""
+class Recorded(msgspec.Struct, frozen=True):
+    """What is known of a transaction. Not every one is of an account."""
+
+    amount: Money
+    account_number: str | None
+
+    def is_same_as(self, other: Recorded) -> bool:
+        numbers = {self.account_number, other.account_number} - {None}
+        return self.amount == other.amount and len(numbers) <= 1
+
+    def __str__(self) -> str:
+        return str(self.amount) + (" to " + self.account_number if self.account_number else "")
+
+
+async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str) -> Recorded | None:
     row = await tx.fetchrow(
         """
-        SELECT amount_minor, currency FROM receipt WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
-         UNION ALL
-        SELECT source_minor, source_currency FROM collection
+        SELECT amount_minor, currency, account_number FROM receipt
          WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
+         UNION ALL
+        SELECT collection.source_minor, collection.source_currency, account.account_number FROM collection
+          JOIN virtual_account AS account ON account.business_id = $1 AND account.id = collection.account_id
+         WHERE collection.business_id = $1 AND collection.rail = $2 AND transaction_id = $3
         """,
         business_id, rail, transaction_id,
     )  # fmt: skip
-    return Money(row["amount_minor"], Currency(row["currency"])) if row else None
+    return Recorded(Money(row["amount_minor"], Currency(row["currency"])), row["account_number"]) if row else None
 
 
 async def put_into_suspense(
@@ -51,13 +66,16 @@ async def put_into_suspense(
 ) -> bool:  # fmt: skip
     """The notification, the money and its journal, in one statement. False when it was recorded before.
 
+    Raises AlreadyReceived when the money is known, here or as an inflow.
     `payment_id` is that of the payment whose account it arrived at; the money is not the payment's all the same.
     """
-    done = await tx.fetchval(
+    done = await tx.fetchrow(
         """
-        WITH told AS (
+        -- The bank has told it before, in another currency.
+        WITH known AS (SELECT id FROM collection WHERE business_id = $1 AND rail = $2 AND transaction_id = $7),
+        told AS (
             INSERT INTO notification (rail, id, state, body, note, received_at)
-            VALUES ($2, $3, 'suspense', $4, $5, $6)
+            SELECT $2, $3, 'suspense', $4, $5, $6 WHERE NOT EXISTS (SELECT FROM known)
             ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
             RETURNING true),
         received AS (
@@ -65,10 +83,14 @@ async def put_into_suspense(
                                  reason, payer, created_at, payment_id)
             SELECT $1, $2, $7, $8, $9, $10, 'suspense', $5, $11, $6, $18 FROM told
             RETURNING id)
-        SELECT post_journal($1, $12, $13, $14, $15, $16, $17, $6) FROM received
+        SELECT EXISTS (SELECT FROM known) AS is_known,
+               (SELECT post_journal($1, $12, $13, $14, $15, $16, $17, $6) FROM received) AS journal_id
         """,
         business_id, told_by.rail, told_by.id, told_by.body, receipt.reason, now, receipt.transaction_id,
         account_number, receipt.amount.currency, receipt.amount.minor, msgspec.json.encode(receipt.payer).decode(),
         *journal.columns(), payment_id,
     )  # fmt: skip
-    return done is not None
+    assert done is not None
+    if done["is_known"]:
+        raise AlreadyReceived
+    return done["journal_id"] is not None

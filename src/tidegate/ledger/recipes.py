@@ -18,6 +18,7 @@
     refund started     wallet      refunds                   a refund is on its way; the wallet shows it as locked
     refund done        refunds     rail                      the rail confirmed it
     refund failed      refunds     wallet                    the rail refused it
+    fee returned       fee, vat    wallet                    … and by our price list the fee goes back with it
     credit reversed    as inflow credited or converted,      the bank took an inflow back: the wallet gives it back,
                        the other way round                   and we our fee
     held reversed      suspense    rail                      … what was held; or what the wallet no longer has, and
@@ -97,6 +98,14 @@ def refund_failed(*, cause: str, refunded: Money, event_at: datetime) -> Journal
     return Journal(JournalKind.REFUND_FAILED, cause, _moved(refunded, Account.REFUNDS, Account.WALLET), event_at)
 
 
+def fee_returned(*, cause: str, fee: Fee, event_at: datetime) -> Journal:
+    _refuse_backwards(fee.total)
+    entries = _without_zeros(
+        Entry(Account.FEE, -fee.fee), Entry(Account.VAT, -fee.vat), Entry(Account.WALLET, fee.total)
+    )
+    return Journal(JournalKind.FEE_RETURNED, cause, entries, event_at)
+
+
 def credit_reversed(
     *, cause: str, received: Money, fee: Fee, event_at: datetime, conversion: Conversion | None = None
 ) -> Journal:
@@ -125,6 +134,7 @@ RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.REFUND_FAILED: refund_failed,
     JournalKind.CREDIT_REVERSED: credit_reversed,
     JournalKind.HELD_REVERSED: held_reversed,
+    JournalKind.FEE_RETURNED: fee_returned,
 }
 
 

@@ -10,12 +10,14 @@ from typing import Any, Self
 from email_validator import EmailNotValidError, validate_email
 
 from tidegate.core import ids
+from tidegate.core.card_number import contains_card_number
 from tidegate.infra.http.operation import encode
 
 NAME_LENGTH_MAX = 200
 MARKS_IN_A_ROW_MAX = 8
 EMAIL_LENGTH_MAX = 254
 REFERENCE_LENGTH_MAX = 100
+REMARK_LENGTH_MAX = 500
 METADATA_KEYS_MAX = 50
 METADATA_KEY_LENGTH_MAX = 40
 METADATA_VALUE_LENGTH_MAX = 500
@@ -137,6 +139,26 @@ class Reference(str):
 def is_reference(text: str) -> bool:
     """What can stand in a verify path: a merchant's reference, or a pay code that serves as one."""
     return _REFERENCE.fullmatch(text) is not None
+
+
+class Remark(str):
+    """A sentence or two."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        if not isinstance(value, str):
+            raise ValueError("must be a string")
+        if len(value) > REMARK_LENGTH_MAX:
+            raise ValueError(f"must have at most {REMARK_LENGTH_MAX} characters")
+        if contains_card_number(value):
+            raise ValueError("looks like a card number; never send card data here")
+        return cls(value)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "maxLength": REMARK_LENGTH_MAX}
 
 
 class Metadata(str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from tidegate.core.fee import FeeRule
+from tidegate.core.fee import FeeOnRefund, FeeRule
 from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
@@ -143,11 +143,12 @@ async def insert_fee_rule(
              WHERE business_id = $1 AND currency = $2 AND method = $3 AND ended_at IS NULL
             RETURNING id)
         INSERT INTO fee_rule (business_id, currency, method, basis_points, vat_basis_points, fixed_minor, cap_minor,
-                              created_at)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8 FROM (SELECT count(*) FROM ended) AS done
+                              created_at, on_refund)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 FROM (SELECT count(*) FROM ended) AS done
         RETURNING *
         """,
         business_id, currency, method, rule.basis_points, rule.vat_basis_points, rule.fixed_minor, rule.cap_minor, now,
+        rule.on_refund,
     )  # fmt: skip
     assert row is not None
     return _fee_rule(row)
@@ -243,6 +244,7 @@ def _fee_rule(row: Row) -> FeeRule:
         vat_basis_points=row["vat_basis_points"],
         fixed_minor=row["fixed_minor"],
         cap_minor=row["cap_minor"],
+        on_refund=FeeOnRefund(row["on_refund"]),
     )
 
 

@@ -106,6 +106,9 @@ class Step:
 
     operation: str
     request: Mapping[str, Any] | None = None  # Without one, the other operation's own example.
+    query: Mapping[str, str] = field(default_factory=dict)  # Besides the other operation's own.
+    # Asked again until its answer has what is needed, since that comes about in the background.
+    is_awaited: bool = False
 
 
 @dataclass(frozen=True)

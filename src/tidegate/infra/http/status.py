@@ -19,6 +19,7 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.UnsupportedMediaType: 415,
     errors.Invalid: 422,
     errors.InsufficientBalance: 422,
+    errors.RefundExceedsAvailable: 422,
     errors.RateLimited: 429,
     errors.Unavailable: 503,
 }

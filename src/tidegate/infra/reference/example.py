@@ -61,6 +61,7 @@ class _Sent:
     operation: Operation
     kept: list[Variable]
     is_step: bool
+    is_awaited: bool = False
 
 
 class Shell:
@@ -83,17 +84,22 @@ class Shell:
         return Example(commands, tuple(dict.fromkeys(needs)), tuple(dict.fromkeys(sets)))
 
     def _sent_for(self, operation: Operation) -> list[_Sent]:
-        steps = [self._operation_in(step) for step in operation.prepared_by]
+        # Steps that a deployment does not offer, the sandbox's in live mode, prepare nothing: none is sent then.
+        is_possible = all(step.operation in self._operations for step in operation.prepared_by)
+        prepared_by = operation.prepared_by if is_possible else ()
+        steps = [self._operation_in(step) for step in prepared_by]
         used = [variable for each in (*steps, operation) for variable in self._used_by(each)]
         sent = []
-        for step, each in zip(operation.prepared_by, steps, strict=True):
+        for step, each in zip(prepared_by, steps, strict=True):
             kept = self._answered_by(each)
             # With another body the answer may be another too; then only what is needed is taken from it.
-            sent.append(_Sent(each, [v for v in kept if step.request is None or v in used], is_step=True))
+            needed = [v for v in kept if step.request is None or v in used]
+            sent.append(_Sent(each, needed, is_step=True, is_awaited=step.is_awaited))
         return [*sent, _Sent(operation, self._answered_by(operation), is_step=False)]
 
     def _operation_in(self, step: Step) -> Operation:
         operation = self._operations[step.operation]
+        operation = replace(operation, query_example={**operation.query_example, **step.query})
         return operation if step.request is None else replace(operation, request_example=step.request)
 
     def _answered_by(self, operation: Operation) -> list[Variable]:
@@ -112,7 +118,8 @@ class Shell:
         lines.append(f"ANSWER=$({self._curl(sent, '-fsS' if sent.is_step else '-sS')})")
         if not sent.is_step:
             lines.append("printf '%s\\n' \"$ANSWER\"")
-        return "\n".join([*lines, *map(_taken_from_answer, sent.kept)])
+        lines += map(_taken_from_answer, sent.kept)
+        return _until_there(lines, sent.kept[0]) if sent.is_awaited else "\n".join(lines)
 
     def _curl(self, sent: _Sent, flags: str) -> str:
         operation = sent.operation
@@ -168,8 +175,15 @@ class Shell:
 
 
 def _taken_from_answer(variable: Variable) -> str:
-    script = shlex.quote(f's/.*"{variable.field}":"\\([^"]*\\)".*/\\1/p')
-    return f'{variable.name}=$(printf %s "$ANSWER" | sed -n {script})'
+    """The first of that name: in a list it is the newest one's, in a record the record's own."""
+    first = f"""grep -o '"{variable.field}":"[^"]*"' | head -n 1 | cut -d '"' -f 4"""
+    return f'{variable.name}=$(printf %s "$ANSWER" | {first})'
+
+
+def _until_there(lines: list[str], wanted: Variable) -> str:
+    """Tried for ten seconds, so that an example never hangs."""
+    inner = "\n".join(lines).replace("\n", "\n  ")
+    return f'for _ in $(seq 50); do\n  {inner}\n  [ "${wanted.name}" ] && break\n  sleep 0.2\ndone'
 
 
 def _unused(example: str) -> str:

@@ -36,6 +36,7 @@ def variables_of(operations: Sequence[Operation]) -> list[Variable]:
             *((name, value, _maker(value, operations)) for name, value in _parameters(operation)),
             *((name, value, _filter_maker(value, operations)) for name, value in _filters(operation)),
             *((name, value, _answerer(name, value, operations[:index])) for name, value in _sent_by(operation)),
+            *((name, value, _answerer(name, value, operations[:index])) for name, value in _sent_before(operation)),
         ]
         for name, value, maker in makers:
             if maker and value not in found:
@@ -89,6 +90,12 @@ def _filters(operation: Operation) -> Iterator[tuple[str, str]]:
 
 def _sent_by(operation: Operation) -> Iterator[tuple[str, str]]:
     return texts_in(operation.request_example)
+
+
+def _sent_before(operation: Operation) -> Iterator[tuple[str, str]]:
+    """By the steps that prepare its example."""
+    for step in operation.prepared_by:
+        yield from texts_in(step.request)
 
 
 def texts_in(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

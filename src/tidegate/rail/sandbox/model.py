@@ -40,8 +40,9 @@ SILENT_FOR = timedelta(seconds=10)
 DIAL_CODE_LASTS = timedelta(minutes=10)
 PAYOUT_TAKES = timedelta(seconds=2)
 AT_ONCE = timedelta(0)
-# Refunds of an amount that ends in .13 are declined.
+# Refunds of an amount that ends in .13 are declined; one that ends in .17 is done, but the answer is lost at first.
 UNLUCKY_MINOR = 13
+UNANSWERED_MINOR = 17
 
 
 class Behaviour(StrEnum):
@@ -283,6 +284,10 @@ class Payout:
         if now < self.ends_at:
             return Running()
         return Failed(self.failure) if self.failure else Succeeded(self.transaction_id, self.amount)
+
+
+def is_unanswered(payout: Payout, *, now: datetime) -> bool:
+    return payout.amount.minor % 100 == UNANSWERED_MINOR and now < payout.ends_at
 
 
 def refund_failure(amount: Money) -> FailureReason | None:

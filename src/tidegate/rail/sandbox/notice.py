@@ -35,6 +35,7 @@ SIGNATURE_HEADER = "sandbox-signature"
 AGE_MAX_S = 300
 BODY_BYTES_MAX = 64 * 1024
 MINOR_MAX = 10**18 - 1
+YEAR_MIN, YEAR_MAX = 1900, 2999
 _SIGNATURE = re.compile(r"t=([0-9]{1,12}),v1=([0-9a-f]{64})")
 
 
@@ -75,6 +76,8 @@ def _signature(body: bytes, secret: bytes, sent_at_s: int) -> str:
 # The wire's own types: one per kind of news, told apart by `type`. Amounts are text, in minor units.
 
 _Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
+# A part of what a journal is posted for, which has 200 characters.
+_TransactionId = Annotated[str, Meta(min_length=1, max_length=150)]
 _Minor = Annotated[str, Meta(pattern=r"^[0-9]{1,18}\Z")] | int
 
 
@@ -85,7 +88,7 @@ class _Wire(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename=
 class _Success(_Wire, frozen=True, kw_only=True, tag="attempt.succeeded"):
     business_id: _Text
     reference: _Text
-    transaction_id: _Text
+    transaction_id: _TransactionId
     amount: _Minor
     currency: Currency
 
@@ -105,7 +108,7 @@ class _Payer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 class _Credit(_Wire, frozen=True, kw_only=True, tag="account.credited"):
     account_number: _Text
-    transaction_id: _Text
+    transaction_id: _TransactionId
     amount: _Minor
     currency: Currency
     payer: _Payer
@@ -118,12 +121,12 @@ class _Credit(_Wire, frozen=True, kw_only=True, tag="account.credited"):
 class _Return(_Wire, frozen=True, kw_only=True, tag="return.left"):
     business_id: _Text
     reference: _Text
-    transaction_id: _Text
+    transaction_id: _TransactionId
 
 
 class _Reversal(_Wire, frozen=True, kw_only=True, tag="credit.reversed"):
     account_number: _Text
-    transaction_id: _Text
+    transaction_id: _TransactionId
     reversal_id: _Text
     amount: _Minor
     currency: Currency
@@ -226,7 +229,7 @@ def _news(wire: _Notification) -> News:
                 payee_name=wire.payee_name,
                 scheme=wire.scheme,
                 remittance=wire.remittance,
-                valued_at=wire.valued_at,
+                valued_at=_day(wire.valued_at),
             )
         case _Return():
             return ReturnTold(
@@ -240,6 +243,13 @@ def _news(wire: _Notification) -> News:
                 amount=_money(wire.amount, wire.currency),
                 reason=wire.reason,
             )
+
+
+def _day(moment: datetime) -> datetime:
+    """Banks err in their dates, and any that can be stored is taken; at the ends of time arithmetic fails."""
+    if not YEAR_MIN <= moment.year <= YEAR_MAX:
+        raise ValueError(f"a value date is from {YEAR_MIN} to {YEAR_MAX}")
+    return moment
 
 
 def _money(amount: str | int, currency: Currency) -> Money:

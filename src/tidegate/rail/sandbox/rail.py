@@ -22,6 +22,7 @@ from tidegate.rail.interface import (
     MoneyArrived,
     News,
     OpenAccount,
+    RailTimeout,
     RawNotification,
     RefundMoney,
     ReturnMoney,
@@ -119,6 +120,8 @@ class SandboxRail:
         payout = _payout(PayoutKind.REFUND, money, reason=None, failure=model.refund_failure(money.amount), now=now)
         async with self._db.connection() as tx:
             await store.insert_payout(tx, payout)
+        if model.is_unanswered(payout, now=now):
+            raise RailTimeout("the bank did not answer")
         return await self.ask_refund(money.business_id, money.reference, now=now)
 
     async def ask_refund(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:

@@ -1,0 +1,122 @@
+"""Rates of exchange as JSON, in and out. Operators' commands are read by the same rules."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta
+
+from tidegate.collection.rate import RATE_DIGITS_MAX, Rate
+from tidegate.core.clock import to_iso
+from tidegate.core.errors import Invalid, Problem
+from tidegate.core.money import Currency
+from tidegate.infra.http.query import Moment
+
+# No two currencies are worth this much more or less than each other; a rate beyond is a slip of the pen.
+RATE_MIN, RATE_MAX = Decimal("0.000001"), Decimal("1000000")
+SPREAD_MAX = Decimal(100)
+
+Source = Annotated[str, Meta(min_length=1, max_length=40, pattern=r"^[!-~]+( [!-~]+)*$")]
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+
+class RateNumber(Decimal):
+    """A JSON number, exact."""
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        rate = _number(value)
+        if rate <= 0:
+            raise ValueError("must be more than 0")
+        if not RATE_MIN <= rate <= RATE_MAX:
+            raise ValueError(f"must be from {RATE_MIN} to {RATE_MAX}")
+        if len(rate.normalize().as_tuple().digits) > RATE_DIGITS_MAX:
+            raise ValueError(f"must have at most {RATE_DIGITS_MAX} digits")
+        return cls(rate)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "number", "exclusiveMinimum": 0}
+
+
+class SpreadPercent(Decimal):
+    """A JSON number: from nothing to less than all."""
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        percent = _number(value)
+        if not 0 <= percent < SPREAD_MAX:
+            raise ValueError(f"must be from 0 to less than {SPREAD_MAX}")
+        if percent * 100 % 1:
+            raise ValueError("may have at most 2 decimals")
+        return cls(percent)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "number", "minimum": 0, "exclusiveMaximum": int(SPREAD_MAX)}
+
+
+def _number(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError("must be a number")
+    number = Decimal(value)
+    # Far from what can be meant, arithmetic would take its time or lose digits.
+    if not number.is_finite() or abs(number.adjusted()) > 20 or len(number.as_tuple().digits) > 25:
+        raise ValueError("is out of range")
+    return number
+
+
+class SetRate(msgspec.Struct, kw_only=True, rename="camel"):
+    base: Annotated[Currency, Meta(description="What arrives.")]
+    quote: Annotated[Currency, Meta(description="Of the wallet that is credited.")]
+    rate: Annotated[RateNumber, Meta(description=f"What one of `base` is worth; at most {RATE_DIGITS_MAX} digits.")]
+    spread_percent: Annotated[SpreadPercent | None, Meta(description="What is kept of it; none when absent.")] = None
+    source: Annotated[Source | None, Meta(description="Who says so.")] = None
+    quoted_at: Annotated[
+        Moment | None, Meta(description="Since when; not in the future. Now when absent. The newest is used.")
+    ] = None
+
+
+class RateRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    base: Currency
+    quote: Currency
+    rate: Decimal
+    spread_percent: Decimal
+    source: str
+    quoted_at: Timestamp
+    usable_until: Annotated[Timestamp, Meta(description="From then on it is too old, and inflows are held.")]
+
+
+def rate_from(request: SetRate, *, source: str, now: datetime) -> Rate:
+    """`source` is for whoever named none."""
+    quoted_at = request.quoted_at.start if request.quoted_at else now
+    problems = []
+    if request.base is request.quote:
+        problems.append(Problem("quote", "must be another currency than base"))
+    if quoted_at > now:
+        problems.append(Problem("quotedAt", f"must not be in the future; it is {to_iso(now)}"))
+    if problems:
+        raise Invalid(*problems)
+    return Rate(
+        base=request.base,
+        quote=request.quote,
+        rate=Decimal(request.rate),
+        spread_basis_points=int(Decimal(request.spread_percent or 0) * 100),
+        source=request.source or source,
+        quoted_at=quoted_at,
+    )
+
+
+def record_of(rate: Rate, *, rate_lasts: timedelta) -> RateRecord:
+    return RateRecord(
+        base=rate.base,
+        quote=rate.quote,
+        rate=rate.rate,
+        spread_percent=Decimal(rate.spread_basis_points) / 100,
+        source=rate.source,
+        quoted_at=to_iso(rate.quoted_at),
+        usable_until=to_iso(rate.quoted_at + rate_lasts),
+    )

@@ -1,0 +1,118 @@
+"""The merchant's operations on refunds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
+
+from msgspec import UNSET
+
+from tidegate.audit import model as audit
+from tidegate.core import errors
+from tidegate.core.clock import Clock
+from tidegate.idempotency.commands import once
+from tidegate.infra.db import Database, Tx
+from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.operation import Answer, Call, Operation, SameAsHeader
+from tidegate.infra.http.read import read
+from tidegate.merchant.gate import SECRET_KEY
+from tidegate.refund import commands, examples, list_store, subject_store, wire
+
+
+@dataclass(frozen=True)
+class RefundApi:
+    db: Database
+    clock: Clock
+
+    async def create(self, call: Call) -> Answer:
+        request = read(call.json(), wire.CreateRefund)
+        business_id, now = call.caller.business.id, self.clock.now()
+        if request.business not in (None, business_id):
+            _refuse_foreign()
+        by = audit.key(call.caller.key.id, call.client)
+
+        async def act(tx: Tx) -> Answer:
+            told = await commands.begin(tx, business_id, wire.wish_from(request), by=by, now=now)
+            return call.answer(wire.record_of(told))
+
+        return await once(self.db, call, act, now=now, is_one_statement=False)
+
+    async def get(self, call: Call) -> Answer:
+        told = await commands.get(self.db, call.caller.business.id, call.path["reference"])
+        return call.answer(wire.record_of(told))
+
+    async def list_refunds(self, call: Call) -> Answer:
+        request = read(call.query, wire.ListRefunds, wire.problems_between)
+        business_id = call.caller.business.id
+        if request.business != business_id:
+            _refuse_foreign()
+        async with self.db.connection() as tx:
+            subject = None
+            if request.trans_reference is not UNSET:
+                subject = await subject_store.find_key(tx, business_id, request.trans_reference)
+                if subject is None:
+                    return call.answer(wire.RefundPage(results=[], next_cursor=None))
+            wanted = wire.filter_from(request, subject)
+            scope = f"{business_id} {wanted}"
+            before_id = request.cursor.position(scope=scope) if isinstance(request.cursor, Cursor) else None
+            # One more than the page holds, to know whether there is another.
+            found = await list_store.list_page(tx, business_id, wanted, before_id=before_id, limit=request.per_page + 1)
+        shown = found[: request.per_page]
+        cursor = str(Cursor.of(shown[-1].refund.id, scope=scope)) if len(found) > len(shown) else None
+        return call.answer(wire.RefundPage(results=[wire.record_of(told) for told in shown], next_cursor=cursor))
+
+    def operations(self) -> list[Operation]:
+        offer = partial(Operation, group="Refunds", credentials=SECRET_KEY)
+        return [
+            offer(
+                method="POST",
+                path="/collections/refund",
+                name="createRefund",
+                summary="Refund a payment or a collection",
+                description=examples.CREATE_DESCRIPTION,
+                group_words=examples.GROUP,
+                handler=self.create,
+                request=wire.CreateRefund,
+                request_example=examples.REQUEST,
+                response=wire.RefundRecord,
+                response_example=examples.PROCESSING,
+                success_message="Refund started",
+                errors=(
+                    errors.AccessDenied, errors.NotFound, errors.Conflict, errors.InsufficientBalance,
+                    errors.RefundExceedsAvailable,
+                ),
+                is_idempotent_by_key=True,
+            ),
+            offer(
+                method="GET",
+                path="/collections/refund",
+                name="listRefunds",
+                summary="List refunds",
+                description=examples.LIST_DESCRIPTION,
+                handler=self.list_refunds,
+                query=wire.ListRefunds,
+                takes_query_in_body=True,
+                query_example={"business": SameAsHeader("x-business-id"), "perPage": "10"},
+                response=wire.RefundPage,
+                response_example=examples.PAGE,
+                success_message="Refunds found",
+                errors=(errors.AccessDenied,),
+            ),
+            offer(
+                method="GET",
+                path="/collections/refund/{reference}",
+                name="getRefund",
+                summary="Get a refund",
+                handler=self.get,
+                response=wire.RefundRecord,
+                response_example=examples.RECORD,
+                success_message="Refund found",
+                errors=(errors.NotFound,),
+                path_parameters=examples.REFERENCE_PARAMETER,
+            ),
+        ]  # fmt: skip
+
+
+def _refuse_foreign() -> NoReturn:
+    raise errors.AccessDenied("business must be the id of the api-key's own business")

@@ -1,0 +1,21 @@
+"""What a merchant is told of a refund that has ended, when it asks to be."""
+
+from __future__ import annotations
+
+from tidegate.core import ids
+from tidegate.infra.http.operation import encode
+from tidegate.refund import wire
+from tidegate.refund.model import RefundStatus, Told
+from tidegate.webhook.model import Event
+
+
+def refund_ended(told: Told) -> Event:
+    refund = told.refund
+    event_type = "refund.successful" if refund.status is RefundStatus.SUCCESSFUL else "refund.failed"
+    return Event(
+        id=ids.new_event_id(),
+        type=event_type,
+        cause=refund.reference,
+        reference=told.subject.merchant_reference or told.subject.reference,
+        payload=encode({"event": event_type, "data": wire.record_of(told)}),
+    )

@@ -1,0 +1,53 @@
+"""Examples and words for the API reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+GROUP = (
+    "Give money back: all of it, a part, or the excess of an overpayment. Your wallet is debited when a refund starts, "
+    "and credited again with what does not go through. Our fee is kept unless your price list says otherwise. The "
+    "webhooks `refund.successful` and `refund.failed` come if you ask for them."
+)
+CREATE_DESCRIPTION = (
+    "`transReference` is your reference, a pay code, or the reference of a collection. Never more than what was "
+    "received and not given back yet, and never more than your wallet holds. In the sandbox a refund arrives after two "
+    "seconds; an amount that ends in .13 is declined, and one that ends in .17 is not answered at first."
+)
+LIST_DESCRIPTION = "The newest first. Every filter narrows."
+
+REFERENCE = "rf_2b5RkWq0Zt7cYhN4mPs9Lx"
+REFERENCE_PARAMETER: dict[str, Any] = {
+    "reference": {
+        "description": "The `reference` of the refund.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 100},
+        "example": REFERENCE,
+    }
+}
+REQUEST: dict[str, Any] = {"transReference": "ORDER-1001", "amount": 1000, "reason": "One of the two was sold out"}
+PROCESSING: dict[str, Any] = {
+    "reference": REFERENCE,
+    "collectionReference": "tg_a1B2c_4Zk9wQ1mT7cYhN2bPs8LxR",
+    "collectionMerchantReference": "ORDER-1001",
+    "currency": "NGN",
+    "amountRefunded": 1000,
+    "amountRequested": 1000,
+    "feeReturned": 0,
+    "vatReturned": 0,
+    "collectionAmountExpected": 2500,
+    "collectionAmountReceived": 2500,
+    "collectionAmountSettled": 2462.37,
+    "collectionVarianceType": None,
+    "refundStatus": "processing",
+    "failureReason": None,
+    "reason": "One of the two was sold out",
+    "note": None,
+    "initiatedAt": "2026-11-15T09:30:00.000Z",
+    "completedAt": None,
+}
+RECORD: dict[str, Any] = {
+    **PROCESSING,
+    "refundStatus": "successful",
+    "completedAt": "2026-11-15T09:30:02.114Z",
+}
+PAGE: dict[str, Any] = {"results": [RECORD], "nextCursor": None}

@@ -1,0 +1,197 @@
+"""A refund, what can be refunded, and the pure rules on both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from tidegate.core import ids
+from tidegate.core.errors import Conflict, RefundExceedsAvailable
+from tidegate.core.fee import Fee, FeeOnRefund
+from tidegate.core.money import Money
+from tidegate.rail.interface import FailureReason
+
+ASK_FIRST = timedelta(seconds=2)
+ASK_MAX = timedelta(minutes=30)
+
+
+class RefundStatus(StrEnum):
+    PROCESSING = "processing"
+    SUCCESSFUL = "successful"
+    FAILED = "failed"
+
+
+class Transfer(msgspec.Struct, frozen=True, kw_only=True):
+    """Money that came in one piece, and what is left of it to be given back."""
+
+    rail: str
+    transaction_id: str
+    left: Money
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """What is refunded, as it stands while it is locked. Of one of the two kinds, so one of the ids is None."""
+
+    business_id: str
+    payment_id: int | None = None
+    collection_id: int | None = None
+    # Ours, and the merchant's own.
+    reference: str
+    merchant_reference: str | None
+    expected: Money
+    received: Money
+    settled: Money
+    fee: Fee
+    fee_on_refund: FeeOnRefund
+    variance: str | None
+    # Under way or arrived.
+    refunded: Money
+    # The newest first.
+    transfers: tuple[Transfer, ...]
+    # Why nothing of it can be refunded.
+    obstacle: str | None = None
+
+    @property
+    def left(self) -> Money:
+        return self.received - self.refunded
+
+    @property
+    def cause(self) -> str:
+        return f"payment/{self.payment_id}" if self.payment_id is not None else f"collection/{self.collection_id}"
+
+
+class Leg(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a refund that goes back by the way one transfer came."""
+
+    reference: str
+    rail: str
+    transaction_id: str
+    amount: Money
+    status: RefundStatus = RefundStatus.PROCESSING
+    failure: FailureReason | None = None
+
+
+class Refund(msgspec.Struct, frozen=True, kw_only=True):
+    id: int = 0
+    business_id: str
+    reference: str
+    payment_id: int | None
+    collection_id: int | None
+    amount: Money
+    status: RefundStatus = RefundStatus.PROCESSING
+    # What has arrived, and the fee that came back with it.
+    refunded: Money
+    fee_returned: Fee
+    failure: FailureReason | None = None
+    # For the customer, and for the merchant.
+    reason: str | None
+    note: str | None
+    initiated_at: datetime
+    completed_at: datetime | None = None
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A refund with what it is of, as the merchant is shown it."""
+
+    refund: Refund
+    subject: Subject
+
+
+def amount_of(subject: Subject, asked: Money | None) -> Money:
+    """What was asked for; otherwise the excess of an overpayment, and otherwise all that remains."""
+    if subject.obstacle is not None:
+        raise Conflict(subject.obstacle)
+    if asked is None:
+        excess = subject.received - subject.expected - subject.refunded
+        asked = excess if subject.variance == "overpayment" and excess.minor > 0 else subject.left
+    if asked.minor > subject.left.minor or asked.minor <= 0:
+        raise RefundExceedsAvailable(_too_much(subject))
+    return asked
+
+
+def _too_much(subject: Subject) -> str:
+    if subject.left.minor == 0:
+        return f"all of the {subject.received} that was received has been refunded"
+    return f"at most {subject.left} of the {subject.received} that was received can still be refunded"
+
+
+def begin(
+    subject: Subject, amount: Money, *, reason: str | None, note: str | None, now: datetime
+) -> tuple[Refund, tuple[Leg, ...]]:
+    reference = ids.new_refund_reference()
+    nothing = Money.zero(amount.currency)
+    refund = Refund(
+        business_id=subject.business_id,
+        reference=reference,
+        payment_id=subject.payment_id,
+        collection_id=subject.collection_id,
+        amount=amount,
+        refunded=nothing,
+        fee_returned=Fee(nothing, nothing),
+        reason=reason,
+        note=note,
+        initiated_at=now,
+    )
+    return refund, tuple(_legs(subject.transfers, amount, reference))
+
+
+def _legs(transfers: Sequence[Transfer], amount: Money, reference: str) -> Iterator[Leg]:
+    """The newest transfer goes back first, as much of it as is left."""
+    for number, transfer in enumerate((one for one in transfers if one.left.minor > 0), start=1):
+        part = min(transfer.left, amount)
+        yield Leg(
+            reference=f"{reference}-{number}",
+            rail=transfer.rail,
+            transaction_id=transfer.transaction_id,
+            amount=part,
+        )
+        amount = amount - part
+        if amount.minor == 0:
+            return
+    # The sums of receipts and of the payment are held equal by the doctor; this cannot be.
+    raise Conflict("the transfers of this payment do not add up; ask the operator")
+
+
+def completed(
+    refund: Refund, legs: Sequence[Leg], subject: Subject, *, arrived_before: Money, now: datetime
+) -> Refund | None:
+    """None while any leg is under way. A part that did not go through does not undo the part that did."""
+    if any(leg.status is RefundStatus.PROCESSING for leg in legs):
+        return None
+    refunded = Money.zero(refund.amount.currency)
+    for leg in legs:
+        if leg.status is RefundStatus.SUCCESSFUL:
+            refunded = refunded + leg.amount
+    failure = next((leg.failure for leg in legs if leg.failure is not None), None)
+    return msgspec.structs.replace(
+        refund,
+        status=RefundStatus.SUCCESSFUL if refunded.minor else RefundStatus.FAILED,
+        refunded=refunded,
+        fee_returned=_fee_to_return(subject, arrived_before, arrived_before + refunded),
+        failure=failure,
+        completed_at=now,
+    )
+
+
+def _fee_to_return(subject: Subject, before: Money, after: Money) -> Fee:
+    """The share of the fee that all refunds up to this one have, less what those before it had."""
+    if subject.fee_on_refund is FeeOnRefund.KEPT:
+        nothing = Money.zero(after.currency)
+        return Fee(nothing, nothing)
+    return Fee(
+        _share(subject.fee.fee, after, subject.received) - _share(subject.fee.fee, before, subject.received),
+        _share(subject.fee.vat, after, subject.received) - _share(subject.fee.vat, before, subject.received),
+    )
+
+
+def _share(amount: Money, part: Money, whole: Money) -> Money:
+    """Half up."""
+    return Money((2 * amount.minor * part.minor + whole.minor) // (2 * whole.minor), amount.currency)
+
+
+def next_ask_at(asks: int, *, now: datetime) -> datetime:
+    """A rail that has not ended a refund is asked again, at growing distances."""
+    return now + min(ASK_FIRST * (1 << min(asks, 12)), ASK_MAX)

@@ -1,0 +1,99 @@
+"""Asking rails to refund, and what comes of it. Any number of workers may run."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import msgspec
+import structlog
+
+from tidegate.core.errors import NotFound
+from tidegate.infra.db import Tx
+from tidegate.ledger import recipes
+from tidegate.ledger import store as ledger
+from tidegate.rail.interface import AttemptState, Failed, RailTimeout, RefundMoney, Succeeded
+from tidegate.rail.till import Till
+from tidegate.refund import event, model, store, subject_store
+from tidegate.refund.model import Leg, Refund, RefundStatus, Subject, Told
+from tidegate.refund.subject_store import Key
+from tidegate.webhook import outbox_store
+from tidegate.webhook.model import NEWS
+
+BATCH = 50
+LEASE = timedelta(seconds=60)
+
+log = structlog.get_logger("refund")
+
+
+async def ask_rails(till: Till, now: datetime) -> int:
+    """A round of the worker: what is new is asked for, and what is under way is asked about."""
+    token = secrets.token_hex(8)
+    async with till.db.connection() as tx:
+        claimed = await store.claim(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
+    for business_id, refund_id, asks, leg in claimed:
+        state = await _ask(till, business_id, leg, now, is_first=asks == 0)
+        if isinstance(state, Succeeded | Failed):
+            await _end(till, business_id, refund_id, _ended(leg, state), state=state, token=token, now=now)
+        else:
+            async with till.db.connection() as tx:
+                next_ask_at = model.next_ask_at(asks, now=now)
+                await store.ask_later(tx, business_id, leg, token=token, next_ask_at=next_ask_at)
+    return len(claimed)
+
+
+async def _ask(till: Till, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> AttemptState | None:
+    """None when the rail did not answer: it may have done what it was asked."""
+    rail = till.rails[leg.rail]
+    money = RefundMoney(
+        business_id=business_id, reference=leg.reference, transaction_id=leg.transaction_id, amount=leg.amount
+    )
+    try:
+        if not is_first:
+            # One that never reached the rail is asked for again, under the same reference.
+            with suppress(NotFound):
+                return await rail.ask_refund(business_id, leg.reference, now=now)
+        return await rail.refund(money, now=now)
+    except RailTimeout:
+        log.warning("a rail did not answer a refund in time", rail=leg.rail, reference=leg.reference)
+        return None
+
+
+def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
+    if isinstance(state, Failed):
+        return msgspec.structs.replace(leg, status=RefundStatus.FAILED, failure=state.reason)
+    return msgspec.structs.replace(leg, status=RefundStatus.SUCCESSFUL)
+
+
+async def _end(
+    till: Till, business_id: str, refund_id: int, leg: Leg, *, state: Succeeded | Failed, token: str, now: datetime
+) -> None:
+    """How the leg ended, its journal, and when it was the last one, how the refund did: together."""
+    async with till.db.transaction() as tx:
+        key = await subject_store.find_key_of(tx, business_id, refund_id)
+        await subject_store.lock(tx, key)
+        refund = await store.lock(tx, business_id, refund_id)
+        sent_as = state.transaction_id if isinstance(state, Succeeded) else None
+        if not await store.end_leg(tx, business_id, leg, sent_as=sent_as, token=token, now=now):
+            return
+        recipe = recipes.refund_done if leg.status is RefundStatus.SUCCESSFUL else recipes.refund_failed
+        journal = recipe(cause=leg.reference, refunded=leg.amount, event_at=now)
+        await ledger.post(tx, business_id, journal, now)
+        await _complete(tx, refund, await subject_store.get(tx, key), now)
+    till.db.ring(NEWS)
+
+
+async def _complete(tx: Tx, refund: Refund, subject: Subject, now: datetime) -> None:
+    legs = await store.list_legs(tx, refund.business_id, refund.id)
+    arrived_before = await store.get_arrived(tx, subject)
+    ended = model.completed(refund, legs, subject, arrived_before=arrived_before, now=now)
+    if ended is None:
+        return
+    await store.complete(tx, ended)
+    if ended.fee_returned.total.minor:
+        journal = recipes.fee_returned(cause=ended.reference, fee=ended.fee_returned, event_at=now)
+        await ledger.post(tx, ended.business_id, journal, now)
+    key = Key(ended.business_id, ended.payment_id, ended.collection_id)
+    told = Told(ended, await subject_store.get(tx, key))
+    await outbox_store.insert(tx, ended.business_id, event.refund_ended(told), now=now)

@@ -1,0 +1,191 @@
+"""SQL of refunds. Lock order: what is refunded, the refund, then the wallet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from tidegate.core.errors import RefundExceedsAvailable
+from tidegate.core.fee import Fee
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Row, Tx, naming
+from tidegate.ledger.model import Journal
+from tidegate.ledger.store import names_refusals
+from tidegate.rail.interface import FailureReason
+from tidegate.refund.model import Leg, Refund, RefundStatus, Subject
+
+_MORE_THAN_RECEIVED = {
+    "payment_refunds_no_more_than_it_received": RefundExceedsAvailable,
+    "collection_refunds_no_more_than_it_received": RefundExceedsAvailable,
+}
+
+
+async def insert(tx: Tx, refund: Refund, legs: Sequence[Leg], journal: Journal) -> Refund:
+    """The refund, what of its subject is refunded now, and the debit of the wallet, in one statement.
+
+    Raises InsufficientBalance; and RefundExceedsAvailable if even the locked subject did not tell.
+    """
+    with naming(_MORE_THAN_RECEIVED), names_refusals():
+        row = await tx.fetchrow(
+            _INSERT, refund.business_id, refund.reference, refund.payment_id, refund.collection_id,
+            refund.amount.currency, refund.amount.minor, refund.reason, refund.note, refund.initiated_at,
+            [leg.reference for leg in legs], [leg.rail for leg in legs], [leg.transaction_id for leg in legs],
+            [leg.amount.minor for leg in legs], *journal.columns(),
+        )  # fmt: skip
+    assert row is not None
+    return refund_of(row)
+
+
+_INSERT = """
+    WITH payment_counted AS (
+        UPDATE payment SET refunded_minor = refunded_minor + $6, version = version + 1, updated_at = $9
+         WHERE business_id = $1 AND id = $3),
+    collection_counted AS (
+        UPDATE collection SET refunded_minor = refunded_minor + $6, version = version + 1, updated_at = $9
+         WHERE business_id = $1 AND id = $4),
+    made AS (
+        INSERT INTO refund (business_id, reference, payment_id, collection_id, currency, amount_minor, reason, note,
+                            initiated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        RETURNING *),
+    legs AS (
+        INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor,
+                                next_ask_at)
+        SELECT $1, leg.reference, made.id, leg.rail, leg.transaction_id, $5, leg.amount_minor, $9
+          FROM made, unnest($10::text[], $11::text[], $12::text[], $13::bigint[])
+               AS leg (reference, rail, transaction_id, amount_minor)),
+    posted AS (SELECT post_journal($1, $14, $15, $16, $17, $18, $19, $9) AS id FROM made)
+    SELECT made.* FROM made, posted
+"""
+
+
+async def claim(
+    tx: Tx, now: datetime, *, lease_until: datetime, token: str, limit: int
+) -> list[tuple[str, int, int, Leg]]:
+    """Legs that their rail should be asked about, leased to the caller: business, refund, how often asked, leg."""
+    rows = await tx.fetch(
+        """
+        UPDATE refund_leg SET lease_until = $2, lease_token = $3
+         WHERE (business_id, reference) IN (
+            SELECT business_id, reference FROM refund_leg
+             WHERE next_ask_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+             ORDER BY next_ask_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+        RETURNING *
+        """,
+        now, lease_until, token, limit,
+    )  # fmt: skip
+    return [(row["business_id"], row["refund_id"], row["asks"], leg_of(row)) for row in rows]
+
+
+async def ask_later(tx: Tx, business_id: str, leg: Leg, *, token: str, next_ask_at: datetime) -> bool:
+    """False when the lease was taken over."""
+    done = await tx.fetchval(
+        """
+        UPDATE refund_leg SET asks = asks + 1, next_ask_at = $4, lease_until = NULL, lease_token = NULL
+         WHERE business_id = $1 AND reference = $2 AND lease_token = $3
+        RETURNING true
+        """,
+        business_id, leg.reference, token, next_ask_at,
+    )  # fmt: skip
+    return done is True
+
+
+async def lock(tx: Tx, business_id: str, refund_id: int) -> Refund:
+    row = await tx.fetchrow(
+        "SELECT * FROM refund WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE", business_id, refund_id
+    )
+    assert row is not None
+    return refund_of(row)
+
+
+async def end_leg(tx: Tx, business_id: str, leg: Leg, *, sent_as: str | None, token: str, now: datetime) -> bool:
+    """False when the lease was taken over: then somebody else has written how it ended, or will."""
+    done = await tx.fetchval(
+        """
+        UPDATE refund_leg
+           SET status = $4, failure = $5, sent_as = $6, next_ask_at = NULL, lease_until = NULL, lease_token = NULL,
+               completed_at = $7
+         WHERE business_id = $1 AND reference = $2 AND lease_token = $3 AND status = 'processing'
+        RETURNING true
+        """,
+        business_id, leg.reference, token, leg.status, leg.failure, sent_as, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def list_legs(tx: Tx, business_id: str, refund_id: int) -> list[Leg]:
+    rows = await tx.fetch(
+        "SELECT * FROM refund_leg WHERE business_id = $1 AND refund_id = $2 ORDER BY reference", business_id, refund_id
+    )
+    return [leg_of(row) for row in rows]
+
+
+async def get_arrived(tx: Tx, subject: Subject) -> Money:
+    """Of all its refunds that have ended."""
+    minor: int = await tx.fetchval(
+        """
+        SELECT coalesce(sum(refunded_minor), 0)::bigint FROM refund
+         WHERE business_id = $1 AND (payment_id = $2 OR collection_id = $3) AND status <> 'processing'
+        """,
+        subject.business_id, subject.payment_id, subject.collection_id,
+    )  # fmt: skip
+    return Money(minor, subject.received.currency)
+
+
+async def complete(tx: Tx, refund: Refund) -> None:
+    """What did not go through can be refunded again."""
+    await tx.execute(
+        """
+        WITH ended AS (
+            UPDATE refund
+               SET status = $3, refunded_minor = $4, fee_returned_minor = $5, vat_returned_minor = $6, failure = $7,
+                   completed_at = $8, version = version + 1
+             WHERE business_id = $1 AND id = $2
+            RETURNING payment_id, collection_id, amount_minor - refunded_minor AS freed_minor),
+        payment_freed AS (
+            UPDATE payment
+               SET refunded_minor = payment.refunded_minor - ended.freed_minor, version = version + 1, updated_at = $8
+              FROM ended WHERE business_id = $1 AND payment.id = ended.payment_id)
+        UPDATE collection
+           SET refunded_minor = collection.refunded_minor - ended.freed_minor, version = version + 1, updated_at = $8
+          FROM ended WHERE business_id = $1 AND collection.id = ended.collection_id
+        """,
+        refund.business_id, refund.id, refund.status, refund.refunded.minor, refund.fee_returned.fee.minor,
+        refund.fee_returned.vat.minor, refund.failure, refund.completed_at,
+    )  # fmt: skip
+
+
+async def find(tx: Tx, business_id: str, reference: str) -> Refund | None:
+    row = await tx.fetchrow("SELECT * FROM refund WHERE business_id = $1 AND reference = $2", business_id, reference)
+    return refund_of(row) if row else None
+
+
+def refund_of(row: Row) -> Refund:
+    currency = Currency(row["currency"])
+    return Refund(
+        id=row["id"],
+        business_id=row["business_id"],
+        reference=row["reference"],
+        payment_id=row["payment_id"],
+        collection_id=row["collection_id"],
+        amount=Money(row["amount_minor"], currency),
+        status=RefundStatus(row["status"]),
+        refunded=Money(row["refunded_minor"], currency),
+        fee_returned=Fee(Money(row["fee_returned_minor"], currency), Money(row["vat_returned_minor"], currency)),
+        failure=FailureReason(row["failure"]) if row["failure"] else None,
+        reason=row["reason"],
+        note=row["note"],
+        initiated_at=row["initiated_at"],
+        completed_at=row["completed_at"],
+    )
+
+
+def leg_of(row: Row) -> Leg:
+    return Leg(
+        reference=row["reference"],
+        rail=row["rail"],
+        transaction_id=row["transaction_id"],
+        amount=Money(row["amount_minor"], Currency(row["currency"])),
+        status=RefundStatus(row["status"]),
+        failure=FailureReason(row["failure"]) if row["failure"] else None,
+    )

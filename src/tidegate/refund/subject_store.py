@@ -1,0 +1,161 @@
+"""SQL of what is refunded: a checkout payment, or an inflow."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, Fee, FeeOnRefund
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Row, Tx
+from tidegate.refund.model import Subject, Transfer
+
+_NOT_PAID = "nothing can be refunded: this payment is {}, not success"
+_NOT_CREDITED = "nothing can be refunded: this collection is {}, not successful"
+_CONVERTED = "it was converted into another currency; ask the operator to refund it"
+
+
+class Key(NamedTuple):
+    """Of one of the two kinds, so one of the ids is None."""
+
+    business_id: str
+    payment_id: int | None
+    collection_id: int | None
+
+
+async def find_key(tx: Tx, business_id: str, reference: str) -> Key | None:
+    """By a merchant's reference, a pay code, or an inflow's reference, in this order."""
+    row = await tx.fetchrow(
+        """
+        SELECT id AS payment_id, NULL::bigint AS collection_id FROM payment WHERE business_id = $1 AND reference = $2
+         UNION ALL
+        SELECT id, NULL::bigint FROM payment WHERE business_id = $1 AND pay_code = $2
+         UNION ALL
+        SELECT NULL::bigint, id FROM collection WHERE business_id = $1 AND reference = $2
+         LIMIT 1
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return Key(business_id, row["payment_id"], row["collection_id"]) if row else None
+
+
+async def find_key_of(tx: Tx, business_id: str, refund_id: int) -> Key:
+    row = await tx.fetchrow(
+        "SELECT payment_id, collection_id FROM refund WHERE business_id = $1 AND id = $2", business_id, refund_id
+    )
+    assert row is not None
+    return Key(business_id, row["payment_id"], row["collection_id"])
+
+
+async def lock(tx: Tx, key: Key) -> None:
+    """Whoever refunds the same thing waits until we are done. Read it afterwards, not before."""
+    if key.payment_id is not None:
+        await tx.execute(
+            "SELECT FROM payment WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE", key.business_id, key.payment_id
+        )
+    else:
+        await tx.execute(
+            "SELECT FROM collection WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE",
+            key.business_id, key.collection_id,
+        )  # fmt: skip
+
+
+async def get(tx: Tx, key: Key) -> Subject:
+    if key.payment_id is not None:
+        row = await tx.fetchrow(_PAYMENT, key.business_id, key.payment_id)
+        assert row is not None
+        transfers = await _list_transfers(tx, key.business_id, row["id"], Currency(row["currency"]))
+        return payment_subject(row, row["on_refund"], transfers)
+    row = await tx.fetchrow(_COLLECTION, key.business_id, key.collection_id)
+    assert row is not None
+    return collection_subject(row, row["on_refund"])
+
+
+_PAYMENT = """
+    SELECT payment.*, (SELECT on_refund FROM fee_rule
+                        WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = payment.fee_rule_id)
+      FROM payment WHERE business_id = $1 AND id = $2
+"""
+_COLLECTION = """
+    SELECT collection.*, (SELECT on_refund FROM fee_rule
+                           WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = collection.fee_rule_id)
+      FROM collection WHERE business_id = $1 AND id = $2
+"""
+
+
+def payment_subject(row: Row, on_refund: str | None, transfers: tuple[Transfer, ...] = ()) -> Subject:
+    currency = Currency(row["currency"])
+    return Subject(
+        business_id=row["business_id"],
+        payment_id=row["id"],
+        reference=row["pay_code"],
+        merchant_reference=row["reference"],
+        expected=Money(row["expected_minor"], currency),
+        received=Money(row["received_minor"], currency),
+        settled=Money(row["settled_minor"] or 0, currency),
+        fee=Fee(Money(row["fee_minor"] or 0, currency), Money(row["vat_minor"] or 0, currency)),
+        fee_on_refund=_fee_on_refund(row["fee_rule_id"], on_refund),
+        variance=row["variance"],
+        refunded=Money(row["refunded_minor"], currency),
+        transfers=transfers,
+        obstacle=None if row["status"] == "success" else _NOT_PAID.format(row["status"]),
+    )
+
+
+async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: Currency) -> tuple[Transfer, ...]:
+    """The newest first. Of each, what went back as not wanted or was refunded before is gone."""
+    rows = await tx.fetch(
+        """
+        SELECT receipt.rail, receipt.transaction_id,
+               receipt.amount_minor
+               - coalesce((SELECT sum(amount_minor) FROM money_return
+                            WHERE money_return.business_id = $1 AND money_return.payment_id = $2
+                              AND money_return.rail = receipt.rail
+                              AND money_return.transaction_id = receipt.transaction_id), 0)
+               - coalesce((SELECT sum(amount_minor) FROM refund_leg
+                            WHERE refund_leg.business_id = $1 AND refund_leg.rail = receipt.rail
+                              AND refund_leg.transaction_id = receipt.transaction_id
+                              AND refund_leg.status <> 'failed'), 0) AS left_minor
+          FROM receipt
+         WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND receipt.taken IN ('settled', 'held')
+         ORDER BY receipt.id DESC
+        """,
+        business_id, payment_id,
+    )  # fmt: skip
+    return tuple(
+        Transfer(rail=row["rail"], transaction_id=row["transaction_id"], left=Money(int(row["left_minor"]), currency))
+        for row in rows
+    )
+
+
+def collection_subject(row: Row, on_refund: str | None) -> Subject:
+    currency = Currency(row["source_currency"])
+    received = Money(row["source_minor"], currency)
+    refunded = Money(row["refunded_minor"], currency)
+    is_converted = row["destination_currency"] != currency
+    obstacle = None if row["status"] == "successful" else _NOT_CREDITED.format(row["status"])
+    nothing = Money.zero(currency)
+    return Subject(
+        business_id=row["business_id"],
+        collection_id=row["id"],
+        reference=row["reference"],
+        merchant_reference=row["merchant_reference"],
+        expected=received,
+        received=received,
+        settled=nothing if obstacle or is_converted else Money(row["credited_minor"], currency),
+        fee=Fee(nothing, nothing)
+        if obstacle or is_converted
+        else Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency)),
+        fee_on_refund=_fee_on_refund(row["fee_rule_id"], on_refund),
+        variance=None,
+        refunded=refunded,
+        transfers=(Transfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),),
+        obstacle=obstacle or (_CONVERTED if is_converted else None),
+    )
+
+
+def _fee_on_refund(rule_id: str | None, own: str | None) -> FeeOnRefund:
+    """Of the rule that priced it: the business's own, or everybody's."""
+    if own is not None:
+        return FeeOnRefund(own)
+    usual = DEFAULT_FEE_RULE_BY_ID.get(rule_id or "")
+    return usual.on_refund if usual else FeeOnRefund.KEPT

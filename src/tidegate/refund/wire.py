@@ -1,0 +1,132 @@
+"""Refunds as JSON, in and out: the only place with the wire's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.core.clock import to_iso
+from tidegate.core.errors import Problem
+from tidegate.core.money import Currency
+from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.paging import PerPage
+from tidegate.infra.http.query import Moment
+from tidegate.merchant.field import Remark
+from tidegate.refund.field import RefundAmount
+from tidegate.refund.list_store import Filter
+from tidegate.refund.model import RefundStatus, Told
+from tidegate.refund.subject_store import Key
+from tidegate.refund.wish import Wish
+
+PER_PAGE = 10
+
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
+AnyReference = Annotated[
+    str,
+    Meta(min_length=1, max_length=100, description="Your reference, a pay code, or the reference of a collection."),
+]
+
+
+class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
+    trans_reference: AnyReference
+    amount: Annotated[
+        RefundAmount | None,
+        Meta(description="By default the excess of an overpayment, otherwise all that remains."),
+    ] = None
+    currency: Annotated[Currency | None, Meta(description="If given, it must be the one that was received.")] = None
+    reason: Annotated[Remark | None, Meta(description="For your customer.")] = None
+    note: Annotated[Remark | None, Meta(description="For yourself.")] = None
+    business: BusinessId | None = None
+
+
+def wish_from(request: CreateRefund) -> Wish:
+    return Wish(
+        reference=request.trans_reference,
+        amount=request.amount,
+        currency=request.currency,
+        reason=request.reason,
+        note=request.note,
+    )
+
+
+class ListRefunds(msgspec.Struct, kw_only=True, rename="camel"):
+    """What a list of refunds may be asked for."""
+
+    business: BusinessId
+    trans_reference: AnyReference | UnsetType = UNSET
+    status: RefundStatus | UnsetType = UNSET
+    date_from: Annotated[Moment, Meta(description="From this day or time on.")] | UnsetType = UNSET
+    date_to: Annotated[Moment, Meta(description="Before this time; a day is included.")] | UnsetType = UNSET
+    per_page: PerPage = PerPage.when_absent(PER_PAGE)
+    cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")] | UnsetType = UNSET
+
+
+def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    start, end = fields.get("date_from"), fields.get("date_to")
+    if isinstance(start, Moment) and isinstance(end, Moment) and start.start >= end.end:
+        yield Problem("dateTo", "must be after dateFrom")
+
+
+def filter_from(request: ListRefunds, subject: Key | None) -> Filter:
+    return Filter(
+        status=None if request.status is UNSET else request.status,
+        subject=subject,
+        start=request.date_from.start if isinstance(request.date_from, Moment) else None,
+        end=request.date_to.end if isinstance(request.date_to, Moment) else None,
+    )
+
+
+class RefundRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    reference: str
+    collection_reference: Annotated[str, Meta(description="The pay code, or the reference of the collection.")]
+    collection_merchant_reference: str | None
+    currency: Currency
+    amount_refunded: Annotated[Decimal, Meta(description="On its way, or arrived; 0 when it failed.")]
+    amount_requested: Decimal
+    fee_returned: Annotated[Decimal, Meta(description="Of our fee; 0 where the fee is kept.")]
+    vat_returned: Decimal
+    collection_amount_expected: Decimal
+    collection_amount_received: Decimal
+    collection_amount_settled: Decimal
+    collection_variance_type: str | None
+    refund_status: RefundStatus
+    failure_reason: str | None
+    reason: str | None
+    note: str | None
+    initiated_at: Timestamp
+    completed_at: Timestamp | None
+
+
+class RefundPage(msgspec.Struct, kw_only=True, rename="camel"):
+    results: Annotated[list[RefundRecord], Meta(description="The newest first.")]
+    next_cursor: Annotated[str | None, Meta(description="For the next page; null on the last.")]
+
+
+def record_of(told: Told) -> RefundRecord:
+    refund, subject = told.refund, told.subject
+    refunded = refund.amount if refund.status is RefundStatus.PROCESSING else refund.refunded
+    return RefundRecord(
+        reference=refund.reference,
+        collection_reference=subject.reference,
+        collection_merchant_reference=subject.merchant_reference,
+        currency=refund.amount.currency,
+        amount_refunded=refunded.major,
+        amount_requested=refund.amount.major,
+        fee_returned=refund.fee_returned.fee.major,
+        vat_returned=refund.fee_returned.vat.major,
+        collection_amount_expected=subject.expected.major,
+        collection_amount_received=subject.received.major,
+        collection_amount_settled=subject.settled.major,
+        collection_variance_type=subject.variance,
+        refund_status=refund.status,
+        failure_reason=refund.failure.value if refund.failure else None,
+        reason=refund.reason,
+        note=refund.note,
+        initiated_at=to_iso(refund.initiated_at),
+        completed_at=to_iso(refund.completed_at) if refund.completed_at else None,
+    )
