@@ -1,0 +1,1 @@
+"""A rail's own statement beside our books: what is missing, extra, or different. Changes nothing."""
