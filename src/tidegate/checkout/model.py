@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tidegate.core.money import Money
 from tidegate.money_return.reason import ReturnReason
+from tidegate.refund.model import RefundStatus
 
 
 class TakenAs(StrEnum):
@@ -50,9 +51,20 @@ class SentBack:
     confirmed_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refunded:
+    """Money that the merchant gives back. `reason` is the merchant's own words."""
+
+    amount: Money
+    status: RefundStatus
+    reason: str | None
+    completed_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class Movements:
     """Each the oldest first."""
 
     receipts: tuple[Received, ...] = ()
     returns: tuple[SentBack, ...] = ()
+    refunds: tuple[Refunded, ...] = ()

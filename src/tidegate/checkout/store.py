@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.checkout.model import Movements, Received, ReturnStatus, SentBack, TakenAs
+from tidegate.checkout.model import Movements, Received, Refunded, ReturnStatus, SentBack, TakenAs
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.money_return.reason import reason_in
+from tidegate.refund.model import RefundStatus
 
 # Nobody sends more to one payment by honest mistake; of more, the oldest are left out.
 MOVEMENTS_MAX = 100
@@ -28,22 +29,27 @@ async def list_versions(tx: Tx, watched: Sequence[tuple[str, str]]) -> dict[tupl
 
 
 async def list_movements(tx: Tx, business_id: str, payment_id: int) -> Movements:
-    """What arrived for a payment and what went back, in one question."""
+    """What arrived for a payment, what went back and what is refunded, in one question."""
     rows = [*reversed(await tx.fetch(_MOVEMENTS, business_id, payment_id, MOVEMENTS_MAX))]
     return Movements(
-        receipts=tuple(_received(row) for row in rows if row["is_in"]),
-        returns=tuple(_sent_back(row) for row in rows if not row["is_in"]),
+        receipts=tuple(_received(row) for row in rows if row["kind"] == "receipt"),
+        returns=tuple(_sent_back(row) for row in rows if row["kind"] == "return"),
+        refunds=tuple(_refunded(row) for row in rows if row["kind"] == "refund"),
     )
 
 
 _MOVEMENTS = """
-    SELECT true AS is_in, id, currency, amount_minor, created_at AS at, taken AS status, reason,
+    SELECT 'receipt' AS kind, id, currency, amount_minor, created_at AS at, taken AS status, reason,
            NULL::timestamptz AS confirmed_at, payer ->> 'name' AS payer_name, payer ->> 'bank_name' AS payer_bank,
            right(payer ->> 'account_number', 4) AS payer_account_end
       FROM receipt WHERE business_id = $1 AND payment_id = $2
      UNION ALL
-    SELECT false, id, currency, amount_minor, asked_at, status, reason, confirmed_at, NULL, NULL, NULL
+    SELECT 'return', id, currency, amount_minor, asked_at, status, reason, confirmed_at, NULL, NULL, NULL
       FROM money_return WHERE business_id = $1 AND payment_id = $2
+     UNION ALL
+    SELECT 'refund', id, currency, CASE status WHEN 'successful' THEN refunded_minor ELSE amount_minor END,
+           initiated_at, status, reason, completed_at, NULL, NULL, NULL
+      FROM refund WHERE business_id = $1 AND payment_id = $2
      ORDER BY at DESC, id DESC LIMIT $3
 """
 
@@ -67,6 +73,15 @@ def _sent_back(row: Row) -> SentBack:
         status=ReturnStatus(row["status"]),
         asked_at=row["at"],
         confirmed_at=row["confirmed_at"],
+    )
+
+
+def _refunded(row: Row) -> Refunded:
+    return Refunded(
+        amount=_amount(row),
+        status=RefundStatus(row["status"]),
+        reason=row["reason"],
+        completed_at=row["confirmed_at"],
     )
 
 

@@ -13,9 +13,11 @@ from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.panel import unbroken
 from tidegate.checkout.page.scene import Scene
 from tidegate.core.method import Method
+from tidegate.core.money import Money
 from tidegate.payment.redirect import with_reference
 from tidegate.payment.variance import Variance
 from tidegate.rail import phone as phones
+from tidegate.refund.model import RefundStatus
 
 # The payer is taken back to the shop after this long; longer where there is something to read about money.
 LEAVE_AFTER_S = 5
@@ -103,10 +105,30 @@ def _notes(look: Look, scene: Scene) -> Iterator[str]:
         )
     if payment.held.minor and scene is not Scene.PAID:
         yield words.rich("ending.will_go_back", amount=look.money(payment.held))
-    yield from returns_of(look)
+    yield from movements_of(look)
 
 
-def returns_of(look: Look) -> Iterator[str]:
+def movements_of(look: Look) -> Iterator[str]:
+    """Where money is that is not, or no longer, the shop's."""
+    yield from _returns_of(look)
+    yield from _refunds_of(look)
+
+
+def _refunds_of(look: Look) -> Iterator[str]:
+    words, shop = look.words, escape(look.shop_name)
+    for refund in look.movements.refunds:
+        amount = look.money(refund.amount)
+        if refund.status is RefundStatus.PROCESSING:
+            yield words.rich("ending.refunding", amount=amount, shop=shop)
+        elif refund.status is RefundStatus.SUCCESSFUL and refund.completed_at:
+            yield words.rich("ending.refunded", amount=amount, shop=shop, when=look.moment(refund.completed_at))
+        else:
+            yield words.rich("ending.refund_failed", amount=amount, shop=shop)
+        if refund.reason:
+            yield words.rich("ending.refund_why", shop=shop, reason=escape(refund.reason))
+
+
+def _returns_of(look: Look) -> Iterator[str]:
     """Each amount that goes back: why, and whether it has left."""
     for back in look.movements.returns:
         why = escape(look.words(f"why.{back.reason.value if back.reason else 'other'}"))  # words: why.*
@@ -128,6 +150,9 @@ def rows_of(look: Look) -> Iterator[Row]:
         yield Row(words("row.received"), look.money(payment.received))
     if payment.returned.minor:
         yield Row(words("row.returned"), look.money(payment.returned))
+    refunded = [refund.amount for refund in look.movements.refunds if refund.status is RefundStatus.SUCCESSFUL]
+    if refunded:
+        yield Row(words("row.refunded"), look.money(sum(refunded, start=Money.zero(look.currency))))
     yield Row(words("row.method"), method_text(look))
     if payment.paid_at:
         yield Row(words("row.when"), look.moment(payment.paid_at))

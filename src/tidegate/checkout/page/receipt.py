@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tidegate.checkout.page import receipt_pdf
-from tidegate.checkout.page.ending import Row, method_text, returns_of
+from tidegate.checkout.page.ending import Row, method_text, movements_of
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.shell import Shell, Shop, shell_of, shop_of
 from tidegate.core.colour import LIGHT, palette_for
@@ -32,7 +32,7 @@ def receipt_of(look: Look, *, is_test: bool) -> Receipt:
         shop=shop_of(look),
         amount=look.money(payment.received),
         rows=tuple(_rows(look)),
-        notes=tuple(returns_of(look)),
+        notes=tuple(movements_of(look)),
         here=look.here,
         pay_code=payment.pay_code,
     )

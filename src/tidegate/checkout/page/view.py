@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tidegate.checkout.model import ReturnStatus, TakenAs
-from tidegate.checkout.page.ending import Ending, ending_of, returns_of
+from tidegate.checkout.page.ending import Ending, ending_of, movements_of
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.panel import Account, Panel, Price, account_of, panel_of, price_at_the_end, price_of
 from tidegate.checkout.page.question import Question, question_of
@@ -136,7 +136,7 @@ def page_of(
         values=filled.values,
         errors=filled.errors,
         notice=notice,
-        returns=tuple(returns_of(look)) if ending is None else (),
+        returns=tuple(movements_of(look)) if ending is None else (),
         simulator=simulator,
     )
 
