@@ -77,6 +77,8 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     amount: Money
     destination_currency: Currency
     credited: Credited | None = None
+    # By its merchant: under way, or arrived.
+    refunded: Money | None = None
     rail: str
     # The bank's own.
     transaction_id: str

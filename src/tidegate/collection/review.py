@@ -8,7 +8,7 @@ from tidegate.account import store as account_store
 from tidegate.audit import store as audit
 from tidegate.audit.model import By
 from tidegate.collection import decide, review_store, store
-from tidegate.collection.model import Change, Collection, CollectionStatus, Place
+from tidegate.collection.model import REFERENCE, Change, Collection, CollectionStatus, Place
 from tidegate.collection.reason import InflowReason
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.infra.db import StaleChange, Tx
@@ -50,7 +50,7 @@ async def get_anybodys(till: Till, reference: str) -> Collection:
 
 
 async def _get(tx: Tx, reference: str) -> Collection:
-    found = await review_store.find_anybodys(tx, reference)
+    found = await review_store.find_anybodys(tx, reference) if REFERENCE.fullmatch(reference) else None
     if found is None:
         raise NotFound(NO_COLLECTION)
     return found

@@ -244,7 +244,7 @@ def rate_of(row: Row) -> Rate:
 
 
 def collection_of(row: Row) -> Collection:
-    destination = Currency(row["destination_currency"])
+    source, destination = Currency(row["source_currency"]), Currency(row["destination_currency"])
     return Collection(
         id=row["id"],
         business_id=row["business_id"],
@@ -255,9 +255,10 @@ def collection_of(row: Row) -> Collection:
         status=CollectionStatus(row["status"]),
         reason=InflowReason(row["reason"]) if row["reason"] else None,
         note=row["note"],
-        amount=Money(row["source_minor"], Currency(row["source_currency"])),
+        amount=Money(row["source_minor"], source),
         destination_currency=destination,
         credited=_credited_of(row, destination) if row["destination_minor"] is not None else None,
+        refunded=Money(row["refunded_minor"], source) if row["refunded_minor"] else None,
         rail=row["rail"],
         transaction_id=row["transaction_id"],
         payer=_parties.decode(row["payer"]),

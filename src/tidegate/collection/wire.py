@@ -16,7 +16,7 @@ from tidegate.collection.list_store import Filter
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Problem
-from tidegate.core.money import Currency
+from tidegate.core.money import Currency, Money
 from tidegate.infra.http.csv_text import Cell
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.paging import PageNumber, PerPage
@@ -29,7 +29,7 @@ VALUED_BEHIND_MAX = timedelta(days=30)
 
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
-AnyText = Annotated[str, Meta(min_length=1, max_length=100)]
+AnyText = Annotated[str, Meta(min_length=1, max_length=100, pattern="^[ -~]*$")]
 
 
 class ListCollections(msgspec.Struct, kw_only=True, rename="camel"):
@@ -71,11 +71,15 @@ def _given(value: Any) -> Any:
 
 
 class Returned(msgspec.Struct, kw_only=True, rename="camel"):
-    """Where the money is that was not kept."""
+    """Where the money is that was not kept, or that you have refunded."""
 
+    amount_refunded: Decimal
     reason: str
     reason_code: str
-    status: Annotated[str, Meta(description="`asked`, then `confirmed` once the bank says that it has left.")]
+    status: Annotated[
+        str,
+        Meta(description="`asked`, then `confirmed` once the bank says that it has left; `refunded` by yourself."),
+    ]
     return_reference: str | None
     asked_at: Timestamp | None
     confirmed_at: Timestamp | None
@@ -201,17 +205,31 @@ def _name_check(collection: Collection) -> NameCheckRecord:
 
 def _refund_info(collection: Collection) -> Returned | None:
     if collection.status not in (CollectionStatus.REVERSED, CollectionStatus.FAILED):
-        return None
+        return _refunded(collection.refunded) if collection.refunded else None
     assert collection.reason is not None  # By the table's own rule.
     sent_back = collection.sent_back
     confirmed_at = sent_back.confirmed_at if sent_back else collection.updated_at
     return Returned(
+        amount_refunded=collection.amount.major,
         reason=collection.reason.sentence,
         reason_code=collection.reason.value,
         status="confirmed" if confirmed_at else "asked",
         return_reference=sent_back.reference if sent_back else None,
         asked_at=to_iso(sent_back.asked_at) if sent_back else None,
         confirmed_at=to_iso(confirmed_at) if confirmed_at else None,
+    )
+
+
+def _refunded(amount: Money) -> Returned:
+    """What was refunded in all; each refund has a record of its own, and its progress."""
+    return Returned(
+        amount_refunded=amount.major,
+        reason="refunded by the merchant",
+        reason_code="refunded",
+        status="refunded",
+        return_reference=None,
+        asked_at=None,
+        confirmed_at=None,
     )
 
 
