@@ -19,7 +19,7 @@ from tidegate.cli.database import run_on_database
 from tidegate.cli.office import now_of, office_of
 from tidegate.cli.webhook import SHOWN_ONCE
 from tidegate.core.clock import SystemClock
-from tidegate.core.fee import DEFAULT_FEE_RULES, FeeRule
+from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, FeeRule
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.address import WebUrl
@@ -194,6 +194,12 @@ async def _set_webhook_url(settings: Settings, db: Database, business_id: str, u
 @click.option("--percent", required=True, help="Share of the amount, such as 1.4.")
 @click.option("--fixed-minor", type=click.IntRange(0), default=0, help="Added to the share, in minor units.")
 @click.option("--cap-minor", type=click.IntRange(0), help="At most this much, in minor units.")
+@click.option(
+    "--on-refund",
+    type=click.Choice([choice.value for choice in FeeOnRefund]),
+    default=FeeOnRefund.KEPT.value,
+    help="Whether a refund gives the business its share of the fee back.",
+)
 @click.option("--vat-percent", help="Tax on the fee, such as 7.5; by default what the currency has.")
 @as_json_option
 @speaks_plainly
@@ -209,6 +215,7 @@ def fee(business_id: str, currency: str, method: str, as_json: bool, **price: An
         vat_basis_points=usual.vat_basis_points if vat is None else _basis_points(vat),
         fixed_minor=price["fixed_minor"],
         cap_minor=price["cap_minor"],
+        on_refund=FeeOnRefund(price["on_refund"]),
     )
 
     async def run(db: Database) -> FeeRule:

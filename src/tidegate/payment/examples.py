@@ -63,6 +63,7 @@ RECORD: dict[str, Any] = {
     "updatedAt": "2026-11-15T09:30:00.000Z",
     "customer": {"name": "Ada Obi", "email": "ada@example.com", "phoneNumber": "+2348012345678"},
     "amountExpected": 2500,
+    "amountRefunded": 0,
     "message": None,
     "actionRequired": None,
 }
@@ -90,6 +91,7 @@ FEES_QUOTED: dict[str, Any] = {
     "amountExpectedFromCustomer": Decimal("101.51"),
     "amountToSettleWhenBusinessBears": Decimal("98.49"),
     "feeRule": "default-ngn-bank_transfer",
+    "feeOnRefund": "kept",
 }
 
 REFERENCE_PARAMETER: dict[str, Any] = {

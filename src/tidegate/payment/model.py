@@ -70,6 +70,8 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     received: Money
     held: Money
     returned: Money
+    # By the merchant: under way, or arrived.
+    refunded: Money
     fee: Fee | None
     settled: Money | None
     method_chosen: Method | None

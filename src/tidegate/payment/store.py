@@ -80,6 +80,7 @@ def payment_of(row: Row) -> Payment:
         received=Money(row["received_minor"], currency),
         held=Money(row["held_minor"], currency),
         returned=Money(row["returned_minor"], currency),
+        refunded=Money(row["refunded_minor"], currency),
         fee=_fee(row, currency),
         settled=None if row["settled_minor"] is None else Money(row["settled_minor"], currency),
         method_chosen=Method(row["method"]) if row["method"] else None,

@@ -12,7 +12,7 @@ from msgspec import Meta
 from tidegate.core import ids
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Malformed, Problem
-from tidegate.core.fee import FeeBearer, fee_on, fee_within
+from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
 from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
@@ -94,6 +94,7 @@ class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
     amount_expected_from_customer: Decimal
     amount_to_settle_when_business_bears: Decimal
     fee_rule: str
+    fee_on_refund: Annotated[FeeOnRefund, Meta(description="Whether a refund gives your share of the fee back.")]
 
 
 class Created(msgspec.Struct, kw_only=True, rename="camel"):
@@ -137,6 +138,7 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     updated_at: Timestamp
     customer: CustomerRecord
     amount_expected: Decimal
+    amount_refunded: Annotated[Decimal, Meta(description="By you: under way, or arrived.")]
     message: str | None
     action_required: str | None
 
@@ -161,6 +163,7 @@ def quote_from(request: QuoteFees, business: Business, names: MethodNames) -> Fe
         amount_expected_from_customer=(asked + fee.total).major,
         amount_to_settle_when_business_bears=(asked - fee_within(asked, fee).total).major,
         fee_rule=rule.id,
+        fee_on_refund=rule.on_refund,
     )
 
 
@@ -290,6 +293,16 @@ def record_of(payment: Payment, names: MethodNames) -> PaymentRecord:
             name=order.customer.name, email=order.customer.email, phone_number=order.customer.phone
         ),
         amount_expected=payment.expected.major,
+        amount_refunded=payment.refunded.major,
         message=VARIANCE_MESSAGE if payment.variance else None,
-        action_required=_VARIANCE_ACTION.get(payment.variance) if payment.variance else None,
+        action_required=_action_required(payment),
     )
+
+
+def _action_required(payment: Payment) -> str | None:
+    """Until it is done: the excess refunded, or all of what was too little."""
+    if payment.variance is None:
+        return None
+    excess = payment.received - payment.expected
+    wanted = excess if payment.variance is Variance.OVERPAYMENT else payment.received
+    return None if wanted <= payment.refunded else _VARIANCE_ACTION[payment.variance]
