@@ -52,7 +52,6 @@ class JournalKind(StrEnum):
     REFUND_FAILED = "refund_failed"
     CREDIT_REVERSED = "credit_reversed"
     HELD_REVERSED = "held_reversed"
-    FEE_RETURNED = "fee_returned"
 
 
 class Unbalanced(Exception):

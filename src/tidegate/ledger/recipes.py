@@ -15,10 +15,10 @@
     held returning     suspense    returns                   what was held goes back
     receipt returning  rail        returns                   a receipt goes back: all of it, or the excess
     return done        returns     rail                      the rail confirmed that it went back
-    refund started     wallet      refunds                   a refund is on its way; the wallet shows it as locked
+    refund started     wallet,     refunds                   a refund is on its way; the wallet shows it as locked;
+                       fee, vat                              … our fee goes with it where the price list says so
     refund done        refunds     rail                      the rail confirmed it
-    refund failed      refunds     wallet                    the rail refused it
-    fee returned       fee, vat    wallet                    … and by our price list the fee goes back with it
+    refund failed      refunds     wallet, fee, vat          the rail refused it
     credit reversed    as inflow credited or converted,      the bank took an inflow back: the wallet gives it back,
                        the other way round                   and we our fee
     held reversed      suspense    rail                      … what was held; or what the wallet no longer has, and
@@ -86,24 +86,19 @@ def return_done(*, cause: str, returned: Money, event_at: datetime) -> Journal:
     return Journal(JournalKind.RETURN_DONE, cause, _moved(returned, Account.RETURNS, Account.RAIL), event_at)
 
 
-def refund_started(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.REFUND_STARTED, cause, _moved(refunded, Account.WALLET, Account.REFUNDS), event_at)
+def refund_started(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
+    """`fee` is the part of our fee that is given back with it."""
+    entries = (*_borne(refunded, fee, -1), Entry(Account.REFUNDS, refunded))
+    return Journal(JournalKind.REFUND_STARTED, cause, entries, event_at)
 
 
 def refund_done(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
     return Journal(JournalKind.REFUND_DONE, cause, _moved(refunded, Account.REFUNDS, Account.RAIL), event_at)
 
 
-def refund_failed(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.REFUND_FAILED, cause, _moved(refunded, Account.REFUNDS, Account.WALLET), event_at)
-
-
-def fee_returned(*, cause: str, fee: Fee, event_at: datetime) -> Journal:
-    _refuse_backwards(fee.total)
-    entries = _without_zeros(
-        Entry(Account.FEE, -fee.fee), Entry(Account.VAT, -fee.vat), Entry(Account.WALLET, fee.total)
-    )
-    return Journal(JournalKind.FEE_RETURNED, cause, entries, event_at)
+def refund_failed(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
+    entries = (Entry(Account.REFUNDS, -refunded), *_borne(refunded, fee, 1))
+    return Journal(JournalKind.REFUND_FAILED, cause, entries, event_at)
 
 
 def credit_reversed(
@@ -134,7 +129,6 @@ RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.REFUND_FAILED: refund_failed,
     JournalKind.CREDIT_REVERSED: credit_reversed,
     JournalKind.HELD_REVERSED: held_reversed,
-    JournalKind.FEE_RETURNED: fee_returned,
 }
 
 
@@ -157,6 +151,15 @@ def _converted(conversion: Conversion, source: Account, fee: Fee) -> tuple[Entry
         *_shares(conversion.converted, fee),
         *_without_zeros(Entry(Account.SPREAD, conversion.spread), Entry(Account.ROUNDING, conversion.rounding)),
     )
+
+
+def _borne(refunded: Money, fee: Fee | None, sign: int) -> tuple[Entry, ...]:
+    """Who pays for a refund: the merchant, and with the fee that it gets back, we and the tax office."""
+    _refuse_backwards(refunded)
+    nothing = Money.zero(refunded.currency)
+    given = fee or Fee(nothing, nothing)
+    parts = ((Account.WALLET, refunded - given.total), (Account.FEE, given.fee), (Account.VAT, given.vat))
+    return _without_zeros(*(Entry(account, Money(sign * part.minor, part.currency)) for account, part in parts))
 
 
 def _shares(amount: Money, fee: Fee) -> tuple[Entry, ...]:

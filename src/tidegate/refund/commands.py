@@ -30,7 +30,7 @@ async def begin(tx: Tx, business_id: str, wish: Wish, *, by: By, now: datetime) 
     subject = await subject_store.get(tx, key)
     amount = model.amount_of(subject, wish.amount_in(subject.received.currency))
     refund, legs = model.begin(subject, amount, reason=wish.reason, note=wish.note, now=now)
-    journal = recipes.refund_started(cause=refund.reference, refunded=amount, event_at=now)
+    journal = recipes.refund_started(cause=refund.reference, refunded=amount, fee=refund.fee_returned, event_at=now)
     made = await store.insert(tx, refund, legs, journal)
     await audit.insert(
         tx, business_id, by, action="refund.started", subject=refund.reference,

@@ -47,8 +47,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     fee: Fee
     fee_on_refund: FeeOnRefund
     variance: str | None
-    # Under way or arrived.
+    # Under way or arrived; and the fee that came back with it.
     refunded: Money
+    fee_given: Fee
     # The newest first.
     transfers: tuple[Transfer, ...]
     # Why nothing of it can be refunded.
@@ -70,6 +71,8 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
     rail: str
     transaction_id: str
     amount: Money
+    # Its share of the fee that the merchant gets back.
+    fee: Fee
     status: RefundStatus = RefundStatus.PROCESSING
     failure: FailureReason | None = None
 
@@ -82,8 +85,9 @@ class Refund(msgspec.Struct, frozen=True, kw_only=True):
     collection_id: int | None
     amount: Money
     status: RefundStatus = RefundStatus.PROCESSING
-    # What has arrived, and the fee that came back with it.
+    # What has arrived.
     refunded: Money
+    # The fee that comes back with it.
     fee_returned: Fee
     failure: FailureReason | None = None
     # For the customer, and for the merchant.
@@ -121,75 +125,82 @@ def _too_much(subject: Subject) -> str:
 def begin(
     subject: Subject, amount: Money, *, reason: str | None, note: str | None, now: datetime
 ) -> tuple[Refund, tuple[Leg, ...]]:
-    reference = ids.new_refund_reference()
-    nothing = Money.zero(amount.currency)
     refund = Refund(
         business_id=subject.business_id,
-        reference=reference,
+        reference=ids.new_refund_reference(),
         payment_id=subject.payment_id,
         collection_id=subject.collection_id,
         amount=amount,
-        refunded=nothing,
-        fee_returned=Fee(nothing, nothing),
+        refunded=Money.zero(amount.currency),
+        fee_returned=_fee_to_return(subject, amount),
         reason=reason,
         note=note,
         initiated_at=now,
     )
-    return refund, tuple(_legs(subject.transfers, amount, reference))
+    return refund, tuple(_legs(refund, subject.transfers))
 
 
-def _legs(transfers: Sequence[Transfer], amount: Money, reference: str) -> Iterator[Leg]:
+def _fee_to_return(subject: Subject, amount: Money) -> Fee:
+    """In proportion; what rounding leaves over comes with the last refund, and never more than the fee was."""
+    if subject.fee_on_refund is FeeOnRefund.KEPT:
+        return Fee(Money.zero(amount.currency), Money.zero(amount.currency))
+    left = Fee(subject.fee.fee - subject.fee_given.fee, subject.fee.vat - subject.fee_given.vat)
+    if amount == subject.left:
+        return left
+    return Fee(
+        min(_share(subject.fee.fee, amount, subject.received), left.fee),
+        min(_share(subject.fee.vat, amount, subject.received), left.vat),
+    )
+
+
+def _legs(refund: Refund, transfers: Sequence[Transfer]) -> Iterator[Leg]:
     """The newest transfer goes back first, as much of it as is left."""
+    gone = Money.zero(refund.amount.currency)
     for number, transfer in enumerate((one for one in transfers if one.left.minor > 0), start=1):
-        part = min(transfer.left, amount)
+        part = min(transfer.left, refund.amount - gone)
         yield Leg(
-            reference=f"{reference}-{number}",
+            reference=f"{refund.reference}-{number}",
             rail=transfer.rail,
             transaction_id=transfer.transaction_id,
             amount=part,
+            fee=_part_of(refund.fee_returned, gone, gone + part, refund.amount),
         )
-        amount = amount - part
-        if amount.minor == 0:
+        gone = gone + part
+        if gone == refund.amount:
             return
     # The sums of receipts and of the payment are held equal by the doctor; this cannot be.
     raise Conflict("the transfers of this payment do not add up; ask the operator")
 
 
-def completed(
-    refund: Refund, legs: Sequence[Leg], subject: Subject, *, arrived_before: Money, now: datetime
-) -> Refund | None:
-    """None while any leg is under way. A part that did not go through does not undo the part that did."""
-    if any(leg.status is RefundStatus.PROCESSING for leg in legs):
-        return None
-    refunded = Money.zero(refund.amount.currency)
-    for leg in legs:
-        if leg.status is RefundStatus.SUCCESSFUL:
-            refunded = refunded + leg.amount
-    failure = next((leg.failure for leg in legs if leg.failure is not None), None)
-    return msgspec.structs.replace(
-        refund,
-        status=RefundStatus.SUCCESSFUL if refunded.minor else RefundStatus.FAILED,
-        refunded=refunded,
-        fee_returned=_fee_to_return(subject, arrived_before, arrived_before + refunded),
-        failure=failure,
-        completed_at=now,
-    )
-
-
-def _fee_to_return(subject: Subject, before: Money, after: Money) -> Fee:
-    """The share of the fee that all refunds up to this one have, less what those before it had."""
-    if subject.fee_on_refund is FeeOnRefund.KEPT:
-        nothing = Money.zero(after.currency)
-        return Fee(nothing, nothing)
+def _part_of(fee: Fee, start: Money, end: Money, whole: Money) -> Fee:
+    """Of all parts in a row, so that they sum to the whole."""
     return Fee(
-        _share(subject.fee.fee, after, subject.received) - _share(subject.fee.fee, before, subject.received),
-        _share(subject.fee.vat, after, subject.received) - _share(subject.fee.vat, before, subject.received),
+        _share(fee.fee, end, whole) - _share(fee.fee, start, whole),
+        _share(fee.vat, end, whole) - _share(fee.vat, start, whole),
     )
 
 
 def _share(amount: Money, part: Money, whole: Money) -> Money:
     """Half up."""
     return Money((2 * amount.minor * part.minor + whole.minor) // (2 * whole.minor), amount.currency)
+
+
+def completed(refund: Refund, legs: Sequence[Leg], *, now: datetime) -> Refund | None:
+    """None while any leg is under way. A part that did not go through does not undo the part that did."""
+    if any(leg.status is RefundStatus.PROCESSING for leg in legs):
+        return None
+    arrived = [leg for leg in legs if leg.status is RefundStatus.SUCCESSFUL]
+    nothing = Money.zero(refund.amount.currency)
+    return msgspec.structs.replace(
+        refund,
+        status=RefundStatus.SUCCESSFUL if arrived else RefundStatus.FAILED,
+        refunded=sum((leg.amount for leg in arrived), start=nothing),
+        fee_returned=Fee(
+            sum((leg.fee.fee for leg in arrived), start=nothing), sum((leg.fee.vat for leg in arrived), start=nothing)
+        ),
+        failure=next((leg.failure for leg in legs if leg.failure is not None), None),
+        completed_at=now,
+    )
 
 
 def next_ask_at(asks: int, *, now: datetime) -> datetime:

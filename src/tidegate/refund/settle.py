@@ -13,10 +13,11 @@ from tidegate.core.errors import NotFound
 from tidegate.infra.db import Tx
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
+from tidegate.ledger.model import Journal
 from tidegate.rail.interface import AttemptState, Failed, RailTimeout, RefundMoney, Succeeded
 from tidegate.rail.till import Till
 from tidegate.refund import event, model, store, subject_store
-from tidegate.refund.model import Leg, Refund, RefundStatus, Subject, Told
+from tidegate.refund.model import Leg, Refund, RefundStatus, Told
 from tidegate.refund.subject_store import Key
 from tidegate.webhook import outbox_store
 from tidegate.webhook.model import NEWS
@@ -77,23 +78,21 @@ async def _end(
         sent_as = state.transaction_id if isinstance(state, Succeeded) else None
         if not await store.end_leg(tx, business_id, leg, sent_as=sent_as, token=token, now=now):
             return
-        recipe = recipes.refund_done if leg.status is RefundStatus.SUCCESSFUL else recipes.refund_failed
-        journal = recipe(cause=leg.reference, refunded=leg.amount, event_at=now)
-        await ledger.post(tx, business_id, journal, now)
-        await _complete(tx, refund, await subject_store.get(tx, key), now)
+        await ledger.post(tx, business_id, _journal(leg, now), now)
+        await _complete(tx, refund, key, now)
     till.db.ring(NEWS)
 
 
-async def _complete(tx: Tx, refund: Refund, subject: Subject, now: datetime) -> None:
-    legs = await store.list_legs(tx, refund.business_id, refund.id)
-    arrived_before = await store.get_arrived(tx, subject)
-    ended = model.completed(refund, legs, subject, arrived_before=arrived_before, now=now)
+def _journal(leg: Leg, now: datetime) -> Journal:
+    if leg.status is RefundStatus.SUCCESSFUL:
+        return recipes.refund_done(cause=leg.reference, refunded=leg.amount, event_at=now)
+    return recipes.refund_failed(cause=leg.reference, refunded=leg.amount, fee=leg.fee, event_at=now)
+
+
+async def _complete(tx: Tx, refund: Refund, key: Key, now: datetime) -> None:
+    ended = model.completed(refund, await store.list_legs(tx, refund.business_id, refund.id), now=now)
     if ended is None:
         return
     await store.complete(tx, ended)
-    if ended.fee_returned.total.minor:
-        journal = recipes.fee_returned(cause=ended.reference, fee=ended.fee_returned, event_at=now)
-        await ledger.post(tx, ended.business_id, journal, now)
-    key = Key(ended.business_id, ended.payment_id, ended.collection_id)
     told = Told(ended, await subject_store.get(tx, key))
     await outbox_store.insert(tx, ended.business_id, event.refund_ended(told), now=now)

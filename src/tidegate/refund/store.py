@@ -12,7 +12,7 @@ from tidegate.infra.db import Row, Tx, naming
 from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.rail.interface import FailureReason
-from tidegate.refund.model import Leg, Refund, RefundStatus, Subject
+from tidegate.refund.model import Leg, Refund, RefundStatus
 
 _MORE_THAN_RECEIVED = {
     "payment_refunds_no_more_than_it_received": RefundExceedsAvailable,
@@ -31,6 +31,8 @@ async def insert(tx: Tx, refund: Refund, legs: Sequence[Leg], journal: Journal) 
             refund.amount.currency, refund.amount.minor, refund.reason, refund.note, refund.initiated_at,
             [leg.reference for leg in legs], [leg.rail for leg in legs], [leg.transaction_id for leg in legs],
             [leg.amount.minor for leg in legs], *journal.columns(),
+            refund.fee_returned.fee.minor, refund.fee_returned.vat.minor,
+            [leg.fee.fee.minor for leg in legs], [leg.fee.vat.minor for leg in legs],
         )  # fmt: skip
     assert row is not None
     return refund_of(row)
@@ -45,15 +47,16 @@ _INSERT = """
          WHERE business_id = $1 AND id = $4),
     made AS (
         INSERT INTO refund (business_id, reference, payment_id, collection_id, currency, amount_minor, reason, note,
-                            initiated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                            initiated_at, fee_returned_minor, vat_returned_minor)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $20, $21)
         RETURNING *),
     legs AS (
         INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor,
-                                next_ask_at)
-        SELECT $1, leg.reference, made.id, leg.rail, leg.transaction_id, $5, leg.amount_minor, $9
-          FROM made, unnest($10::text[], $11::text[], $12::text[], $13::bigint[])
-               AS leg (reference, rail, transaction_id, amount_minor)),
+                                fee_minor, vat_minor, next_ask_at)
+        SELECT $1, leg.reference, made.id, leg.rail, leg.transaction_id, $5, leg.amount_minor, leg.fee_minor,
+               leg.vat_minor, $9
+          FROM made, unnest($10::text[], $11::text[], $12::text[], $13::bigint[], $22::bigint[], $23::bigint[])
+               AS leg (reference, rail, transaction_id, amount_minor, fee_minor, vat_minor)),
     posted AS (SELECT post_journal($1, $14, $15, $16, $17, $18, $19, $9) AS id FROM made)
     SELECT made.* FROM made, posted
 """
@@ -120,18 +123,6 @@ async def list_legs(tx: Tx, business_id: str, refund_id: int) -> list[Leg]:
     return [leg_of(row) for row in rows]
 
 
-async def get_arrived(tx: Tx, subject: Subject) -> Money:
-    """Of all its refunds that have ended."""
-    minor: int = await tx.fetchval(
-        """
-        SELECT coalesce(sum(refunded_minor), 0)::bigint FROM refund
-         WHERE business_id = $1 AND (payment_id = $2 OR collection_id = $3) AND status <> 'processing'
-        """,
-        subject.business_id, subject.payment_id, subject.collection_id,
-    )  # fmt: skip
-    return Money(minor, subject.received.currency)
-
-
 async def complete(tx: Tx, refund: Refund) -> None:
     """What did not go through can be refunded again."""
     await tx.execute(
@@ -181,11 +172,13 @@ def refund_of(row: Row) -> Refund:
 
 
 def leg_of(row: Row) -> Leg:
+    currency = Currency(row["currency"])
     return Leg(
         reference=row["reference"],
         rail=row["rail"],
         transaction_id=row["transaction_id"],
-        amount=Money(row["amount_minor"], Currency(row["currency"])),
+        amount=Money(row["amount_minor"], currency),
+        fee=Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency)),
         status=RefundStatus(row["status"]),
         failure=FailureReason(row["failure"]) if row["failure"] else None,
     )

@@ -63,11 +63,27 @@ async def get(tx: Tx, key: Key) -> Subject:
     if key.payment_id is not None:
         row = await tx.fetchrow(_PAYMENT, key.business_id, key.payment_id)
         assert row is not None
-        transfers = await _list_transfers(tx, key.business_id, row["id"], Currency(row["currency"]))
-        return payment_subject(row, row["on_refund"], transfers)
+        currency = Currency(row["currency"])
+        transfers = await _list_transfers(tx, key.business_id, row["id"], currency)
+        return payment_subject(row, row["on_refund"], await _get_fee_given(tx, key, currency), transfers)
     row = await tx.fetchrow(_COLLECTION, key.business_id, key.collection_id)
     assert row is not None
-    return collection_subject(row, row["on_refund"])
+    fee_given = await _get_fee_given(tx, key, Currency(row["source_currency"]))
+    return collection_subject(row, row["on_refund"], fee_given)
+
+
+async def _get_fee_given(tx: Tx, key: Key, currency: Currency) -> Fee:
+    """With the refunds that are under way or have arrived."""
+    row = await tx.fetchrow(
+        """
+        SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee, coalesce(sum(vat_returned_minor), 0)::bigint AS vat
+          FROM refund
+         WHERE business_id = $1 AND (payment_id = $2 OR collection_id = $3) AND status <> 'failed'
+        """,
+        *key,
+    )
+    assert row is not None
+    return Fee(Money(row["fee"], currency), Money(row["vat"], currency))
 
 
 _PAYMENT = """
@@ -82,7 +98,9 @@ _COLLECTION = """
 """
 
 
-def payment_subject(row: Row, on_refund: str | None, transfers: tuple[Transfer, ...] = ()) -> Subject:
+def payment_subject(
+    row: Row, on_refund: str | None, fee_given: Fee | None = None, transfers: tuple[Transfer, ...] = ()
+) -> Subject:
     currency = Currency(row["currency"])
     return Subject(
         business_id=row["business_id"],
@@ -96,6 +114,7 @@ def payment_subject(row: Row, on_refund: str | None, transfers: tuple[Transfer, 
         fee_on_refund=_fee_on_refund(row["fee_rule_id"], on_refund),
         variance=row["variance"],
         refunded=Money(row["refunded_minor"], currency),
+        fee_given=fee_given or _no_fee(currency),
         transfers=transfers,
         obstacle=None if row["status"] == "success" else _NOT_PAID.format(row["status"]),
     )
@@ -127,13 +146,12 @@ async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: C
     )
 
 
-def collection_subject(row: Row, on_refund: str | None) -> Subject:
+def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = None) -> Subject:
     currency = Currency(row["source_currency"])
     received = Money(row["source_minor"], currency)
     refunded = Money(row["refunded_minor"], currency)
     is_converted = row["destination_currency"] != currency
     obstacle = None if row["status"] == "successful" else _NOT_CREDITED.format(row["status"])
-    nothing = Money.zero(currency)
     return Subject(
         business_id=row["business_id"],
         collection_id=row["id"],
@@ -141,16 +159,21 @@ def collection_subject(row: Row, on_refund: str | None) -> Subject:
         merchant_reference=row["merchant_reference"],
         expected=received,
         received=received,
-        settled=nothing if obstacle or is_converted else Money(row["credited_minor"], currency),
-        fee=Fee(nothing, nothing)
+        settled=Money(0 if obstacle or is_converted else row["credited_minor"], currency),
+        fee=_no_fee(currency)
         if obstacle or is_converted
         else Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency)),
         fee_on_refund=_fee_on_refund(row["fee_rule_id"], on_refund),
         variance=None,
         refunded=refunded,
+        fee_given=fee_given or _no_fee(currency),
         transfers=(Transfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),),
         obstacle=obstacle or (_CONVERTED if is_converted else None),
     )
+
+
+def _no_fee(currency: Currency) -> Fee:
+    return Fee(Money.zero(currency), Money.zero(currency))
 
 
 def _fee_on_refund(rule_id: str | None, own: str | None) -> FeeOnRefund:
