@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tidegate.core.ids import Mode
-from tidegate.doctor import money_store, store
+from tidegate.doctor import inflow_store, money_store, refund_store, store
 from tidegate.infra import migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.ledger import books
@@ -72,6 +72,8 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
         ("amounts", await money_store.list_wrongly_settled(tx), "received is settled, fee and tax, and so was booked"),
         ("receipts", await money_store.list_lost_money(tx), "what arrived was kept, is held, or went back"),
         ("bookings", await money_store.list_unbooked_receipts(tx), "every receipt has its journal"),
+        *await _inflows(tx),
+        *await _refunds(tx),
     ):
         yield _nothing(subject, found, when_well, report)
     forgotten = await money_store.list_forgotten(tx, now - FORGOTTEN_AFTER)
@@ -81,6 +83,28 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     suspense = await money_store.list_suspense(tx)
     # Nothing is wrong with the books, so it is no finding; but somebody must find the owner.
     yield Finding("suspense", True, "; ".join(suspense) or "all money has an owner")
+    held = await inflow_store.list_held(tx)
+    yield Finding("held inflows", True, "; ".join(held) or "no inflow waits for a decision")
+    reversals = await inflow_store.list_reversals_to_settle(tx)
+    yield Finding("reversals", True, "; ".join(reversals) or "none waits for its credit, and nobody owes one")
+
+
+async def _inflows(tx: Tx) -> list[tuple[str, list[str], str]]:
+    return [
+        ("credits", await inflow_store.list_wrongly_credited(tx), "every inflow was credited as it was booked, once"),
+        ("inflow events", await inflow_store.list_wrongly_told(tx), "every credit and every return was told once"),
+        ("holds", await inflow_store.list_wrongly_held(tx), "what is held or goes back is in suspense or in returns"),
+        ("returns", await inflow_store.list_wrongly_reversed(tx), "what was not kept has its return or its reversal"),
+        ("totals", await inflow_store.list_wrong_tallies(tx), "every tally of inflows is what there is to count"),
+    ]
+
+
+async def _refunds(tx: Tx) -> list[tuple[str, list[str], str]]:
+    return [
+        ("refunds", await refund_store.list_wrongly_counted(tx), "what counts as refunded is the sum of refunds"),
+        ("locks", await refund_store.list_wrongly_locked(tx), "every wallet locks just what runs out in refunds"),
+        ("refund bookings", await refund_store.list_wrongly_ended(tx), "every refund is booked as it began and ended"),
+    ]
 
 
 def _version(server: dict[str, str]) -> Finding:

@@ -1,0 +1,115 @@
+"""`tidegate refund`: money of a payment or of an inflow given back, for a merchant that asks the operator."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+
+import click
+from rich.table import Table
+
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.till import ago, at_the_till, limit_option, words
+from tidegate.rail.till import Till
+from tidegate.refund import commands, list_store, wire
+from tidegate.refund.field import RefundAmount
+from tidegate.refund.model import RefundStatus, Told
+from tidegate.refund.wish import Wish
+
+_COLOURS = {RefundStatus.PROCESSING: "yellow", RefundStatus.SUCCESSFUL: "green", RefundStatus.FAILED: "red"}
+
+
+@click.group()
+def refund() -> None:
+    """Give money back: all of it, a part, or the excess of an overpayment."""
+
+
+@refund.command()
+@click.argument("business_id")
+@click.argument("reference")
+@click.option("--amount", metavar="NUMBER", help="By default the excess of an overpayment, otherwise all that remains.")
+@click.option("--reason", metavar="TEXT", help="For the customer.")
+@click.option("--note", metavar="TEXT", help="For the merchant.")
+@as_json_option
+@speaks_plainly
+def create(business_id: str, reference: str, amount: str | None, as_json: bool, **texts: str | None) -> None:
+    """Refund a payment or an inflow. REFERENCE is the merchant's, a pay code, or that of the inflow."""
+    wish = Wish(
+        reference=reference,
+        amount=_amount(amount) if amount else None,
+        reason=words("--reason", texts["reason"]) if texts["reason"] else None,
+        note=words("--note", texts["note"]) if texts["note"] else None,
+    )
+
+    async def run(till: Till, now: datetime) -> Told:
+        async with till.db.transaction() as tx:
+            return await commands.begin(tx, business_id, wish, by=OPERATOR, now=now)
+
+    told = at_the_till(run)
+    if as_json:
+        print_record(wire.record_of(told))
+        return
+    out.print(f"[green]✓[/] {told.refund.amount} is on its way back as {told.refund.reference}.")
+
+
+@refund.command()
+@click.argument("business_id")
+@click.argument("reference")
+@as_json_option
+@speaks_plainly
+def show(business_id: str, reference: str, as_json: bool) -> None:
+    """Show a refund."""
+
+    async def run(till: Till, now: datetime) -> Told:
+        return await commands.get(till.db, business_id, reference)
+
+    told = at_the_till(run)
+    if as_json:
+        print_record(wire.record_of(told))
+        return
+    record = told.refund
+    out.print(f"{record.reference}  {_status(record.status)}  {record.amount}")
+    out.print(f"[dim]of[/]        {plain(told.subject.merchant_reference or told.subject.reference)}")
+    for label, text in (("reason", record.reason), ("note", record.note)):
+        if text:
+            out.print(f"[dim]{label:<9}[/] {plain(text)}")
+    if record.failure:
+        out.print(f"[dim]failed[/]    {record.failure.value}, {record.amount - record.refunded} is the wallet's again")
+
+
+@refund.command(name="list")
+@click.argument("business_id")
+@limit_option
+@as_json_option
+@speaks_plainly
+def list_(business_id: str, limit: int, as_json: bool) -> None:
+    """List refunds of a business, the newest first."""
+
+    async def run(till: Till, now: datetime) -> tuple[list[Told], datetime]:
+        async with till.db.connection() as tx:
+            return await list_store.list_page(tx, business_id, list_store.Filter(), before_id=None, limit=limit), now
+
+    found, now = at_the_till(run)
+    if as_json:
+        print_record([wire.record_of(told) for told in found])
+        return
+    table = Table()
+    for heading in ("Refund", "Of", "Amount", "Status", "Began"):
+        table.add_column(heading, no_wrap=heading == "Refund", overflow="fold")
+    for told in found:
+        one = told.refund
+        of = plain(told.subject.merchant_reference or told.subject.reference)
+        table.add_row(one.reference, of, str(one.amount), _status(one.status), ago(one.initiated_at, now))
+    out.print(table if found else "There are no refunds.")
+
+
+def _status(status: RefundStatus) -> str:
+    return f"[{_COLOURS[status]}]{status.value}[/]"
+
+
+def _amount(text: str) -> RefundAmount:
+    try:
+        return RefundAmount.parse(Decimal(text))
+    except (InvalidOperation, ValueError) as error:
+        fail(f"--amount {error if isinstance(error, ValueError) else 'must be a number such as 100 or 100.50'}.")

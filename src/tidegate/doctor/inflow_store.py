@@ -1,0 +1,174 @@
+"""Questions about inflows and their money. Every one has the same answer when all is well: nothing."""
+
+from __future__ import annotations
+
+from tidegate.core.money import Currency, Money
+from tidegate.doctor.store import FINDINGS_MAX
+from tidegate.infra.db import Row, Tx
+
+
+async def list_wrongly_credited(tx: Tx) -> list[str]:
+    """Each inflow that was credited has one crediting journal with its amounts, and no other inflow has one."""
+    return await _names(
+        tx,
+        """
+        SELECT collection.business_id || '/' || collection.reference AS name
+          FROM collection
+          LEFT JOIN LATERAL (
+               SELECT count(DISTINCT journal.id) AS journals,
+                      coalesce(sum(amount_minor) FILTER (WHERE account = 'wallet'), 0) AS credited_minor,
+                      coalesce(sum(amount_minor) FILTER (WHERE account = 'fee'), 0) AS fee_minor,
+                      coalesce(sum(amount_minor) FILTER (WHERE account = 'vat'), 0) AS vat_minor,
+                      coalesce(sum(amount_minor) FILTER (WHERE account = 'spread'), 0) AS spread_minor,
+                      coalesce(sum(amount_minor) FILTER (WHERE account IN ('rail', 'suspense')), 0) AS source_minor
+                 FROM journal JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+                WHERE journal.business_id = collection.business_id
+                  AND journal.kind IN ('inflow_credited', 'inflow_converted', 'held_settled', 'held_converted')
+                  AND journal.cause = collection.rail || '/' || collection.transaction_id) AS booked ON true
+         WHERE CASE WHEN collection.destination_minor IS NULL
+                    THEN collection.status = 'successful' OR booked.journals > 0
+                    ELSE (booked.journals, booked.credited_minor, booked.fee_minor, booked.vat_minor,
+                          booked.spread_minor, booked.source_minor)
+                         IS DISTINCT FROM (1, collection.credited_minor, collection.fee_minor, collection.vat_minor,
+                                           coalesce(collection.spread_minor, 0), -collection.source_minor) END
+         LIMIT $1
+        """,
+    )
+
+
+async def list_wrongly_told(tx: Tx) -> list[str]:
+    """Whoever was credited was told so once, and nobody else was; of a return only once the bank confirmed it."""
+    return await _names(
+        tx,
+        """
+        SELECT collection.business_id || '/' || collection.reference AS name
+          FROM collection
+          LEFT JOIN event AS credited ON credited.business_id = collection.business_id
+               AND credited.type = 'collection.successful'
+               AND credited.cause = collection.rail || '/' || collection.transaction_id
+          LEFT JOIN event AS returned ON returned.business_id = collection.business_id
+               AND returned.type = 'collection.returned'
+               AND returned.cause = collection.rail || '/' || collection.transaction_id
+         WHERE (collection.destination_minor IS NOT NULL) <> (credited.id IS NOT NULL)
+            OR (collection.return_confirmed_at IS NOT NULL) <> (returned.id IS NOT NULL)
+         LIMIT $1
+        """,
+    )
+
+
+async def list_wrongly_held(tx: Tx) -> list[str]:
+    """What an inflow has in suspense and in returns is what its state says: all while it is held, or on its way back.
+
+    Suspense is overdrawn by what a bank took back when the wallet no longer had it.
+    """
+    return await _names(
+        tx,
+        """
+        SELECT collection.business_id || '/' || collection.reference AS name
+          FROM collection
+          LEFT JOIN LATERAL (
+               SELECT coalesce(sum(amount_minor) FILTER (WHERE account = 'suspense'), 0) AS suspense_minor,
+                      coalesce(sum(amount_minor) FILTER (WHERE account = 'returns'), 0) AS returns_minor
+                 FROM journal JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+                WHERE journal.business_id = collection.business_id AND account IN ('suspense', 'returns')
+                  AND (journal.cause = collection.rail || '/' || collection.transaction_id
+                       OR journal.cause = collection.return_reference)) AS booked ON true
+          LEFT JOIN journal AS owed ON owed.business_id = collection.business_id AND owed.kind = 'held_reversed'
+               AND owed.cause = collection.rail || '/' || collection.transaction_id
+               AND collection.destination_minor IS NOT NULL
+         WHERE booked.suspense_minor <> CASE WHEN collection.status = 'pending' THEN collection.source_minor
+                                             WHEN owed.id IS NOT NULL THEN -collection.source_minor ELSE 0 END
+            OR booked.returns_minor <> CASE WHEN collection.return_reference IS NOT NULL
+                                             AND collection.return_confirmed_at IS NULL
+                                            THEN collection.source_minor ELSE 0 END
+         LIMIT $1
+        """,
+    )
+
+
+async def list_wrongly_reversed(tx: Tx) -> list[str]:
+    """What is not kept went back, or was taken back: each with its journal, and what went back with its return."""
+    return await _names(
+        tx,
+        """
+        SELECT collection.business_id || '/' || collection.reference AS name
+          FROM collection
+          LEFT JOIN money_return AS back ON back.business_id = collection.business_id
+               AND back.reference = collection.return_reference AND back.collection_id = collection.id
+          LEFT JOIN LATERAL (
+               SELECT count(*) FILTER (WHERE kind IN ('receipt_returning', 'held_returning')) AS returns,
+                      count(*) FILTER (WHERE kind IN ('credit_reversed', 'held_reversed')) AS reversals
+                 FROM journal
+                WHERE journal.business_id = collection.business_id
+                  AND journal.cause = collection.rail || '/' || collection.transaction_id) AS booked ON true
+         WHERE (collection.return_reference IS NOT NULL AND collection.status <> 'reversed')
+            OR (collection.return_reference IS NOT NULL) <> (back.id IS NOT NULL)
+            OR booked.returns <> CASE WHEN collection.return_reference IS NOT NULL THEN 1 ELSE 0 END
+            OR booked.reversals <> CASE WHEN collection.status IN ('reversed', 'failed')
+                                         AND collection.return_reference IS NULL THEN 1 ELSE 0 END
+            OR (back.status = 'confirmed') <> (collection.return_confirmed_at IS NOT NULL)
+            OR back.amount_minor <> collection.source_minor
+         LIMIT $1
+        """,
+    )
+
+
+async def list_wrong_tallies(tx: Tx) -> list[str]:
+    """Totals are told from tallies, so each is what there is to count; for one account or all, a day or all days."""
+    return await _names(
+        tx,
+        """
+        SELECT business_id || '/' || account_id || '/' || day || '/' || destination_currency || '/' || status
+               || ' says ' || coalesce(tally.count, 0) || ', there are ' || coalesce(counted.count, 0) AS name
+          FROM collection_tally AS tally FULL JOIN (
+               SELECT collection.business_id, place.account_id, place.day, destination_currency, status,
+                      count(*) AS count
+                 FROM collection CROSS JOIN LATERAL (
+                      VALUES ('', date '-infinity'), ('', (created_at AT TIME ZONE 'UTC')::date),
+                             (collection.account_id, date '-infinity'),
+                             (collection.account_id, (created_at AT TIME ZONE 'UTC')::date))
+                      AS place (account_id, day)
+                GROUP BY 1, 2, 3, 4, 5) AS counted
+               USING (business_id, account_id, day, destination_currency, status)
+         WHERE coalesce(tally.count, 0) <> coalesce(counted.count, 0)
+         LIMIT $1
+        """,
+    )
+
+
+async def list_held(tx: Tx) -> list[str]:
+    rows = await tx.fetch(
+        """
+        SELECT source_currency AS currency, source_minor AS minor, reference AS name, reason AS why
+          FROM collection WHERE status = 'pending' ORDER BY id LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [_described(row) for row in rows]
+
+
+async def list_reversals_to_settle(tx: Tx) -> list[str]:
+    """Those that wait for their credit, and those that the merchant owes since its wallet no longer held them."""
+    rows = await tx.fetch(
+        """
+        SELECT currency, amount_minor AS minor, rail || '/' || transaction_id AS name, 'waits for its credit' AS why
+          FROM credit_reversal WHERE applied_at IS NULL
+         UNION ALL
+        SELECT collection.source_currency, collection.source_minor, collection.reference, 'the merchant owes it'
+          FROM collection JOIN journal ON journal.business_id = collection.business_id
+               AND journal.kind = 'held_reversed'
+               AND journal.cause = collection.rail || '/' || collection.transaction_id
+         WHERE collection.status = 'reversed' AND collection.destination_minor IS NOT NULL
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [_described(row) for row in rows]
+
+
+def _described(row: Row) -> str:
+    return str(Money(row["minor"], Currency(row["currency"]))) + " of " + row["name"] + ": " + row["why"]
+
+
+async def _names(tx: Tx, question: str) -> list[str]:
+    return [row["name"] for row in await tx.fetch(question, FINDINGS_MAX)]

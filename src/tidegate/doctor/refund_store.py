@@ -1,0 +1,71 @@
+"""Questions about refunds. Every one has the same answer when all is well: nothing."""
+
+from __future__ import annotations
+
+from tidegate.doctor.store import FINDINGS_MAX
+from tidegate.infra.db import Tx
+
+
+async def list_wrongly_counted(tx: Tx) -> list[str]:
+    """What a payment or an inflow says was refunded of it is the sum of its refunds."""
+    rows = await tx.fetch(
+        """
+        WITH counted AS (
+            SELECT business_id, payment_id, collection_id,
+                   sum(CASE status WHEN 'processing' THEN amount_minor ELSE refunded_minor END) AS refunded_minor
+              FROM refund GROUP BY business_id, payment_id, collection_id)
+        SELECT payment.business_id || '/payment/' || payment.id AS thing
+          FROM payment LEFT JOIN counted ON counted.business_id = payment.business_id
+               AND counted.payment_id = payment.id
+         WHERE payment.refunded_minor <> coalesce(counted.refunded_minor, 0)
+         UNION ALL
+        SELECT collection.business_id || '/collection/' || collection.id
+          FROM collection LEFT JOIN counted ON counted.business_id = collection.business_id
+               AND counted.collection_id = collection.id
+         WHERE collection.refunded_minor <> coalesce(counted.refunded_minor, 0)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["thing"] for row in rows]
+
+
+async def list_wrongly_locked(tx: Tx) -> list[str]:
+    """What a wallet shows as locked is what runs out in refunds."""
+    rows = await tx.fetch(
+        """
+        SELECT wallet.business_id || '/' || wallet.currency AS wallet
+          FROM wallet
+          LEFT JOIN (SELECT business_id, currency, sum(amount_minor) AS amount_minor
+                       FROM refund_leg WHERE status = 'processing' GROUP BY business_id, currency) AS running
+               USING (business_id, currency)
+         WHERE wallet.locked_minor <> coalesce(running.amount_minor, 0)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["wallet"] for row in rows]
+
+
+async def list_wrongly_ended(tx: Tx) -> list[str]:
+    """A refund has its debit, and each part of it that ended has one journal of how."""
+    rows = await tx.fetch(
+        """
+        SELECT refund.business_id || '/' || refund.reference AS thing
+          FROM refund
+         WHERE NOT EXISTS (
+            SELECT FROM journal
+             WHERE journal.business_id = refund.business_id AND journal.kind = 'refund_started'
+               AND journal.cause = refund.reference)
+         UNION ALL
+        SELECT leg.business_id || '/' || leg.reference
+          FROM refund_leg AS leg
+          LEFT JOIN journal ON journal.business_id = leg.business_id AND journal.cause = leg.reference
+               AND journal.kind IN ('refund_done', 'refund_failed')
+         WHERE coalesce(journal.kind, 'none') <> CASE leg.status WHEN 'successful' THEN 'refund_done'
+                                                                 WHEN 'failed' THEN 'refund_failed' ELSE 'none' END
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["thing"] for row in rows]
