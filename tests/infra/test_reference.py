@@ -19,7 +19,7 @@ import msgspec
 import pytest
 
 from build import Shop, make_shop
-from process import api
+from process import api, stop, tidegate
 from tidegate.app import House, operations_of
 from tidegate.idempotency.commands import KEPT_FOR
 from tidegate.infra.db import Database
@@ -116,8 +116,16 @@ class Outline(HTMLParser):
         return "".join(self.texts)
 
 
+_whole: list[Outline] = []
+
+
 async def outline(**options: Any) -> Outline:
-    return Outline((await get("/docs", **options)).text)
+    """The page of everything takes long to draw and is always the same, so it is drawn once."""
+    if options:
+        return Outline((await get("/docs", **options)).text)
+    if not _whole:
+        _whole.append(Outline((await get("/docs")).text))
+    return _whole[0]
 
 
 async def address_of(name: str) -> str:
@@ -374,7 +382,8 @@ async def test_an_example_is_good_shell_and_its_body_good_json(operation: Operat
     example = Shell(BASE_URL, KEYS.by_header, OPERATIONS).example_of(operation)
     assert example.command in (await outline()).commands
     given = [f"{variable.name}='{variable.value}'" for variable in example.needs]
-    commands = await commands_of("\n".join([*given, example.command]))
+    answer = json.dumps({variable.field: variable.value for variable in example.sets}, separators=(",", ":"))
+    commands = await commands_of("\n".join([*given, f"ANSWERED='{answer}'", example.command]))
     assert len(commands) == 1 + len(operation.prepared_by)
     if operation.request:
         assert sent_in(commands[-1]).keys() == (operation.request_example or {}).keys()
@@ -465,6 +474,24 @@ async def test_an_example_prepares_what_it_needs() -> None:
     assert f"{BASE_URL}/things/th_real/use" in last
 
 
+async def test_a_step_is_asked_again_until_its_answer_has_what_is_needed() -> None:
+    find = make_thing(name="findThings", method="GET", request=None, query_example={"kind": "any"})
+    use = use_thing(prepared_by=(Step("findThings", query={"state": "new"}, is_awaited=True),))
+    example = Shell(BASE_URL, {"x-other-key": "k"}, [find, use]).example_of(use)
+    # Nothing yet, and then two of them.
+    later = """sleep() { ANSWERED='[{"thingId":"th_new"},{"thingId":"th_old"}]'; }\n"""
+    *asked, used = await commands_of(later + example.command)
+    assert [words[1] for words in asked] == [f"{BASE_URL}/things?kind=any&state=new"] * 2
+    assert f"{BASE_URL}/things/th_new/use" in used
+
+
+def test_steps_that_are_not_offered_prepare_nothing() -> None:
+    use = use_thing(prepared_by=(Step("makeThing"), Step("onlyInTheSandbox")))
+    example = Shell(BASE_URL, {"x-other-key": "k"}, [make_thing(), use]).example_of(use)
+    assert example.command.count("curl") == 1
+    assert [variable.name for variable in example.needs] == ["ID"]
+
+
 async def test_a_preparation_takes_from_its_answer_only_what_must_be_there() -> None:
     """Another body may have another answer, and must not overwrite what an earlier example left."""
     other = make_operation(path="/others", path_parameters={}, name="other", prepared_by=(Step("makeThing", {}),))
@@ -502,7 +529,12 @@ async def own_shop(make_database: Callable[[str], Awaitable[str]]) -> AsyncItera
     shop = await make_shop(database, client=None)  # type: ignore[arg-type]
     await database.close()
     with api(url) as (base_url, _):
-        yield base_url, shop
+        # What the sandbox's bank tells has to be carried.
+        worker = tidegate("worker", DATABASE_URL=url)
+        try:
+            yield base_url, shop
+        finally:
+            stop(worker)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are curl commands")

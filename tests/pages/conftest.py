@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Generator
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Error, Page
 
-from browser import Visit, chromium, visiting
+from browser import Visit, chromium
 from conftest import MakeCheckout
 from pages.background import working
 from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
@@ -48,19 +49,31 @@ async def pages_url(database_url: str) -> AsyncIterator[str]:
         yield url
 
 
+@pytest.fixture(scope="session")
+def windows(browser: Browser, pages_url: str) -> Windows:
+    return Windows(browser, pages_url)
+
+
 @pytest.fixture
-async def new_page(request: pytest.FixtureRequest, browser: Browser, pages_url: str) -> AsyncIterator[NewPage]:
-    """Opens a window with the options of `visiting`; what its page must not do fails the test at its end."""
-    visits: list[Visit] = []
+async def new_page(request: pytest.FixtureRequest, windows: Windows) -> AsyncIterator[NewPage]:
+    """Opens a window with the options of `Windows.visiting`; what its page must not do fails the test at its end."""
     async with AsyncExitStack() as stack:
+        visits: list[Visit] = []
 
         async def open_page(**options: Any) -> Page:
-            visits.append(await stack.enter_async_context(visiting(browser, pages_url, **options)))
+            visits.append(await stack.enter_async_context(windows.visiting(**options)))
             return visits[-1].page
 
         yield open_page
-        if request.node.stash.get(HAS_FAILED, False) or any(visit.faults for visit in visits):
+        if has_failed(request.node) or any(visit.faults for visit in visits):
             await keep_pictures(request.node.name, [visit.page for visit in visits])
+            # Who knows what the test would still have undone.
+            for visit in visits:
+                await visit.page.context.close()
+
+
+def has_failed(test: pytest.Item) -> bool:
+    return test.stash.get(HAS_FAILED, False)
 
 
 async def keep_pictures(test: str, pages: list[Page]) -> None:
@@ -102,18 +115,7 @@ def stage(new_page: NewPage, new_payment: NewPayment, db: Database) -> Stage:
     return Stage(new_page, new_payment, db)
 
 
-@pytest.fixture(scope="session")
-async def windows(browser: Browser, pages_url: str) -> AsyncIterator[Windows]:
-    async with AsyncExitStack() as stack:
-        yield Windows(browser, pages_url, stack)
-
-
 @pytest.fixture
-async def still_stage(
-    request: pytest.FixtureRequest, windows: Windows, new_checkout: MakeCheckout, pages_url: str, db: Database
-) -> AsyncIterator[Stage]:
+def still_stage(new_page: NewPage, new_checkout: MakeCheckout, pages_url: str, db: Database) -> Stage:
     """Without the worker: nothing happens but what a scene does, and money on its way stays there to be looked at."""
-    yield Stage(windows.open_page, _linked(new_checkout, pages_url), db)
-    if request.node.stash.get(HAS_FAILED, False):
-        await keep_pictures(request.node.name, [visit.page for visit in windows.in_use])
-    await windows.tidy_up()
+    return Stage(partial(new_page, still=True), _linked(new_checkout, pages_url), db)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from playwright.async_api import Locator, Page, Route, expect
+from playwright.async_api import BrowserContext, Locator, Page, Route, expect
 
 from checkout.paying import SUCCEEDS
 from pages.stage import LinkedCheckout, Stage
@@ -20,6 +20,16 @@ from tidegate.payment.transition import ATTEMPTS_MAX
 POLL_MS = RETURN_POLL_S * 1000
 # Chromium complains of an answer with an error, although the page shows it well.
 REFUSED_INPUT = ("the server responded with a status of 422",)
+
+
+@contextmanager
+def hearing(source: Page | BrowserContext, event: Any, handler: Callable[[Any], None]) -> Iterator[None]:
+    """Windows are used again: whoever listens to one stops when the test ends."""
+    source.on(event, handler)
+    try:
+        yield
+    finally:
+        source.remove_listener(event, handler)
 
 
 @dataclass(frozen=True)

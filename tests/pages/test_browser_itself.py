@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +13,24 @@ import httpx
 import pytest
 from playwright.async_api import Browser, expect
 
-from browser import DESK, PHONE, Visit, visiting
+from browser import DESK, PHONE, Visit
 from browser_axe import HAS_NO_SCRIPTS, assert_accessible
 from pages import conftest
 from pages.background import working
 from pages.planted import serving_planted
 from pages.stage import NewPayment
+from pages.windows import Windows
 from tidegate.app import House
-from tidegate.payment.settle import Till
+from tidegate.rail.till import Till
 from tidegate.worker import Loop
 
 VisitPlanted = Callable[..., AbstractAsyncContextManager[Visit]]
 
 
 @pytest.fixture(scope="module")
-async def planted_url() -> AsyncIterator[str]:
+async def visit_planted(browser: Browser) -> AsyncIterator[VisitPlanted]:
     async with serving_planted() as (url, _):
-        yield url
-
-
-@pytest.fixture
-def visit_planted(browser: Browser, planted_url: str) -> VisitPlanted:
-    return partial(visiting, browser, planted_url)
+        yield Windows(browser, url).visiting
 
 
 # What a page must not do.
@@ -121,6 +116,41 @@ async def test_every_window_calls_from_an_address_of_its_own(visit_planted: Visi
     assert "127.0.0.1" not in addresses
 
 
+KEEP_SOMETHING = """() => {
+    document.cookie = "kept=1";
+    localStorage.kept = sessionStorage.kept = 1;
+    history.pushState(null, "", "/planted/clean?kept");
+}"""
+KEPT = "() => [document.cookie, localStorage.length, sessionStorage.length, history.length, innerWidth]"
+
+
+async def test_a_window_that_is_used_again_keeps_nothing(visit_planted: VisitPlanted) -> None:
+    pages = []
+    for _ in range(2):
+        async with visit_planted(locale="de") as visit:
+            pages.append(visit.page)
+            await visit.page.goto("/planted/clean")
+            # The blank page before, and this one.
+            assert await visit.page.evaluate(KEPT) == ["", 0, 0, 2, PHONE]
+            await visit.page.evaluate(KEEP_SOMETHING)
+            await visit.page.context.new_page()
+            await visit.page.set_viewport_size({"width": DESK, "height": 800})
+            await visit.page.emulate_media(color_scheme="dark", media="print")
+            await visit.page.context.route("**/*", lambda route: route.abort())
+    assert pages[0] is pages[1]
+    assert len(pages[0].context.pages) == 1
+
+
+async def test_a_window_whose_clock_was_taken_is_not_used_again(visit_planted: VisitPlanted) -> None:
+    pages = []
+    for _ in range(2):
+        async with visit_planted(locale="pl") as visit:
+            pages.append(visit.page)
+            await visit.page.clock.install()
+    assert pages[0] is not pages[1]
+    assert pages[0].is_closed()
+
+
 async def test_a_failure_leaves_a_picture(
     visit_planted: VisitPlanted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,8 +178,9 @@ async def test_a_page_without_barriers_is_accessible(visit_planted: VisitPlanted
 async def test_a_barrier_is_found(visit_planted: VisitPlanted, rule: str, javascript: bool) -> None:
     async with visit_planted(javascript=javascript) as visit:
         await visit.page.goto(f"/planted/{rule}")
-        with pytest.raises(AssertionError, match=rule):
-            await assert_accessible(visit.page)
+        for has_many_alike in (False, True):
+            with pytest.raises(AssertionError, match=rule):
+                await assert_accessible(visit.page, has_many_alike=has_many_alike)
 
 
 async def test_a_page_examined_without_javascript_stays_without(visit_planted: VisitPlanted) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from checkout.paying import WANTS_3DS, WANTS_ADDRESS, WANTS_PIN_AND_OTP
-from pages.payer import REFUSED_INPUT, Payer
+from pages.payer import REFUSED_INPUT, Payer, hearing
 from pages.stage import Stage
 
 CODE = "739"
@@ -172,16 +172,16 @@ async def test_a_card_stays_nowhere(
     caplog.set_level(logging.DEBUG)
     payer = await Payer.arrives(stage, window={"allowed": REFUSED_INPUT})
     addresses: list[str] = []
-    payer.page.on("request", lambda request: addresses.append(request.url))
-    # Refused once, so that what comes back is looked at too.
-    await payer.pays_by_card(WANTS_PIN_AND_OTP, cvv=CODE, expiry="1340")
-    assert CODE not in await payer.page.locator("#main").inner_html()
-    await payer.pays_by_card(WANTS_PIN_AND_OTP, cvv=CODE)
-    await payer.sees_heading("Enter your card PIN")
-    kept = [await payer.page.evaluate(KEPT)]
-    await payer.answers(pin=PIN)
-    await payer.answers(otp="123456")
-    await payer.sees_paid("₦100.00")
+    with hearing(payer.page, "request", lambda request: addresses.append(request.url)):
+        # Refused once, so that what comes back is looked at too.
+        await payer.pays_by_card(WANTS_PIN_AND_OTP, cvv=CODE, expiry="1340")
+        assert CODE not in await payer.page.locator("#main").inner_html()
+        await payer.pays_by_card(WANTS_PIN_AND_OTP, cvv=CODE)
+        await payer.sees_heading("Enter your card PIN")
+        kept = [await payer.page.evaluate(KEPT)]
+        await payer.answers(pin=PIN)
+        await payer.answers(otp="123456")
+        await payer.sees_paid("₦100.00")
     kept += [await payer.page.evaluate(KEPT), json.dumps(await payer.page.context.cookies())]
     out, err = capfd.readouterr()
     assert "chargeOnPage" in out + err

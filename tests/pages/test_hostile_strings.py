@@ -13,7 +13,7 @@ from playwright.async_api import Page, expect
 
 from checkout.paying import card
 from pages.hostile import PAYLOADS, REFERENCES
-from pages.payer import Payer
+from pages.payer import Payer, hearing
 from pages.stage import LinkedCheckout, Stage
 
 BUSINESS_NAME_LENGTH_MAX = 200
@@ -67,19 +67,19 @@ async def test_nothing_runs(stage: Stage, number: int) -> None:
     fields = order(name=name, customer=customer, message=MESSAGES[number], description=description)
     payer = await Payer.arrives(stage, **fields, reference=f"{REFERENCES[number % len(REFERENCES)]}{number}")
     page = payer.page
-    page.on("dialog", lambda dialog: asked_aloud.append(dialog.message))
-    await shows(page, ".shop-name", fields["settings"]["name"])
-    await shows(page, ".what:visible", fields["metadata"]["description"])
-    # Put in place by the script, and again when the page is loaded as a whole.
-    await payer.pays_by_card()
-    await shows(page, ".message", MESSAGES[number])
-    await page.reload()
-    await shows(page, ".message", MESSAGES[number])
-    await shows(page, ".shop-name", fields["settings"]["name"])
-    await expect(page.locator("#main dd").filter(has_text=payer.checkout.reference)).to_be_visible()
-    await payer.follows("Receipt")
-    await expect(page.locator("#main dd").nth(1)).to_have_text(in_spaces(fields["customer"]["name"]))
-    assert await page.evaluate("window.hasRun") is None
+    with hearing(page, "dialog", lambda dialog: asked_aloud.append(dialog.message)):
+        await shows(page, ".shop-name", fields["settings"]["name"])
+        await shows(page, ".what:visible", fields["metadata"]["description"])
+        # Put in place by the script, and again when the page is loaded as a whole.
+        await payer.pays_by_card()
+        await shows(page, ".message", MESSAGES[number])
+        await page.reload()
+        await shows(page, ".message", MESSAGES[number])
+        await shows(page, ".shop-name", fields["settings"]["name"])
+        await expect(page.locator("#main dd").filter(has_text=payer.checkout.reference)).to_be_visible()
+        await payer.follows("Receipt")
+        await expect(page.locator("#main dd").nth(1)).to_have_text(in_spaces(fields["customer"]["name"]))
+        assert await page.evaluate("window.hasRun") is None
     assert asked_aloud == []
 
 

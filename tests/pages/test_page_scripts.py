@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import httpx
-from playwright.async_api import Route, expect
+from playwright.async_api import Request, Route, expect
 
 from pages.kinds import every_kind
-from pages.payer import Payer
+from pages.payer import Payer, hearing
 from pages.stage import Stage
 
 INVENTORY = Path(__file__).parents[2] / "docs" / "script-inventory.md"
@@ -71,12 +71,16 @@ async def test_the_scripts_of_every_page_are_those_on_the_list(stage: Stage) -> 
 async def test_a_browser_loads_only_what_is_on_the_list(stage: Stage) -> None:
     payer = await Payer.arrives(stage)
     loaded: list[str] = []
-    payer.page.context.on("request", lambda request: loaded.append(f"{request.resource_type} {request.url}"))
-    await payer.page.reload()
-    await payer.pays_by_card()
-    await payer.sees_paid("₦100.00")
-    await payer.follows("Receipt")
-    await payer.sees_heading("₦100.00 paid")
+
+    def note(request: Request) -> None:
+        loaded.append(f"{request.resource_type} {request.url}")
+
+    with hearing(payer.page.context, "request", note):
+        await payer.page.reload()
+        await payer.pays_by_card()
+        await payer.sees_paid("₦100.00")
+        await payer.follows("Receipt")
+        await payer.sees_heading("₦100.00 paid")
     scripts = {entry for entry in loaded if entry.startswith("script ")}
     assert len(scripts) == 1
     assert ADDRESS.search(scripts.pop())
