@@ -83,6 +83,7 @@ class RefundApi:
                     errors.RefundExceedsAvailable,
                 ),
                 is_idempotent_by_key=True,
+                prepared_by=examples.PAID,
             ),
             offer(
                 method="GET",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidegate.infra.http.operation import Step
+from tidegate.payment.examples import PAY_CODE
+
 GROUP = (
     "Give money back: all of it, a part, or the excess of an overpayment. Your wallet is debited when a refund starts, "
     "and credited again with what does not go through. Our fee is kept unless your price list says otherwise. The "
@@ -24,10 +27,18 @@ REFERENCE_PARAMETER: dict[str, Any] = {
         "example": REFERENCE,
     }
 }
+# A payment of that reference, paid by a test card.
+PAID = (
+    Step("createPayment"),
+    Step(
+        "chargeCheckout",
+        {"type": "card", "card": {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}},
+    ),
+)
 REQUEST: dict[str, Any] = {"transReference": "ORDER-1001", "amount": 1000, "reason": "One of the two was sold out"}
 PROCESSING: dict[str, Any] = {
     "reference": REFERENCE,
-    "collectionReference": "tg_a1B2c_4Zk9wQ1mT7cYhN2bPs8LxR",
+    "collectionReference": PAY_CODE,
     "collectionMerchantReference": "ORDER-1001",
     "currency": "NGN",
     "amountRefunded": 1000,
