@@ -57,6 +57,7 @@ from tidegate.sandbox.office_api import OfficeApi
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
+from tidegate.wallet.api import WalletApi
 from tidegate.webhook.api import WebhookApi
 from tidegate.webhook.commands import Office
 from tidegate.webhook.deliver import Courier
@@ -177,6 +178,7 @@ def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Ope
         *AccountApi(house.db, clock, temporary_account.find).operations(),
         *RefundApi(house.db, clock).operations(),
         *CollectionApi(house.db).operations(),
+        *WalletApi(house.db, clock, settings.mode).operations(),
         *WebhookApi(house.office, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,
     ]

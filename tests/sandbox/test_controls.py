@@ -12,6 +12,8 @@ import pytest
 from build import Checkout, Shop, make_shop
 from checkout.paying import WANTS_PIN, card, phone
 from conftest import LEDGER_TABLES, TABLES, MakeCheckout, MakeShop
+from inflow import HOLDER
+from inflow import request as account_request
 from payment.refusal import assert_refused, assert_says_no, without_request_id
 from serving import serving
 from tidegate import app
@@ -32,6 +34,14 @@ CONTROLS: list[tuple[str, str, Any]] = [
     ("GET", "/sandbox/clock", None),
     ("POST", "/sandbox/clock", {"advance": "1s"}),
     ("POST", "/sandbox/reset", None),
+    ("POST", f"/sandbox/virtual-accounts/{'0' * 24}/approve", None),
+    ("POST", f"/sandbox/virtual-accounts/{'0' * 24}/decline", {"reason": "no passport"}),
+    ("POST", f"/sandbox/virtual-accounts/{'0' * 24}/suspend", {"reason": "under review"}),
+    ("POST", f"/sandbox/virtual-accounts/{'0' * 24}/reinstate", None),
+    ("POST", f"/sandbox/virtual-accounts/{'0' * 24}/close", {"reason": "not needed"}),
+    ("POST", "/sandbox/collections/col_1/credit", {"note": "a slip of the pen"}),
+    ("POST", "/sandbox/collections/col_1/return", {"note": "somebody else"}),
+    ("POST", "/sandbox/rates", {"base": "EUR", "quote": "USD", "rate": 1}),
 ]
 each_control = pytest.mark.parametrize(("method", "path", "body"), CONTROLS)
 
@@ -194,7 +204,16 @@ async def busy(new_checkout: MakeCheckout) -> Checkout:
     endpoint = await checkout.post("/webhooks/endpoints", {"url": "http://localhost:3000/"}, **own)
     sent = await checkout.post(f"/webhooks/endpoints/{endpoint.json()['data']['id']}/test", **own)
     assert sent.status_code == 200, sent.text
+    await receive_euros(checkout)
     return checkout
+
+
+async def receive_euros(checkout: Checkout) -> None:
+    own = {"api-key": checkout.shop.secret_key}
+    asked = await checkout.post("/profile/virtual-accounts/requests", account_request(), **own)
+    approved = await checkout.sandbox(f"virtual-accounts/{asked.json()['data']['_id']}/approve")
+    number = approved.json()["data"]["accountNumber"]
+    await checkout.transfer(number, "250", currency="EUR", payee={"name": HOLDER})
 
 
 async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout: MakeCheckout, admin: Any) -> None:
@@ -202,14 +221,16 @@ async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout
     before, full = await rows_of(admin, other.shop.business_id), await rows_of(admin, mine.shop.business_id)
     assert full == before
     not_needed = {"fee_rule", "business_logo", "journal_to_link", "sandbox_payout", "webhook_attempt"}
-    # Nothing of a permanent account.
-    not_needed |= {"sandbox_account", "virtual_account", "collection", "collection_tally"}
+    # Nothing was refunded.
+    not_needed |= {"refund", "refund_leg"}
     assert {table for table, count in full.items() if count == 0} <= not_needed
     answer = await mine.sandbox("reset")
     assert answer.json()["data"] == {"business": mine.shop.business_id}
     left = await rows_of(admin, mine.shop.business_id)
     settings = {"credential": 2, "webhook_endpoint": 1, "webhook_secret": 1, "webhook_turn": 1}
-    assert {table: count for table, count in left.items() if count} == {**settings, "audit": 2}
+    # Accounts are settings too.
+    settings |= {"virtual_account": 1, "sandbox_account": 1}
+    assert {table: count for table, count in left.items() if count} == {**settings, "audit": 4}
     assert await rows_of(admin, other.shop.business_id) == before
     assert (await mine.shop.verify(mine.reference)).status_code == 404
     assert (await other.record())["status"] == "success"

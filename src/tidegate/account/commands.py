@@ -48,6 +48,7 @@ async def request_in(tx: Tx, account: Account, *, by: By, now: datetime) -> Acco
 
 
 async def get(db: Database, business_id: str, account_id: str) -> Account:
+    _refuse_no_id(account_id)
     async with db.connection() as tx:
         return await store.find(tx, business_id, account_id) or _not_found()
 
@@ -63,6 +64,7 @@ async def list_active(db: Database, business_id: str, *, now: datetime) -> dict[
 
 async def get_anybodys(db: Database, account_id: str) -> Account:
     """For operators."""
+    _refuse_no_id(account_id)
     async with db.connection() as tx:
         return await store.find_anybodys(tx, account_id) or _not_found()
 
@@ -107,6 +109,7 @@ async def expire_due(till: Till, now: datetime) -> int:
 
 async def _act(db: Database, account_id: str, action: Action, move: Move, *, by: By, now: datetime) -> Account:
     """The change, what the merchant is told and who did it, together."""
+    _refuse_no_id(account_id)
     async with db.transaction() as tx:
         before = await store.find_anybodys(tx, account_id) or _not_found()
         business = await merchant_store.find_business(tx, before.business_id) or _not_found()
@@ -144,6 +147,12 @@ async def _open(rail: Rail, account: Account, now: datetime) -> AccountDetails:
         return await rail.open_account(order, now=now)
     except RailTimeout:
         raise Unavailable(f"{rail.name} did not answer; approve again, it opens one account only") from None
+
+
+def _refuse_no_id(text: str) -> None:
+    """Not even asked for: it may hold what no text in the database can."""
+    if not model.ID.fullmatch(text):
+        _not_found()
 
 
 def _not_found() -> NoReturn:

@@ -79,6 +79,10 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
         ("Secret key", sandbox["secretKey"]),
         ("Public key", sandbox["publicKey"]),
         ("Webhook secret", sandbox["webhookSecret"]),
+        *(
+            (f"{currency} account", f"{account['accountNumber']}  {account['accountName']}")
+            for currency, account in sandbox["virtualAccounts"].items()
+        ),
         ("Also in", str(settings.home / FILE_NAME)),
     ):
         links.add_row(f"[dim]{name}[/]", value)

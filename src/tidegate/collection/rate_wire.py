@@ -18,8 +18,8 @@ from tidegate.infra.http.query import Moment
 # No two currencies are worth this much more or less than each other; a rate beyond is a slip of the pen.
 RATE_MIN, RATE_MAX = Decimal("0.000001"), Decimal("1000000")
 SPREAD_MAX = Decimal(100)
+SOURCE_LENGTH_MAX = 40
 
-Source = Annotated[str, Meta(min_length=1, max_length=40, pattern=r"^[!-~]+( [!-~]+)*$")]
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
@@ -69,6 +69,24 @@ def _number(value: Any) -> Decimal:
     return number
 
 
+class Source(str):
+    """Whoever quotes the rate, by a short name."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise ValueError("must be a short text")
+        if len(value) > SOURCE_LENGTH_MAX:
+            raise ValueError(f"must have at most {SOURCE_LENGTH_MAX} characters")
+        return cls(value.strip())
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        return {"type": "string", "minLength": 1, "maxLength": SOURCE_LENGTH_MAX}
+
+
 class SetRate(msgspec.Struct, kw_only=True, rename="camel"):
     base: Annotated[Currency, Meta(description="What arrives.")]
     quote: Annotated[Currency, Meta(description="Of the wallet that is credited.")]
@@ -105,7 +123,7 @@ def rate_from(request: SetRate, *, source: str, now: datetime) -> Rate:
         quote=request.quote,
         rate=Decimal(request.rate),
         spread_basis_points=int(Decimal(request.spread_percent or 0) * 100),
-        source=request.source or source,
+        source=str(request.source or source),
         quoted_at=quoted_at,
     )
 

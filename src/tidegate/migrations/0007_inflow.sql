@@ -162,9 +162,11 @@ BEGIN
            AS place (account_id, day)
      CROSS JOIN (SELECT NEW.status AS status, 1 AS count
                   UNION ALL
-                 SELECT OLD.status, -1 WHERE TG_OP = 'UPDATE') AS change
+                 -- One less; there is a row for it, and a row of -1 would be refused before it is found.
+                 SELECT OLD.status, 0 WHERE TG_OP = 'UPDATE') AS change
      ORDER BY place.account_id, place.day, change.status
-        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + excluded.count;
+        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE
+       SET count = tally.count + CASE excluded.count WHEN 0 THEN -1 ELSE 1 END;
     RETURN NULL;
 END
 $$;

@@ -1,0 +1,250 @@
+"""`tidegate account`: the operator's decisions on virtual accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import click
+import msgspec
+from rich.table import Table
+
+from tidegate.account import commands, store, wire
+from tidegate.account.model import Account, AccountStatus
+from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
+from tidegate.core.clock import to_iso
+from tidegate.infra.http.query import Moment
+from tidegate.merchant import commands as merchants
+from tidegate.rail.till import Till
+
+# 1 and 2 mean that the command itself went wrong.
+EXIT_CODES = {NameVerdict.EXACT: 0, NameVerdict.CLOSE: 3, NameVerdict.DIFFERENT: 4}
+_VERDICTS = {
+    NameVerdict.EXACT: "[bold green]exact[/]: it would be credited",
+    NameVerdict.CLOSE: "[bold yellow]close[/]: it would be held until somebody has looked at it",
+    NameVerdict.DIFFERENT: "[bold red]different[/]: it would be returned",
+}
+_COLOURS = {
+    AccountStatus.PENDING: "yellow",
+    AccountStatus.APPROVED: "green",
+    AccountStatus.DECLINED: "red",
+    AccountStatus.EXPIRED: "red",
+    AccountStatus.CLOSED: "red",
+}
+
+Act = Callable[[Till, datetime], Awaitable[Account]]
+
+reason_option = click.option(
+    "--reason", required=True, metavar="TEXT", help="Why; the merchant sees it in the account's record."
+)
+
+
+@click.group()
+def account() -> None:
+    """Virtual accounts: approve, decline, suspend and close them, and try the name rule."""
+
+
+@account.command(name="list")
+@any_business_option
+@click.option("--status", type=click.Choice([status.value for status in AccountStatus]))
+@limit_option
+@as_json_option
+@speaks_plainly
+def list_(business_id: str | None, status: str | None, limit: int, as_json: bool) -> None:
+    """List accounts, whoever waits longest first."""
+
+    async def run(till: Till, now: datetime) -> tuple[list[wire.AccountRecord], list[Account], datetime]:
+        wanted = AccountStatus(status) if status else None
+        async with till.db.connection() as tx:
+            found = await store.list_all(tx, business_id=business_id, status=wanted, limit=limit)
+        return [await _record(till, one, now) for one in found] if as_json else [], found, now
+
+    records, found, now = at_the_till(run)
+    if as_json:
+        print_record(records)
+        return
+    table = Table()
+    for heading in ("Account, business", "Holder", "Number", "Status", "Since"):
+        # The id is what other commands want whole.
+        table.add_column(heading, no_wrap=heading == "Account, business", overflow="fold")
+    for one in found:
+        number = one.details.account_number if one.details else "–"
+        table.add_row(
+            f"{one.id}\n[dim]{one.business_id}[/]", plain(one.holder), f"{number}\n[dim]{one.currency}[/]",
+            _state_of(one, now), ago(one.created_at, now),
+        )  # fmt: skip
+    out.print(table if found else "No such account: merchants ask with POST /profile/virtual-accounts/requests.")
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@as_json_option
+@speaks_plainly
+def show(account_id: str, as_json: bool) -> None:
+    """Show an account: its details, what the merchant said, and the documents."""
+
+    async def run(till: Till, now: datetime) -> Account:
+        return await commands.get_anybodys(till.db, account_id)
+
+    _act_and_show(run, as_json)
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@click.option("--expires-at", metavar="DATE", help="Its last day, or a time; without one it is permanent.")
+@as_json_option
+@speaks_plainly
+def approve(account_id: str, expires_at: str | None, as_json: bool) -> None:
+    """Let the rail open a pending account. It takes money from then on."""
+
+    async def run(till: Till, now: datetime) -> Account:
+        ends_at = _end_in(expires_at, now) if expires_at else None
+        return await commands.approve(till, account_id, by=OPERATOR, now=now, expires_at=ends_at)
+
+    _act_and_show(run, as_json)
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@reason_option
+@as_json_option
+@speaks_plainly
+def decline(account_id: str, reason: str, as_json: bool) -> None:
+    """Refuse a pending account for good."""
+    why = words("--reason", reason)
+
+    async def run(till: Till, now: datetime) -> Account:
+        return await commands.decline(till.db, account_id, why, by=OPERATOR, now=now)
+
+    _act_and_show(run, as_json)
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@reason_option
+@as_json_option
+@speaks_plainly
+def suspend(account_id: str, reason: str, as_json: bool) -> None:
+    """Let an account take no money for a while: what arrives goes back."""
+    why = words("--reason", reason)
+
+    async def run(till: Till, now: datetime) -> Account:
+        return await commands.suspend(till.db, account_id, why, by=OPERATOR, now=now)
+
+    _act_and_show(run, as_json)
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@as_json_option
+@speaks_plainly
+def reinstate(account_id: str, as_json: bool) -> None:
+    """Let a suspended account take money again."""
+
+    async def run(till: Till, now: datetime) -> Account:
+        return await commands.reinstate(till.db, account_id, by=OPERATOR, now=now)
+
+    _act_and_show(run, as_json)
+
+
+@account.command()
+@click.argument("account_id", metavar="ID")
+@reason_option
+@as_json_option
+@speaks_plainly
+def close(account_id: str, reason: str, as_json: bool) -> None:
+    """Close an account for good: what arrives afterwards goes back."""
+    why = words("--reason", reason)
+
+    async def run(till: Till, now: datetime) -> Account:
+        return await commands.close(till.db, account_id, why, by=OPERATOR, now=now)
+
+    _act_and_show(run, as_json)
+
+
+@account.command()
+@click.argument("typed")
+@click.argument("holder")
+@click.option("--company", is_flag=True, help="The holder is a company, though its name ends in no legal form.")
+@as_json_option
+@click.pass_context
+def match(context: click.Context, typed: str, holder: str, company: bool, as_json: bool) -> None:
+    """Try the name rule: would money for TYPED be credited to HOLDER's account?
+
+    Ends with 0 when the names are exact, 3 when they are close, 4 when they are different. Needs no database.
+    """
+    check = check_name(payee_name=typed, payer_name=None, holder=holder, is_company=company)
+    if as_json:
+        print_record(msgspec.to_builtins(check))
+    else:
+        show_name_check(check, _VERDICTS[check.verdict])
+    context.exit(EXIT_CODES[check.verdict])
+
+
+def show_name_check(check: NameCheck, verdict: str) -> None:
+    out.print(verdict)
+    out.print(plain(check.reason), soft_wrap=True)
+    for number, step in enumerate(check.steps, start=1):
+        out.print(f"[dim]{number:>3}[/] {plain(step)}", soft_wrap=True)
+
+
+def _end_in(text: str, now: datetime) -> datetime:
+    """A day is its last."""
+    try:
+        end = Moment.parse(text).end
+    except ValueError as error:
+        fail(f"--expires-at {error}.")
+    if end <= now:
+        fail(f"--expires-at must be in the future; it is {to_iso(now)}.")
+    return end
+
+
+def _act_and_show(act: Act, as_json: bool) -> None:
+    async def run(till: Till, now: datetime) -> tuple[wire.AccountRecord, str]:
+        after = await act(till, now)
+        return await _record(till, after, now), _state_of(after, now)
+
+    record, state = at_the_till(run)
+    if as_json:
+        print_record(record)
+        return
+    _show(record, state)
+
+
+async def _record(till: Till, found: Account, now: datetime) -> wire.AccountRecord:
+    return wire.record_of(found, await merchants.get(till.db, found.business_id), now=now)
+
+
+def _show(record: wire.AccountRecord, state: str) -> None:
+    bank = record.account_information
+    facts = {
+        "account": record.id,
+        "business": f"{record.business.name}, {record.business.email}",
+        "currency": f"{record.currency}, settles in {record.settlement_currency}",
+        "number": bank.account_number if bank else None,
+        "bank": f"{bank.bank_name}, {bank.other_info.bank_swift_code}, {bank.bank_code}" if bank else None,
+        "name": bank.account_name if bank else None,
+        "reason": record.reason,
+        "reference": record.merchant_reference,
+        "expires at": record.expires_at,
+        "asked at": record.created_at,
+        "KYC": bytes(record.kyc_information).decode(),
+        "volume": record.monthly_volume,
+        "flow": record.payment_flow_description,
+    }
+    out.print(f"[dim]{'status':<12}[/] {state}")
+    for name, value in facts.items():
+        if value is not None:
+            out.print(f"[dim]{name:<12}[/] {plain(value)}", soft_wrap=True)
+    for document in (*record.means_of_id, *record.bank_statement, *record.utility_bill, *record.attachments):
+        out.print(f"[dim]{'document':<12}[/] {plain(document.name)}  {plain(document.url)}", soft_wrap=True)
+
+
+def _state_of(found: Account, now: datetime) -> str:
+    status = AccountStatus.EXPIRED if found.has_expired(now) else found.status
+    if found.is_suspended and status is AccountStatus.APPROVED:
+        return "[yellow]suspended[/]"
+    return f"[{_COLOURS[status]}]{status}[/]"

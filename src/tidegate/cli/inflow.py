@@ -1,0 +1,153 @@
+"""`tidegate inflow`: what is held until an operator has looked at it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import click
+from rich.table import Table
+
+from tidegate.account.name_rule import NameVerdict
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.account import show_name_check
+from tidegate.cli.console import as_json_option, out, plain, print_record, speaks_plainly
+from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
+from tidegate.collection import review, review_store, wire
+from tidegate.collection.model import Collection, CollectionStatus
+from tidegate.core.clock import to_iso
+from tidegate.rail.till import Till
+
+_COLOURS = {
+    CollectionStatus.PENDING: "yellow",
+    CollectionStatus.SUCCESSFUL: "green",
+    CollectionStatus.REVERSED: "red",
+    CollectionStatus.FAILED: "red",
+}
+_VERDICT_COLOURS = {NameVerdict.EXACT: "green", NameVerdict.CLOSE: "yellow", NameVerdict.DIFFERENT: "red"}
+
+note_option = click.option("--note", metavar="TEXT", help="Why; kept with the inflow and in the audit trail.")
+
+
+@click.group()
+def inflow() -> None:
+    """Inflows that are held: look at them, credit them, or send them back."""
+
+
+@inflow.command(name="list")
+@any_business_option
+@limit_option
+@as_json_option
+@speaks_plainly
+def list_(business_id: str | None, limit: int, as_json: bool) -> None:
+    """List what is held, whoever waits longest first."""
+
+    async def run(till: Till, now: datetime) -> tuple[list[Collection], datetime]:
+        async with till.db.connection() as tx:
+            return await review_store.list_held(tx, business_id=business_id, limit=limit), now
+
+    held, now = at_the_till(run)
+    if as_json:
+        print_record([wire.record_of(one) for one in held])
+        return
+    table = Table()
+    for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since"):
+        # The reference is what other commands want whole.
+        table.add_column(heading, no_wrap=heading in ("Inflow, business", "Amount"), overflow="fold")
+    for one in held:
+        check = one.name_check
+        table.add_row(
+            f"{one.reference}\n[dim]{one.business_id}[/]", str(one.amount),
+            f"{plain(check.typed or '–')}\n[dim]{plain(check.holder)}[/]",
+            one.reason.sentence if one.reason else "–", ago(one.created_at, now),
+        )  # fmt: skip
+    out.print(table if held else "[green]✓[/] Nothing is held.")
+
+
+@inflow.command()
+@click.argument("reference")
+@as_json_option
+@speaks_plainly
+def show(reference: str, as_json: bool) -> None:
+    """Show an inflow, and how the names were compared."""
+
+    async def run(till: Till, now: datetime) -> Collection:
+        return await review.get_anybodys(till, reference)
+
+    found = at_the_till(run)
+    if as_json:
+        print_record(wire.record_of(found))
+        return
+    _show(found)
+
+
+@inflow.command()
+@click.argument("reference")
+@note_option
+@as_json_option
+@speaks_plainly
+def credit(reference: str, note: str | None, as_json: bool) -> None:
+    """Credit a held inflow to the merchant's wallet, after the fee. The merchant is told."""
+    after = _decide(review.credit, reference, note)
+    if as_json:
+        print_record(wire.record_of(after))
+        return
+    assert after.credited is not None
+    out.print(f"[green]✓[/] {after.credited.net} credited, after a fee of {after.credited.fee.total}.")
+
+
+@inflow.command(name="return")
+@click.argument("reference")
+@note_option
+@as_json_option
+@speaks_plainly
+def return_(reference: str, note: str | None, as_json: bool) -> None:
+    """Send a held inflow back to its payer."""
+    after = _decide(review.send_back, reference, note)
+    if as_json:
+        print_record(wire.record_of(after))
+        return
+    assert after.sent_back is not None
+    out.print(f"[green]✓[/] {after.amount} goes back as {after.sent_back.reference}; the rail confirms it later.")
+
+
+def _decide(decide: Callable[..., Awaitable[Collection]], reference: str, note: str | None) -> Collection:
+    checked = None if note is None else words("--note", note)
+
+    async def run(till: Till, now: datetime) -> Collection:
+        return await decide(till, reference, note=checked, by=OPERATOR, now=now)
+
+    return at_the_till(run)
+
+
+def _show(found: Collection) -> None:
+    credited, sent_back = found.credited, found.sent_back
+    exchanged = credited.exchanged if credited else None
+    facts = {
+        "inflow": found.reference,
+        "business": found.business_id,
+        "account": found.account_id,
+        "amount": str(found.amount),
+        "credited": f"{credited.net}, after a fee of {credited.fee.total}" if credited else None,
+        "exchanged": f"{credited.gross} at {exchanged.rate} of {exchanged.source}, {to_iso(exchanged.quoted_at)}"
+        if credited and exchanged
+        else None,
+        "why": found.reason.sentence if found.reason else None,
+        "note": found.note,
+        "payer": " ".join(
+            part for part in (found.payer.name, found.payer.account_number, found.payer.bank_name) if part
+        ),
+        "remittance": found.remittance,
+        "bank's id": f"{found.transaction_id}, by {found.scheme} on {found.rail}",
+        "value date": to_iso(found.valued_at),
+        "arrived at": to_iso(found.created_at),
+        "returned": f"{sent_back.reference}, asked {to_iso(sent_back.asked_at)}" if sent_back else None,
+        "confirmed": to_iso(sent_back.confirmed_at) if sent_back and sent_back.confirmed_at else None,
+    }
+    out.print(f"[dim]{'status':<12}[/] [{_COLOURS[found.status]}]{found.status}[/]")
+    for name, value in facts.items():
+        if value is not None:
+            out.print(f"[dim]{name:<12}[/] {plain(value)}", soft_wrap=True)
+    check = found.name_check
+    out.print()
+    show_name_check(check, f"[bold]Names[/] [{_VERDICT_COLOURS[check.verdict]}]{check.verdict}[/]")

@@ -1,0 +1,102 @@
+"""`tidegate rate`: at which inflows are converted."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import click
+from rich.table import Table
+
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.console import as_json_option, out, plain, print_record, speaks_plainly
+from tidegate.cli.till import ago, at_the_till
+from tidegate.collection import rate_wire, set_rate
+from tidegate.collection.rate import Rate
+from tidegate.core.money import Currency
+from tidegate.infra.http.read import read
+from tidegate.rail.till import Till
+
+_currency = click.Choice([currency.value for currency in Currency])
+
+
+@click.group()
+def rate() -> None:
+    """Rates of exchange, for accounts that settle in another currency."""
+
+
+@rate.command(name="set")
+@click.argument("base", type=_currency)
+@click.argument("quote", type=_currency)
+@click.argument("rate", metavar="RATE")
+@click.option("--source", required=True, help="Who says so, such as ecb.")
+@click.option("--spread-percent", metavar="PERCENT", help="What is kept of it, such as 0.5; by default nothing.")
+@click.option("--quoted-at", metavar="TIME", help="Since when, such as 2026-11-15T09:30:00Z; by default now.")
+@as_json_option
+@speaks_plainly
+def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
+    """Say what one BASE is worth in QUOTE. The newest quote is used, as long as it is fresh."""
+    asked = {
+        "base": base,
+        "quote": quote,
+        "rate": _number(given["rate"]),
+        "source": given["source"],
+        "spreadPercent": _number(given["spread_percent"]),
+        "quotedAt": given["quoted_at"],
+    }
+    # As a request to the API has it, so that the same rules hold for both.
+    request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
+
+    async def run(till: Till, now: datetime) -> tuple[Rate, Rate, Till]:
+        made = rate_wire.rate_from(request, source=given["source"], now=now)
+        await set_rate.set_rate(till.db, made, by=OPERATOR, now=now)
+        used = [one for one in await set_rate.list_rates(till.db) if (one.base, one.quote) == (made.base, made.quote)]
+        return made, used[0], till
+
+    made, used, till = at_the_till(run)
+    if as_json:
+        print_record(rate_wire.record_of(made, rate_lasts=till.inflow_terms.rate_lasts))
+        return
+    out.print(f"[green]✓[/] 1 {made.base} is worth {made.rate} {made.quote}.")
+    if used != made:
+        out.print(f"[yellow]A newer quote is used: {used.rate}, of {plain(used.source)}.[/]")
+
+
+@rate.command(name="list")
+@as_json_option
+@speaks_plainly
+def list_(as_json: bool) -> None:
+    """List the newest rate of each pair, and whether it is still fresh enough to be used."""
+
+    async def run(till: Till, now: datetime) -> tuple[list[Rate], timedelta, datetime]:
+        return await set_rate.list_rates(till.db), till.inflow_terms.rate_lasts, now
+
+    rates, rate_lasts, now = at_the_till(run)
+    if as_json:
+        print_record([rate_wire.record_of(one, rate_lasts=rate_lasts) for one in rates])
+        return
+    table = Table()
+    for heading in ("Pair", "Rate", "Spread", "Source", "Quoted", "State"):
+        table.add_column(heading)
+    for one in rates:
+        is_stale = now - one.quoted_at > rate_lasts
+        table.add_row(
+            f"{one.base}/{one.quote}",
+            str(one.rate),
+            f"{Decimal(one.spread_basis_points) / 100} %",
+            plain(one.source),
+            ago(one.quoted_at, now),
+            "[red]too old: inflows are held[/]" if is_stale else "[green]used[/]",
+        )
+    out.print(table if rates else "No rate yet: `tidegate rate set EUR USD 1.0842 --source ecb` sets one.")
+
+
+def _number(text: str | None) -> Decimal | str | None:
+    """As it is when it is none: then it is refused by name."""
+    if text is None:
+        return None
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return text

@@ -1,0 +1,53 @@
+"""What commands of operators on money have in common: a till with its rails, the time, and words that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TypeVar
+
+import click
+
+from tidegate import settings as settings_module
+from tidegate.app import House
+from tidegate.cli.console import fail
+from tidegate.cli.database import run_on_database
+from tidegate.infra.db import Database
+from tidegate.merchant.field import Remark
+from tidegate.rail.till import Till
+
+T = TypeVar("T")
+SHOWN, SHOWN_MAX = 50, 1_000
+
+any_business_option = click.option("--business", "business_id", metavar="ID", help="Only of this one.")
+limit_option = click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
+
+
+def at_the_till(work: Callable[[Till, datetime], Awaitable[T]]) -> T:
+    """`now` is the sandbox's time, where that was moved."""
+    settings = settings_module.from_environment()
+
+    async def run(db: Database) -> T:
+        house = House.on(db, settings)
+        await house.furnish()
+        return await work(house.till, house.clock.now())
+
+    return run_on_database(settings, run)
+
+
+def words(option: str, text: str) -> str:
+    """Text that a merchant may be shown: a line, and no card number."""
+    if not text.strip() or not text.isprintable():
+        fail(f"{option} must be a line of text.")
+    try:
+        return str(Remark.parse(text.strip()))
+    except ValueError as error:
+        fail(f"{option} {error}.")
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    seconds = int((now - moment).total_seconds())
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit} ago"
+    return f"{max(seconds, 0)} s ago"

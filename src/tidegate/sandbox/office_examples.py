@@ -1,0 +1,84 @@
+"""Examples and words for the API reference, of the operator's part."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from tidegate.account import examples as account
+from tidegate.collection import examples as collection
+from tidegate.infra.http.operation import Step
+
+APPROVE = "The rail opens the account: its details are there at once, and it takes transfers."
+DECLINE = "The account gets no details. Whoever still wants one asks for another."
+SUSPEND = "What arrives while it is suspended goes back."
+REINSTATE = "It takes transfers again."
+CLOSE = "For good. What arrives afterwards goes back."
+CREDIT = "A held inflow is credited as if nothing had been wrong with it. Only while it is `pending`."
+RETURN = "A held inflow goes back to its payer. Only while it is `pending`."
+RATE = (
+    "At which inflows are converted whose account settles in another currency; without one they are held. Rates are "
+    "one for the whole sandbox, like its clock, and grow old."
+)
+
+_BANK: dict[str, Any] = account.RECORD["accountInformation"]
+APPROVED: dict[str, Any] = {
+    **account.RECORD,
+    "accountNumber": account.NEW_IBAN,
+    "accountInformation": {
+        **_BANK,
+        "accountNumber": account.NEW_IBAN,
+        "otherInfo": {
+            **_BANK["otherInfo"],
+            "iban": account.NEW_IBAN,
+            "accountNumber": "9000123456",
+            "checkNumber": "02",
+        },
+    },
+}
+DECLINED: dict[str, Any] = {**account.PENDING_RECORD, "status": "declined", "reason": "the passport has expired"}
+SUSPENDED: dict[str, Any] = {**APPROVED, "isActive": False, "isSuspended": True, "reason": "under review"}
+CLOSED: dict[str, Any] = {**APPROVED, "status": "closed", "isActive": False, "reason": "no longer needed"}
+CREDITED: dict[str, Any] = {**collection.RECORD, "payeeName": "A. Obi"}
+SENT_BACK: dict[str, Any] = {
+    **CREDITED,
+    "status": "reversed",
+    "reason": "it was looked at and not accepted",
+    "destinationAmount": None,
+    "amountReceived": None,
+    "fee": 0,
+    "refundInfo": {
+        "reason": "it was looked at and not accepted",
+        "reasonCode": "review_refused",
+        "status": "asked",
+        "returnReference": "rt_7cYhN4mPs9Lx2b5RkWq0Zt",
+        "askedAt": "2026-11-15T09:42:00.000Z",
+        "confirmedAt": None,
+    },
+    "isReversed": 1,
+}
+DECLINE_REQUEST = {"reason": "the passport has expired"}
+SUSPEND_REQUEST = {"reason": "under review"}
+CLOSE_REQUEST = {"reason": "no longer needed"}
+CREDIT_REQUEST = {"note": "the payer wrote the first name as an initial"}
+RETURN_REQUEST = {"note": "the payer meant somebody else"}
+RATE_REQUEST: dict[str, Any] = {
+    "base": "EUR",
+    "quote": "USD",
+    "rate": Decimal("1.0842"),
+    "spreadPercent": Decimal("0.5"),
+}
+RATE_SET: dict[str, Any] = {
+    **RATE_REQUEST,
+    "source": "sandbox",
+    "quotedAt": "2026-11-15T09:30:00.000Z",
+    "usableUntil": "2026-11-15T10:30:00.000Z",
+}
+
+A_REQUEST = (Step("requestAccount"),)
+A_SUSPENDED_ACCOUNT = (*account.AN_ACCOUNT, Step("suspendAccount"))
+A_HELD_INFLOW = (
+    *account.AN_ACCOUNT,
+    Step("sendTransfer", {**collection.TRANSFER, "payee": {"name": "A. Obi"}}),
+    Step("listCollections", query={"status": "pending"}, is_awaited=True),
+)

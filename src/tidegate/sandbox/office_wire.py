@@ -1,0 +1,18 @@
+"""What a developer sends to play the operator."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tidegate.sandbox.wire import Text
+
+
+class Why(msgspec.Struct, kw_only=True):
+    reason: Annotated[Text | None, Meta(description="Shown in the account's record.")] = None
+
+
+class Decision(msgspec.Struct, kw_only=True):
+    note: Annotated[Text | None, Meta(description="The operator's words, for the audit trail.")] = None

@@ -1,0 +1,35 @@
+"""The command line in this process, since there are many; in a thread, since a command has an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from tidegate.cli import main
+
+
+class Operator:
+    def __init__(self, database_url: str, home: Path) -> None:
+        self._variables = {"DATABASE_URL": database_url, "TIDEGATE_HOME": str(home), "COLUMNS": "240"}
+
+    async def run(self, *arguments: str) -> tuple[int, str]:
+        done = await asyncio.to_thread(CliRunner().invoke, main, arguments, env=self._variables)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+    async def said(self, *arguments: str) -> str:
+        code, said = await self.run(*arguments)
+        assert code == 0, said
+        return said
+
+    async def json(self, *arguments: str) -> Any:
+        return json.loads(await self.said(*arguments, "--json"))
+
+    async def refused(self, *arguments: str) -> str:
+        code, said = await self.run(*arguments)
+        assert code == 1, said
+        return said

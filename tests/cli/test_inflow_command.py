@@ -1,0 +1,113 @@
+"""`tidegate inflow` and `tidegate rate`: what is held is looked at, and converted at rates that operators set."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from build import Shop
+from cli.operating import Operator
+from inflow import CLOSE, Inflows, credit
+from tidegate.core.clock import to_iso
+from tidegate.core.money import Currency
+from tidegate.ledger.model import HOUSE_BUSINESS_ID
+
+
+@pytest.fixture
+def operator(database_url: str, tmp_path: Path) -> Operator:
+    return Operator(database_url, tmp_path)
+
+
+async def held(inflows: Inflows) -> str:
+    told = await inflows.told(credit(await inflows.number(), payeeName=CLOSE))
+    assert told["status"] == "pending"
+    reference: str = told["reference"]
+    return reference
+
+
+async def test_what_is_held_is_listed_the_longest_waiting_first(inflows: Inflows, operator: Operator) -> None:
+    assert "Nothing is held" in await operator.said("inflow", "list")
+    first, second = await held(inflows), await held(inflows)
+    await inflows.told(credit(await inflows.number()))
+    assert [one["reference"] for one in await operator.json("inflow", "list")] == [first, second]
+    assert await operator.json("inflow", "list", "--business", "0" * 24) == []
+    said = await operator.said("inflow", "list", "--business", inflows.shop.business_id)
+    assert all(words in said for words in (first, CLOSE, "Ada Obi", "close to the account holder's"))
+
+
+async def test_an_inflow_is_shown_with_the_name_check_step_by_step(inflows: Inflows, operator: Operator) -> None:
+    reference = await held(inflows)
+    said = await operator.said("inflow", "show", reference)
+    for step in (await inflows.get(reference))["nameCheck"]["steps"]:
+        assert step in said
+    assert await operator.json("inflow", "show", reference) == (await inflows.call(
+        "GET", f"/collections/reference/{reference}"
+    )).json()["data"]  # fmt: skip
+
+
+async def test_a_held_inflow_is_credited_once(inflows: Inflows, operator: Operator) -> None:
+    reference = await held(inflows)
+    said = await operator.said("inflow", "credit", reference, "--note", "a slip of the pen")
+    assert "credited" in said
+    assert await inflows.wallet("EUR") == 95_00
+    assert "only one that is held" in await operator.refused("inflow", "return", reference)
+    row = await inflows.admin.fetchrow("SELECT action, details FROM audit WHERE subject = $1", reference)
+    assert (row["action"], "a slip of the pen" in row["details"]) == ("collection.credited", True)
+
+
+async def test_a_held_inflow_is_sent_back_once(inflows: Inflows, operator: Operator) -> None:
+    reference = await held(inflows)
+    back = await operator.json("inflow", "return", reference)
+    assert (back["status"], back["refundInfo"]["reasonCode"]) == ("reversed", "review_refused")
+    assert "only one that is held" in await operator.refused("inflow", "credit", reference)
+    assert await inflows.wallet("EUR") == 0
+
+
+@pytest.mark.parametrize("reference", ["col_0", "x y", "\udcff"])
+async def test_an_unknown_inflow_is_said_in_a_sentence(operator: Operator, shop: Shop, reference: str) -> None:
+    for command in ("show", "credit", "return"):
+        assert "no such collection" in await operator.refused("inflow", command, reference)
+
+
+async def test_a_rate_is_set_used_and_in_the_trail_of_the_house(inflows: Inflows, operator: Operator) -> None:
+    made = await operator.json("rate", "set", "EUR", "USD", "1.0842", "--source", "ecb", "--spread-percent", "0.5")
+    assert (made["rate"], made["spreadPercent"], made["source"]) == (1.0842, 0.5, "ecb")
+    told = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD)))
+    assert (told["status"], told["exchange"]["source"]) == ("successful", "ecb")
+    row = await inflows.admin.fetchrow("SELECT business_id, actor, subject FROM audit WHERE action = 'rate.set'")
+    assert tuple(row) == (HOUSE_BUSINESS_ID, "operator", "EUR/USD")
+
+
+async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: Inflows, operator: Operator) -> None:
+    assert "No rate yet" in await operator.said("rate", "list")
+    yesterday, before = (to_iso(inflows.now - timedelta(days=days)) for days in (1, 2))
+    await operator.said("rate", "set", "EUR", "USD", "1.08", "--source", "ecb", "--quoted-at", yesterday)
+    said = await operator.said("rate", "set", "EUR", "USD", "1.07", "--source", "desk", "--quoted-at", before)
+    assert "A newer quote is used: 1.08" in said
+    assert "too old" in await operator.said("rate", "list")
+    await operator.said("rate", "set", "EUR", "USD", "1.09", "--source", "ecb")
+    assert "too old" not in await operator.said("rate", "list")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["EUR", "USD", "0"], "rate must be more than 0"),
+        (["EUR", "USD", "--", "-1"], "rate must be more than 0"),
+        (["EUR", "USD", "NaN"], "rate is out of range"),
+        (["EUR", "USD", "1e99"], "rate is out of range"),
+        (["EUR", "USD", "abc"], "rate must be a number"),
+        (["EUR", "USD", "1.234567890123"], "at most 12 digits"),
+        (["EUR", "EUR", "1"], "must be another currency"),
+        (["EUR", "USD", "1", "--quoted-at", "2199-01-01"], "must not be in the future"),
+        (["EUR", "USD", "1", "--spread-percent", "100"], "spreadPercent must be from 0"),
+        (["EUR", "USD", "1", "--spread-percent", "0.001"], "at most 2 decimals"),
+    ],
+)
+async def test_a_rate_that_cannot_be_is_refused_D16(
+    inflows: Inflows, operator: Operator, arguments: list[str], expected: str
+) -> None:
+    assert expected in await operator.refused("rate", "set", "--source", "ecb", *arguments)
+    assert await inflows.admin.fetchval("SELECT count(*) FROM exchange_rate") == 0
