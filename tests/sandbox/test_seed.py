@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import ENCRYPTION_KEY
+from tidegate.account import commands as accounts
 from tidegate.app import House
 from tidegate.audit.model import OPERATOR
 from tidegate.infra.db import Database
@@ -23,8 +25,8 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, encryption_keys=(ENCRYPTION_KEY,))
 
 
-async def start(house: House, settings: Settings) -> dict[str, str]:
-    made: dict[str, str] = await seed(house.office, settings, now=house.clock.now())
+async def start(house: House, settings: Settings) -> dict[str, Any]:
+    made = await seed(house.office, house.till, settings, now=house.clock.now())
     assert json.loads((settings.home / FILE_NAME).read_text()) == made
     return made
 
@@ -66,6 +68,20 @@ async def test_after_a_rotation_the_file_does_not_keep_a_secret_that_is_ending(
             tx, house.office.vault, made["businessId"], first.endpoint.id, by=OPERATOR, now=house.clock.now()
         )
     assert (await start(house, settings))["webhookSecret"] != made["webhookSecret"]
+
+
+async def test_there_is_an_approved_account_in_each_currency(db: Database, house: House, settings: Settings) -> None:
+    made = await start(house, settings)
+    assert made["virtualAccounts"].keys() == {"USD", "EUR"}
+    for currency, shown in made["virtualAccounts"].items():
+        account = await accounts.get(house.db, made["businessId"], shown["id"])
+        assert (account.status, account.currency, account.holder) == ("approved", currency, shown["accountName"])
+        assert account.details is not None
+        assert account.details.account_number == shown["accountNumber"]
+    await accounts.close(house.db, made["virtualAccounts"]["USD"]["id"], "test", by=OPERATOR, now=house.clock.now())
+    again = (await start(house, settings))["virtualAccounts"]
+    assert again["EUR"] == made["virtualAccounts"]["EUR"]
+    assert again["USD"] != made["virtualAccounts"]["USD"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"businessId": 7}', "no JSON"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
@@ -64,27 +65,35 @@ class RefundApi:
 
     def operations(self) -> list[Operation]:
         offer = partial(Operation, group="Refunds", credentials=SECRET_KEY)
-        return [
-            offer(
-                method="POST",
-                path="/collections/refund",
-                name="createRefund",
-                summary="Refund a payment or a collection",
-                description=examples.CREATE_DESCRIPTION,
-                group_words=examples.GROUP,
-                handler=self.create,
-                request=wire.CreateRefund,
-                request_example=examples.REQUEST,
-                response=wire.RefundRecord,
-                response_example=examples.PROCESSING,
-                success_message="Refund started",
-                errors=(
-                    errors.AccessDenied, errors.NotFound, errors.Conflict, errors.InsufficientBalance,
-                    errors.RefundExceedsAvailable,
-                ),
-                is_idempotent_by_key=True,
-                prepared_by=examples.PAID,
+        return [self._create_operation(offer), *self._look_operations(offer)]
+
+    def _create_operation(self, offer: Callable[..., Operation]) -> Operation:
+        return offer(
+            method="POST",
+            path="/collections/refund",
+            name="createRefund",
+            summary="Refund a payment or a collection",
+            description=examples.CREATE_DESCRIPTION,
+            group_words=examples.GROUP,
+            handler=self.create,
+            request=wire.CreateRefund,
+            request_example=examples.REQUEST,
+            response=wire.RefundRecord,
+            response_example=examples.PROCESSING,
+            success_message="Refund started",
+            errors=(
+                errors.AccessDenied,
+                errors.NotFound,
+                errors.Conflict,
+                errors.InsufficientBalance,
+                errors.RefundExceedsAvailable,
             ),
+            is_idempotent_by_key=True,
+            prepared_by=examples.PAID,
+        )
+
+    def _look_operations(self, offer: Callable[..., Operation]) -> list[Operation]:
+        return [
             offer(
                 method="GET",
                 path="/collections/refund",
@@ -112,7 +121,7 @@ class RefundApi:
                 errors=(errors.NotFound,),
                 path_parameters=examples.REFERENCE_PARAMETER,
             ),
-        ]  # fmt: skip
+        ]
 
 
 def _refuse_foreign() -> NoReturn:
