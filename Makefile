@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt shots browser bench lock clean
+.PHONY: help run test check fmt shots browser bench bench-data bench-data-clean lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -10,10 +10,12 @@ PORT   ?= 8080
 POSTGRES_BIN ?=
 # Tests run side by side, each process with a database, a server and a browser of its own.
 TEST_PROCESSES ?= 2
+# How many inflows `make bench-data` loads.
+ROWS   ?= 10000000
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[36m%-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 changes the port)
 	@PORT=$(PORT) $(BIN)/tidegate dev
@@ -35,7 +37,13 @@ browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when t
 	@$(BIN)/python tests/browser_install.py
 
 bench: $(VENV)/.dev  ## measure against PostgreSQL itself; prints ratios
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m bench $(ARGS)
+
+bench-data: $(VENV)/.dev  ## load ROWS=10000000 inflows (22 GB free), for what `make bench` says about growth
+	@$(BIN)/python -m bench.data --rows $(ROWS)
+
+bench-data-clean: $(VENV)/.dev  ## remove what bench-data has loaded
+	@$(BIN)/python -m bench.data --remove
 
 lock: $(VENV)/.dev  ## resolve the dependencies again and pin them with hashes
 	@$(PIP) install uv

@@ -14,9 +14,20 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from bench import line_create, line_page, line_settle, line_verify, line_webhook, report
+from bench import (
+    growth,
+    growth_report,
+    line_create,
+    line_inflow,
+    line_page,
+    line_settle,
+    line_verify,
+    line_webhook,
+    report,
+)
 from bench.cpu import QUIET_SHARE, await_quiet
 from bench.delay import Delay, Waited
+from bench.growth import Growth
 from bench.line import BenchFailed, Line
 from bench.report import Result, Round
 from bench.stage import Options, Stage, open_stage
@@ -26,6 +37,7 @@ LINES: dict[str, Callable[[Stage], Line]] = {
     "verify": line_verify.line,
     "settle": line_settle.spread,
     "settle-one": line_settle.one,
+    "inflow": line_inflow.line,
     "page": line_page.line,
     "webhook": line_webhook.line,
 }
@@ -35,6 +47,7 @@ DELAYS: dict[str, Callable[[Stage], Delay]] = {
     "webhook-alone": line_webhook.alone,
     "webhook-beside-poison": line_webhook.beside_poison,
 }
+GROWTH = "growth"
 WARM_UP_S = 1.0
 
 console = Console()
@@ -50,7 +63,9 @@ class Pace:
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.option("--rounds", type=click.IntRange(1, 100), default=5, help="How often ours and its yardstick alternate.")
 @click.option("--seconds", type=click.IntRange(1, 120), default=3, help="How long each run of a round takes.")
-@click.option("--only", type=click.Choice([*LINES, *DELAYS]), multiple=True, help="Measure only this line; repeatable.")
+@click.option(
+    "--only", type=click.Choice([*LINES, *DELAYS, GROWTH]), multiple=True, help="Measure only this line; repeatable."
+)
 @click.option("--workers", type=click.IntRange(1, 64), default=1, help="API processes, and as many bare ones.")
 @click.option("--connections", type=click.IntRange(1, 64), default=32, help="Clients at once, on either side.")
 @click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds per line to wait for quiet.")
@@ -72,7 +87,8 @@ def main(
             starting.stop()
             results = _measure(lines, pace)
             waited = [_wait(delay) for delay in delays]
-            report.write(results, waited, stage)
+            grown = _grow() if not only or GROWTH in only else None
+            report.write(results, waited, grown, stage)
     except BenchFailed as failure:
         console.print("[bold red]The run is void.[/]")
         console.print(str(failure), markup=False, highlight=False)
@@ -84,6 +100,10 @@ def main(
         console.print(report.table_of(results, options))
     if waited:
         console.print(report.delays_of(waited))
+    if grown:
+        console.print(growth_report.table_of(grown))
+    elif not only or GROWTH in only:
+        console.print(f"[yellow]growth[/]: {growth.HOW_TO_LOAD}", highlight=False)
     console.print(f"[dim]Every number is in {report.RESULTS}.[/]")
 
 
@@ -120,6 +140,11 @@ def _measure_line(line: Line, pace: Pace, progress: Progress, task: TaskID) -> R
 def _wait(delay: Delay) -> Waited:
     with console.status(f"{delay.name}: {delay.description} …"):
         return Waited(delay, delay.measure())
+
+
+def _grow() -> Growth | None:
+    with console.status("growth …") as status:
+        return growth.measure(lambda now: status.update(f"growth: {now} …"))
 
 
 def _round(line: Line, seconds: float, *, is_ours_first: bool) -> Round:

@@ -13,7 +13,9 @@ from typing import Any
 
 from rich.table import Table
 
+from bench import growth_report
 from bench.delay import Waited
+from bench.growth import Growth
 from bench.line import Line, Sample
 from bench.stage import SHOPS, Options, Stage
 
@@ -127,7 +129,7 @@ def delays_of(waited: list[Waited]) -> Table:
     return table
 
 
-def write(results: list[Result], waited: list[Waited], stage: Stage) -> None:
+def write(results: list[Result], waited: list[Waited], grown: Growth | None, stage: Stage) -> None:
     document = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": _machine(stage),
@@ -143,6 +145,7 @@ def write(results: list[Result], waited: list[Waited], stage: Stage) -> None:
             }
             for one in waited
         ],
+        "growth": growth_report.as_json(grown) if grown else None,
     }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -41,7 +41,7 @@ def written(stage: Stage, number: int) -> dict[str, Any]:
 def create(stage: Stage, before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
     """Creates `bench_settle`; gives the values that scripts must define. `after` is what the API made of `before`."""
     accounts, currencies, amounts = (
-        "ARRAY[" + ", ".join(_literal(entry[name]) for entry in after["entries"]) + "]"
+        "ARRAY[" + ", ".join(literal(entry[name]) for entry in after["entries"]) + "]"
         for name in ("account", "currency", "amount_minor")
     )
     own = {"business_id": "p_business_id", "transaction_id": "p_transaction_id", "payment_id": "p_number"}
@@ -52,14 +52,14 @@ def create(stage: Stage, before: Mapping[str, Any], after: Mapping[str, Any]) ->
             p_number bigint, p_business_id text, p_account_number text, p_transaction_id text, p_event_id text,
             p_body bytea, p_payload bytea) RETURNS void LANGUAGE plpgsql AS $$
         BEGIN
-            {_insert("notification", after, own | {"id": told_id, "body": "p_body"})};
+            {insert("notification", after, own | {"id": told_id, "body": "p_body"})};
             {_update("payment", before, after)};
             IF NOT FOUND THEN RAISE EXCEPTION 'payment % does not wait', p_number; END IF;
             {_update("attempt", before, after)};
-            {_insert("receipt", after, own, without="id")};
-            PERFORM post_journal(p_business_id, {_literal(after["journal"]["kind"])}, 'payment/' || p_number,
+            {insert("receipt", after, own, without="id")};
+            PERFORM post_journal(p_business_id, {literal(after["journal"]["kind"])}, 'payment/' || p_number,
                                  {accounts}, {currencies}, {amounts}::bigint[], now(), now());
-            {_insert("event", after, own | {"id": "p_event_id", "payload": "p_payload"})};
+            {insert("event", after, own | {"id": "p_event_id", "payload": "p_payload"})};
         END
         $$""")
     stage.execute("CREATE SEQUENCE IF NOT EXISTS bench_number; GRANT USAGE ON SEQUENCE bench_number TO tidegate_app")
@@ -67,7 +67,7 @@ def create(stage: Stage, before: Mapping[str, Any], after: Mapping[str, Any]) ->
 
 
 def settle_all(stage: Stage, batch: Batch, values: Mapping[str, str]) -> None:
-    literals = {name: _literal(value) for name, value in values.items()}
+    literals = {name: literal(value) for name, value in values.items()}
     serials = f"generate_series({batch.first}::bigint, {batch.first + batch.count - 1})"
     stage.execute(_call(batch, serials, random="lpad(serial::text, 19, '0')", **literals))
 
@@ -105,22 +105,22 @@ def _alike(value: Any) -> Any:
     return value
 
 
-def _insert(table: str, after: Mapping[str, Any], own: Mapping[str, str], *, without: str = "") -> str:
+def insert(table: str, after: Mapping[str, Any], own: Mapping[str, str], *, without: str = "") -> str:
     row = {name: value for name, value in after[table].items() if value is not None and name != without}
-    values = ["now()" if name in TIMES else own.get(name) or _literal(value) for name, value in row.items()]
+    values = ["now()" if name in TIMES else own.get(name) or literal(value) for name, value in row.items()]
     return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(values)})"
 
 
 def _update(table: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     was = before[table]
     changed = {name: value for name, value in after[table].items() if value != was[name]}
-    sets = [f"{name} = {'now()' if name in TIMES else _literal(value)}" for name, value in changed.items()]
+    sets = [f"{name} = {'now()' if name in TIMES else literal(value)}" for name, value in changed.items()]
     return (
         f"UPDATE {table} SET {', '.join(sets)}"
-        f" WHERE business_id = p_business_id AND id = p_number AND status = {_literal(was['status'])}"
+        f" WHERE business_id = p_business_id AND id = p_number AND status = {literal(was['status'])}"
     )
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     text = json.dumps(value) if isinstance(value, dict | list) else str(value)
     return str(value) if isinstance(value, int) else "'" + text.replace("'", "''") + "'"

@@ -28,12 +28,19 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
 async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime) -> bool:
     """The notification and what it tells, in one statement. False when the notification was acted on before.
 
-    The same reversal under another identifier is recorded as told, and changes nothing.
+    The same reversal under another identifier is recorded as told, and changes nothing. Of another amount it is no
+    repeat: somebody must look.
     """
     done = await tx.fetchval(
         """
-        WITH told AS (
-            INSERT INTO notification (rail, id, state, body, received_at) VALUES ($1, $2, 'done', $3, $4)
+        WITH other AS (
+            SELECT 'this credit was taken back before, in another amount' AS note FROM credit_reversal
+             WHERE rail = $1 AND account_number = $7 AND transaction_id = $5
+               AND (currency <> $8 OR amount_minor <> $9)),
+        told AS (
+            INSERT INTO notification (rail, id, state, body, note, received_at)
+            SELECT $1, $2, CASE WHEN EXISTS (SELECT FROM other) THEN 'quarantined' ELSE 'done' END, $3,
+                   (SELECT note FROM other), $4
             ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
             RETURNING true),
         noted AS (

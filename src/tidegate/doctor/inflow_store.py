@@ -167,7 +167,8 @@ async def list_reversals_to_settle(tx: Tx) -> list[str]:
 
 
 def _described(row: Row) -> str:
-    return str(Money(row["minor"], Currency(row["currency"]))) + " of " + row["name"] + ": " + row["why"]
+    amount = str(Money(row["minor"], Currency(row["currency"])))
+    return amount + " of " + str(row["name"]) + ": " + str(row["why"])
 
 
 async def _names(tx: Tx, question: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
 
@@ -31,6 +31,7 @@ class Tx(Protocol):
     async def fetch(self, query: str, *args: Any) -> list[Row]: ...
     async def fetchrow(self, query: str, *args: Any) -> Row | None: ...
     async def fetchval(self, query: str, *args: Any) -> Any: ...
+    def cursor(self, query: str, *args: Any, prefetch: int | None = None) -> AsyncIterable[Row]: ...
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]

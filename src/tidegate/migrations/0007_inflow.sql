@@ -135,6 +135,8 @@ COMMENT ON COLUMN collection.destination_minor IS 'What arrived, in the wallet''
 CREATE INDEX collection_of_account ON collection (business_id, account_id, id);
 CREATE INDEX collection_by_currency ON collection (business_id, destination_currency, id);
 CREATE INDEX collection_not_successful ON collection (business_id, status, id) WHERE status <> 'successful';
+CREATE INDEX collection_of_currency_not_successful ON collection (business_id, destination_currency, status, id)
+    WHERE status <> 'successful';
 CREATE INDEX collection_of_account_not_successful ON collection (business_id, account_id, status, id)
     WHERE status <> 'successful';
 CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';

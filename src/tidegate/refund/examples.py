@@ -27,15 +27,18 @@ REFERENCE_PARAMETER: dict[str, Any] = {
         "example": REFERENCE,
     }
 }
-# A payment of that reference, paid by a test card.
+# A payment that was paid by a test card.
 PAID = (
-    Step("createPayment"),
+    Step(
+        "createPayment",
+        {"amount": 2500, "currency": "NGN", "customer": {"name": "Ada Obi", "email": "ada@example.com"}},
+    ),
     Step(
         "chargeCheckout",
         {"type": "card", "card": {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}},
     ),
 )
-REQUEST: dict[str, Any] = {"transReference": "ORDER-1001", "amount": 1000, "reason": "One of the two was sold out"}
+REQUEST: dict[str, Any] = {"transReference": PAY_CODE, "amount": 1000, "reason": "One of the two was sold out"}
 PROCESSING: dict[str, Any] = {
     "reference": REFERENCE,
     "collectionReference": PAY_CODE,

@@ -48,6 +48,7 @@ SENT_BACK: dict[str, Any] = {
     "amountReceived": None,
     "fee": 0,
     "refundInfo": {
+        "amountRefunded": 250,
         "reason": "it was looked at and not accepted",
         "reasonCode": "review_refused",
         "status": "asked",

@@ -15,10 +15,8 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from tidegate.core.errors import RateLimited, Unavailable
-from tidegate.infra.http import csv_text
-from tidegate.infra.http.operation import Call, Csv, RawHeaders, Stream
+from tidegate.infra.http.operation import Call, File, RawHeaders, Stream
 
-CSV_MEDIA = "text/csv"
 VARIES: RawHeaders = [(b"vary", b"accept")]
 # At once, for each path in each process. A download lasts as long as its client likes, so it takes no place among
 # the requests in flight and has limits of its own.
@@ -40,15 +38,15 @@ class Downloads:
     def __init__(self) -> None:
         self._by_caller: Counter[str] = Counter()
 
-    async def send(self, csv: Csv, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+    async def send(self, file: File, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":
-            await _send_head(await csv.handler(call), send)
+            await _send_head(file, await file.handler(call), send)
             return
         with self._place(str(call.caller)):
-            stream = await csv.handler(call)
+            stream = await file.handler(call)
             scope["tidegate.leave"]()
             try:
-                await _send_while_taken(csv, stream, receive, send)
+                await _send_while_taken(file, stream, receive, send)
             except _Stalled:
                 # No mistake of ours. An answer that is left without its end closes the connection as well.
                 log.warning("download stalled", request_id=scope["tidegate.request_id"], caller=str(call.caller))
@@ -71,15 +69,15 @@ class Downloads:
                 del self._by_caller[caller]
 
 
-async def _send_head(stream: Stream, send: Send) -> None:
+async def _send_head(file: File, stream: Stream, send: Send) -> None:
     async with aclosing(stream.chunks):  # Closed without having begun.
-        await _begin(stream, send)
+        await _begin(file, stream, send)
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_while_taken(csv: Csv, stream: Stream, receive: Receive, send: Send) -> None:
+async def _send_while_taken(file: File, stream: Stream, receive: Receive, send: Send) -> None:
     """Until it is whole, or the client has gone: nobody makes what nobody reads."""
-    sending = asyncio.create_task(_send_all(csv, stream, send))
+    sending = asyncio.create_task(_send_all(file, stream, send))
     leaving = asyncio.create_task(_until_gone(receive))
     try:
         await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -96,12 +94,12 @@ async def _until_gone(receive: Receive) -> None:
         pass
 
 
-async def _send_all(csv: Csv, stream: Stream, send: Send) -> None:
+async def _send_all(file: File, stream: Stream, send: Send) -> None:
     async with aclosing(stream.chunks):
         # Before anything is said, so that what goes wrong at the start is answered like any other refusal.
         first = await anext(stream.chunks, b"")
-        await _begin(stream, send)
-        await _send_chunk(csv_text.row(csv.columns) + first, send)
+        await _begin(file, stream, send)
+        await _send_chunk(file.head + first, send)
         async for chunk in stream.chunks:
             await _send_chunk(chunk, send)
         await _send_chunk(b"", send, is_last=True)
@@ -116,9 +114,9 @@ async def _send_chunk(chunk: bytes, send: Send, *, is_last: bool = False) -> Non
     await asyncio.sleep(0)  # Rows may come without waiting; everybody else has a turn between them.
 
 
-async def _begin(stream: Stream, send: Send) -> None:
+async def _begin(file: File, stream: Stream, send: Send) -> None:
     headers = [
-        (b"content-type", b"text/csv; charset=utf-8"),
+        (b"content-type", file.content_type),
         (b"content-disposition", f'attachment; filename="{stream.filename}"'.encode()),
         *VARIES,
         *stream.headers,

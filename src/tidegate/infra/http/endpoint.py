@@ -17,8 +17,8 @@ from tidegate.core.errors import (
     UnsupportedMediaType,
 )
 from tidegate.infra.http.accept import prefers
-from tidegate.infra.http.download import CSV_MEDIA, VARIES, Downloads
-from tidegate.infra.http.operation import Answer, Call, Credentials, Headers, Operation, RawHeaders
+from tidegate.infra.http.download import VARIES, Downloads
+from tidegate.infra.http.operation import Answer, Call, Credentials, File, Headers, Operation, RawHeaders
 from tidegate.infra.http.query import query_of
 
 BODY_BYTES_MAX = 64 * 1024
@@ -57,12 +57,10 @@ class Endpoint:
         body = await _body_of(operation, headers, receive)
         query = _query_of(operation, scope["query_string"], body)
         call = Call(operation, headers, scope["path_params"], caller, body, client_of(scope), query)
-        if operation.csv is None:
-            await _send(await operation.handler(call), send)
-        elif prefers(headers.all(b"accept"), CSV_MEDIA, over=JSON_MEDIA):
-            await self._downloads.send(operation.csv, call, scope, receive, send)
+        if file := _file_for(operation, headers):
+            await self._downloads.send(file, call, scope, receive, send)
         else:
-            await _send(await operation.handler(call), send, VARIES)
+            await _send(await operation.handler(call), send, VARIES if operation.files else NO_HEADERS)
 
 
 def client_of(scope: Scope) -> str:
@@ -74,6 +72,15 @@ def _query_of(operation: Operation, raw: bytes, body: bytes) -> dict[str, Any]:
     if operation.query is None:
         return {}
     return query_of(raw, operation.query, body if operation.takes_query_in_body else b"")
+
+
+def _file_for(operation: Operation, headers: Headers) -> File | None:
+    """None for whoever would rather have JSON, or does not say."""
+    chosen: File | None = None
+    for file in operation.files:
+        if prefers(headers.all(b"accept"), file.media, over=chosen.media if chosen else JSON_MEDIA):
+            chosen = file
+    return chosen
 
 
 async def _send(answer: Answer, send: Send, more: RawHeaders = NO_HEADERS) -> None:

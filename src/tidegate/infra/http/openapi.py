@@ -9,10 +9,8 @@ import msgspec
 
 from tidegate.core import errors
 from tidegate.core.errors import Refusal
-from tidegate.infra.http import csv_text
-from tidegate.infra.http.download import CSV_MEDIA
 from tidegate.infra.http.front_door import API_VERSION
-from tidegate.infra.http.operation import Operation
+from tidegate.infra.http.operation import Csv, Operation, Pdf
 from tidegate.infra.http.read import Checked
 from tidegate.infra.http.status import STATUS_OF
 
@@ -134,13 +132,15 @@ def description_of(operation: Operation) -> str:
     sentences = [operation.description]
     if operation.takes_query_in_body:
         sentences.append(_IN_BODY)
-    if operation.csv:
-        sentences.append(_AS_CSV)
+    sentences += [_AS_FILE[type(file)] for file in operation.files]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 _IN_BODY = "The query parameters may also be sent as a JSON object in the body; each one in one place."
-_AS_CSV = f"With `Accept: {CSV_MEDIA}` the answer is a file."
+_AS_FILE = {
+    Csv: f"With `Accept: {Csv.media}` the answer is a file.",
+    Pdf: f"With `Accept: {Pdf.media}` it is a document to print or to keep.",
+}
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
@@ -212,20 +212,22 @@ def _made_default(field: msgspec.structs.FieldInfo) -> dict[str, Any]:
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
+    record = {"$ref": _REF.format(name=operation.response.__name__)}
     schema = {
         "type": "object",
         "required": [operation.success_key, "message", "data"],
         "properties": {
             operation.success_key: {"const": True},
             "message": {"type": "string"},
-            "data": {"$ref": _REF.format(name=operation.response.__name__)},
+            "data": {"type": "array", "items": record} if operation.answers_list else record,
         },
     }
     example = {operation.success_key: True, "message": operation.success_message, "data": operation.response_example}
     content: dict[str, Any] = {"application/json": {"schema": schema, "example": example}}
     if operation.csv:
-        head_line = csv_text.row(operation.csv.columns).decode()
-        content[CSV_MEDIA] = {"schema": {"type": "string"}, "example": head_line}
+        content[Csv.media] = {"schema": {"type": "string"}, "example": operation.csv.head.decode()}
+    if operation.pdf:
+        content[Pdf.media] = {"schema": {"type": "string", "contentMediaType": Pdf.media}}
     responses: dict[str, Any] = {str(operation.success_status): {"description": operation.summary, "content": content}}
     by_status: dict[int, list[str]] = {}
     for refusal in refusals_of(operation):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from tidegate.core.errors import Refusal
-from tidegate.infra.http import strict_json
+from tidegate.infra.http import csv_text, strict_json
 
 RawHeaders = list[tuple[bytes, bytes]]
 # Decimals go out as JSON numbers, digit for digit.
@@ -89,8 +89,29 @@ _PLAIN_FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 class Csv:
     """The same answer as a file, for whoever asks with `Accept: text/csv`. The head line is written for the handler."""
 
+    media: ClassVar[str] = "text/csv"
+    content_type: ClassVar[bytes] = b"text/csv; charset=utf-8"
+
     columns: tuple[str, ...]
     handler: Callable[[Call], Awaitable[Stream]]
+
+    @property
+    def head(self) -> bytes:
+        return csv_text.row(self.columns)
+
+
+@dataclass(frozen=True)
+class Pdf:
+    """The same answer as a document, for whoever asks with `Accept: application/pdf`."""
+
+    media: ClassVar[str] = "application/pdf"
+    content_type: ClassVar[bytes] = b"application/pdf"
+    head: ClassVar[bytes] = b""
+
+    handler: Callable[[Call], Awaitable[Stream]]
+
+
+File = Csv | Pdf
 
 
 @dataclass(frozen=True)
@@ -137,8 +158,11 @@ class Operation:
     query_example: Mapping[str, str | SameAsHeader] = field(default_factory=dict)
     request_example: Mapping[str, Any] | None = None
     response: type[msgspec.Struct]
-    response_example: Mapping[str, Any] | None = None
+    # Then `data` is a list of them.
+    answers_list: bool = False
+    response_example: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     csv: Csv | None = None
+    pdf: Pdf | None = None
     success_status: int = 200
     # The specification says `status` on some paths and `success` on the others.
     success_key: str = "success"
@@ -154,3 +178,8 @@ class Operation:
     def __post_init__(self) -> None:
         if self.takes_query_in_body and (self.query is None or self.request is not None):
             raise ValueError(f"{self.name}: a query in the body needs a query, and no other body")
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """What its answer can be instead of JSON."""
+        return tuple(file for file in (self.csv, self.pdf) if file)

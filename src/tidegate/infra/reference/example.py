@@ -83,10 +83,13 @@ class Shell:
         commands = "\n\n".join(self._command(each) for each in sent)
         return Example(commands, tuple(dict.fromkeys(needs)), tuple(dict.fromkeys(sets)))
 
-    def _sent_for(self, operation: Operation) -> list[_Sent]:
-        # Steps that a deployment does not offer, the sandbox's in live mode, prepare nothing: none is sent then.
+    def steps_of(self, operation: Operation) -> tuple[Step, ...]:
+        """All or none: the sandbox's own, in live mode, cannot be sent, and the others alone prepare nothing."""
         is_possible = all(step.operation in self._operations for step in operation.prepared_by)
-        prepared_by = operation.prepared_by if is_possible else ()
+        return operation.prepared_by if is_possible else ()
+
+    def _sent_for(self, operation: Operation) -> list[_Sent]:
+        prepared_by = self.steps_of(operation)
         steps = [self._operation_in(step) for step in prepared_by]
         used = [variable for each in (*steps, operation) for variable in self._used_by(each)]
         sent = []

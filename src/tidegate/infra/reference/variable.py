@@ -78,7 +78,8 @@ def _answerer(name: str, value: str, before: Sequence[Operation]) -> tuple[str, 
 
 def _parameters(operation: Operation) -> Iterator[tuple[str, str]]:
     for name, details in operation.path_parameters.items():
-        if isinstance(details.get("example"), str):
+        # One of a few words, such as a currency, is nobody's making.
+        if isinstance(details.get("example"), str) and "enum" not in details.get("schema", {}):
             yield name, details["example"]
 
 

@@ -13,10 +13,9 @@ from typing import Any
 from tidegate.core import errors
 from tidegate.core.errors import Invalid, Problem, Refusal, Unauthenticated
 from tidegate.infra.http import openapi
-from tidegate.infra.http.download import CSV_MEDIA
 from tidegate.infra.http.endpoint import BODY_BYTES_MAX, BODY_TIMEOUT_S
 from tidegate.infra.http.front_door import error_body
-from tidegate.infra.http.operation import Operation
+from tidegate.infra.http.operation import Csv, Operation
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import example as examples
 from tidegate.infra.reference.example import Example
@@ -48,6 +47,8 @@ REMEDY_OF: dict[type[Refusal], str] = {
     f"special rule, `errorType` is its name, such as `{Invalid.METHOD_NOT_SUPPORTED}` or `{Invalid.CARD_DATA}`.",
     errors.InsufficientBalance: "Your wallet of this currency holds less than that. Ask for less, or wait until more "
     "has been paid in.",
+    errors.RefundExceedsAvailable: "More than what was received and not given back yet. The message says how much can "
+    "still be refunded.",
     errors.RateLimited: "Wait as many seconds as `Retry-After` says, then go on more slowly.",
     errors.Unavailable: "Nothing is wrong with your request. Send it again in a moment, a change with the same "
     "`Idempotency-Key`.",
@@ -180,6 +181,7 @@ class _Shown:
         self._paths = document["paths"]
         self._schemas = Schemas(document)
         self._operations = {operation.name: operation for operation in operations}
+        self._shell = shell
         self._examples = {operation.name: shell.example_of(operation) for operation in operations}
 
     def operation(self, operation: Operation) -> OperationView:
@@ -201,14 +203,14 @@ class _Shown:
             fields=tuple(self._schemas.rows(content.get("schema", {}))),
             is_body_optional=operation.is_body_optional,
             example=example,
-            prepared_by=_links(self._operations[step.operation] for step in operation.prepared_by),
+            prepared_by=_links(self._operations[step.operation] for step in self._shell.steps_of(operation)),
             needs=tuple(Need(variable.name, self._maker(variable)) for variable in example.needs),
             makes=tuple(variable.name for variable in example.sets if variable.maker == operation.name),
             used_by=_links(other for other in self._operations.values() if self._uses(other, of=operation)),
             answer_status=operation.success_status,
             answer=examples.pretty(answer["example"]),
             answer_fields=tuple(self._schemas.rows(answer["schema"]["properties"]["data"])),
-            file=answers.get(CSV_MEDIA, {}).get("example", ""),
+            file=answers.get(Csv.media, {}).get("example", ""),
             errors=tuple(_error_row(refusal) for refusal in openapi.refusals_of(operation)),
         )
 

@@ -1,0 +1,225 @@
+"""`tidegate reconcile`: a rail's statement beside our books."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tidegate import settings as settings_module
+from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, speaks_plainly
+from tidegate.cli.database import run_on_database
+from tidegate.core.ids import Mode
+from tidegate.core.money import Money
+from tidegate.infra.db import Database
+from tidegate.reconcile import commands, report, statement
+from tidegate.reconcile.model import Finding, Kind, Line, Movement, Period
+from tidegate.reconcile.report import Report
+from tidegate.sandbox.wire import Duration
+from tidegate.settings import Settings
+
+SHOWN = 50
+BREAKS_FOUND = 1
+NOT_COMPARED = 2
+# A bar that moves more often than it is seen only takes time.
+_STEP_BYTES, _STEP_MOVEMENTS = 1_000_000, 1_000
+
+
+def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in value.split(",")] if value else []
+    if not all(ours and theirs for ours, _, theirs in pairs):
+        raise click.BadParameter("must be like transactionId=Ref,amount=Betrag")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
+def _length(ctx: click.Context, param: click.Parameter, value: str) -> timedelta:
+    try:
+        return Duration.parse(value).length
+    except ValueError as wrong:
+        raise click.BadParameter(str(wrong)) from None
+
+
+_day = click.DateTime(["%Y-%m-%d"])
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--rail", metavar="NAME", help="Whose statement it is; by default the only rail there is.")
+@click.option(
+    "--from", "first", type=_day, metavar="DAY", help="The first day, UTC; by default the first that the file books on."
+)
+@click.option(
+    "--to", "last", type=_day, metavar="DAY", help="The last day; by default the last that the file books on."
+)
+@click.option(
+    "--slack", default="1d", callback=_length, show_default=True, help="How far two dates of the same may be."
+)
+@click.option("--columns", metavar="OURS=THEIRS,…", callback=_columns, help="What the file calls our columns.")
+@click.option("--show", type=click.IntRange(0), default=SHOWN, show_default=True, help="How many findings to list.")
+@as_json_option
+def reconcile(as_json: bool, show: int, **asked: Any) -> None:
+    """Compare a rail's statement (CSV) with our books, and change nothing.
+
+    Exits with 0 when they agree, with 1 when they do not, and with 2 when they could not be compared.
+    """
+    try:
+        made = _compare(**asked)
+    except SystemExit:
+        raise SystemExit(NOT_COMPARED) from None  # Why was said already.
+    if as_json:
+        print_json(report.to_json(made))
+    else:
+        _print(made, show)
+    if not made.agrees:
+        raise SystemExit(BREAKS_FOUND)
+
+
+@speaks_plainly
+def _compare(
+    *, file: Path, rail: str | None, first: datetime | None, last: datetime | None, slack: timedelta,
+    columns: dict[str, str],
+) -> Report:  # fmt: skip
+    settings = settings_module.from_environment()
+    rails = _rails_of(settings)
+    name = rail or _only(rails)
+    with _progress() as progress:
+        try:
+            lines = _read(file, columns, progress)
+            period = commands.period_of(lines, first=_date(first), last=_date(last), slack=slack)
+        except (statement.Unreadable, OSError) as error:
+            fail(f"{file} cannot be read as a statement:\n  " + str(error).replace("\n", "\n  "))
+        return run_on_database(
+            settings, lambda db: _reconcile(db, lines, name, period, progress, is_configured=name in rails)
+        )
+
+
+def _date(moment: datetime | None) -> date | None:
+    return moment.date() if moment else None
+
+
+def _rails_of(settings: Settings) -> tuple[str, ...]:
+    return ("sandbox",) if settings.mode is Mode.SANDBOX else settings.rails
+
+
+def _only(rails: Sequence[str]) -> str:
+    if len(rails) != 1:
+        fail(f"Whose statement is it? Name one with --rail: {', '.join(rails) or 'none is set in TIDEGATE_RAILS'}.")
+    return rails[0]
+
+
+def _progress() -> Progress:
+    """For people who wait, not for pipes and logs."""
+    shape = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    return Progress(*shape, console=err, transient=True, disable=not err.is_terminal)
+
+
+def _read(file: Path, columns: dict[str, str], progress: Progress) -> list[Line]:
+    with file.open("rb") as opened:
+        task = progress.add_task("Reading the statement", total=os.fstat(opened.fileno()).st_size)
+        step = _Step(progress, task, _STEP_BYTES)
+        return statement.read(opened, columns, step.add)
+
+
+async def _reconcile(
+    db: Database, lines: Sequence[Line], rail: str, period: Period, progress: Progress, *, is_configured: bool
+) -> Report:
+    # How much the books hold is not known before they are read; most of it is what the statement lists.
+    task = progress.add_task("Comparing with our books", total=len(lines))
+    step = _Step(progress, task, _STEP_MOVEMENTS)
+    return await commands.reconcile(
+        db, lines, rail=rail, period=period, is_configured=is_configured, on_movement=step.add
+    )
+
+
+class _Step:
+    def __init__(self, progress: Progress, task: Any, size: int) -> None:
+        self._progress, self._task, self._size, self._since = progress, task, size, 0
+
+    def add(self, count: int = 1) -> None:
+        self._since += count
+        if self._since >= self._size:
+            self._progress.advance(self._task, self._since)
+            self._since = 0
+
+
+def _print(made: Report, show: int) -> None:
+    if made.findings and show:
+        # Breaks first: what only wants a look must not push one out of sight.
+        shown = [*made.breaks, *made.notices][:show]
+        out.print(_findings_table(shown))
+        if len(made.findings) > len(shown):
+            out.print(
+                f"[dim]… and {len(made.findings) - len(shown)} more: list them with --show, or all with --json[/]"
+            )
+    counts = Counter(finding.kind for finding in made.findings)
+    for kind, count in sorted(counts.items(), key=lambda item: list(Kind).index(item[0])):
+        mark = "[bold red]✗[/]" if kind.is_break else "[yellow]•[/]"
+        out.print(f"{mark} [bold]{kind.value:<12}[/]{count:>8,}  [yellow]→ {report.ADVICE[kind]}[/]", soft_wrap=True)
+    if made.sums:
+        out.print(_sums_table(made))
+    for balance in made.balances:
+        _print_balance(balance.moved, balance.ledger)
+    _print_verdict(made)
+
+
+def _findings_table(findings: Sequence[Finding]) -> Table:
+    """Two rows of text for each, so that identifiers stay whole on a terminal of ordinary width."""
+    table = Table("Class", title="Findings", title_justify="left")
+    table.add_column("Line", justify="right")
+    table.add_column("Transaction, when", overflow="fold")
+    table.add_column("Rail says", justify="right")
+    table.add_column("Our books say", justify="right")
+    table.add_column("Business, what for", overflow="fold")
+    for finding in findings:
+        line, movement = finding.line, finding.movement
+        table.add_row(
+            finding.kind.value,
+            f"{line.number}" if line else "",
+            f"{plain(report.identifier_of(finding))}\n{report.moment_of(finding):%Y-%m-%d %H:%M}",
+            f"{line.direction} {line.currency} {report.plain(line.amount)}" if line else "—",
+            _booked(movement),
+            f"{movement.business_id or ''}\n{plain(movement.subject or movement.kind)}" if movement else "",
+            style="" if finding.kind.is_break else "dim",
+        )
+    return table
+
+
+def _booked(movement: Movement | None) -> str:
+    if movement is None:
+        return "—"
+    standing = "" if movement.standing == "done" else f", {movement.standing.replace('_', ' ')}"
+    amount = movement.amount
+    return f"{movement.direction} {amount.currency} {report.plain(amount.major)}{standing}"
+
+
+def _sums_table(made: Report) -> Table:
+    title = f"{made.rail}, {made.period.first} to {made.period.last}"
+    table = Table("Currency", "Direction", title=title, title_justify="left")
+    for name in ("Rail", "Our books", "Difference"):
+        table.add_column(name, justify="right")
+    for each in made.sums:
+        amounts = (f"{amount:,.2f}" for amount in (each.rail, each.books, each.difference))
+        table.add_row(each.currency, each.direction, *amounts, style="red" if each.difference else "")
+    return table
+
+
+def _print_balance(moved: Money, ledger: Money) -> None:
+    if moved == ledger:
+        out.print(f"[green]✓[/] the ledger holds {ledger} at rails, which is what came in less what went out")
+    else:
+        out.print(f"[bold red]✗[/] the ledger holds {ledger} at rails, but {moved} came in and did not go out")
+        out.print("  [yellow]→ run `tidegate doctor --books`; this is not about the statement[/]")
+
+
+def _print_verdict(made: Report) -> None:
+    outside = f", {made.lines_outside:,} not of the period" if made.lines_outside else ""
+    breaks = len(made.breaks)
+    counted = f"{made.lines:,} lines{outside}, {made.matched:,} agree, {breaks:,} break{'' if breaks == 1 else 's'}"
+    out.print(f"[bold {'green' if made.agrees else 'red'}]{'✓' if made.agrees else '✗'} {counted}[/]")

@@ -1,0 +1,109 @@
+"""`tidegate statement`: every movement of a wallet, for people, for scripts, for bookkeepers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import BinaryIO
+
+import click
+from rich.table import Table
+
+from tidegate import settings as settings_module
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.database import run_on_database
+from tidegate.cli.office import now_of
+from tidegate.cli.till import limit_option
+from tidegate.core.money import Currency
+from tidegate.infra.db import Database
+from tidegate.infra.http import csv_text
+from tidegate.infra.http.query import Moment
+from tidegate.merchant import commands as merchants
+from tidegate.wallet import commands, wire
+from tidegate.wallet.model import Line, Period
+from tidegate.wallet.statement import day_text, figure
+
+
+@click.command()
+@click.argument("business_id", metavar="BUSINESS")
+@click.argument("currency", type=click.Choice([currency.value for currency in Currency]))
+@click.option("--from", "date_from", metavar="DATE", help="From this day or time on, in UTC.")
+@click.option("--to", "date_to", metavar="DATE", help="Up to this day, which is included, or before this time.")
+@click.option("--csv", "csv_file", type=click.File("wb"), metavar="FILE", help="Write all lines there; - prints them.")
+@click.option("--pdf", "pdf_file", type=click.File("wb"), metavar="FILE", help="Write a document to keep or to print.")
+@limit_option
+@as_json_option
+@speaks_plainly
+def statement(
+    *,
+    business_id: str,
+    currency: str,
+    date_from: str | None,
+    date_to: str | None,
+    csv_file: BinaryIO | None,
+    pdf_file: BinaryIO | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Show a wallet's statement: the newest lines, or with --csv, --pdf or --json all of the period."""
+    start, end = _between(date_from, date_to)
+    settings = settings_module.from_environment()
+
+    async def run(db: Database) -> tuple[Period, list[Line], bool]:
+        business = await merchants.get(db, business_id)
+        period = await commands.get_period(db, business_id, currency, start=start, end=end)
+        if csv_file:
+            await _write_csv(db, period, csv_file)
+        if pdf_file:
+            now = await now_of(settings, db)
+            pdf_file.write(await commands.print_statement(db, business, period, mode=settings.mode, now=now))
+        if as_json:
+            return period, [line async for batch in commands.batches(db, period) for line in batch], False
+        newest, is_more = await commands.list_page(db, period, order="desc", past_id=None, limit=limit)
+        return period, newest[::-1], is_more
+
+    period, lines, is_more = run_on_database(settings, run)
+    if as_json:
+        print_record(wire.page_of(period, lines, None))
+    elif not (csv_file or pdf_file):
+        _show(period, lines, is_more)
+
+
+def _between(date_from: str | None, date_to: str | None) -> tuple[datetime | None, datetime | None]:
+    start = _moment("--from", date_from).start if date_from else None
+    end = _moment("--to", date_to).end if date_to else None
+    if start and end and start >= end:
+        fail("--to must be after --from.")
+    return start, end
+
+
+def _moment(option: str, text: str) -> Moment:
+    try:
+        return Moment.parse(text)
+    except ValueError as error:
+        fail(f"{option} {error}.")
+
+
+async def _write_csv(db: Database, period: Period, file: BinaryIO) -> None:
+    file.write(csv_text.row(wire.CSV_COLUMNS))
+    async for lines in commands.batches(db, period):
+        file.write(b"".join(csv_text.row(wire.csv_row(line)) for line in lines))
+
+
+def _show(period: Period, lines: list[Line], is_more: bool) -> None:
+    currency = period.closing.currency
+    out.print(f"[dim]opening balance[/] {currency} {figure(period.opening)}")
+    table = Table()
+    table.add_column("Date", no_wrap=True)
+    table.add_column("Description", overflow="fold")
+    table.add_column("Reference", overflow="fold")
+    for heading in ("Debit", "Credit", "Balance"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for line in lines:
+        table.add_row(
+            day_text(line.booked_at), plain(line.description), plain(line.reference or "–"), figure(line.debit),
+            figure(line.credit), figure(line.balance),
+        )  # fmt: skip
+    if is_more:
+        out.print(f"[yellow]Only the newest {len(lines)} lines; --limit shows more, --csv all of them.[/]")
+    out.print(table if lines else "Nothing was booked in this period.")
+    out.print(f"[dim]closing balance[/] {currency} {figure(period.closing)}")

@@ -1,0 +1,60 @@
+"""Reconciling. Reads one moment of the books, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+
+from tidegate.core.errors import NotFound
+from tidegate.infra.db import Database
+from tidegate.ledger.audit import store as audit_store
+from tidegate.reconcile import store
+from tidegate.reconcile.compare import Comparison
+from tidegate.reconcile.model import Line, Period
+from tidegate.reconcile.report import Report, sums_of
+from tidegate.reconcile.statement import Unreadable
+
+
+def period_of(lines: Sequence[Line], *, first: date | None, last: date | None, slack: timedelta) -> Period:
+    """As asked for; otherwise from the first to the last day on which the statement books something."""
+    if not lines and (first is None or last is None):
+        raise Unreadable("holds no lines, so name its period with --from and --to")
+    if first is None:
+        first = min(line.booked_at for line in lines).date()
+    if last is None:
+        last = max(line.booked_at for line in lines).date()
+    if last < first:
+        raise Unreadable(f"the period would end on {last}, before it begins on {first}")
+    return Period(first, last, slack)
+
+
+async def reconcile(
+    db: Database, lines: Sequence[Line], *, rail: str, period: Period, is_configured: bool,
+    on_movement: Callable[[], object] = lambda: None,
+) -> Report:  # fmt: skip
+    """Raises NotFound for a rail that is not configured and by which nothing ever came: the name is mistyped."""
+    comparison = Comparison(lines, period)
+    async with db.transaction() as tx:
+        await audit_store.begin(tx)
+        if not is_configured and not await store.is_known(tx, rail):
+            raise NotFound(f"nothing in our books came by a rail of the name {rail}")
+        async for movement in store.stream_of_period(tx, rail, period):
+            comparison.add(movement)
+            on_movement()
+        # A rail may have told us of it days later, or earlier: then our books are not without it.
+        if beyond := comparison.unmatched_ids():
+            async for movement in store.stream_beyond_period(tx, rail, period, beyond):
+                comparison.add(movement)
+                on_movement()
+        balances = await store.list_balances(tx)
+    findings = comparison.findings()
+    return Report(
+        rail=rail,
+        period=period,
+        lines=len(comparison.lines),
+        lines_outside=len(lines) - len(comparison.lines),
+        matched=comparison.matched,
+        findings=findings,
+        sums=sums_of(comparison.lines, findings),
+        balances=balances,
+    )

@@ -1,0 +1,186 @@
+"""What a comparison came to: counts, sums on both sides, and what to do about each finding."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from tidegate.core.clock import to_iso
+from tidegate.reconcile.model import Balance, Direction, Finding, Kind, Line, Movement, Period, Standing
+
+ADVICE: dict[Kind, str] = {
+    Kind.MISSING: "ask the rail to tell us again; until then nobody was credited or debited for it",
+    Kind.EXTRA: "ask the rail where this money is; our books say that it moved",
+    Kind.AMOUNT: "ask the rail which amount is right; what our books say was credited or debited",
+    Kind.CURRENCY: "ask the rail which currency is right; what was credited may be worth something else",
+    Kind.DIRECTION: "ask the rail which way it went; if its word is right, the books are wrong by twice the amount",
+    Kind.DUPLICATE: "ask the rail whether it is listed twice or moved twice; our books have it once",
+    Kind.EDGE: "look for it in the neighbouring statement: it is close to an end of the period",
+    Kind.UNCONFIRMED: "nothing, unless it stays so: the rail has sent it, and its word of that has not come yet",
+}
+_ADVICE_IF_FAILED = "stop repeating this refund: our books say that it failed, and the rail that it went out"
+
+_Place = tuple[str, Direction]
+
+
+class Sum(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the period. What is at its ends and was not found is on neither side."""
+
+    currency: str
+    direction: Direction
+    rail: Decimal
+    books: Decimal
+
+    @property
+    def difference(self) -> Decimal:
+        return self.rail - self.books
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    rail: str
+    period: Period
+    lines: int
+    # Lines of the file that are not of the period.
+    lines_outside: int
+    matched: int
+    findings: Sequence[Finding]
+    sums: Sequence[Sum]
+    balances: Sequence[Balance]
+
+    @property
+    def breaks(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.kind.is_break]
+
+    @property
+    def notices(self) -> list[Finding]:
+        return [finding for finding in self.findings if not finding.kind.is_break]
+
+    @property
+    def agrees(self) -> bool:
+        return not self.breaks and all(balance.agrees for balance in self.balances)
+
+
+def sums_of(lines: Iterable[Line], findings: Iterable[Finding]) -> list[Sum]:
+    """What agrees is the same on both sides, so our side is the rail's, changed by what was found."""
+    rail: defaultdict[_Place, Decimal] = defaultdict(Decimal)
+    for line in lines:
+        rail[line.currency, line.direction] += line.amount
+    books = rail.copy()
+    for finding in findings:
+        if finding.kind.is_break:
+            _undo(books, finding)
+    return [
+        Sum(currency=place[0], direction=place[1], rail=rail[place], books=books[place])
+        for place in sorted(rail.keys() | books.keys())
+    ]
+
+
+def _undo(books: defaultdict[_Place, Decimal], finding: Finding) -> None:
+    line, movement = finding.line, finding.movement
+    if line is not None:
+        books[line.currency, line.direction] -= line.amount
+    # The movement of a duplicate is counted with the line that has it, and one that failed is in no books.
+    if movement is not None and movement.standing is not Standing.FAILED and finding.kind is not Kind.DUPLICATE:
+        books[movement.amount.currency, movement.direction] += movement.amount.major
+
+
+def advice_on(finding: Finding) -> str:
+    if finding.movement is not None and finding.movement.standing is Standing.FAILED:
+        return _ADVICE_IF_FAILED
+    return ADVICE[finding.kind]
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    counts = Counter(finding.kind for finding in report.findings)
+    return {
+        "rail": report.rail,
+        "from": report.period.first.isoformat(),
+        "to": report.period.last.isoformat(),
+        "agrees": report.agrees,
+        "lines": report.lines,
+        "linesOutsidePeriod": report.lines_outside,
+        "matched": report.matched,
+        "counts": {kind.value: counts[kind] for kind in Kind},
+        "sums": [
+            {
+                "currency": each.currency,
+                "direction": each.direction.value,
+                "rail": plain(each.rail),
+                "books": plain(each.books),
+                "difference": plain(each.difference),
+            }
+            for each in report.sums
+        ],
+        "ledger": [
+            {
+                "currency": each.moved.currency.value,
+                "moved": plain(each.moved.major),
+                "ledger": plain(each.ledger.major),
+                "agrees": each.agrees,
+            }
+            for each in report.balances
+        ],
+        "breaks": [_finding_json(finding) for finding in report.breaks],
+        "notices": [_finding_json(finding) for finding in report.notices],
+    }
+
+
+def plain(amount: Decimal) -> str:
+    """As the statement writes amounts."""
+    return f"{amount:.2f}" if amount == round(amount, 2) else f"{amount:f}"
+
+
+def _finding_json(finding: Finding) -> dict[str, Any]:
+    line, movement = finding.line, finding.movement
+    return {
+        "class": finding.kind.value,
+        "line": line.number if line else None,
+        "transactionId": identifier_of(finding),
+        "rail": _line_json(line) if line else None,
+        "books": _movement_json(movement) if movement else None,
+        "advice": advice_on(finding),
+    }
+
+
+def identifier_of(finding: Finding) -> str:
+    if finding.line is not None:
+        return finding.line.transaction_id
+    assert finding.movement is not None
+    return finding.movement.transaction_id or finding.movement.reference or ""
+
+
+def moment_of(finding: Finding) -> datetime:
+    if finding.line is not None:
+        return finding.line.booked_at
+    assert finding.movement is not None
+    return finding.movement.at
+
+
+def _line_json(line: Line) -> dict[str, Any]:
+    return {
+        "direction": line.direction.value,
+        "amount": plain(line.amount),
+        "currency": line.currency,
+        "bookedAt": to_iso(line.booked_at),
+        "reference": line.reference,
+        "description": line.description,
+    }
+
+
+def _movement_json(movement: Movement) -> dict[str, Any]:
+    return {
+        "kind": movement.kind,
+        "direction": movement.direction.value,
+        "amount": plain(movement.amount.major),
+        "currency": movement.amount.currency.value,
+        "recordedAt": to_iso(movement.at),
+        "standing": movement.standing.value,
+        "reference": movement.reference,
+        "businessId": movement.business_id,
+        "subject": movement.subject,
+    }

@@ -1,0 +1,97 @@
+"""Looking at wallets: balances, a page of a statement, or all of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from datetime import datetime
+
+from tidegate.core.errors import Invalid, NotFound, Problem
+from tidegate.core.ids import Mode
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Database
+from tidegate.ledger import store as ledger
+from tidegate.merchant import store as merchants
+from tidegate.merchant.model import Business
+from tidegate.wallet import store
+from tidegate.wallet.model import Holding, Line, Order, Period
+from tidegate.wallet.statement import statement_of
+from tidegate.wallet.statement_pdf import StatementPdf
+
+# Of one question to the database, while a file is made.
+BATCH = 1_000
+# Some 200 pages, which take five seconds of a processor.
+PRINTED_LINES_MAX = 5_000
+NO_WALLET = "there is no wallet in this currency; the first money that arrives in it makes one"
+
+
+async def list_holdings(db: Database, business_id: str) -> list[Holding]:
+    async with db.connection() as tx:
+        wallets = await ledger.list_wallets(tx, business_id)
+        pending = await store.list_pending(tx, business_id)
+    return [Holding(wallet, _in(wallet.balance.currency, pending)) for wallet in wallets]
+
+
+def _in(currency: Currency, amounts: dict[Currency, Money]) -> Money:
+    return amounts.get(currency) or Money.zero(currency)
+
+
+async def get_period(
+    db: Database, business_id: str, currency: str, *, start: datetime | None, end: datetime | None
+) -> Period:
+    if currency not in Currency.__members__:
+        raise NotFound(NO_WALLET)
+    async with db.connection() as tx:
+        wallet = await ledger.find_wallet(tx, business_id, Currency(currency))
+        if wallet is None:
+            raise NotFound(NO_WALLET)
+        return await store.find_period(tx, wallet, start=start, end=end)
+
+
+async def list_page(
+    db: Database, period: Period, *, order: Order, past_id: int | None, limit: int
+) -> tuple[list[Line], bool]:
+    """Also says whether there are more."""
+    async with db.connection() as tx:
+        found = await store.list_lines(tx, period, order=order, past_id=past_id, limit=limit + 1)
+    return found[:limit], len(found) > limit
+
+
+async def batches(db: Database, period: Period) -> AsyncGenerator[list[Line], None]:
+    """All lines, the oldest first. No connection is held between batches, however long whoever reads them takes."""
+    past_id: int | None = None
+    is_more = True
+    while is_more:
+        lines, is_more = await list_page(db, period, order="asc", past_id=past_id, limit=BATCH)
+        if lines:
+            yield lines
+            past_id = lines[-1].id
+
+
+async def list_all(db: Database, period: Period, *, lines_max: int) -> list[Line]:
+    """The oldest first. Raises Invalid when there are more."""
+    lines: list[Line] = []
+    async for batch in batches(db, period):
+        lines += batch
+        if len(lines) > lines_max:
+            message = f"begins a period of more than {lines_max:,} lines; shorten it, or ask for CSV"
+            raise Invalid(Problem("dateFrom", message))
+    return lines
+
+
+async def print_statement(db: Database, business: Business, period: Period, *, mode: Mode, now: datetime) -> bytes:
+    """As a PDF. Drawn in a thread, a page at a time, so that it soon ends when nobody waits for it any more."""
+    lines = await list_all(db, period, lines_max=PRINTED_LINES_MAX)
+    logo = None
+    if business.brand.logo_hash is not None:
+        async with db.connection() as tx:
+            logo = await merchants.find_logo(tx, business.id, business.brand.logo_hash)
+    statement = statement_of(business, period, lines, logo=logo.body if logo else None, mode=mode, now=now)
+    pdf = StatementPdf(statement)
+    pages = pdf.draw()
+    while await asyncio.to_thread(next, pages, _DRAWN) is not _DRAWN:
+        pass
+    return await asyncio.to_thread(pdf.file)
+
+
+_DRAWN = object()

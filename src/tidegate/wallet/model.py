@@ -1,0 +1,112 @@
+"""What a merchant may see of a wallet: its balances, and every line of its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple, Self
+
+from tidegate.core.money import Money
+from tidegate.ledger.model import JournalKind, Wallet
+
+# By when it was booked: the newest first, or the oldest.
+Order = Literal["desc", "asc"]
+
+
+class Words(NamedTuple):
+    """How a line is described: what it is, and how the name of the payer or of what is refunded is joined to it."""
+
+    what: str
+    link: str
+
+
+# Every kind of journal that can move a wallet. What matters stands in front, since names may be cut off at their end.
+WORDS_OF: dict[JournalKind, Words] = {
+    JournalKind.CHECKOUT_SETTLED: Words("Checkout payment", "from"),
+    JournalKind.INFLOW_CREDITED: Words("Bank transfer", "from"),
+    JournalKind.INFLOW_CONVERTED: Words("Bank transfer", "from"),
+    JournalKind.HELD_SETTLED: Words("Reviewed bank transfer", "from"),
+    JournalKind.HELD_CONVERTED: Words("Reviewed bank transfer", "from"),
+    JournalKind.CREDIT_REVERSED: Words("Reversal of bank transfer", "from"),
+    JournalKind.REFUND_STARTED: Words("Refund", "of"),
+    JournalKind.REFUND_FAILED: Words("Failed refund", "of"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One movement of a wallet. `id` is the number of its journal."""
+
+    id: int
+    kind: JournalKind
+    booked_at: datetime
+    happened_at: datetime
+    # Positive when the merchant has more.
+    amount: Money
+    balance: Money
+    # What we took of it on the way, already left out of the amount; negative when it was given back.
+    fee: Money
+    vat: Money
+    # None only when whatever it was for is gone.
+    reference: str | None
+    about: str | None
+    # What arrived, where that was another currency.
+    converted_from: Money | None
+
+    @property
+    def description(self) -> str:
+        what, link = WORDS_OF[self.kind]
+        amount = f" of {self.converted_from}" if self.converted_from else ""
+        return f"{what}{amount} {link} {self.about}" if self.about else f"{what}{amount}"
+
+    @property
+    def is_in(self) -> bool:
+        return self.amount.minor > 0
+
+    @property
+    def debit(self) -> Money | None:
+        return None if self.is_in else -self.amount
+
+    @property
+    def credit(self) -> Money | None:
+        return self.amount if self.is_in else None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A wallet, and what was received for it but must be looked at first."""
+
+    wallet: Wallet
+    pending: Money
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A stretch of a wallet's statement. Its last line is fixed: what is booked later does not change it."""
+
+    wallet: Wallet
+    # The start is included, the end is not; None for as far as there is.
+    start: datetime | None
+    end: datetime | None
+    # Numbers of journals: none before the first and none after the last is in it. None in it at all when they cross.
+    first_id: int
+    last_id: int
+    opening: Money
+    closing: Money
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    taken_in: Money
+    paid_out: Money
+
+    @classmethod
+    def of(cls, lines: Iterable[Line], nothing: Money) -> Self:
+        taken_in = paid_out = nothing
+        for line in lines:
+            if line.is_in:
+                taken_in = taken_in + line.amount
+            else:
+                paid_out = paid_out - line.amount
+        return cls(taken_in, paid_out)

@@ -1,0 +1,123 @@
+"""A statement made of strings that are ready to be read. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+
+from tidegate.core.colour import LIGHT, palette_for
+from tidegate.core.ids import Mode
+from tidegate.core.money import Money
+from tidegate.merchant.model import Business
+from tidegate.wallet.model import Line, Period, Totals
+
+ISSUER = "Tidegate"
+_TEST_NOTE = "Test mode: no real money was moved."
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    date: str
+    description: str
+    reference: str
+    debit: str
+    credit: str
+    balance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    business: str
+    # Label and value: which wallet, and which stretch of time.
+    facts: tuple[tuple[str, str], ...]
+    # Label and figure.
+    sums: tuple[tuple[str, str], ...]
+    opening: Row
+    rows: tuple[Row, ...]
+    closing: Row
+    # At the head of every page but the first.
+    running_head: str
+    footer: str
+    note: str
+    # As #rrggbb.
+    accent: str
+    # PNG or JPEG. A statement does without a logo that cannot be drawn.
+    logo: bytes | None = field(repr=False)
+    made_at: datetime
+
+
+def statement_of(
+    business: Business, period: Period, lines: Sequence[Line], *, logo: bytes | None, mode: Mode, now: datetime
+) -> Statement:
+    totals = Totals.of(lines, Money.zero(period.closing.currency))
+    wallet, currency = period.wallet, period.closing.currency
+    start = period.start or wallet.created_at
+    # What is asked for may lie ahead; a statement ends when it is made.
+    end = min(period.end, now) if period.end else now
+    return Statement(
+        business=business.name,
+        facts=(
+            ("Wallet number", str(wallet.number)),
+            ("Currency", currency),
+            ("Period", period_text(start, max(start, end))),
+            ("Issued", f"{moment_text(now)} by {ISSUER}"),
+        ),
+        sums=(
+            ("Opening balance", figure(period.opening)),
+            ("Money in", figure(totals.taken_in)),
+            ("Money out", figure(totals.paid_out)),
+            ("Closing balance", figure(period.closing)),
+        ),
+        opening=Row(day_text(start), "Opening balance", "", "", "", figure(period.opening)),
+        rows=tuple(map(_row, lines)),
+        closing=Row(day_text(_last_moment(max(start, end))), "Closing balance", "", "", "", figure(period.closing)),
+        running_head=f"Wallet {wallet.number} · {currency}",
+        footer=f"Issued by {ISSUER} on {moment_text(now)} · days and times in UTC",
+        note=_TEST_NOTE if mode is Mode.SANDBOX else "",
+        accent=str(palette_for(business.brand.accent, LIGHT).accent_text),
+        logo=logo,
+        made_at=now,
+    )
+
+
+def _row(line: Line) -> Row:
+    return Row(
+        date=day_text(line.booked_at),
+        description=line.description,
+        reference=line.reference or "",
+        debit=figure(line.debit),
+        credit=figure(line.credit),
+        balance=figure(line.balance),
+    )
+
+
+def figure(money: Money | None) -> str:
+    """Without the currency, which a statement says once."""
+    return "" if money is None else str(money).removeprefix(f"{money.currency} ")
+
+
+def day_text(moment: datetime) -> str:
+    utc = moment.astimezone(UTC)
+    return f"{utc.day} {utc:%b %Y}"
+
+
+def moment_text(moment: datetime) -> str:
+    """In UTC, which the footer says."""
+    return f"{day_text(moment)}, {moment.astimezone(UTC):%H:%M}"
+
+
+def period_text(start: datetime, end: datetime) -> str:
+    """Whole days by their names, the last one included; a time of the day is said where there is one."""
+    first = day_text(start) if _is_midnight(start) else moment_text(start)
+    last = day_text(_last_moment(end)) if _is_midnight(end) else moment_text(end)
+    return first if first == last else f"{first} – {last}"
+
+
+def _is_midnight(moment: datetime) -> bool:
+    return moment.astimezone(UTC).time() == time()
+
+
+def _last_moment(end: datetime) -> datetime:
+    """The end itself is not in the period, so midnight belongs to the day before."""
+    return end - timedelta(microseconds=1)

@@ -1,0 +1,144 @@
+"""SQL of statements. Whatever a wallet has seen, a page of it costs the same."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Row, Tx
+from tidegate.ledger.model import JournalKind, Wallet
+from tidegate.wallet.model import Line, Order, Period
+
+
+async def find_period(tx: Tx, wallet: Wallet, *, start: datetime | None, end: datetime | None) -> Period:
+    """One statement, so that both balances are of one moment."""
+    currency = wallet.balance.currency
+    row = await tx.fetchrow(_PERIOD, wallet.business_id, currency, start, end)
+    assert row is not None
+    return Period(
+        wallet=wallet,
+        start=start,
+        end=end,
+        first_id=row["first_id"],
+        last_id=row["last_id"] or 0,
+        opening=Money(row["opening_minor"] or 0, currency),
+        closing=Money(row["closing_minor"] or 0, currency),
+    )
+
+
+# Materialized, or the way to a date would be looked for each time that it is named.
+_PERIOD = """
+    WITH bound AS MATERIALIZED (
+        SELECT CASE WHEN $3::timestamptz IS NULL THEN 0
+                    ELSE coalesce(first_wallet_journal($1, $2, $3), 0) END AS first_id,
+               CASE WHEN $4::timestamptz IS NULL THEN 9223372036854775807
+                    ELSE coalesce(first_wallet_journal($1, $2, $4), 0) END AS end_id)
+    SELECT bound.first_id, before.balance_after_minor AS opening_minor,
+           last.journal_id AS last_id, last.balance_after_minor AS closing_minor
+      FROM bound
+      LEFT JOIN LATERAL (
+            SELECT balance_after_minor FROM entry
+             WHERE business_id = $1 AND account = 'wallet' AND currency = $2 AND journal_id < bound.first_id
+             ORDER BY journal_id DESC LIMIT 1) AS before ON true
+      LEFT JOIN LATERAL (
+            SELECT journal_id, balance_after_minor FROM entry
+             WHERE business_id = $1 AND account = 'wallet' AND currency = $2 AND journal_id < bound.end_id
+             ORDER BY journal_id DESC LIMIT 1) AS last ON true
+"""
+
+
+async def list_lines(tx: Tx, period: Period, *, order: Order, past_id: int | None, limit: int) -> list[Line]:
+    """Those after the one whose number is given, in that order."""
+    first_id, last_id = period.first_id, period.last_id
+    is_ascending = order == "asc"
+    if past_id is not None:
+        first_id = max(first_id, past_id + 1) if is_ascending else first_id
+        last_id = last_id if is_ascending else min(last_id, past_id - 1)
+    currency = period.wallet.balance.currency
+    rows = await tx.fetch(_LINES, period.wallet.business_id, currency, first_id, last_id, limit, is_ascending)
+    return [_line(row, currency) for row in rows]
+
+
+# What a line was for is looked up for the lines of the page alone: the LIMIT in each of the joins keeps the planner
+# from reading a whole table instead. A cause is "payment/7", "rail/transaction", or the reference of a refund or of a
+# leg of it.
+_LINES = """
+    SELECT line.journal_id, line.amount_minor, line.balance_after_minor,
+           journal.kind, journal.created_at, journal.event_at, charge.fee_minor, charge.vat_minor,
+           coalesce(payment.reference, collection.reference, refund.reference) AS reference,
+           coalesce(payment.name, collection.name, refund.refunded) AS about,
+           collection.source_currency, collection.source_minor
+      FROM ((SELECT journal_id, amount_minor, balance_after_minor FROM entry
+              WHERE business_id = $1 AND account = 'wallet' AND currency = $2
+                AND journal_id BETWEEN $3 AND $4 AND $6::boolean
+              ORDER BY journal_id LIMIT $5)
+             UNION ALL
+            (SELECT journal_id, amount_minor, balance_after_minor FROM entry
+              WHERE business_id = $1 AND account = 'wallet' AND currency = $2
+                AND journal_id BETWEEN $3 AND $4 AND NOT $6::boolean
+              ORDER BY journal_id DESC LIMIT $5)) AS line
+      JOIN LATERAL (
+            SELECT * FROM journal WHERE business_id = $1 AND id = line.journal_id LIMIT 1) AS journal ON true
+      JOIN LATERAL (
+            SELECT coalesce(sum(amount_minor) FILTER (WHERE account = 'fee'), 0)::bigint AS fee_minor,
+                   coalesce(sum(amount_minor) FILTER (WHERE account = 'vat'), 0)::bigint AS vat_minor
+              FROM entry WHERE business_id = $1 AND journal_id = line.journal_id AND currency = $2) AS charge ON true
+      LEFT JOIN LATERAL (
+            SELECT reference, customer_name AS name FROM payment
+             WHERE business_id = $1 AND journal.kind = 'checkout_settled'
+               AND id = CASE WHEN journal.cause ~ '^payment/[0-9]{1,18}$' THEN substr(journal.cause, 9)::bigint END
+             LIMIT 1) AS payment ON true
+      LEFT JOIN LATERAL (
+            SELECT reference, payer ->> 'name' AS name,
+                   nullif(source_currency, $2) AS source_currency, source_minor
+              FROM collection
+             WHERE business_id = $1
+               AND journal.kind IN ('inflow_credited', 'inflow_converted', 'held_settled', 'held_converted',
+                                    'credit_reversed')
+               AND rail = split_part(journal.cause, '/', 1)
+               AND transaction_id = substr(journal.cause, position('/' IN journal.cause) + 1)
+             LIMIT 1) AS collection ON true
+      LEFT JOIN LATERAL (
+            SELECT found.reference, coalesce(paid.reference, received.reference) AS refunded
+              FROM refund AS found
+              LEFT JOIN payment AS paid ON paid.business_id = $1 AND paid.id = found.payment_id
+              LEFT JOIN collection AS received ON received.business_id = $1 AND received.id = found.collection_id
+             WHERE found.business_id = $1 AND journal.kind IN ('refund_started', 'refund_failed')
+               AND found.reference = coalesce((SELECT whole.reference FROM refund_leg AS leg
+                                                 JOIN refund AS whole ON whole.business_id = $1
+                                                                     AND whole.id = leg.refund_id
+                                                WHERE leg.business_id = $1 AND leg.reference = journal.cause),
+                                              journal.cause)
+             LIMIT 1) AS refund ON true
+     ORDER BY CASE WHEN $6 THEN line.journal_id ELSE -line.journal_id END
+"""
+
+
+async def list_pending(tx: Tx, business_id: str) -> dict[Currency, Money]:
+    """What inflows hold until the operator has looked at them; as much work as there are such inflows."""
+    rows = await tx.fetch(
+        """
+        SELECT source_currency AS currency, sum(source_minor)::bigint AS minor FROM collection
+         WHERE business_id = $1 AND status = 'pending' AND source_currency = destination_currency
+         GROUP BY source_currency
+        """,
+        business_id,
+    )
+    return {Currency(row["currency"]): Money(row["minor"], Currency(row["currency"])) for row in rows}
+
+
+def _line(row: Row, currency: Currency) -> Line:
+    source = row["source_currency"]
+    return Line(
+        id=row["journal_id"],
+        kind=JournalKind(row["kind"]),
+        booked_at=row["created_at"],
+        happened_at=row["event_at"],
+        amount=Money(row["amount_minor"], currency),
+        balance=Money(row["balance_after_minor"], currency),
+        fee=Money(row["fee_minor"], currency),
+        vat=Money(row["vat_minor"], currency),
+        reference=row["reference"],
+        about=row["about"],
+        converted_from=Money(row["source_minor"], Currency(source)) if source else None,
+    )

@@ -1,0 +1,173 @@
+"""Wallets and statements as JSON and as CSV: the only place with the wire's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tidegate.core.clock import to_iso
+from tidegate.core.errors import Problem
+from tidegate.core.money import Currency, Money
+from tidegate.infra.http.csv_text import Cell
+from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.paging import PerPage
+from tidegate.infra.http.query import Moment
+from tidegate.ledger.model import JournalKind
+from tidegate.merchant.model import Business, BusinessStatus
+from tidegate.wallet.model import Holding, Line, Order, Period
+
+PER_PAGE = 10
+
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+
+
+class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    id: str
+    business: Annotated[str, Meta(description="Your business's id.")]
+    currency: Currency
+    wallet_number: str
+    available_balance: Annotated[Decimal, Meta(description="What can be refunded or paid out now.")]
+    ledger_balance: Annotated[Decimal, Meta(description="Available and locked together.")]
+    locked_balance: Annotated[Decimal, Meta(description="What runs out in refunds.")]
+    pending_balance: Annotated[
+        Decimal,
+        Meta(description="Inflows that are held for review, before the fee; not part of the other balances."),
+    ]
+    status: BusinessStatus
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+def wallet_record(holding: Holding, business: Business) -> WalletRecord:
+    wallet = holding.wallet
+    currency = wallet.balance.currency
+    return WalletRecord(
+        id=f"{business.id}-{currency}",
+        business=business.id,
+        currency=currency,
+        wallet_number=str(wallet.number),
+        available_balance=wallet.balance.major,
+        ledger_balance=(wallet.balance + wallet.locked).major,
+        locked_balance=wallet.locked.major,
+        pending_balance=holding.pending.major,
+        status=business.status,
+        created_at=to_iso(wallet.created_at),
+        updated_at=to_iso(wallet.updated_at),
+    )
+
+
+class ReadStatement(msgspec.Struct, kw_only=True, rename="camel"):
+    """What a statement may be asked for."""
+
+    date_from: Annotated[Moment, Meta(description="From this day or time on, in UTC.")] | UnsetType = UNSET
+    date_to: Annotated[Moment, Meta(description="Before this time; a day is included.")] | UnsetType = UNSET
+    order: Annotated[Order, Meta(description="The newest first, or the oldest.")] = "desc"
+    per_page: PerPage = PerPage.when_absent(PER_PAGE)
+    cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")] | UnsetType = UNSET
+
+    @property
+    def start(self) -> datetime | None:
+        return self.date_from.start if isinstance(self.date_from, Moment) else None
+
+    @property
+    def end(self) -> datetime | None:
+        return self.date_to.end if isinstance(self.date_to, Moment) else None
+
+
+def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    start, end = fields.get("date_from"), fields.get("date_to")
+    if isinstance(start, Moment) and isinstance(end, Moment) and start.start >= end.end:
+        yield Problem("dateTo", "must be after dateFrom")
+
+
+class StatementLine(msgspec.Struct, kw_only=True, rename="camel"):
+    id: int
+    at: Annotated[Timestamp, Meta(description="When it was booked; dates and order go by it.")]
+    happened_at: Timestamp
+    kind: JournalKind
+    description: str
+    reference: Annotated[
+        str | None, Meta(description="Your reference of a payment, or the `reference` of the collection or refund.")
+    ]
+    direction: Literal["in", "out"]
+    amount: Annotated[Decimal, Meta(description="After our fee; negative when it left the wallet.")]
+    fee: Annotated[Decimal, Meta(description="Not part of `amount`; negative when it was given back.")]
+    vat: Annotated[Decimal, Meta(description="The tax on the fee.")]
+    currency: Currency
+    balance: Annotated[Decimal, Meta(description="Of the wallet, after this.")]
+
+
+class StatementPage(msgspec.Struct, kw_only=True, rename="camel"):
+    currency: Currency
+    wallet_number: str
+    opening_balance: Annotated[Decimal, Meta(description="Before the first line of the period.")]
+    closing_balance: Annotated[Decimal, Meta(description="After the last line of the period.")]
+    results: list[StatementLine]
+    next_cursor: Annotated[str | None, Meta(description="For the next page; null on the last.")]
+
+
+def page_of(period: Period, lines: list[Line], next_cursor: str | None) -> StatementPage:
+    return StatementPage(
+        currency=period.closing.currency,
+        wallet_number=str(period.wallet.number),
+        opening_balance=period.opening.major,
+        closing_balance=period.closing.major,
+        results=[line_record(line) for line in lines],
+        next_cursor=next_cursor,
+    )
+
+
+def line_record(line: Line) -> StatementLine:
+    return StatementLine(
+        id=line.id,
+        at=to_iso(line.booked_at),
+        happened_at=to_iso(line.happened_at),
+        kind=line.kind,
+        description=line.description,
+        reference=line.reference,
+        direction="in" if line.is_in else "out",
+        amount=line.amount.major,
+        fee=line.fee.major,
+        vat=line.vat.major,
+        currency=line.amount.currency,
+        balance=line.balance.major,
+    )
+
+
+CSV_COLUMNS = (
+    "date", "valueDate", "reference", "description", "debit", "credit", "balance", "currency", "fee", "vat", "id",
+    "bookedAt",
+)  # fmt: skip
+
+
+def csv_row(line: Line) -> tuple[Cell, ...]:
+    """Days, and amounts with all their decimals: what programs for bookkeeping read."""
+    return (
+        line.booked_at.date().isoformat(),
+        line.happened_at.date().isoformat(),
+        line.reference,
+        line.description,
+        _decimal(line.debit),
+        _decimal(line.credit),
+        _decimal(line.balance),
+        line.balance.currency,
+        _decimal(line.fee),
+        _decimal(line.vat),
+        line.id,
+        line.booked_at,
+    )
+
+
+def _decimal(money: Money | None) -> Decimal | None:
+    return None if money is None else Decimal(money.minor).scaleb(-money.currency.exponent)
+
+
+def filename(request: ReadStatement, currency: Currency, kind: str) -> str:
+    """With the days that were asked for."""
+    days = [f"-{moment[:10]}" for moment in (request.date_from, request.date_to) if isinstance(moment, Moment)]
+    return f"statement-{currency}{''.join(days)}.{kind}"

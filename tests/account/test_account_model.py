@@ -1,0 +1,128 @@
+"""The life of an account: every action in every state is allowed or refused, and nothing else is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.account import model
+from tidegate.account.model import Account, AccountStatus, AccountType, Action, Obstacle
+from tidegate.account.wire import is_payable
+from tidegate.core.errors import IllegalTransition
+from tidegate.core.money import Currency
+from tidegate.rail.interface import AccountDetails
+
+NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
+DETAILS = AccountDetails(
+    account_number="DE1", local_number="1", bank_code="2", bank_name="Bank", country_code="DE", reference="r"
+)
+STATES: dict[str, tuple[AccountStatus, bool]] = {
+    "pending": (AccountStatus.PENDING, False),
+    "approved": (AccountStatus.APPROVED, False),
+    "suspended": (AccountStatus.APPROVED, True),
+    "declined": (AccountStatus.DECLINED, False),
+    "expired": (AccountStatus.EXPIRED, False),
+    "closed": (AccountStatus.CLOSED, False),
+}
+DO: dict[Action, Callable[[Account], Account]] = {
+    Action.APPROVE: lambda account: model.approve(account, DETAILS, rail="sandbox"),
+    Action.DECLINE: lambda account: model.decline(account, "why"),
+    Action.SUSPEND: lambda account: model.suspend(account, "why"),
+    Action.REINSTATE: model.reinstate,
+    Action.CLOSE: lambda account: model.close(account, "why"),
+    Action.EXPIRE: model.expire,
+}
+# Where each action leads from each state; from all others it is refused.
+LEADS_TO: dict[tuple[str, Action], str] = {
+    ("pending", Action.APPROVE): "approved",
+    ("pending", Action.DECLINE): "declined",
+    ("approved", Action.SUSPEND): "suspended",
+    ("approved", Action.CLOSE): "closed",
+    ("approved", Action.EXPIRE): "expired",
+    ("suspended", Action.REINSTATE): "approved",
+    ("suspended", Action.CLOSE): "closed",
+    ("suspended", Action.EXPIRE): "expired",
+    ("expired", Action.CLOSE): "closed",
+}
+
+
+def account(state: str = "approved", **changes: object) -> Account:
+    status, is_suspended = STATES[state]
+    made = Account(
+        business_id="b", id="a", status=status, is_suspended=is_suspended, currency=Currency.EUR,
+        settlement_currency=Currency.EUR, account_type=AccountType.INDIVIDUAL, holder="Ada Obi",
+        created_at=NOW, updated_at=NOW,
+    )  # fmt: skip
+    return msgspec.structs.replace(made, **changes)
+
+
+@pytest.mark.parametrize("action", Action)
+@pytest.mark.parametrize("state", STATES)
+def test_every_action_in_every_state_is_allowed_or_refused(state: str, action: Action) -> None:
+    before = account(state, note="kept", merchant_reference="kept")
+    target = LEADS_TO.get((state, action))
+    assert (action in model.allowed(before)) is (target is not None)
+    if target is None:
+        with pytest.raises(IllegalTransition) as refused:
+            DO[action](before)
+        assert action.value in refused.value.message
+        return
+    after = DO[action](before)
+    assert (after.status, after.is_suspended) == STATES[target]
+    moving = {"status", "is_suspended", "reason", "rail", "details", "expires_at"}
+    assert {n for n in before.__struct_fields__ if getattr(before, n) != getattr(after, n)} <= moving
+
+
+def test_the_tables_above_are_whole() -> None:
+    assert set(DO) == set(Action)
+    assert {status for status, _ in STATES.values()} == set(AccountStatus)
+
+
+@pytest.mark.parametrize(
+    ("state", "obstacle"),
+    [
+        ("approved", None),
+        ("suspended", Obstacle.SUSPENDED),
+        ("expired", Obstacle.EXPIRED),
+        ("closed", Obstacle.CLOSED),
+        ("pending", Obstacle.NOT_OPEN),
+        ("declined", Obstacle.NOT_OPEN),
+    ],
+)
+def test_only_an_approved_account_takes_money(state: str, obstacle: Obstacle | None) -> None:
+    assert account(state).obstacle(NOW) is obstacle
+    assert account(state).is_active(NOW) is (obstacle is None)
+
+
+@pytest.mark.parametrize("state", ["approved", "suspended"])
+def test_an_account_has_expired_from_its_last_moment_on_whether_somebody_swept_or_not(state: str) -> None:
+    one = account(state, expires_at=NOW)
+    assert one.obstacle(NOW) is Obstacle.EXPIRED
+    assert one.obstacle(NOW - timedelta(microseconds=1)) is not Obstacle.EXPIRED
+    assert not one.is_permanent
+
+
+def test_a_closed_account_has_not_expired_however_late_it_is() -> None:
+    assert account("closed", expires_at=NOW).obstacle(NOW + timedelta(days=1)) is Obstacle.CLOSED
+
+
+def test_a_reason_ends_with_what_it_was_for() -> None:
+    suspended = model.suspend(account(), "a complaint")
+    assert (suspended.reason, model.reinstate(suspended).reason) == ("a complaint", None)
+
+
+@pytest.mark.parametrize("holder", ["", "...", "x" * 141, "a " * 30, "ada \u2800", "N/A", "unknown"])
+def test_a_name_that_can_never_be_typed_right_opens_no_account(holder: str) -> None:
+    expected = holder == "ada \u2800"
+    assert is_payable(holder, is_company=False) is expected
+
+
+@given(st.lists(st.text("abcdefghijklmnopqrstuvwxyzéüñ'-", min_size=2, max_size=12), min_size=2, max_size=4))
+def test_whoever_types_the_name_as_it_stands_passes(words: list[str]) -> None:
+    holder = " ".join(word.strip("'-") or "ada" for word in words)
+    assert is_payable(holder, is_company=False)

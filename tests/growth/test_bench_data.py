@@ -1,0 +1,84 @@
+"""What `make bench-data` loads past the product's own code is what that code would have written."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from bench import inflow_patterns
+from bench.growth import Grown
+from bench.growth_questions import QUESTIONS, Question
+from bench.inflow_rows import Loading
+from bench.line import BenchFailed
+
+from tidegate.core.clock import SystemClock
+from tidegate.infra import db as database
+
+ROWS = 3_000
+# A tenth of all, by the word of issue and generator.
+OF_ONE_ACCOUNT = ROWS // 10
+
+_SCHEMA = """
+SELECT indexdef AS definition FROM pg_indexes WHERE tablename = 'collection'
+UNION ALL
+SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+ WHERE 'collection'::regclass IN (conrelid, confrelid)
+ ORDER BY definition
+"""
+
+
+@pytest.fixture(scope="module")
+async def loaded(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[Any, list[str]]]:
+    """A connection to what was loaded, and the schema as it was before."""
+    url, now = await make_database("growth"), SystemClock().now()
+    patterns = await inflow_patterns.make(url, now=now)
+    connection = await database.connect(url)
+    before = [row["definition"] for row in await connection.fetch(_SCHEMA)]
+    async with connection.transaction():
+        loading = Loading(connection, rows=ROWS, now=now)
+        await loading.prepare(patterns)
+        for batch in loading.batches():
+            await loading.load(batch)
+        for _, statement in loading.steps_after():
+            await connection.execute(statement)
+    yield connection, before
+    await connection.close()
+
+
+async def test_the_tally_is_what_the_trigger_would_have_counted(loaded: tuple[Any, list[str]]) -> None:
+    connection, _ = loaded
+    by_statement = await connection.fetch("SELECT * FROM collection_tally ORDER BY collection_tally")
+    undone = connection.transaction()
+    await undone.start()
+    await connection.execute(
+        "CREATE TEMPORARY TABLE kept AS SELECT * FROM collection;"
+        "TRUNCATE collection, collection_tally CASCADE; INSERT INTO collection SELECT * FROM kept"
+    )
+    by_trigger = await connection.fetch("SELECT * FROM collection_tally ORDER BY collection_tally")
+    await undone.rollback()
+    assert by_statement == by_trigger
+    assert len(by_trigger) > ROWS / 10
+
+
+async def test_every_key_and_index_is_there_again(loaded: tuple[Any, list[str]]) -> None:
+    connection, before = loaded
+    assert [row["definition"] for row in await connection.fetch(_SCHEMA)] == before
+
+
+async def test_a_tenth_belongs_to_one_account_and_few_did_not_succeed(loaded: tuple[Any, list[str]]) -> None:
+    connection, _ = loaded
+    largest = await connection.fetchval("SELECT count(*) FROM collection GROUP BY account_id ORDER BY 1 DESC LIMIT 1")
+    others = await connection.fetchval("SELECT count(*) FROM collection WHERE status <> 'successful'")
+    assert largest == OF_ONE_ACCOUNT
+    assert 0.01 < others / ROWS < 0.02
+
+
+def test_a_list_that_is_shorter_than_its_page_is_not_compared() -> None:
+    with pytest.raises(BenchFailed, match="1 rows came instead of 10"):
+        QUESTIONS[0].refuse_other_answer(b'{"data": {"results": [{}]}}')
+
+
+def test_growth_is_the_ratio_of_medians_whatever_single_calls_took() -> None:
+    grown = Grown(Question("name", "words", lambda *_: ""), [[1.0, 2.0, 90.0]], [[3.0, 3.0, 1.0]])
+    assert grown.ratio == 1.5

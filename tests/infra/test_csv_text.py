@@ -1,0 +1,64 @@
+"""Rows of a CSV file: read back as they were written, and run by no spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.infra.http.csv_text import Cell, row
+
+LAGOS = timezone(timedelta(hours=1))
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text("=+-@\t\r\n'\",a1 ", max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([], b"\r\n"),
+        ([None], b'""\r\n'),
+        ([None, "", "a"], b",,a\r\n"),
+        (["a,b", 'say "x"', "two\nlines", "cr\rlf"], b'"a,b","say ""x""","two\nlines","cr\rlf"\r\n'),
+        ([-5, Decimal("-1.50"), Decimal("1E+3"), Decimal("1E-7"), 0], b"-5,-1.50,1000,0.0000001,0\r\n"),
+        ([True, False], b"true,false\r\n"),
+        ([datetime(2026, 11, 15, 9, 30, tzinfo=UTC)], b"2026-11-15T09:30:00.000Z\r\n"),
+        ([datetime(2026, 11, 15, 0, 30, tzinfo=LAGOS)], b"2026-11-14T23:30:00.000Z\r\n"),
+        (["Ọlá 😀"], "Ọlá 😀\r\n".encode()),
+    ],
+)
+def test_a_row_is_written_as_rfc_4180_wants_it(values: list[Cell], written: bytes) -> None:
+    assert row(values) == written
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_a_text_never_begins_a_formula(start: str) -> None:
+    [[cell]] = csv.reader(io.StringIO(row([f"{start}SUM(A1)"]).decode(), newline=""))
+    assert cell == f"'{start}SUM(A1)"
+
+
+def test_a_sign_elsewhere_is_left_alone() -> None:
+    assert row(["a=b", "a-b", " x@y", "1+1"]) == b"a=b,a-b, x@y,1+1\r\n"
+
+
+@given(st.lists(texts, min_size=1, max_size=6))
+def test_any_texts_are_read_back(values: list[str]) -> None:
+    [cells] = csv.reader(io.StringIO(row(values).decode(), newline=""))
+    assert [cell.removeprefix("'") for cell in cells] == [value.removeprefix("'") for value in values]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+
+
+@given(st.lists(st.integers() | st.decimals(allow_nan=False, allow_infinity=False, places=4), min_size=1, max_size=6))
+def test_any_numbers_are_read_back_to_the_last_digit(values: list[int | Decimal]) -> None:
+    [cells] = csv.reader(io.StringIO(row(values).decode(), newline=""))
+    assert [Decimal(cell) for cell in cells] == [Decimal(value) for value in values]
+
+
+@given(st.lists(texts, max_size=4), st.lists(texts, max_size=4))
+def test_rows_after_each_other_stay_apart(first: list[str], second: list[str]) -> None:
+    read = list(csv.reader(io.StringIO((row(first) + row(second)).decode(), newline="")))
+    assert [len(cells) for cells in read] == [len(first), len(second)]

@@ -1,0 +1,212 @@
+"""Inflows at once: one effect each. Each guard has a twin without it that shows the other one holds alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import pytest
+
+from inflow import CLOSE, HOLDER, Inflows, credit, reversal_of
+from receiver import receiving
+from tidegate.account import commands as accounts
+from tidegate.account.model import Account, AccountType
+from tidegate.app import House
+from tidegate.audit.model import OPERATOR, OURSELVES
+from tidegate.collection import reversal, review, settle, store
+from tidegate.core import ids
+from tidegate.core.errors import Refusal
+from tidegate.core.ids import Mode
+from tidegate.core.money import Currency, Money
+from tidegate.merchant import commands as merchants
+from tidegate.rail.interface import MoneyArrived, Party
+from tidegate.rail.told import ToldBy
+from tidegate.settings import Settings
+
+RIVALS = 20
+
+
+def arrival(number: str, transaction_id: str) -> MoneyArrived:
+    return MoneyArrived(
+        account_number=number, transaction_id=transaction_id, amount=Money(100_00, Currency.EUR), payer=Party(),
+        payee_name=HOLDER, scheme="sepa", remittance=None, valued_at=datetime(2026, 3, 14, tzinfo=UTC),
+    )  # fmt: skip
+
+
+async def arrive(house: House, number: str, transaction_id: str, rivals: int = RIVALS) -> None:
+    """The same money under as many identifiers, each on a connection of its own."""
+    async with house.db.connection() as tx:
+        place = await store.find_place(tx, number)
+    assert place is not None
+    news, now = arrival(number, transaction_id), house.clock.now()
+    told = [ToldBy(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
+    await asyncio.gather(
+        *(settle.record_arrival(house.till, place, news, told_by=one, now=now) for one in told), return_exceptions=True
+    )
+
+
+async def credited(admin: Any) -> tuple[int, int]:
+    """Journals, and what the wallets hold."""
+    journals = await admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'inflow_credited'")
+    return journals, int(await admin.fetchval("SELECT coalesce(sum(balance_minor), 0) FROM wallet"))
+
+
+async def test_the_same_credit_told_many_times_at_once_is_one(inflows: Inflows) -> None:
+    number = await inflows.number()
+    bodies = [credit(number, transactionId="T-1") for _ in range(RIVALS // 2)]
+    answers = await asyncio.gather(*(inflows.tell(body) for body in [*bodies, *bodies]))
+    assert {answer.status_code for answer in answers} <= {200, 503}
+    assert await credited(inflows.admin) == (1, 95_00)
+    assert (await inflows.page())["total"] == 1
+    await arrive(inflows.house, number, "T-2")
+    assert await credited(inflows.admin) == (2, 190_00)
+
+
+async def test_a_suspension_in_the_same_moment_is_before_or_after(inflows: Inflows) -> None:
+    for n in range(6):
+        account = await inflows.account()
+        assert account.details is not None
+        number = account.details.account_number
+        await asyncio.gather(
+            arrive(inflows.house, number, f"T-{n}", rivals=3),
+            accounts.suspend(inflows.house.db, account.id, "a complaint", by=OPERATOR, now=inflows.now),
+        )
+        kinds = await inflows.admin.fetch("SELECT kind FROM journal WHERE cause = $1", f"sandbox/T-{n}")
+        assert [row["kind"] for row in kinds] in (["inflow_credited"], ["receipt_returning"])
+        record = await inflows.inflow(f"T-{n}")
+        assert record["status"] == ("successful" if kinds[0]["kind"] == "inflow_credited" else "reversed")
+        # Whatever comes now goes back.
+        await arrive(inflows.house, number, f"late-{n}", rivals=2)
+        assert (await inflows.inflow(f"late-{n}"))["status"] == "reversed"
+
+
+async def test_a_change_of_the_account_is_seen_by_whoever_decided_before_it(inflows: Inflows) -> None:
+    account = await inflows.account()
+    assert account.details is not None
+    number = account.details.account_number
+    async with inflows.house.db.connection() as tx:
+        stale = await store.find_place(tx, number)
+    assert stale is not None
+    await accounts.suspend(inflows.house.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
+    told = ToldBy(rail="sandbox", id="n-1", body=b"")
+    recorded = await settle.record_arrival(
+        inflows.house.till, stale, arrival(number, "T-1"), told_by=told, now=inflows.now
+    )
+    assert recorded.status == "reversed"
+
+
+async def test_a_decision_and_a_reversal_at_once_leave_the_money_in_one_place(inflows: Inflows) -> None:
+    number, till = await inflows.number(), inflows.house.till
+    for _ in range(5):
+        body = credit(number, payeeName=CLOSE)
+        reference = (await inflows.told(body))["reference"]
+
+        async def decide(reference: str = reference) -> None:
+            await review.credit(till, reference, note=None, by=OPERATOR, now=inflows.now)
+
+        done = await asyncio.gather(decide(), inflows.tell(reversal_of(body)), return_exceptions=True)
+        assert not [one for one in done if isinstance(one, BaseException) and not isinstance(one, Refusal)], done
+        await reversal.apply_due(till, inflows.now)
+        assert (await inflows.get(reference))["status"] in ("reversed", "failed")
+    assert await inflows.wallet("EUR") == 0
+
+
+async def test_two_workers_apply_a_reversal_once(inflows: Inflows) -> None:
+    body = credit(await inflows.number())
+    await inflows.tell(reversal_of(body))
+    await inflows.told(body)
+    done = await asyncio.gather(*(reversal.apply_due(inflows.house.till, inflows.now) for _ in range(6)))
+    assert sum(done) == 1
+    assert await inflows.entries("credit_reversed") != set()
+
+
+async def test_a_return_confirmed_many_times_at_once_is_confirmed_once(inflows: Inflows) -> None:
+    record = await inflows.told(credit(await inflows.number(), payeeName="Somebody Else"))
+    reference = record["refundInfo"]["returnReference"]
+    left = {"type": "return.left", "businessId": inflows.shop.business_id, "reference": reference, "transactionId": "x"}
+    bodies = [{**left, "id": ids.new_event_id()} for _ in range(8)]
+    answers = await asyncio.gather(*(inflows.tell(body) for body in bodies))
+    assert {answer.status_code for answer in answers} <= {200, 503}
+    assert (await inflows.events())["collection.returned"] == 1
+    assert (await inflows.journals())["return_done"] == 1
+
+
+async def test_d17_whoever_dies_before_it_rings_has_written_the_event_all_the_same(
+    inflows: Inflows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """Nothing in the product may catch it, as nothing catches a kill."""
+
+    def die(*_: Any) -> None:
+        raise Killed
+
+    number = await inflows.number()
+    async with receiving() as receiver:
+        await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url()})
+        async with inflows.house.db.connection() as tx:
+            place = await store.find_place(tx, number)
+        assert place is not None
+        monkeypatch.setattr(settle, "_tell", die)
+        told = ToldBy(rail="sandbox", id="n-1", body=b"")
+        with pytest.raises(Killed):
+            await settle.record_arrival(
+                inflows.house.till, place, arrival(number, "T-1"), told_by=told, now=inflows.now
+            )
+        assert await inflows.deliver() == len(receiver.received) == 1
+
+
+# The twins: the same race with one guard taken away.
+
+
+@asynccontextmanager
+async def twin(url: str, base_url: str) -> AsyncIterator[tuple[House, str]]:
+    """A copy of everything, and the number of an account in it."""
+    house = House.of(Settings(database_url=url, base_url=base_url))
+    async with house.open():
+        now = house.clock.now()
+        new = await merchants.create(house.db, name="Twin", email="twin@example.com", mode=Mode.SANDBOX, now=now)
+        draft = Account(
+            business_id=new.business.id, id=ids.new_account_id(), currency=Currency.EUR,
+            settlement_currency=Currency.EUR, account_type=AccountType.INDIVIDUAL, holder=HOLDER,
+            created_at=now, updated_at=now,
+        )  # fmt: skip
+        await accounts.request(house.db, draft, by=OURSELVES, now=now)
+        approved = await accounts.approve(house.till, draft.id, by=OPERATOR, now=now)
+        assert approved.details is not None
+        yield house, approved.details.account_number
+
+
+async def test_twins_without_one_guard_credit_once_and_without_both_twice(
+    make_database: Callable[[str], Awaitable[str]], base_url: str
+) -> None:
+    url = await make_database("tidegate_test_twin_inflow")
+    admin = await asyncpg.connect(url)
+    try:
+        async with twin(url, base_url) as (house, number):
+            # Only the journal's key is left.
+            await admin.execute("ALTER TABLE collection DROP CONSTRAINT collection_one_per_transaction")
+            await arrive(house, number, "T-1")
+            assert await credited(admin) == (1, 95_00)
+            # post_journal names the key, so the twin gets one that never collides.
+            await admin.execute("ALTER TABLE journal DROP CONSTRAINT journal_one_per_cause")
+            await admin.execute(
+                "ALTER TABLE journal ADD CONSTRAINT journal_one_per_cause UNIQUE (business_id, kind, cause, id)"
+            )
+            await admin.execute("ALTER TABLE event DROP CONSTRAINT event_one_per_cause")
+            await arrive(house, number, "T-2")
+            assert (await credited(admin))[0] > 2, "without the guards the race shows"
+            # Only the collection's key is left.
+            await admin.execute("DELETE FROM collection")
+            await admin.execute(
+                "ALTER TABLE collection ADD CONSTRAINT collection_one_per_transaction "
+                "UNIQUE (business_id, rail, transaction_id)"
+            )
+            before = (await credited(admin))[0]
+            await arrive(house, number, "T-3")
+            assert (await credited(admin))[0] == before + 1
+    finally:
+        await admin.close()

@@ -1,0 +1,172 @@
+"""`tidegate reconcile` on money that really moved: the statement is what the sandbox's rail itself knows."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from build import Checkout
+from checkout.paying import card
+from conftest import MakeCheckout
+from inflow import DIFFERENT, Inflows, credit, reversal_of
+from reconcile.reconciling import reconciled, run, write
+from tidegate.core.clock import to_iso
+
+
+async def statement_of_the_rail(admin: Any) -> list[dict[str, Any]]:
+    """What it told, what it charged without telling, and what it sent out; each once."""
+    listed: dict[str, dict[str, Any]] = {}
+    for row in await admin.fetch("SELECT body, received_at FROM notification WHERE rail = 'sandbox'"):
+        told = json.loads(row["body"])
+        if told["type"] in ("attempt.succeeded", "account.credited"):
+            listed[told["transactionId"]] = _row(told["transactionId"], "in", told, row["received_at"])
+        elif told["type"] == "credit.reversed":
+            listed[told["reversalId"]] = _row(told["reversalId"], "out", told, row["received_at"])
+    for row in await admin.fetch("SELECT * FROM sandbox_attempt WHERE method = 'card' AND failure IS NULL"):
+        told = {"amount": row["amount_minor"], "currency": row["currency"]}
+        listed[row["transaction_id"]] = _row(row["transaction_id"], "in", told, row["ends_at"])
+    for row in await admin.fetch("SELECT * FROM sandbox_payout WHERE failure IS NULL"):
+        told = {"amount": row["amount_minor"], "currency": row["currency"]}
+        paid = _row(row["transaction_id"], "out", told, row["ends_at"])
+        listed[row["transaction_id"]] = paid | {"reference": row["reference"]}
+    return list(listed.values())
+
+
+def _row(transaction_id: str, direction: str, told: dict[str, Any], booked_at: Any) -> dict[str, Any]:
+    amount = Decimal(told["amount"]).scaleb(-2)
+    return {
+        "transactionId": transaction_id, "direction": direction, "amount": amount, "currency": told["currency"],
+        "bookedAt": to_iso(booked_at),
+    }  # fmt: skip
+
+
+async def refund(checkout: Checkout, amount: str) -> None:
+    answer = await checkout.shop.client.post(
+        "/collections/refund",
+        content=f'{{"transReference": "{checkout.reference}", "amount": {amount}}}',
+        headers={"api-key": checkout.shop.secret_key, "content-type": "application/json"},
+    )
+    assert answer.status_code == 200, answer.text
+
+
+@pytest.fixture
+async def moved(inflows: Inflows, new_checkout: MakeCheckout) -> Checkout:
+    """Money of every kind: sold, overpaid and returned, refunded, credited, sent back, taken back, for nobody."""
+    sold = await new_checkout(inflows.shop)
+    assert (await sold.charge(card())).status_code == 200
+    overpaid = await new_checkout(settings={"variance_policy": "return"})
+    await overpaid.transfer(await overpaid.account(), "150")
+    number = await inflows.number()
+    taken_back = credit(number)
+    for told in (credit(number, 70_00), credit(number, 5_00, payeeName=DIFFERENT), taken_back, credit("nobody's")):
+        assert (await inflows.tell(told)).status_code == 200
+    assert (await inflows.tell(reversal_of(taken_back))).status_code == 200
+    await refund(sold, "40.50")
+    await refund(sold, "10.13")  # Which the sandbox's rail declines.
+    await sold.tick()
+    await sold.let_pass("5s")
+    return sold
+
+
+async def test_what_the_rail_did_is_what_our_books_say(
+    moved: Checkout, admin: Any, database_url: str, tmp_path: Path
+) -> None:
+    rows = await statement_of_the_rail(admin)
+    code, report = await reconciled(database_url, write(tmp_path / "s.csv", rows))
+    assert (report["breaks"], report["notices"]) == ([], [])
+    # A sale, a transfer and four credits; two returns, a refund and a reversal.
+    assert (report["lines"], report["matched"]) == (10, 10)
+    assert [each["direction"] for each in report["sums"]] == ["in", "out", "in", "out"]
+    assert {each["currency"]: each["agrees"] for each in report["ledger"]} == {"EUR": True, "NGN": True}
+    assert (code, report["agrees"]) == (0, True)
+
+
+async def test_a_break_is_shown_with_whose_it_is_and_what_to_do(
+    moved: Checkout, admin: Any, database_url: str, tmp_path: Path
+) -> None:
+    rows = await statement_of_the_rail(admin)
+    [sale] = [row for row in rows if row["direction"] == "in" and row["amount"] == 100 and row["currency"] == "NGN"]
+    sale["amount"] = Decimal("99.99")
+    code, said = await run(database_url, write(tmp_path / "s.csv", rows))
+    assert code == 1
+    shown = next(line for line in said.splitlines() if sale["transactionId"] in line)
+    for part in ("amount", "in NGN 99.99", "in NGN 100.00", moved.shop.business_id):
+        assert part in shown
+    assert moved.pay_code in said
+    assert "which amount is right" in said
+    assert "10 lines, 9 agree, 1 break" in said
+
+
+async def test_each_side_of_a_break_is_in_the_json(
+    moved: Checkout, admin: Any, database_url: str, tmp_path: Path
+) -> None:
+    rows = await statement_of_the_rail(admin)
+    back = next(row for row in rows if row.get("reference") and row["currency"] == "EUR")
+    rows.remove(back)
+    # Whatever time it is, midnight is far away.
+    days = [datetime.fromisoformat(row["bookedAt"]).date() for row in rows]
+    period = "--from", str(min(days) - timedelta(days=1)), "--to", str(max(days) + timedelta(days=1))
+    code, report = await reconciled(database_url, write(tmp_path / "s.csv", [*rows, rows[0]]), *period)
+    assert code == 1
+    by_class = {each["class"]: each for each in report["breaks"]}
+    assert set(by_class) == {"duplicate", "extra"}
+    assert (by_class["duplicate"]["line"], by_class["duplicate"]["transactionId"]) == (11, rows[0]["transactionId"])
+    extra = by_class["extra"]
+    assert (extra["rail"], extra["books"]["kind"], extra["books"]["amount"]) == (None, "return", "5.00")
+    assert extra["books"]["reference"] == back["reference"]
+    assert extra["books"]["subject"].startswith("col_")
+    [out] = [each for each in report["sums"] if (each["currency"], each["direction"]) == ("EUR", "out")]
+    assert out["difference"] == "-5.00"
+
+
+@pytest.mark.breaks_the_books
+async def test_a_ledger_that_says_otherwise_is_said(
+    moved: Checkout, admin: Any, database_url: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "s.csv", await statement_of_the_rail(admin))
+    async with admin.transaction():
+        await admin.execute("SET LOCAL session_replication_role = replica")
+        await admin.execute(
+            "UPDATE entry SET amount_minor = amount_minor - 1 WHERE account = 'rail' AND currency = 'EUR'"
+        )
+    code, said = await run(database_url, path)
+    assert code == 1
+    assert "the ledger holds EUR" in said
+    assert "tidegate doctor --books" in said
+
+
+@pytest.mark.usefixtures("db")
+@pytest.mark.parametrize(
+    ("text", "arguments", "said"),
+    [
+        ("no,header\n", [], "the header has no transactionId"),
+        ("transactionId,direction,amount,currency,bookedAt\nT,in,x,EUR,2026-01-01\n", [], "line 2: amount is 'x'"),
+        ("transactionId,direction,amount,currency,bookedAt\n", [], "--from and --to"),
+        (
+            "transactionId,direction,amount,currency,bookedAt\n",
+            ["--from", "2026-02-02", "--to", "2026-02-01"],
+            "before",
+        ),
+        ("transactionId,direction,amount,currency,bookedAt\nT,in,1,EUR,2026-01-01\n", ["--rail", "sandbx"], "sandbx"),
+        ("", ["--slack", "soon"], "must be a duration"),
+        ("", ["--columns", "amount"], "must be like"),
+    ],
+)
+async def test_what_cannot_be_compared_is_told_apart_from_breaks(
+    database_url: str, tmp_path: Path, text: str, arguments: list[str], said: str
+) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    code, output = await run(database_url, path, *arguments)
+    assert (code, said in output) == (2, True), output
+
+
+async def test_a_statement_of_nothing_agrees_with_empty_books(db: Any, database_url: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "s.csv", [])
+    code, report = await reconciled(database_url, path, "--from", "2026-02-01", "--to", "2026-02-02")
+    assert (code, report["lines"], report["sums"], report["ledger"]) == (0, 0, [], [])

@@ -1,0 +1,157 @@
+"""A statement as CSV and as a PDF says what it says as JSON."""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pypdf
+import pytest
+
+from build import Shop
+from payment.refusal import assert_says_no
+from pictures import png
+from tidegate.core.ids import Mode
+from tidegate.core.money import Currency
+from tidegate.infra.db import Database
+from tidegate.merchant import commands as merchants
+from tidegate.wallet import commands, wire
+from wallet.teller import MIDNIGHT, Teller, refund, sale
+
+
+@pytest.fixture
+def teller(db: Database, shop: Shop) -> Teller:
+    return Teller(db, shop)
+
+
+def said(reader: pypdf.PdfReader) -> str:
+    """On the first page, whatever the viewer takes for a line."""
+    return " ".join(reader.pages[0].extract_text().split())
+
+
+async def a_few(teller: Teller) -> None:
+    await teller.book(sale(1_000_50, fee=14_00, vat=1_05))
+    await teller.book(refund(100_00), at=MIDNIGHT + timedelta(hours=23))
+    await teller.book(sale(99_50), at=MIDNIGHT + timedelta(days=1))
+    await teller.book(refund(1_000_00), at=MIDNIGHT + timedelta(days=2))
+
+
+async def test_every_cell_of_a_csv(teller: Teller) -> None:
+    await a_few(teller)
+    rows = await teller.csv()
+    assert [row.pop("bookedAt") for row in rows][:2] == ["2026-11-02T00:00:00.000Z", "2026-11-02T23:00:00.000Z"]
+    assert all(int(row.pop("id")) > 0 for row in rows)
+    assert [tuple(row.values()) for row in rows] == [
+        ("2026-11-02", "2026-11-01", "", "Checkout payment", "", "1000.50", "1000.50", "NGN", "14.00", "1.05"),
+        ("2026-11-02", "2026-11-01", "", "Refund", "100.00", "", "900.50", "NGN", "0.00", "0.00"),
+        ("2026-11-03", "2026-11-01", "", "Checkout payment", "", "99.50", "1000.00", "NGN", "0.00", "0.00"),
+        ("2026-11-04", "2026-11-01", "", "Refund", "1000.00", "", "0.00", "NGN", "0.00", "0.00"),
+    ]
+
+
+async def test_a_file_has_all_of_the_period_whatever_page_is_named(
+    teller: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "BATCH", 2)
+    await teller.book(*(sale(minor, Currency.UGX) for minor in range(1, 6)))
+    answer = await teller.ask(
+        "/wallets/UGX/statement", accept="text/csv", perPage=1, dateFrom="2026-11-02", dateTo="2026-11-03"
+    )
+    assert answer.headers["content-disposition"] == 'attachment; filename="statement-UGX-2026-11-02-2026-11-03.csv"'
+    head, *rows = answer.text.splitlines()
+    assert head == ",".join(wire.CSV_COLUMNS)
+    assert [row.split(",")[5:7] for row in rows] == [["1", "1"], ["2", "3"], ["3", "6"], ["4", "10"], ["5", "15"]]
+
+
+async def test_files_and_pages_add_up_alike(teller: Teller) -> None:
+    await a_few(teller)
+    dates = {"dateFrom": "2026-11-02", "dateTo": "2026-11-03"}
+    page = await teller.statement(**dates)
+    amounts = [line["amount"] for line in page["results"]]
+    taken_in, paid_out = sum(a for a in amounts if a > 0), -sum(a for a in amounts if a < 0)
+    rows = await teller.csv(**dates)
+    assert sum(Decimal(row["credit"] or 0) for row in rows) == taken_in
+    assert sum(Decimal(row["debit"] or 0) for row in rows) == paid_out
+    assert Decimal(rows[-1]["balance"]) == page["closingBalance"]
+    text = said(await teller.pdf(**dates))
+    for label, amount in (
+        ("Opening balance", page["openingBalance"]),
+        ("Money in", taken_in),
+        ("Money out", paid_out),
+        ("Closing balance", page["closingBalance"]),
+    ):
+        assert f"{label} {amount:,.2f}" in text
+    assert page["openingBalance"] + taken_in - paid_out == page["closingBalance"]
+
+
+async def test_a_file_ends_where_it_was_to_end_when_it_was_asked_for(
+    teller: Teller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "BATCH", 2)
+    there = await teller.book(*(sale(1) for _ in range(5)))
+    period = await commands.get_period(teller.db, teller.shop.business_id, "NGN", start=None, end=None)
+    seen = []
+    async for lines in commands.batches(teller.db, period):
+        seen += lines
+        await teller.book(sale(1))
+    assert [line.id for line in seen] == there
+    assert seen[-1].balance == period.closing
+
+
+async def test_an_empty_period_is_a_file_too(teller: Teller) -> None:
+    await a_few(teller)
+    assert await teller.csv(dateTo="2026-10-01") == []
+    text = said(await teller.pdf(dateFrom="2026-11-03T12:00:00Z", dateTo="2026-11-03T13:00:00Z"))
+    assert text.count("1,000.00") == 4
+    assert "Period 3 Nov 2026, 12:00 – 3 Nov 2026, 13:00" in text
+
+
+async def test_a_pdf_is_a_document_of_the_business(teller: Teller) -> None:
+    await a_few(teller)
+    answer = await teller.ask("/wallets/NGN/statement", accept="application/pdf", dateFrom="2026-11-02")
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.headers["content-disposition"] == 'attachment; filename="statement-NGN-2026-11-02.pdf"'
+    text = said(await teller.pdf())
+    [wallet] = await teller.wallets()
+    for part in ("Test Shop", "Wallet statement", wallet["walletNumber"], "NGN", "Issued by Tidegate", "Page 1 of 1"):
+        assert part in text
+    assert "Test mode" in text
+
+
+async def test_a_pdf_that_would_be_too_long_is_refused(teller: Teller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "PRINTED_LINES_MAX", 3)
+    await a_few(teller)
+    answer = await teller.ask("/wallets/NGN/statement", accept="application/pdf")
+    assert_says_no(answer, 422, "VALIDATION_FAILED", field="dateFrom")
+    assert "3 lines; shorten it, or ask for CSV" in answer.json()["message"]
+    assert len((await teller.pdf(dateTo="2026-11-03")).pages) == 1
+
+
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        ("", "application/json; charset=utf-8"),
+        ("*/*", "application/json; charset=utf-8"),
+        ("application/json, application/pdf", "application/json; charset=utf-8"),
+        ("application/pdf, */*;q=0.1", "application/pdf"),
+        ("text/csv;q=0.5, application/pdf", "application/pdf"),
+        ("text/csv, application/pdf;q=0.9", "text/csv; charset=utf-8"),
+    ],
+)
+async def test_a_client_gets_what_it_would_rather_have(teller: Teller, accept: str, media: str) -> None:
+    await teller.book(sale(1))
+    answer = await teller.ask("/wallets/NGN/statement", accept=accept)
+    assert (answer.status_code, answer.headers["content-type"], answer.headers["vary"]) == (200, media, "accept")
+
+
+async def test_a_statement_has_the_logo_and_is_no_test_in_live_mode(teller: Teller) -> None:
+    await a_few(teller)
+    business = await merchants.set_logo(teller.db, teller.shop.business_id, png(), now=MIDNIGHT)
+    period = await commands.get_period(teller.db, business.id, "NGN", start=None, end=None)
+    file = await commands.print_statement(teller.db, business, period, mode=Mode.LIVE, now=MIDNIGHT)
+    page = pypdf.PdfReader(io.BytesIO(file), strict=True).pages[0]
+    resources: Any = page["/Resources"]
+    assert len(resources["/XObject"]) == 1
+    assert "Test mode" not in page.extract_text()
