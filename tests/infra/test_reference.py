@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -19,7 +19,8 @@ import msgspec
 import pytest
 
 from build import Shop, make_shop
-from process import api, stop, tidegate
+from process import api
+from tidegate import worker
 from tidegate.app import House, operations_of
 from tidegate.idempotency.commands import KEPT_FOR
 from tidegate.infra.db import Database
@@ -528,13 +529,15 @@ async def own_shop(make_database: Callable[[str], Awaitable[str]]) -> AsyncItera
     await database.open()
     shop = await make_shop(database, client=None)  # type: ignore[arg-type]
     await database.close()
+    house = House.of(Settings(database_url=url))
     with api(url) as (base_url, _):
-        # What the sandbox's bank tells has to be carried.
-        worker = tidegate("worker", DATABASE_URL=url)
-        try:
+        async with house.open():
+            # What the sandbox's bank tells has to be carried. Webhooks are not: nobody knows how long they take.
+            loops = asyncio.create_task(worker.run(house.till, house.clock, Meter(), worker.SANDBOX_LOOPS))
             yield base_url, shop
-        finally:
-            stop(worker)
+            loops.cancel()
+            with suppress(asyncio.CancelledError):
+                await loops
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are curl commands")

@@ -84,13 +84,14 @@ def on_arrival(
 
 def judge(place: Place, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime) -> Verdict:
     """What cannot be credited goes back; what somebody should look at first is held."""
+    if place.is_taken_back:
+        return Hold(InflowReason.TAKEN_BACK)
     obstacle = place.account.obstacle(now)
     if obstacle is not None:
         return SendBack(REASON_OF_OBSTACLE[obstacle])
-    if name_check.verdict is NameVerdict.DIFFERENT:
-        return SendBack(InflowReason.NAME_DIFFERS)
-    if name_check.verdict is NameVerdict.CLOSE:
-        return Hold(InflowReason.NAME_IS_CLOSE)
+    if name_check.verdict is not NameVerdict.EXACT:
+        is_close = name_check.verdict is NameVerdict.CLOSE
+        return Hold(InflowReason.NAME_IS_CLOSE) if is_close else SendBack(InflowReason.NAME_DIFFERS)
     if amount.minor >= terms.review_from_major * amount.currency.minor_per_major:
         return Hold(InflowReason.AMOUNT_IS_LARGE)
     if not place.business.is_active:

@@ -32,17 +32,15 @@ def collection_successful(collection: Collection) -> Event:
 
 
 def collection_returned(collection: Collection) -> Event:
-    """Once the rail has confirmed that the money left."""
+    """Once the rail has confirmed that the money left, or the bank has taken it back."""
     reason, sent_back = collection.reason, collection.sent_back
     assert reason is not None
-    assert sent_back is not None
-    assert sent_back.confirmed_at is not None
     data = {
         **_common(collection),
         "reason": reason.sentence,
         "reasonCode": reason.value,
-        "returnReference": sent_back.reference,
-        "returnedAt": to_iso(sent_back.confirmed_at),
+        "returnReference": sent_back.reference if sent_back else None,
+        "returnedAt": to_iso(collection.updated_at),
     }
     return _event(COLLECTION_RETURNED, collection, data)
 

@@ -77,4 +77,8 @@ TRANSFER: dict[str, Any] = {
     "payer": {"name": "Jean Dupont"},
     "payee": {"name": "Ada Obi"},
 }
-AN_INFLOW = (*AN_ACCOUNT, Step("sendTransfer", TRANSFER), Step("listCollections", is_awaited=True))
+AN_INFLOW = (
+    *AN_ACCOUNT,
+    Step("sendTransfer", TRANSFER),
+    Step("listCollections", query={"status": "successful"}, is_awaited=True),
+)

@@ -104,6 +104,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     account: Account
     business: Business
     rate: Rate | None
+    # The bank has told that it took this money back, before it told of the money.
+    is_taken_back: bool = False
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

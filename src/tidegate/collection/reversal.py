@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from tidegate.collection import reversal_store, store
+from tidegate.collection import event, reversal_store, store
 from tidegate.collection.model import Change, Collection, CollectionStatus, Credited
 from tidegate.collection.reason import InflowReason
 from tidegate.collection.reversal_store import Reversal
@@ -18,6 +18,7 @@ from tidegate.ledger.model import Conversion, Journal
 from tidegate.rail.interface import CreditReversed
 from tidegate.rail.till import Till
 from tidegate.rail.told import ToldBefore, ToldBy
+from tidegate.webhook.model import NEWS
 
 BATCH = 50
 OWED = "the wallet no longer holds it: the merchant owes it"
@@ -30,11 +31,13 @@ async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, now: date
     async with till.db.connection() as tx:
         if not await reversal_store.insert(tx, news, told_by, now=now):
             raise ToldBefore
-    await apply_due(till, now)
+        due = await reversal_store.find_due(tx, told_by.rail, news)
+    if due is not None:
+        await _apply(till, due, now)
 
 
 async def apply_due(till: Till, now: datetime) -> int:
-    """A round of the worker, and what a new reversal tries at once."""
+    """A round of the worker: those whose credit has come meanwhile."""
     async with till.db.connection() as tx:
         due = await reversal_store.list_due(tx, limit=BATCH)
     return sum([await _apply(till, reversal, now) for reversal in due])
@@ -44,7 +47,9 @@ async def _apply(till: Till, reversal: Reversal, now: datetime) -> bool:
     for is_owed in (False, True):
         try:
             async with till.db.transaction() as tx:
-                return await _apply_in(tx, reversal, now, is_owed=is_owed)
+                is_done = await _apply_in(tx, reversal, now, is_owed=is_owed)
+            till.db.ring(NEWS)
+            return is_done
         except InsufficientBalance:
             log.error("a merchant owes a credit that its bank took back", reference=reversal.collection.reference)
         except StaleChange:
@@ -86,7 +91,9 @@ def _undone(collection: Collection, now: datetime, *, is_owed: bool) -> Change:
         journal = recipes.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
     else:
         journal = _reversing(collection, credited, now)
-    return Change(collection=after, journal=journal, now=now)
+    # What was never credited was never told of either.
+    told = event.collection_returned(after) if credited else None
+    return Change(collection=after, journal=journal, event=told, now=now)
 
 
 def _reversing(collection: Collection, credited: Credited, now: datetime) -> Journal:

@@ -56,6 +56,23 @@ async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime
     return done is True
 
 
+async def find_due(tx: Tx, rail: str, news: CreditReversed) -> Reversal | None:
+    """None while its credit is not known, or when it was applied before."""
+    row = await tx.fetchrow(
+        """
+        SELECT reversal, collection
+          FROM credit_reversal AS reversal
+          JOIN virtual_account AS account ON account.account_number = reversal.account_number
+          JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
+               AND collection.transaction_id = reversal.transaction_id
+         WHERE reversal.rail = $1 AND reversal.account_number = $2 AND reversal.transaction_id = $3
+           AND reversal.applied_at IS NULL
+        """,
+        rail, news.account_number, news.transaction_id,
+    )  # fmt: skip
+    return _reversal(row["reversal"], row["collection"]) if row else None
+
+
 async def list_due(tx: Tx, *, limit: int) -> list[Reversal]:
     """Those whose credit is known."""
     rows = await tx.fetch(

@@ -33,7 +33,7 @@ async def record_arrival(till: Till, place: Place, news: MoneyArrived, *, told_b
             try:
                 is_news = await store.record(tx, change, account_version=found.account.version)
             except StaleChange:  # The account was suspended, say, in this very moment.
-                found = await store.find_place(tx, news.account_number)
+                found = await store.find_place(tx, news.account_number, news.transaction_id)
                 continue
         if not is_news:
             raise ToldBefore
@@ -51,14 +51,15 @@ def _tell(till: Till, change: Change) -> None:
                 why=collection.reason)  # fmt: skip
 
 
-async def confirm_return(till: Till, collection: Collection, *, now: datetime) -> bool:
+async def confirm_return(till: Till, collection: Collection, *, sent_as: str, now: datetime) -> bool:
     """The rail says that the money has left. False when it had said so before."""
     assert collection.sent_back is not None
     sent_back = msgspec.structs.replace(collection.sent_back, confirmed_at=now)
     after = msgspec.structs.replace(collection, sent_back=sent_back, updated_at=now)
     journal = recipes.return_done(cause=sent_back.reference, returned=after.amount, event_at=now)
     async with till.db.connection() as tx:
-        is_news = await store.confirm_return(tx, after, journal, event.collection_returned(after), now=now)
+        told = event.collection_returned(after)
+        is_news = await store.confirm_return(tx, after, journal, told, sent_as=sent_as, now=now)
     if is_news:
         till.db.ring(NEWS)
     return is_news

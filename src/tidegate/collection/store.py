@@ -35,16 +35,19 @@ _name_checks = msgspec.json.Decoder(NameCheck)
 _parties = msgspec.json.Decoder(Party)
 
 
-async def find_place(tx: Tx, account_number: str) -> Place | None:
+async def find_place(tx: Tx, account_number: str, transaction_id: str | None = None) -> Place | None:
     """The bank names an account; whose it is, we have to find out. All that a decision needs, in one question."""
-    row = await tx.fetchrow(_PLACE, account_number)
+    row = await tx.fetchrow(_PLACE, account_number, transaction_id)
     return _place(row) if row else None
 
 
 _PLACE = """
     SELECT account, business, rate,
            ARRAY(SELECT fee_rule FROM fee_rule
-                  WHERE fee_rule.business_id = account.business_id AND ended_at IS NULL) AS rules
+                  WHERE fee_rule.business_id = account.business_id AND ended_at IS NULL) AS rules,
+           EXISTS (SELECT FROM credit_reversal
+                    WHERE rail = account.rail AND credit_reversal.account_number = $1 AND transaction_id = $2
+                      AND applied_at IS NULL) AS is_taken_back
       FROM virtual_account AS account
       JOIN business ON business.id = account.business_id
       LEFT JOIN LATERAL (
@@ -140,14 +143,17 @@ _CHANGE = """
 """
 
 
-async def confirm_return(tx: Tx, collection: Collection, journal: Journal, event: Event, *, now: datetime) -> bool:
+async def confirm_return(
+    tx: Tx, collection: Collection, journal: Journal, event: Event, *, sent_as: str, now: datetime
+) -> bool:
     """The second of the two facts, with its journal. False when it was confirmed before."""
     assert collection.sent_back is not None
     done = await tx.fetchval(
         """
         WITH confirmed AS (
             UPDATE money_return
-               SET status = 'confirmed', confirmed_at = $1, next_try_at = NULL, lease_until = NULL, lease_token = NULL
+               SET status = 'confirmed', confirmed_at = $1, next_try_at = NULL, lease_until = NULL, lease_token = NULL,
+                   sent_as = $16
              WHERE business_id = $2 AND reference = $4 AND status <> 'confirmed'
             RETURNING id),
         moved AS (
@@ -162,6 +168,7 @@ async def confirm_return(tx: Tx, collection: Collection, journal: Journal, event
         SELECT id FROM posted
         """,
         now, collection.business_id, collection.id, collection.sent_back.reference, *journal.columns(), *_event(event),
+        sent_as,
     )  # fmt: skip
     return done is not None
 
@@ -229,6 +236,7 @@ def _place(row: Row) -> Place:
         account=account_of(row["account"]),
         business=business_of(row["business"], row["rules"]),
         rate=rate_of(rate) if rate else None,
+        is_taken_back=row["is_taken_back"],
     )
 
 

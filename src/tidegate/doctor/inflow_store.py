@@ -37,7 +37,8 @@ async def list_wrongly_credited(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_told(tx: Tx) -> list[str]:
-    """Whoever was credited was told so once, and nobody else was; of a return only once the bank confirmed it."""
+    """Whoever was credited was told so once, and nobody else was; of a return only once the bank confirmed it, or had
+    taken back what was credited."""
     return await _names(
         tx,
         """
@@ -50,7 +51,9 @@ async def list_wrongly_told(tx: Tx) -> list[str]:
                AND returned.type = 'collection.returned'
                AND returned.cause = collection.rail || '/' || collection.transaction_id
          WHERE (collection.destination_minor IS NOT NULL) <> (credited.id IS NOT NULL)
-            OR (collection.return_confirmed_at IS NOT NULL) <> (returned.id IS NOT NULL)
+            OR (collection.return_confirmed_at IS NOT NULL
+                OR (collection.reason = 'taken_back' AND collection.destination_minor IS NOT NULL))
+               <> (returned.id IS NOT NULL)
          LIMIT $1
         """,
     )

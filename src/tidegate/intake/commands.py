@@ -16,7 +16,7 @@ from tidegate.collection import store as collection_store
 from tidegate.collection.model import Place
 from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import naming
+from tidegate.infra.db import Tx, naming
 from tidegate.intake import store
 from tidegate.intake.store import Recorded
 from tidegate.ledger import recipes
@@ -113,11 +113,18 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: d
 
 async def _owner_of(till: Till, news: MoneyArrived) -> Situation | Place | None:
     """The bank names an account: a checkout's own, or a permanent one. The likelier kind is asked for first."""
-    find_checkout, find_account = attempt_store.find_by_account_number, collection_store.find_place
     async with till.db.connection() as tx:
         if news.amount.currency in ACCOUNT_CURRENCIES:
-            return await find_account(tx, news.account_number) or await find_checkout(tx, news.account_number)
-        return await find_checkout(tx, news.account_number) or await find_account(tx, news.account_number)
+            return await _account_of(tx, news) or await _checkout_of(tx, news)
+        return await _checkout_of(tx, news) or await _account_of(tx, news)
+
+
+async def _checkout_of(tx: Tx, news: MoneyArrived) -> Situation | None:
+    return await attempt_store.find_by_account_number(tx, news.account_number)
+
+
+async def _account_of(tx: Tx, news: MoneyArrived) -> Place | None:
+    return await collection_store.find_place(tx, news.account_number, news.transaction_id)
 
 
 async def _for_a_checkout(till: Till, situation: Situation, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
@@ -168,11 +175,13 @@ async def _return_told(till: Till, news: ReturnTold, told_by: ToldBy, now: datet
         await _note(till, told_by, "suspense", "no return has this reference", now)
         return
     if collection is not None:
-        await inflow.confirm_return(till, collection, now=now)
+        await inflow.confirm_return(till, collection, sent_as=news.transaction_id, now=now)
     else:
         journal = recipes.return_done(cause=news.reference, returned=known.amount, event_at=now)
         async with till.db.connection() as tx:
-            await money_return_store.confirm(tx, news.business_id, news.reference, journal, now=now)
+            await money_return_store.confirm(
+                tx, news.business_id, news.reference, journal, sent_as=news.transaction_id, now=now
+            )
     await _note(till, told_by, "done", None, now)
 
 

@@ -88,6 +88,9 @@ CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
 CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
 CREATE INDEX refund_leg_to_ask ON refund_leg (next_ask_at) WHERE next_ask_at IS NOT NULL;
 
+ALTER TABLE money_return ADD COLUMN sent_as text;
+COMMENT ON COLUMN money_return.sent_as IS 'The rail''s own identifier of the money that went back; `transaction_id` is of what had come in.';
+
 -- Numbers of a wallet's journals rise with time, so its first entry of a day is found by halving, without an index that
 -- every payment would pay for.
 CREATE FUNCTION first_wallet_journal(p_business_id text, p_currency text, p_moment timestamptz) RETURNS bigint

@@ -70,17 +70,18 @@ async def find(tx: Tx, business_id: str, reference: str) -> KnownReturn | None:
     )
 
 
-async def confirm(tx: Tx, business_id: str, reference: str, journal: Journal, *, now: datetime) -> bool:
+async def confirm(tx: Tx, business_id: str, reference: str, journal: Journal, *, sent_as: str, now: datetime) -> bool:
     """The second of the two facts, with its journal. False when it was confirmed before."""
     done = await tx.fetchval(
         """
         WITH confirmed AS (
             UPDATE money_return
-               SET status = 'confirmed', confirmed_at = $3, next_try_at = NULL, lease_until = NULL, lease_token = NULL
+               SET status = 'confirmed', confirmed_at = $3, next_try_at = NULL, lease_until = NULL, lease_token = NULL,
+                   sent_as = $10
              WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed'
             RETURNING id)
         SELECT post_journal($1, $4, $5, $6, $7, $8, $9, $3) FROM confirmed
         """,
-        business_id, reference, now, *journal.columns(),
+        business_id, reference, now, *journal.columns(), sent_as,
     )  # fmt: skip
     return done is not None

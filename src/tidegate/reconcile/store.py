@@ -50,7 +50,7 @@ _MOVEMENTS = """
                business_id, NULL, id
           FROM collection WHERE rail = $1
         UNION ALL
-        SELECT 'return', 'out', NULL, reference, currency, amount_minor, coalesce(confirmed_at, asked_at),
+        SELECT 'return', 'out', sent_as, reference, currency, amount_minor, coalesce(confirmed_at, asked_at),
                CASE status WHEN 'confirmed' THEN 'done' ELSE 'under_way' END, business_id, payment_id, collection_id
           FROM money_return WHERE rail = $1
         UNION ALL
