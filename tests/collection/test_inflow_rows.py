@@ -259,7 +259,7 @@ async def test_d12_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -
     record = await inflows.inflow(body["transactionId"])
     assert (record["status"], record["refundInfo"]["reasonCode"]) == ("failed", "taken_back")
     # Nobody was told of money that was gone already.
-    assert (await inflows.wallet("EUR"), await inflows.events()) == (0, {})
+    assert (await inflows.wallet("EUR"), "collection.successful" in await inflows.events()) == (0, False)
 
 
 async def test_d13_a_reversal_told_twice_is_one(inflows: Inflows) -> None:
