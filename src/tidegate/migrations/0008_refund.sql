@@ -96,21 +96,23 @@ COMMENT ON COLUMN money_return.sent_as IS 'The rail''s own identifier of the mon
 CREATE FUNCTION first_wallet_journal(p_business_id text, p_currency text, p_moment timestamptz) RETURNS bigint
     LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_low   bigint;
-    v_high  bigint;
-    v_found bigint;
-    v_at    timestamptz;
+    v_low    bigint;
+    v_high   bigint;
+    v_middle bigint;
+    v_found  bigint;
+    v_at     timestamptz;
 BEGIN
     SELECT min(journal_id), max(journal_id) + 1 INTO v_low, v_high FROM entry
      WHERE business_id = p_business_id AND account = 'wallet' AND currency = p_currency;
     WHILE v_low < v_high LOOP
-        SELECT entry.journal_id, journal.created_at INTO v_found, v_at
-          FROM entry JOIN journal ON journal.business_id = entry.business_id AND journal.id = entry.journal_id
-         WHERE entry.business_id = p_business_id AND entry.account = 'wallet' AND entry.currency = p_currency
-           AND entry.journal_id >= v_low + (v_high - v_low) / 2
-         ORDER BY entry.journal_id LIMIT 1;
+        v_middle := v_low + (v_high - v_low) / 2;
+        SELECT journal_id INTO v_found FROM entry
+         WHERE business_id = p_business_id AND account = 'wallet' AND currency = p_currency AND journal_id >= v_middle
+         ORDER BY journal_id LIMIT 1;
+        -- A question of its own: joined, the planner may read every journal from there on.
+        SELECT created_at INTO v_at FROM journal WHERE business_id = p_business_id AND id = v_found;
         IF v_found IS NULL OR v_at >= p_moment THEN
-            v_high := v_low + (v_high - v_low) / 2;
+            v_high := v_middle;
         ELSE
             v_low := v_found + 1;
         END IF;
