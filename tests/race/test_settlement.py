@@ -153,9 +153,7 @@ async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeC
 
     async def claim(token: str, at: Any) -> Any:
         async with house.db.connection() as tx:
-            return await money_returns.claim(
-                tx, at, lease_until=at + timedelta(seconds=60), token=token, limit=10
-            )
+            return await money_returns.claim(tx, at, lease_until=at + timedelta(seconds=60), token=token, limit=10)
 
     [(_, money)] = await claim("zombie", now)
     later = now + timedelta(seconds=61)
