@@ -35,7 +35,7 @@ from tidegate.infra.http import front_door
 from tidegate.infra.http.read import read
 from tidegate.infra.telemetry import configure_logs
 from tidegate.intake import commands as intake
-from tidegate.payment import sweep
+from tidegate.money_return import commands as money_return
 from tidegate.rail.interface import Card, Otp, Pin, StartAttempt
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.sandbox import teller
@@ -67,7 +67,7 @@ def all_logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     ours, theirs = io.BytesIO(), io.StringIO()
     configure_logs(as_json=True, level="debug")
     structlog.configure(logger_factory=structlog.BytesLoggerFactory(ours), cache_logger_on_first_use=False)
-    for module in (front_door, intake, sweep, teller):
+    for module in (front_door, intake, money_return, teller):
         monkeypatch.setattr(module, "log", structlog.get_logger())  # A used one may be bound elsewhere.
     root.setLevel(logging.DEBUG)
     root.handlers[:] = [logging.StreamHandler(theirs)]

@@ -17,6 +17,7 @@ from build import Shop
 from process import ENCRYPTION_KEY, START_TIMEOUT_S, api, free_port, status_of, stop, tidegate
 from tidegate.cli import main
 from tidegate.core.ids import Mode, is_secret_key
+from tidegate.infra import telemetry
 
 
 def run(*arguments: str, **environment: str) -> tuple[int, str]:
@@ -32,6 +33,12 @@ def run_here(*arguments: str, **environment: str) -> tuple[int, str]:
     done = CliRunner().invoke(main, arguments, env={**ours, **given})
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.output
+
+
+@pytest.fixture(autouse=True)
+def logs_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that runs in this process must not take the logs of its other tests along."""
+    monkeypatch.setattr(telemetry, "configure_logs", lambda **_: None)
 
 
 @pytest.mark.parametrize("command", [[], ["dev"], ["serve"], ["worker"], ["migrate"], ["merchant"], ["doctor"]])

@@ -164,8 +164,9 @@ async def test_f6_of_64_full_refunds_at_once_one_is_made(
 ) -> None:
     await fill(new_checkout, paid)
     answers = await asyncio.gather(*(ask(paid) for _ in range(64)))
-    statuses = sorted(answer.status_code for answer in answers)
-    assert statuses == [200] + [422] * 63, {answer.text for answer in answers}
+    statuses = [answer.status_code for answer in answers]
+    # Whoever waits too long for a connection is told to come again.
+    assert (statuses.count(200), {*statuses} <= {200, 422, 503}) == (1, True), {answer.text for answer in answers}
     assert await admin.fetchval("SELECT sum(amount_minor) FROM refund") == 10_000
 
 
@@ -175,7 +176,7 @@ async def test_r9_random_parts_at_once_never_exceed_what_was_received(
     await fill(new_checkout, paid)
     parts = [secrets.randbelow(2_000) + 1 for _ in range(40)]
     answers = await asyncio.gather(*(ask(paid, amount=minor / 100) for minor in parts))
-    assert {answer.status_code for answer in answers} <= {200, 422}
+    assert {answer.status_code for answer in answers} <= {200, 422, 503}
     total = await admin.fetchval("SELECT sum(amount_minor) FROM refund")
     assert total <= 10_000
     assert (await paid.record())["amountRefunded"] == float(total) / 100

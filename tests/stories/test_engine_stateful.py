@@ -249,6 +249,13 @@ class Engine(RuleBasedStateMachine):
         for round_ in ROUNDS:
             self.run(round_(self.house.till, self.house.clock.now()))
 
+    @rule()
+    def a_quiet_minute(self) -> None:
+        """What was begun on a rail comes to its end."""
+        for _ in range(3):
+            self.let_time_pass(1)
+            self.work()
+
     @rule(round_=st.sampled_from(ROUNDS))
     def work_on_one_thing(self, round_: Any) -> None:
         self.run(round_(self.house.till, self.house.clock.now()))
