@@ -37,9 +37,15 @@ async def test_every_state_of_the_hosted_page_is_accessible_and_fits(name: str, 
         await assert_well_laid_out(page)
 
 
+# All operations are drawn by one template. In a build the first of them are looked at, `make shots` looks at all.
+LEAVE_A_FEW = "() => [...document.querySelectorAll('.operation')].slice(6).forEach(one => one.remove())"
+
+
 @pytest.mark.parametrize("name", REFERENCE)
 async def test_the_reference_is_accessible(name: str, still_stage: Stage) -> None:
     page = await REFERENCE[name](still_stage)
+    if not IS_THOROUGH:
+        await page.evaluate(LEAVE_A_FEW)
     await assert_accessible(page, has_many_alike=not IS_THOROUGH)
     async for _ in looks_of(page, OTHER_LOOK):
         await assert_accessible(page, only=OF_LOOKS, has_many_alike=not IS_THOROUGH)
