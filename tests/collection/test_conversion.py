@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inflow import Inflows, credit
 from tidegate.collection.rate import Rate, convert, worth_of
-from tidegate.core.money import Currency, Money
+from tidegate.core.money import Currency, Money, Rounding
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 
@@ -49,10 +49,11 @@ def test_what_is_converted_and_what_is_kept_are_all_of_it(
 ) -> None:
     made = convert(Money(minor, Currency.EUR), rate(str(value), quote=quote, spread=spread))
     if made is None:
-        assert worth_of(Money(minor, Currency.EUR), rate(str(value), quote=quote)).minor == 0
+        worth = worth_of(Money(minor, Currency.EUR), rate(str(value), quote=quote))
+        assert worth <= worth.basis_points(spread, rounding=Rounding.HALF_UP)
         return
     assert made.converted + made.spread == made.worth
-    assert made.converted.minor >= 0
+    assert made.converted.minor > 0
 
 
 def test_a_rate_says_nothing_about_another_currency() -> None:
@@ -111,9 +112,12 @@ async def test_a_fee_larger_than_the_amount_takes_all_of_it_and_no_more(inflows:
 
 
 async def test_a_fee_larger_than_a_converted_amount(inflows: Inflows) -> None:
-    await inflows.set_rate(Currency.EUR, Currency.USD, "1.1", spread=9_999)
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.1")
     record = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD), 1))
     assert (record["status"], int(record["amountReceived"])) == ("successful", 0)
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.1", spread=9_999)
+    record = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD), 1))
+    assert (record["status"], record["amountReceived"]) == ("pending", None)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from conftest import MakeCheckout
 from inflow import CLOSE, DIFFERENT, Inflows, credit, reversal_of
 from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
-from tidegate.collection import review
+from tidegate.collection import reversal, review
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.core.money import Currency
+from tidegate.doctor.commands import examine_books
 
 
 async def held(inflows: Inflows, **changes: Any) -> dict[str, Any]:
@@ -93,13 +95,14 @@ async def test_what_is_too_small_to_convert_can_only_go_back(inflows: Inflows) -
     await refuse(inflows, record["reference"])
 
 
-async def test_what_was_held_may_be_credited_though_the_account_has_closed(inflows: Inflows) -> None:
+async def test_what_was_held_is_not_credited_to_an_account_that_takes_no_money(inflows: Inflows) -> None:
     account = await inflows.account()
     assert account.details is not None
     record = await held(inflows, number=account.details.account_number)
     await accounts.close(inflows.house.db, account.id, "for good", by=OPERATOR, now=inflows.now)
-    await pass_(inflows, record["reference"])
-    assert await inflows.wallet("EUR") == 95_00
+    with pytest.raises(Conflict, match="the account is closed"):
+        await pass_(inflows, record["reference"])
+    assert await inflows.wallet("EUR") == 0
 
 
 async def test_of_two_operators_at_once_one_decides(inflows: Inflows) -> None:
@@ -160,10 +163,37 @@ async def test_what_the_wallet_no_longer_has_is_owed(inflows: Inflows) -> None:
     await inflows.spend("EUR", 90_00)
     assert (await inflows.tell(reversal_of(body))).status_code == 200
     after = await inflows.get(record["reference"])
-    assert (after["status"], await inflows.wallet("EUR")) == ("reversed", 5_00)
-    note = await inflows.admin.fetchval("SELECT note FROM collection")
-    assert "owes" in note
-    assert await inflows.entries("held_reversed") == {("suspense", "EUR", -100_00), ("rail", "EUR", 100_00)}
+    # What is there is taken, and what is missing is owed.
+    assert (after["status"], after["amountOwed"], await inflows.wallet("EUR")) == ("reversed", 90, 0)
+    assert await inflows.entries("credit_reversed") >= {
+        ("rail", "EUR", 100_00), ("wallet", "EUR", -5_00), ("fee", "EUR", -5_00), ("suspense", "EUR", -90_00),
+    }  # fmt: skip
+    await inflows.told(credit(body["accountNumber"], 45_00))
+    await inflows.tick()
+    assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (50, 0)
+    await inflows.told(credit(body["accountNumber"], 100_00))
+    await asyncio.gather(*(reversal.collect_debts(inflows.house.till, inflows.now) for _ in range(4)))
+    assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (0, 45_00)
+
+
+async def test_a_reversal_of_money_in_suspense_takes_it_out_again(inflows: Inflows) -> None:
+    body = credit(await inflows.number(), currency="USD")
+    assert (await inflows.tell(body)).status_code == 200
+    assert (await inflows.tell(reversal_of(body))).status_code == 200
+    await inflows.tick()
+    assert await inflows.entries("held_reversed") == {("suspense", "USD", -100_00), ("rail", "USD", 100_00)}
+    findings, _ = await examine_books(inflows.house.db, now=inflows.now)
+    assert {f.what for f in findings if f.subject == "suspense"} == {"all money has an owner"}
+
+
+async def test_a_reversal_of_what_paid_a_checkout_is_an_alarm(inflows: Inflows, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(inflows.shop)
+    sent = await checkout.transfer(await checkout.account(), "100", reference="BANK-7")
+    assert sent.status_code == 201
+    assert (await checkout.sandbox("transfers/BANK-7/reverse")).status_code == 200
+    await checkout.tick()
+    notes = await inflows.admin.fetch("SELECT note FROM notification WHERE state = 'quarantined'")
+    assert ["with which a checkout was paid" in row["note"] for row in notes] == [True]
 
 
 @pytest.mark.parametrize("words", [{}, {"amount": "9999"}, {"currency": "USD"}])
@@ -176,7 +206,8 @@ async def test_a_reversal_that_does_not_fit_is_quarantined(inflows: Inflows, wor
         assert (await inflows.tell(back)).status_code == 200
     note = await inflows.admin.fetchval("SELECT note FROM notification WHERE state = 'quarantined'")
     assert record["reference"] in note
-    assert await inflows.journals() == before
+    # What was sent back and is taken back as well has left twice, and the books say so.
+    assert await inflows.journals() == (before if words else {**before, "held_reversed": 1})
     assert (await inflows.get(record["reference"]))["status"] == record["status"]
 
 

@@ -46,7 +46,7 @@ def journals(draw: st.DrawFn, kind: JournalKind) -> tuple[Journal, Money]:
         conversion = conversion_of(draw(minors), draw(minors), draw(parts), draw(st.sampled_from((-1, 0, 1))))
         return recipe(cause="c", conversion=conversion, fee=taken, event_at=NOW), conversion.received
     names = {name for name, p in inspect.signature(recipe).parameters.items() if p.default is inspect.Parameter.empty}
-    amounts = dict.fromkeys(names & {"received", "held", "returned", "refunded"}, amount)
+    amounts = dict.fromkeys(names & {"received", "held", "returned", "refunded", "collected"}, amount)
     fees = {"fee": taken} if "fee" in names else {}
     return recipe(cause="c", event_at=NOW, **amounts, **fees), amount
 

@@ -114,6 +114,7 @@ async def test_f1_more_than_remains_is_refused_and_says_what_does(paid: Checkout
         pytest.param(10.005, id="F2 half a minor unit"),
         pytest.param("10", id="F2 string"),
         pytest.param(True, id="F2 boolean"),
+        pytest.param(None, id="F2 null"),
         pytest.param([10], id="F2 list"),
         pytest.param(10**16, id="F2 beyond counting"),
     ],
@@ -198,7 +199,9 @@ async def test_f7_an_underpayment_is_refunded_whole_and_keeps_its_history(
     assert (record["message"], record["actionRequired"]) == ("INCORRECT_AMOUNT", None)
 
 
-async def test_f8_of_an_overpayment_the_excess_is_refunded_and_the_sale_stays(new_checkout: MakeCheckout) -> None:
+async def test_f8_of_an_overpayment_the_excess_is_refunded_once_and_the_sale_stays(
+    new_checkout: MakeCheckout, admin: Any
+) -> None:
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "130.25")
     begun = await refund(checkout)
@@ -207,6 +210,8 @@ async def test_f8_of_an_overpayment_the_excess_is_refunded_and_the_sale_stays(ne
     await until_it_ends(checkout)
     record = await checkout.record()
     assert (record["status"], record["amountRefunded"], record["actionRequired"]) == ("success", 30.25, None)
+    answer = await assert_refused(admin, ask(checkout), 422, "REFUND_EXCEEDS_AVAILABLE")
+    assert "name an amount" in answer.json()["message"]
 
 
 async def test_f9_a_wallet_that_holds_less_is_not_overdrawn(paid: Checkout, admin: Any) -> None:

@@ -173,5 +173,6 @@ def refuse_unless_allowed(account: Account, action: Action) -> None:
     if action in possible:
         return
     state = "suspended" if account.is_suspended else account.status.value
-    choices = " or ".join(sorted(possible - {Action.EXPIRE})) or "nothing more"
-    raise IllegalTransition(f"this account is {state}: it cannot {action.value}, only {choices}")
+    choices = " or ".join(sorted(possible - {Action.EXPIRE}))
+    advice = f"you can {choices} it" if choices else "that is final; ask for a new one"
+    raise IllegalTransition(f"this account is {state}, so you cannot {action.value} it: {advice}")

@@ -15,7 +15,7 @@ from tidegate.account.name_company import judge_company
 from tidegate.account.name_person import judge_person
 from tidegate.account.name_text import NAME_CHARACTERS_MAX, WORDS_MAX, Word, clean, joined, words_of
 from tidegate.account.name_verdict import Finding, NameVerdict
-from tidegate.account.name_words import PLACEHOLDERS, STRANGE
+from tidegate.account.name_words import BESIDES, PLACEHOLDERS, STRANGE
 
 __all__ = ["NameCheck", "NameVerdict", "check_name"]
 
@@ -81,7 +81,8 @@ def _judge(typed: str, holder: str, *, is_company: bool) -> Finding:
     judged = _judge_words(typed_words, holder_words, is_company=company)
     steps = (_read("typed name", typed, typed_words), _read("account holder", holder, holder_words), *judged.steps)
     finding = Finding(judged.verdict, judged.reason, steps)
-    return finding.doubted(_strange(typed, holder, is_company=company))
+    doubts = _strange(typed, holder, is_company=company)
+    return finding.doubted(doubts if company else (*doubts, *_besides(typed, typed_words, holder_words)))
 
 
 def _refused(reason: str) -> Finding:
@@ -97,6 +98,15 @@ def _judge_words(typed: tuple[Word, ...], holder: tuple[Word, ...], *, is_compan
 
 def _read(whose: str, text: str, words: tuple[Word, ...]) -> str:
     return f"{whose}: {text} -> {', '.join(word.plain for word in words)}"
+
+
+def _besides(text: str, typed: tuple[Word, ...], holder: tuple[Word, ...]) -> tuple[str, ...]:
+    """Whatever makes it more, or less, than the name of one person."""
+    more = {word.plain for word in typed} & BESIDES - {word.plain for word in holder}
+    said = (f"more is said than a name: {' '.join(sorted(more))}",) if more else ()
+    # "Obi, Ada" is one person; where each side is a whole name, there are two.
+    is_several = sum(len(part.split()) > 1 for part in text.split(",")) > 1
+    return (*said, "there is more than one name") if is_several else said
 
 
 def _strange(typed: str, holder: str, *, is_company: bool) -> tuple[str, ...]:

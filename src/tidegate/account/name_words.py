@@ -32,6 +32,9 @@ PARTICLES = _listed(
 # Where one of these stands between names, there is more than one holder.
 JOINING = _listed("and und et och oder or")
 
+# Where one of these stands beside a name, somebody else is meant, or more is said than a name.
+BESIDES = _listed("not for of estate deceased late trust trustee minor care behalf obo fbo pp y mother father child")
+
 # What banks write into a name field that must not be empty, without its spaces.
 PLACEHOLDERS = _listed("notprovided null none na unknown nil notavailable undefined notgiven noname anonymous")
 

@@ -37,7 +37,7 @@ def create(business_id: str, reference: str, amount: str | None, as_json: bool, 
     """Refund a payment or an inflow. REFERENCE is the merchant's, a pay code, or that of the inflow."""
     wish = Wish(
         reference=reference,
-        amount=_amount(amount) if amount else None,
+        amount=None if amount is None else _amount(amount),
         reason=words("--reason", texts["reason"]) if texts["reason"] else None,
         note=words("--note", texts["note"]) if texts["note"] else None,
     )
@@ -69,7 +69,8 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
         print_record(wire.record_of(told))
         return
     record = told.refund
-    out.print(f"{record.reference}  {_status(record.status)}  {record.amount}")
+    part = "" if record.refunded == record.amount or not record.refunded.minor else f" {record.refunded} of"
+    out.print(f"{record.reference}  {_status(record.status)} {part} {record.amount}")
     out.print(f"[dim]of[/]        {plain(told.subject.merchant_reference or told.subject.reference)}")
     for label, text in (("reason", record.reason), ("note", record.note)):
         if text:

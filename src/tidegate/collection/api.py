@@ -52,8 +52,11 @@ class CollectionApi:
         return call.answer(wire.CollectionPage(results=records, total=total, next_cursor=cursor))
 
     async def download(self, call: Call) -> Stream:
-        """All that the filters let pass, whatever page is named."""
+        """All that the filters let pass. A file has no pages, so naming one is a mistake."""
         _, wanted = _request_of(call)
+        given = [name for name in ("page", "perPage", "cursor") if name in call.query]
+        if given:
+            raise errors.Invalid(*(errors.Problem(name, "is not for a file, which has all rows") for name in given))
         return Stream(self._rows(call.caller.business.id, wanted), "collections.csv")
 
     async def _rows(self, business_id: str, wanted: Filter) -> AsyncGenerator[bytes, None]:

@@ -32,6 +32,9 @@ from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.till import InflowTerms
 from tidegate.rail.told import ToldBy
 
+# Far beyond any transfer, and far within what a wallet can add up.
+WORTH_MINOR_MAX = 10**15
+
 
 class SendBack(msgspec.Struct, frozen=True):
     reason: InflowReason
@@ -79,6 +82,13 @@ def on_arrival(
         updated_at=now,
     )
     verdict = judge(place, news.amount, name_check, terms=terms, now=now)
+    if (
+        isinstance(verdict, Hold)
+        and verdict.reason is not InflowReason.AMOUNT_IS_LARGE
+        and _is_large(news.amount, terms)
+    ):
+        # Whoever looks at it for one reason must see the other.
+        arrived = msgspec.structs.replace(arrived, note=f"also: {InflowReason.AMOUNT_IS_LARGE.sentence}")
     return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), told_by=told_by)
 
 
@@ -92,11 +102,15 @@ def judge(place: Place, amount: Money, name_check: NameCheck, *, terms: InflowTe
     if name_check.verdict is not NameVerdict.EXACT:
         is_close = name_check.verdict is NameVerdict.CLOSE
         return Hold(InflowReason.NAME_IS_CLOSE) if is_close else SendBack(InflowReason.NAME_DIFFERS)
-    if amount.minor >= terms.review_from_major * amount.currency.minor_per_major:
+    if _is_large(amount, terms):
         return Hold(InflowReason.AMOUNT_IS_LARGE)
     if not place.business.is_active:
         return Hold(InflowReason.BUSINESS_SUSPENDED)
     return price(place, amount, terms=terms, now=now)
+
+
+def _is_large(amount: Money, terms: InflowTerms) -> bool:
+    return amount.minor >= terms.review_from_major * amount.currency.minor_per_major
 
 
 def price(place: Place, amount: Money, *, terms: InflowTerms, now: datetime) -> Hold | Credit:
@@ -114,6 +128,8 @@ def price(place: Place, amount: Money, *, terms: InflowTerms, now: datetime) -> 
     conversion = convert(amount, rate)
     if conversion is None:
         return Hold(InflowReason.TOO_SMALL_TO_CONVERT)
+    if conversion.worth.minor > WORTH_MINOR_MAX:
+        return Hold(InflowReason.TOO_LARGE_TO_CONVERT)
     credited = Credited(
         gross=conversion.converted,
         fee=fee_within(conversion.converted, Fee(worth_of(fee.fee, rate), worth_of(fee.vat, rate))),
@@ -127,6 +143,11 @@ def on_review_passed(
     place: Place, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
 ) -> Change | InflowReason:
     """An operator says that it may be credited; the reason when even then it cannot be."""
+    obstacle = place.account.obstacle(now)
+    if obstacle is not None:
+        return REASON_OF_OBSTACLE[obstacle]
+    if not place.business.is_active:
+        return InflowReason.BUSINESS_SUSPENDED
     verdict = price(place, held.amount, terms=terms, now=now)
     if isinstance(verdict, Hold):
         return verdict.reason

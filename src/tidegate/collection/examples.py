@@ -58,6 +58,7 @@ RECORD: dict[str, Any] = {
         "steps": ["typed: ada obi", "holder: ada obi", "first and last name meet"],
     },
     "refundInfo": None,
+    "amountOwed": 0,
     "isReversed": 0,
     "valueDate": "2026-11-15T00:00:00.000Z",
     "valueDateFlag": None,

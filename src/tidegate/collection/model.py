@@ -79,6 +79,8 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     credited: Credited | None = None
     # By its merchant: under way, or arrived.
     refunded: Money | None = None
+    # What the bank took back when the wallet no longer held it; in the wallet's currency.
+    owed: Money | None = None
     rail: str
     # The bank's own.
     transaction_id: str

@@ -37,9 +37,9 @@ def worth_of(amount: Money, rate: Rate) -> Money:
 
 
 def convert(received: Money, rate: Rate) -> Conversion | None:
-    """None when it is worth less than the smallest unit."""
+    """None when nothing of it would be left."""
     worth = worth_of(received, rate)
-    if worth.minor == 0:
-        return None
     spread = worth.basis_points(rate.spread_basis_points, rounding=Rounding.HALF_UP)
+    if worth <= spread:
+        return None
     return Conversion(received=received, worth=worth, converted=worth - spread, spread=spread)

@@ -21,6 +21,7 @@ class InflowReason(StrEnum):
     RATE_MISSING = "rate_missing"
     RATE_STALE = "rate_stale"
     TOO_SMALL_TO_CONVERT = "too_small_to_convert"
+    TOO_LARGE_TO_CONVERT = "too_large_to_convert"
     # The bank has changed its mind.
     TAKEN_BACK = "taken_back"
 
@@ -35,17 +36,18 @@ class InflowReason(StrEnum):
 
 
 _SENTENCES: dict[InflowReason, str] = {
-    InflowReason.NAME_DIFFERS: "the name given for the recipient is not the account holder's",
+    InflowReason.NAME_DIFFERS: "the name given is not the account holder's",
     InflowReason.ACCOUNT_SUSPENDED: "the account is suspended",
     InflowReason.ACCOUNT_EXPIRED: "the account has expired",
     InflowReason.ACCOUNT_CLOSED: "the account is closed",
     InflowReason.REVIEW_REFUSED: "it was looked at and not accepted",
-    InflowReason.NAME_IS_CLOSE: "the name given for the recipient is close to the account holder's, but not the same",
+    InflowReason.NAME_IS_CLOSE: "the name given is close to the account holder's, but not the same",
     InflowReason.AMOUNT_IS_LARGE: "an amount like this is looked at before it is credited",
     InflowReason.BUSINESS_SUSPENDED: "the business is suspended",
     InflowReason.RATE_MISSING: "there is no rate of exchange into the wallet's currency",
     InflowReason.RATE_STALE: "the rate of exchange into the wallet's currency is too old",
     InflowReason.TOO_SMALL_TO_CONVERT: "it is worth less than the smallest unit of the wallet's currency",
+    InflowReason.TOO_LARGE_TO_CONVERT: "it is worth more than our books can hold",
     InflowReason.TAKEN_BACK: "the bank has taken it back",
 }
 _RETURN_CODES: dict[InflowReason, str] = {

@@ -10,10 +10,11 @@ import structlog
 from tidegate.collection import event, reversal_store, store
 from tidegate.collection.model import Change, Collection, CollectionStatus, Credited
 from tidegate.collection.reason import InflowReason
-from tidegate.collection.reversal_store import Reversal
-from tidegate.core.errors import InsufficientBalance
+from tidegate.collection.reversal_store import Reversal, Unclaimed
+from tidegate.core.money import Money
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.ledger import recipes
+from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.rail.interface import CreditReversed
 from tidegate.rail.till import Till
@@ -21,7 +22,7 @@ from tidegate.rail.told import ToldBefore, ToldBy
 from tidegate.webhook.model import NEWS
 
 BATCH = 50
-OWED = "the wallet no longer holds it: the merchant owes it"
+OWED = "the wallet no longer held all of it: what is missing is taken from what comes next"
 
 log = structlog.get_logger("inflow")
 
@@ -40,63 +41,70 @@ async def apply_due(till: Till, now: datetime) -> int:
     """A round of the worker: those whose credit has come meanwhile."""
     async with till.db.connection() as tx:
         due = await reversal_store.list_due(tx, limit=BATCH)
-    return sum([await _apply(till, reversal, now) for reversal in due])
+        unclaimed = await reversal_store.list_unclaimed(tx, limit=BATCH)
+    done = [await _apply(till, reversal, now) for reversal in due]
+    done += [await _apply_unclaimed(till, one, now) for one in unclaimed]
+    return sum(done)
 
 
 async def _apply(till: Till, reversal: Reversal, now: datetime) -> bool:
-    for is_owed in (False, True):
-        try:
-            async with till.db.transaction() as tx:
-                is_done = await _apply_in(tx, reversal, now, is_owed=is_owed)
-            till.db.ring(NEWS)
-            return is_done
-        except InsufficientBalance:
-            log.error("a merchant owes a credit that its bank took back", reference=reversal.collection.reference)
-        except StaleChange:
-            return False  # The next round sees how it stands by then.
-    return False
+    try:
+        async with till.db.transaction() as tx:
+            is_done = await _apply_in(tx, reversal, now)
+    except StaleChange:
+        return False  # The next round sees how it stands by then.
+    till.db.ring(NEWS)
+    return is_done
 
 
-async def _apply_in(tx: Tx, reversal: Reversal, now: datetime, *, is_owed: bool) -> bool:
+async def _apply_in(tx: Tx, reversal: Reversal, now: datetime) -> bool:
     """False when another worker is at it."""
     if not await reversal_store.mark_applied(tx, reversal, now=now):
         return False
     collection = reversal.collection
-    if collection.amount != reversal.amount or collection.status is CollectionStatus.REVERSED:
-        # It was sent back already, or another amount was credited: somebody must ask the bank.
-        log.error("a reversal does not fit its credit", reference=collection.reference, reversal=reversal.id)
-        await reversal_store.quarantine(tx, reversal, why=_contradiction(reversal), now=now)
+    if collection.amount != reversal.amount:
+        await _alert(tx, reversal, now)
         return True
-    await store.change(tx, _undone(collection, now, is_owed=is_owed))
+    if collection.status is CollectionStatus.REVERSED:
+        # It was on its way back already, so the bank has it twice: the books say so, and somebody must ask for it.
+        await _alert(tx, reversal, now)
+        journal = recipes.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
+        await ledger.post(tx, collection.business_id, journal, now)
+        return True
+    held = await reversal_store.lock_wallet(tx, collection)
+    await store.change(tx, _undone(collection, held, now))
     return True
 
 
-def _contradiction(reversal: Reversal) -> str:
+async def _alert(tx: Tx, reversal: Reversal, now: datetime) -> None:
+    log.error("a reversal does not fit its credit", reference=reversal.collection.reference, reversal=reversal.id)
     collection = reversal.collection
-    return (
+    why = (
         f"{reversal.amount} of {collection.reference} was taken back, which is {collection.status} {collection.amount}"
     )
+    await reversal_store.quarantine(tx, reversal.rail, reversal.id, why=why, now=now)
 
 
-def _undone(collection: Collection, now: datetime, *, is_owed: bool) -> Change:
+def _undone(collection: Collection, held: Money, now: datetime) -> Change:
+    """`held` is what the wallet has. What is missing of the credit the merchant owes."""
     credited = collection.credited
     after = msgspec.structs.replace(
         collection,
         status=CollectionStatus.REVERSED if credited else CollectionStatus.FAILED,
         reason=InflowReason.TAKEN_BACK,
-        note=OWED if is_owed else collection.note,
         updated_at=now,
     )
-    if credited is None or is_owed:
+    if credited is None:
         journal = recipes.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
-    else:
-        journal = _reversing(collection, credited, now)
-    # What was never credited was never told of either.
-    told = event.collection_returned(after) if credited else None
-    return Change(collection=after, journal=journal, event=told, now=now)
+        return Change(collection=after, journal=journal, now=now)
+    if held < credited.net:
+        after = msgspec.structs.replace(after, owed=credited.net - held, note=OWED)
+        log.error("a merchant owes what its bank took back", reference=after.reference, owed=str(after.owed))
+    journal = _reversing(collection, credited, after.owed, now)
+    return Change(collection=after, journal=journal, event=event.collection_returned(after), now=now)
 
 
-def _reversing(collection: Collection, credited: Credited, now: datetime) -> Journal:
+def _reversing(collection: Collection, credited: Credited, owed: Money | None, now: datetime) -> Journal:
     conversion = None
     if credited.exchanged is not None:
         spread = credited.exchanged.spread
@@ -104,5 +112,48 @@ def _reversing(collection: Collection, credited: Credited, now: datetime) -> Jou
             received=collection.amount, worth=credited.gross + spread, converted=credited.gross, spread=spread
         )
     return recipes.credit_reversed(
-        cause=collection.cause, received=collection.amount, fee=credited.fee, conversion=conversion, event_at=now
+        cause=collection.cause,
+        received=collection.amount,
+        fee=credited.fee,
+        conversion=conversion,
+        owed=owed,
+        event_at=now,
     )
+
+
+async def _apply_unclaimed(till: Till, one: Unclaimed, now: datetime) -> bool:
+    """Of money that no inflow was made of: what lay in suspense is gone; of a paid checkout somebody must decide."""
+    async with till.db.transaction() as tx:
+        if not await reversal_store.mark_applied(tx, one, now=now):
+            return False
+        if one.is_in_suspense:
+            cause = f"{one.rail}/{one.transaction_id}"
+            journal = recipes.held_reversed(cause=cause, held=one.amount, event_at=now)
+            await ledger.post(tx, one.business_id, journal, now)
+        else:
+            log.error("a bank took back what a checkout was paid with", transaction_id=one.transaction_id)
+            why = f"{one.amount} of {one.transaction_id} was taken back, with which a checkout was paid"
+            await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
+    return True
+
+
+async def collect_debts(till: Till, now: datetime) -> int:
+    """A round of the worker: whoever owes, and has something again, pays."""
+    async with till.db.connection() as tx:
+        owing = await reversal_store.list_owing(tx, limit=BATCH)
+    return sum([await _collect(till, collection, now) for collection in owing])
+
+
+async def _collect(till: Till, collection: Collection, now: datetime) -> bool:
+    owed = collection.owed
+    if owed is None:
+        return False
+    async with till.db.transaction() as tx:
+        held = await reversal_store.lock_wallet(tx, collection)
+        part = min(owed, held)
+        if part.minor == 0 or not await reversal_store.pay_debt(tx, collection, part, now=now):
+            return False
+        cause = f"{collection.reference}/{collection.version}"
+        journal = recipes.debt_collected(cause=cause, collected=part, event_at=now)
+        await ledger.post(tx, collection.business_id, journal, now)
+    return True

@@ -25,6 +25,18 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
     collection: Collection
 
 
+class Unclaimed(msgspec.Struct, frozen=True, kw_only=True):
+    """Of money that no inflow was made of."""
+
+    rail: str
+    account_number: str
+    transaction_id: str
+    id: str
+    amount: Money
+    business_id: str
+    is_in_suspense: bool
+
+
 async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime) -> bool:
     """The notification and what it tells, in one statement. False when the notification was acted on before.
 
@@ -90,7 +102,77 @@ async def list_due(tx: Tx, *, limit: int) -> list[Reversal]:
     return [_reversal(row["reversal"], row["collection"]) for row in rows]
 
 
-async def mark_applied(tx: Tx, reversal: Reversal, *, now: datetime) -> bool:
+async def list_unclaimed(tx: Tx, *, limit: int) -> list[Unclaimed]:
+    """Those whose money is in suspense, or paid a checkout."""
+    rows = await tx.fetch(
+        """
+        SELECT reversal.*, receipt.business_id, receipt.taken = 'suspense' AS is_in_suspense
+          FROM credit_reversal AS reversal
+          CROSS JOIN LATERAL (
+              SELECT * FROM receipt
+               WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
+                 AND receipt.account_number = reversal.account_number AND receipt.currency = reversal.currency
+                 AND receipt.amount_minor = reversal.amount_minor LIMIT 1) AS receipt
+         WHERE reversal.applied_at IS NULL
+         ORDER BY reversal.created_at LIMIT $1
+        """,
+        limit,
+    )
+    return [
+        Unclaimed(
+            rail=row["rail"],
+            account_number=row["account_number"],
+            transaction_id=row["transaction_id"],
+            id=row["reversal_id"],
+            amount=Money(row["amount_minor"], Currency(row["currency"])),
+            business_id=row["business_id"],
+            is_in_suspense=row["is_in_suspense"],
+        )
+        for row in rows
+    ]
+
+
+async def lock_wallet(tx: Tx, collection: Collection) -> Money:
+    """The inflow before its wallet, as everywhere. Says what the wallet has."""
+    await tx.execute(
+        "SELECT FROM collection WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE",
+        collection.business_id, collection.id,
+    )  # fmt: skip
+    minor = await tx.fetchval(
+        "SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = $2 FOR NO KEY UPDATE",
+        collection.business_id, collection.destination_currency,
+    )  # fmt: skip
+    return Money(minor or 0, collection.destination_currency)
+
+
+async def list_owing(tx: Tx, *, limit: int) -> list[Collection]:
+    """Those whose wallet has something, the oldest debt first."""
+    rows = await tx.fetch(
+        """
+        SELECT collection.* FROM collection
+          JOIN wallet ON wallet.business_id = collection.business_id
+               AND wallet.currency = collection.destination_currency
+         WHERE collection.owed_minor > 0 AND wallet.balance_minor > 0 ORDER BY collection.id LIMIT $1
+        """,
+        limit,
+    )
+    return [collection_of(row) for row in rows]
+
+
+async def pay_debt(tx: Tx, collection: Collection, part: Money, *, now: datetime) -> bool:
+    """False when somebody else was faster."""
+    done = await tx.fetchval(
+        """
+        UPDATE collection SET owed_minor = owed_minor - $4, version = version + 1, updated_at = $5
+         WHERE business_id = $1 AND id = $2 AND version = $3
+        RETURNING true
+        """,
+        collection.business_id, collection.id, collection.version, part.minor, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def mark_applied(tx: Tx, reversal: Reversal | Unclaimed, *, now: datetime) -> bool:
     done = await tx.fetchval(
         """
         UPDATE credit_reversal SET applied_at = $4
@@ -102,7 +184,7 @@ async def mark_applied(tx: Tx, reversal: Reversal, *, now: datetime) -> bool:
     return done is True
 
 
-async def quarantine(tx: Tx, reversal: Reversal, *, why: str, now: datetime) -> None:
+async def quarantine(tx: Tx, rail: str, reversal_id: str, *, why: str, now: datetime) -> None:
     """Beside the notification that told of it, for somebody to look at."""
     await tx.execute(
         """
@@ -110,7 +192,7 @@ async def quarantine(tx: Tx, reversal: Reversal, *, why: str, now: datetime) -> 
         VALUES ($1, $2, 'quarantined', '', $3, $4)
         ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
         """,
-        reversal.rail, "reversal-" + reversal.id, why, now,
+        rail, "reversal-" + reversal_id, why, now,
     )  # fmt: skip
 
 

@@ -31,8 +31,8 @@ async def credit(till: Till, reference: str, *, note: str | None, by: By, now: d
 
 
 def _way_out(reason: InflowReason) -> str:
-    if reason is InflowReason.TOO_SMALL_TO_CONVERT:
-        return "send it back"
+    if reason not in (InflowReason.RATE_MISSING, InflowReason.RATE_STALE):
+        return "put that right first, or send it back"
     return "set one with `tidegate rate set`, or in the sandbox with POST /sandbox/rates"
 
 

@@ -65,7 +65,9 @@ async def record(tx: Tx, change: Change, *, account_version: int) -> bool:
     known, here or in suspense.
     """
     with naming({"TG001": StaleChange, "collection_one_per_transaction": AlreadyReceived}):
-        is_news = await tx.fetchval(_RECORD, *_recording(change), account_version, change.collection.merchant_reference)
+        is_news = await tx.fetchval(
+            _RECORD, *_recording(change), account_version, change.collection.merchant_reference, change.collection.note
+        )
     if is_news is None:
         raise AlreadyReceived
     return bool(is_news)
@@ -85,9 +87,9 @@ _RECORD = """
                                 destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
                                 valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
                                 fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
-                                return_asked_at, created_at, updated_at, merchant_reference)
+                                return_asked_at, created_at, updated_at, merchant_reference, note)
         SELECT $2, new_collection_id($1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-               $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $1, $1, $45
+               $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $1, $1, $45, $46
           FROM news
          WHERE EXISTS (SELECT FROM virtual_account WHERE business_id = $2 AND id = $4 AND version = $44)
         RETURNING id),
@@ -117,6 +119,7 @@ async def change(tx: Tx, change_: Change) -> None:
             _CHANGE, change_.now, collection.business_id, collection.id, collection.version, collection.status,
             collection.reason, collection.note, *_credited(collection), *_sent_back(collection),
             back.reason if back else None, *change_.journal.columns(), *_event(change_.event),
+            collection.owed.minor if collection.owed else 0,
         )  # fmt: skip
 
 
@@ -126,7 +129,7 @@ _CHANGE = """
            SET status = $5, reason = $6, note = $7, destination_minor = $8, fee_minor = $9, vat_minor = $10,
                credited_minor = $11, fee_rule_id = $12, rate = $13, rate_source = $14, rate_quoted_at = $15,
                spread_minor = $16, return_reference = $17, return_asked_at = $18, version = version + 1,
-               updated_at = $1
+               updated_at = $1, owed_minor = $31
          WHERE business_id = $2 AND id = $3 AND version = $4
         RETURNING *),
     going_back AS (
@@ -267,6 +270,7 @@ def collection_of(row: Row) -> Collection:
         destination_currency=destination,
         credited=_credited_of(row, destination) if row["destination_minor"] is not None else None,
         refunded=Money(row["refunded_minor"], source) if row["refunded_minor"] else None,
+        owed=Money(row["owed_minor"], destination) if row["owed_minor"] else None,
         rail=row["rail"],
         transaction_id=row["transaction_id"],
         payer=_parties.decode(row["payer"]),

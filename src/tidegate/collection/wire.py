@@ -127,6 +127,9 @@ class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
     virtual_account_id: str
     name_check: NameCheckRecord
     refund_info: Returned | None
+    amount_owed: Annotated[
+        Decimal, Meta(description="Taken back by the bank, and no longer in your wallet: taken from what comes next.")
+    ]
     is_reversed: Annotated[int, Meta(description="1 once it goes back, otherwise 0.")]
     value_date: Timestamp
     value_date_flag: Annotated[str | None, Meta(description="`future` or `old` where the bank's date is odd.")]
@@ -169,6 +172,7 @@ def record_of(collection: Collection) -> CollectionRecord:
         virtual_account_id=collection.account_id,
         name_check=_name_check(collection),
         refund_info=_refund_info(collection),
+        amount_owed=collection.owed.major if collection.owed else Decimal(0),
         is_reversed=int(collection.status is CollectionStatus.REVERSED),
         value_date=to_iso(collection.valued_at),
         value_date_flag=_flag(collection),

@@ -62,7 +62,7 @@ async def list_wrongly_told(tx: Tx) -> list[str]:
 async def list_wrongly_held(tx: Tx) -> list[str]:
     """What an inflow has in suspense and in returns is what its state says: all while it is held, or on its way back.
 
-    Suspense is overdrawn by what a bank took back when the wallet no longer had it.
+    Suspense is overdrawn by what a bank took back when the wallet no longer had it, or although it was sent back.
     """
     return await _names(
         tx,
@@ -75,12 +75,15 @@ async def list_wrongly_held(tx: Tx) -> list[str]:
                  FROM journal JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
                 WHERE journal.business_id = collection.business_id AND account IN ('suspense', 'returns')
                   AND (journal.cause = collection.rail || '/' || collection.transaction_id
-                       OR journal.cause = collection.return_reference)) AS booked ON true
-          LEFT JOIN journal AS owed ON owed.business_id = collection.business_id AND owed.kind = 'held_reversed'
-               AND owed.cause = collection.rail || '/' || collection.transaction_id
-               AND collection.destination_minor IS NOT NULL
+                       OR journal.cause = collection.return_reference
+                       OR (journal.kind = 'debt_collected' AND journal.cause LIKE collection.reference || '/%'))
+               ) AS booked ON true
+          LEFT JOIN journal AS twice ON twice.business_id = collection.business_id AND twice.kind = 'held_reversed'
+               AND twice.cause = collection.rail || '/' || collection.transaction_id
+               AND collection.return_reference IS NOT NULL
          WHERE booked.suspense_minor <> CASE WHEN collection.status = 'pending' THEN collection.source_minor
-                                             WHEN owed.id IS NOT NULL THEN -collection.source_minor ELSE 0 END
+                                             WHEN twice.id IS NOT NULL THEN -collection.source_minor
+                                             ELSE -collection.owed_minor END
             OR booked.returns_minor <> CASE WHEN collection.return_reference IS NOT NULL
                                              AND collection.return_confirmed_at IS NULL
                                             THEN collection.source_minor ELSE 0 END
@@ -107,8 +110,9 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
          WHERE (collection.return_reference IS NOT NULL AND collection.status <> 'reversed')
             OR (collection.return_reference IS NOT NULL) <> (back.id IS NOT NULL)
             OR booked.returns <> CASE WHEN collection.return_reference IS NOT NULL THEN 1 ELSE 0 END
-            OR booked.reversals <> CASE WHEN collection.status IN ('reversed', 'failed')
-                                         AND collection.return_reference IS NULL THEN 1 ELSE 0 END
+            -- What a bank took back although it was sent back has both.
+            OR (collection.return_reference IS NULL
+                AND booked.reversals <> CASE WHEN collection.status IN ('reversed', 'failed') THEN 1 ELSE 0 END)
             OR (back.status = 'confirmed') <> (collection.return_confirmed_at IS NOT NULL)
             OR back.amount_minor <> collection.source_minor
          LIMIT $1
@@ -157,11 +161,7 @@ async def list_reversals_to_settle(tx: Tx) -> list[str]:
         SELECT currency, amount_minor AS minor, rail || '/' || transaction_id AS name, 'waits for its credit' AS why
           FROM credit_reversal WHERE applied_at IS NULL
          UNION ALL
-        SELECT collection.source_currency, collection.source_minor, collection.reference, 'the merchant owes it'
-          FROM collection JOIN journal ON journal.business_id = collection.business_id
-               AND journal.kind = 'held_reversed'
-               AND journal.cause = collection.rail || '/' || collection.transaction_id
-         WHERE collection.status = 'reversed' AND collection.destination_minor IS NOT NULL
+        SELECT destination_currency, owed_minor, reference, 'the merchant owes it' FROM collection WHERE owed_minor > 0
          LIMIT $1
         """,
         FINDINGS_MAX,

@@ -145,7 +145,12 @@ async def list_suspense(tx: Tx) -> list[str]:
     rows = await tx.fetch(
         """
         SELECT currency, amount_minor, rail, transaction_id, reason
-          FROM receipt WHERE taken = 'suspense' ORDER BY created_at LIMIT $1
+          FROM receipt
+         WHERE taken = 'suspense' AND NOT EXISTS (
+             SELECT FROM credit_reversal AS reversal
+              WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
+                AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL)
+         ORDER BY created_at LIMIT $1
         """,
         FINDINGS_MAX,
     )

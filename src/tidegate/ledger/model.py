@@ -52,6 +52,7 @@ class JournalKind(StrEnum):
     REFUND_FAILED = "refund_failed"
     CREDIT_REVERSED = "credit_reversed"
     HELD_REVERSED = "held_reversed"
+    DEBT_COLLECTED = "debt_collected"
 
 
 class Unbalanced(Exception):

@@ -21,8 +21,9 @@
     refund failed      refunds     wallet, fee, vat          the rail refused it
     credit reversed    as inflow credited or converted,      the bank took an inflow back: the wallet gives it back,
                        the other way round                   and we our fee
-    held reversed      suspense    rail                      … what was held; or what the wallet no longer has, and
-                                                             the merchant owes: then suspense is negative
+                                                             … what it no longer has it owes: suspense is negative
+    held reversed      suspense    rail                      … what was held
+    debt collected     wallet      suspense                  … the wallet has something again
 
 "Out of" is debited (negative), "into" is credited (positive). Who bears the fee changes what was asked for and
 received, never the journal. A line of zero is left out.
@@ -102,11 +103,24 @@ def refund_failed(*, cause: str, refunded: Money, event_at: datetime, fee: Fee |
 
 
 def credit_reversed(
-    *, cause: str, received: Money, fee: Fee, event_at: datetime, conversion: Conversion | None = None
-) -> Journal:
+    *, cause: str, received: Money, fee: Fee, event_at: datetime, conversion: Conversion | None = None,
+    owed: Money | None = None,
+) -> Journal:  # fmt: skip
+    """`owed` is the part of the credit that the wallet no longer has."""
     forth = _converted(conversion, Account.RAIL, fee) if conversion else _shared(received, Account.RAIL, fee)
     back = tuple(Entry(entry.account, -entry.amount) for entry in forth)
+    if owed is not None and owed.minor != 0:
+        _refuse_backwards(owed)
+        back = (*_without_zeros(*(_lighter(entry, owed) for entry in back)), Entry(Account.SUSPENSE, -owed))
     return Journal(JournalKind.CREDIT_REVERSED, cause, back, event_at)
+
+
+def _lighter(entry: Entry, owed: Money) -> Entry:
+    return Entry(entry.account, entry.amount + owed) if entry.account is Account.WALLET else entry
+
+
+def debt_collected(*, cause: str, collected: Money, event_at: datetime) -> Journal:
+    return Journal(JournalKind.DEBT_COLLECTED, cause, _moved(collected, Account.WALLET, Account.SUSPENSE), event_at)
 
 
 def held_reversed(*, cause: str, held: Money, event_at: datetime) -> Journal:
@@ -129,6 +143,7 @@ RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.REFUND_FAILED: refund_failed,
     JournalKind.CREDIT_REVERSED: credit_reversed,
     JournalKind.HELD_REVERSED: held_reversed,
+    JournalKind.DEBT_COLLECTED: debt_collected,
 }
 
 

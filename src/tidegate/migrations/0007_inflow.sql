@@ -108,6 +108,7 @@ CREATE TABLE collection (
     remittance           text,
     valued_at            timestamptz NOT NULL,
     name_check           jsonb       NOT NULL,
+    owed_minor           bigint      NOT NULL DEFAULT 0,
     return_reference     text,
     return_asked_at      timestamptz,
     return_confirmed_at  timestamptz,
@@ -118,6 +119,7 @@ CREATE TABLE collection (
     CONSTRAINT collection_one_reference UNIQUE (business_id, reference),
     CONSTRAINT collection_one_per_transaction UNIQUE (business_id, rail, transaction_id),
     CONSTRAINT collection_is_of_money CHECK (source_minor > 0),
+    CONSTRAINT collection_owes_no_less_than_nothing CHECK (owed_minor >= 0),
     CONSTRAINT collection_status_is_known CHECK (status IN ('pending', 'successful', 'reversed', 'failed')),
     CONSTRAINT collection_success_is_complete CHECK (
         status <> 'successful'
@@ -131,6 +133,7 @@ CREATE TABLE collection (
 ) WITH (fillfactor = 90);
 COMMENT ON TABLE collection IS 'What arrived on virtual accounts, and what was done with it: credited, held, or sent back.';
 COMMENT ON COLUMN collection.name_check IS 'Step by step how the name the payer typed was compared with the holder''s.';
+COMMENT ON COLUMN collection.owed_minor IS 'Taken back by the bank when the wallet no longer held it, and not yet collected from the merchant; in the wallet''s currency.';
 COMMENT ON COLUMN collection.destination_minor IS 'What arrived, in the wallet''s currency, before the fee.';
 CREATE INDEX collection_of_account ON collection (business_id, account_id, id);
 CREATE INDEX collection_by_currency ON collection (business_id, destination_currency, id);
@@ -139,6 +142,7 @@ CREATE INDEX collection_of_currency_not_successful ON collection (business_id, d
     WHERE status <> 'successful';
 CREATE INDEX collection_of_account_not_successful ON collection (business_id, account_id, status, id)
     WHERE status <> 'successful';
+CREATE INDEX collection_that_owes ON collection (id) WHERE owed_minor > 0;
 CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
 
 CREATE TABLE collection_tally (
@@ -205,7 +209,7 @@ ALTER TABLE journal DROP CONSTRAINT journal_kind_is_known;
 ALTER TABLE journal ADD CONSTRAINT journal_kind_is_known CHECK (kind IN (
     'checkout_settled', 'inflow_credited', 'inflow_converted', 'receipt_held', 'receipt_unclaimed',
     'held_settled', 'held_converted', 'held_returning', 'receipt_returning', 'return_done',
-    'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed')) NOT VALID;
+    'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed', 'debt_collected')) NOT VALID;
 ALTER TABLE journal VALIDATE CONSTRAINT journal_kind_is_known;
 
 CREATE TABLE sandbox_account (

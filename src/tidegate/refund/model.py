@@ -109,16 +109,23 @@ def amount_of(subject: Subject, asked: Money | None) -> Money:
     if subject.obstacle is not None:
         raise Conflict(subject.obstacle)
     if asked is None:
-        excess = subject.received - subject.expected - subject.refunded
-        asked = excess if subject.variance == "overpayment" and excess.minor > 0 else subject.left
+        asked = _excess_of(subject) if subject.variance == "overpayment" else subject.left
     if asked.minor > subject.left.minor or asked.minor <= 0:
         raise RefundExceedsAvailable(_too_much(subject))
     return asked
 
 
+def _excess_of(subject: Subject) -> Money:
+    """A second click must not give the whole sale back."""
+    excess = subject.received - subject.expected - subject.refunded
+    if excess.minor <= 0:
+        raise RefundExceedsAvailable("the excess is refunded, or on its way; name an amount to refund more")
+    return excess
+
+
 def _too_much(subject: Subject) -> str:
     if subject.left.minor == 0:
-        return f"all of the {subject.received} that was received has been refunded"
+        return f"all of the {subject.received} that was received is refunded, or on its way"
     return f"at most {subject.left} of the {subject.received} that was received can still be refunded"
 
 

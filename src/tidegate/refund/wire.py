@@ -34,10 +34,13 @@ AnyReference = Annotated[
 
 class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     trans_reference: AnyReference
-    amount: Annotated[
-        RefundAmount | None,
-        Meta(description="By default the excess of an overpayment, otherwise all that remains."),
-    ] = None
+    # Absent, never null: a client that has lost its number must not refund everything.
+    amount: (
+        Annotated[
+            RefundAmount, Meta(description="By default the excess of an overpayment, otherwise all that remains.")
+        ]
+        | UnsetType
+    ) = UNSET
     currency: Annotated[Currency | None, Meta(description="If given, it must be the one that was received.")] = None
     reason: Annotated[Remark | None, Meta(description="For your customer.")] = None
     note: Annotated[Remark | None, Meta(description="For yourself.")] = None
@@ -47,7 +50,7 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
 def wish_from(request: CreateRefund) -> Wish:
     return Wish(
         reference=request.trans_reference,
-        amount=request.amount,
+        amount=None if request.amount is UNSET else request.amount,
         currency=request.currency,
         reason=request.reason,
         note=request.note,

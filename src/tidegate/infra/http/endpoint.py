@@ -56,11 +56,16 @@ class Endpoint:
         scope["tidegate.caller"] = caller
         body = await _body_of(operation, headers, receive)
         query = _query_of(operation, scope["query_string"], body)
-        call = Call(operation, headers, scope["path_params"], caller, body, client_of(scope), query)
+        call = Call(operation, headers, _path_of(scope), caller, body, client_of(scope), query)
         if file := _file_for(operation, headers):
             await self._downloads.send(file, call, scope, receive, send)
         else:
             await _send(await operation.handler(call), send, VARIES if operation.files else NO_HEADERS)
+
+
+def _path_of(scope: Scope) -> dict[str, str]:
+    """No text in PostgreSQL has U+0000, so nothing has a name with it, nor with what stands in its place."""
+    return {name: value.replace("\0", "\ufffd") for name, value in scope["path_params"].items()}
 
 
 def client_of(scope: Scope) -> str:

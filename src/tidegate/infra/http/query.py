@@ -55,7 +55,9 @@ def _in_body(body: bytes) -> Iterable[tuple[str, Any]]:
 
 def _problems(given: list[tuple[str, Any]], known: Any) -> Iterator[Problem]:
     seen: set[str] = set()
-    for name, _ in given:
+    for name, value in given:
+        if isinstance(value, str) and "\0" in value:
+            yield Problem(shown(name), "must not contain U+0000")
         if name not in known:
             yield Problem(shown(name), f"is no parameter here; there are {', '.join(known)}")
         elif name in seen:

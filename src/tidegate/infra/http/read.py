@@ -118,6 +118,8 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^Expected `array` of length <= (\d+)$", r"must have at most \1 entries"),
         (r"^Expected `array`.*", r"must be a list"),
         (r"^Expected `(?:str|str \| null)`, got.*", r"must be a string"),
+        (r"^Expected `str` matching regex '(.*)'$", r"must match \1"),
+        (r"^Invalid enum value (.*)$", r"cannot be \1"),
         (r"^Expected `object.*", r"must be an object"),
         (r"^Expected `bool.*", r"must be true or false"),
     )

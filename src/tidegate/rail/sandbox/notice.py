@@ -34,7 +34,7 @@ from tidegate.rail.interface import (
 SIGNATURE_HEADER = "sandbox-signature"
 AGE_MAX_S = 300
 BODY_BYTES_MAX = 64 * 1024
-MINOR_MAX = 10**18 - 1
+MINOR_MAX = 10**15
 YEAR_MIN, YEAR_MAX = 1900, 2999
 _SIGNATURE = re.compile(r"t=([0-9]{1,12}),v1=([0-9a-f]{64})")
 
