@@ -143,7 +143,9 @@ class CheckoutPages:
         name = _UNSAFE_IN_A_NAME.sub("-", payment.reference)
         disposition = f'attachment; filename="receipt-{name}.pdf"'.encode("ascii")
         # Some milliseconds of arithmetic, during which others want to be answered.
-        body = await asyncio.to_thread(receipt_pdf, pdf_of(look, logo=logo.body if logo else None))
+        body = await asyncio.to_thread(
+            receipt_pdf, pdf_of(look, logo=logo.body if logo else None, is_test=self.is_test)
+        )
         return File(body, "application/pdf", headers=[(b"content-disposition", disposition)])
 
     async def logo(self, visit: Visit) -> File:

@@ -113,19 +113,24 @@ def price_at_the_end(look: Look, method: Method) -> Price:
     return _price(look, method, shown=shown, total=total, is_selected=True, state=state)
 
 
+def _parts_of_the_price(look: Look, method: Method) -> list[Line]:
+    """What is asked for and what it costs; of another amount than expected, what was expected."""
+    words, payment = look.words, look.situation.payment
+    asked = payment.order.asked
+    first = Line(words("summary.asked"), look.money(asked))
+    if payment.variance:
+        return [first, Line(words("row.expected"), look.money(payment.expected))]
+    if expected_by(look, method) == asked:
+        return [first, Line(words("summary.fee"), words("summary.no_fee"))]
+    # Once it is paid, as it was taken: prices may have changed since.
+    fee = payment.fee or fee_on(asked, look.situation.business.fee_rule_for(asked.currency, method))
+    vat = [Line(words("summary.vat"), look.money(fee.vat))] if fee.vat.minor else []
+    return [first, Line(words("summary.fee"), look.money(fee.fee)), *vat]
+
+
 def _price(look: Look, method: Method, *, shown: Money, total: Line, is_selected: bool, state: str = "") -> Price:
-    words, asked = look.words, look.situation.payment.order.asked
-    expected = expected_by(look, method)
-    parts = words.money_parts(shown)
-    lines = [Line(words("summary.asked"), look.money(asked))]
-    if expected != asked:
-        fee = fee_on(asked, look.situation.business.fee_rule_for(asked.currency, method))
-        lines.append(Line(words("summary.fee"), look.money(fee.fee)))
-        if fee.vat.minor:
-            lines.append(Line(words("summary.vat"), look.money(fee.vat)))
-    else:
-        lines.append(Line(words("summary.fee"), words("summary.no_fee")))
-    lines.append(total)
+    parts = look.words.money_parts(shown)
+    lines = [*_parts_of_the_price(look, method), total]
     return Price(
         method=method.value,
         is_selected=is_selected,

@@ -12,6 +12,7 @@ from tidegate.checkout.page.ending import Row, method_text, movements_of
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.shell import Shell, Shop, shell_of, shop_of
 from tidegate.core.colour import LIGHT, palette_for
+from tidegate.core.fee import FeeBearer
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,11 @@ def receipt_of(look: Look, *, is_test: bool) -> Receipt:
     )
 
 
-def pdf_of(look: Look, *, logo: bytes | None) -> receipt_pdf.Receipt:
+def pdf_of(look: Look, *, logo: bytes | None, is_test: bool) -> receipt_pdf.Receipt:
     words, business = look.words, look.situation.business
-    receipt = receipt_of(look, is_test=False)
+    receipt = receipt_of(look, is_test=is_test)
+    # A receipt of no money must not pass for one.
+    test = (words("shell.test_mode"),) if is_test else ()
     questions = words("shell.questions", shop=business.name)
     return receipt_pdf.Receipt(
         language=words.language,
@@ -49,7 +52,11 @@ def pdf_of(look: Look, *, logo: bytes | None) -> receipt_pdf.Receipt:
         merchant=business.name,
         amount=receipt.amount,
         rows=tuple((row.label, _plain(row.value)) for row in receipt.rows),
-        notes=(*map(_plain, receipt.notes), *(f"{questions} {contact.plain}" for contact in receipt.shell.contacts)),
+        notes=(
+            *test,
+            *map(_plain, receipt.notes),
+            *(f"{questions} {contact.plain}" for contact in receipt.shell.contacts),
+        ),
         footer=f"Tidegate · {receipt.pay_code}",
         accent=str(palette_for(business.brand.accent, LIGHT).accent_text),
         logo=logo,
@@ -72,8 +79,8 @@ def _rows(look: Look) -> Iterator[Row]:
         yield Row(words("row.when"), look.moment(payment.paid_at))
     yield Row(words("row.expected"), look.money(payment.expected))
     yield Row(words("row.received"), look.money(payment.received))
-    fee = payment.expected - payment.order.asked
-    if fee.minor:
-        yield Row(words("row.fee"), look.money(fee))
+    # As it was taken: on another amount than was asked for it is another fee.
+    if payment.fee is not None and payment.order.fee_bearer is FeeBearer.CUSTOMER and payment.fee.total.minor:
+        yield Row(words("row.fee"), look.money(payment.fee.total))
     if payment.pay_code != payment.reference:
         yield Row(words("row.code"), payment.pay_code)
