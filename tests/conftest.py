@@ -109,7 +109,8 @@ async def database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
 @pytest.fixture(scope="session")
 async def admin(database_url: str) -> AsyncIterator[Any]:
     """A connection with every right, to look behind the scenes and to clean up."""
-    connection = await asyncpg.connect(database_url)
+    # Whoever waits for a lock that a broken test has left says so, instead of waiting for ever.
+    connection = await asyncpg.connect(database_url, server_settings={"lock_timeout": "20000"})
     yield connection
     await connection.close()
 

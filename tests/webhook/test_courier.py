@@ -208,7 +208,7 @@ async def test_what_landed_while_nothing_can_be_written_is_written_later(
 ) -> None:
     """Somebody holds the turn for so long that statements run out of time: to the courier the database is away."""
     monkeypatch.setattr(deliver, "PAUSE_AWAY_S", 0.02)
-    own = Database(world.db.url, statement_timeout_ms=60)
+    own = Database(world.db.url, statement_timeout_ms=300)
     await own.open()
     holder = await asyncpg.connect(world.db.url)
     holding = holder.transaction()
@@ -224,14 +224,16 @@ async def test_what_landed_while_nothing_can_be_written_is_written_later(
     receiver.script = [lock_everything]
     meter = Meter()
     courier = Courier(own, Egress(world.office.guard), world.office.vault, world.clock, meter)
-    async with running(courier):
-        await receiver.got(1)
-        await eventually(lambda: _has_stumbled(meter, times=3))
-        assert await statuses(world) == Counter(pending=20)
-        await holding.rollback()
-        await eventually(lambda: _is(world, delivered=20))
-    await holder.close()
-    await own.close()
+    try:
+        async with running(courier):
+            await receiver.got(1)
+            await eventually(lambda: _has_stumbled(meter, times=3))
+            assert await statuses(world) == Counter(pending=20)
+            await holding.rollback()
+            await eventually(lambda: _is(world, delivered=20))
+    finally:
+        holder.terminate()  # What it holds must not outlive a test that failed.
+        await own.close()
     sent = Counter(got.event_id for got in receiver.received)
     assert (len(sent), max(sent.values())) == (20, 1)
 
