@@ -44,7 +44,7 @@ async def test_an_account_is_declined_for_good(inflows: Inflows, operator: Opera
     account_id = await asked(inflows)
     declined = await operator.json("account", "decline", account_id, "--reason", "the passport has expired")
     assert (declined["status"], declined["reason"]) == ("declined", "the passport has expired")
-    assert "it cannot approve" in await operator.refused("account", "approve", account_id)
+    assert "you cannot approve it" in await operator.refused("account", "approve", account_id)
 
 
 async def test_an_expiry_is_the_end_of_its_day_by_the_sandbox_s_clock(inflows: Inflows, operator: Operator) -> None:

@@ -292,7 +292,7 @@ def test_signed_json_of_the_right_kind_is_read_or_refused(kind: str, fields: dic
 
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
-moneys = st.builds(Money, st.integers(1, 10**18 - 1), st.sampled_from(Currency))
+moneys = st.builds(Money, st.integers(1, 10**15), st.sampled_from(Currency))
 states = st.builds(Succeeded, texts, moneys) | st.builds(Failed, st.sampled_from(FailureReason))
 perhaps = st.none() | texts
 parties = st.builds(Party, name=perhaps, account_number=perhaps, bank_name=perhaps, bank_code=perhaps)

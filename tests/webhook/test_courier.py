@@ -111,6 +111,8 @@ async def test_a_lost_listener_listens_again(
     async with running(new_courier(world)):
         await world.event()
         await receiver.got(1)
+        # It looks before it listens, so the first event may have come without.
+        await eventually(lambda: _is_listening(admin, find))
         listeners = await admin.fetch(find)
         for row in listeners:  # An earlier one may still be on its way out.
             await admin.execute("SELECT pg_terminate_backend($1)", row["pid"])
@@ -236,6 +238,10 @@ async def test_what_landed_while_nothing_can_be_written_is_written_later(
         await own.close()
     sent = Counter(got.event_id for got in receiver.received)
     assert (len(sent), max(sent.values())) == (20, 1)
+
+
+async def _is_listening(admin: Any, find: str) -> bool:
+    return bool(await admin.fetch(find))
 
 
 async def _has_stumbled(meter: Meter, *, times: int) -> bool:

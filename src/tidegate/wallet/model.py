@@ -29,6 +29,7 @@ WORDS_OF: dict[JournalKind, Words] = {
     JournalKind.HELD_SETTLED: Words("Reviewed bank transfer", "from"),
     JournalKind.HELD_CONVERTED: Words("Reviewed bank transfer", "from"),
     JournalKind.CREDIT_REVERSED: Words("Reversal of bank transfer", "from"),
+    JournalKind.DEBT_COLLECTED: Words("Rest of a reversed bank transfer", "from"),
     JournalKind.REFUND_STARTED: Words("Refund", "of"),
     JournalKind.REFUND_FAILED: Words("Failed refund", "of"),
 }

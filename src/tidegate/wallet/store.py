@@ -97,6 +97,10 @@ _LINES = """
                                     'credit_reversed')
                AND rail = split_part(journal.cause, '/', 1)
                AND transaction_id = substr(journal.cause, position('/' IN journal.cause) + 1)
+             UNION ALL
+            SELECT reference, payer ->> 'name', NULL, NULL FROM collection
+             WHERE business_id = $1 AND journal.kind = 'debt_collected'
+               AND reference = split_part(journal.cause, '/', 1)
              LIMIT 1) AS collection ON true
       LEFT JOIN LATERAL (
             SELECT found.reference, coalesce(paid.reference, received.reference) AS refunded
