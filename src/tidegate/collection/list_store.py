@@ -150,22 +150,42 @@ async def _tallied(tx: Tx, business_id: str, wanted: Filter, start: date | None,
 async def _counted(tx: Tx, business_id: str, wanted: Filter, start: datetime, end: datetime) -> int:
     if start >= end:
         return 0
-    statement = _COUNT if wanted.account_id is None else _COUNT_OF_ACCOUNT
     return int(
         await tx.fetchval(
-            statement, business_id, wanted.account_id, wanted.destination_currency, wanted.status,
-            first_id_of(start), first_id_of(end),
+            _COUNT_OF[_counted_along(wanted)], business_id, wanted.account_id, wanted.destination_currency,
+            wanted.status, first_id_of(start), first_id_of(end),
         )
     )  # fmt: skip
 
 
-_COUNT = """
-    SELECT count(*) FROM collection
-     WHERE business_id = $1 AND id >= $5 AND id < $6 AND $2::text IS NULL
-       AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
-"""
-_COUNT_OF_ACCOUNT = """
-    SELECT count(*) FROM collection
-     WHERE business_id = $1 AND account_id = $2::text AND id >= $5 AND id < $6
-       AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
-"""
+def _counted_along(wanted: Filter) -> str:
+    """Where an index has all that is asked for, no row is read."""
+    if wanted.status is not None or (wanted.account_id is not None and wanted.destination_currency is not None):
+        return "rows"
+    if wanted.account_id is not None:
+        return "account"
+    return "currency" if wanted.destination_currency is not None else "time"
+
+
+_COUNT_OF = {
+    "account": """
+        SELECT count(*) FROM collection
+         WHERE business_id = $1 AND account_id = $2::text AND id >= $5 AND id < $6
+           AND $3::text IS NULL AND $4::text IS NULL
+    """,
+    "currency": """
+        SELECT count(*) FROM collection
+         WHERE business_id = $1 AND destination_currency = $3::text AND id >= $5 AND id < $6
+           AND $2::text IS NULL AND $4::text IS NULL
+    """,
+    "time": """
+        SELECT count(*) FROM collection
+         WHERE business_id = $1 AND id >= $5 AND id < $6
+           AND $2::text IS NULL AND $3::text IS NULL AND $4::text IS NULL
+    """,
+    "rows": """
+        SELECT count(*) FROM collection
+         WHERE business_id = $1 AND id >= $5 AND id < $6 AND ($2::text IS NULL OR account_id = $2)
+           AND ($3::text IS NULL OR destination_currency = $3) AND ($4::text IS NULL OR status = $4)
+    """,
+}
