@@ -21,6 +21,7 @@ from bench import (
     line_inflow,
     line_page,
     line_settle,
+    line_statement,
     line_verify,
     line_webhook,
     report,
@@ -40,6 +41,8 @@ LINES: dict[str, Callable[[Stage], Line]] = {
     "inflow": line_inflow.line,
     "page": line_page.line,
     "webhook": line_webhook.line,
+    "statement": line_statement.page,
+    "balance": line_statement.balance,
 }
 DELAYS: dict[str, Callable[[Stage], Delay]] = {
     "notice": line_page.notice,
