@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from build import Checkout
 from checkout.paying import card
 from conftest import MakeCheckout
 from inflow import DIFFERENT, Inflows, credit, reversal_of
 from reconcile.reconciling import reconciled, run, write
+from tidegate.cli import main
 from tidegate.core.clock import to_iso
 
 
@@ -170,3 +172,11 @@ async def test_a_statement_of_nothing_agrees_with_empty_books(db: Any, database_
     path = write(tmp_path / "s.csv", [])
     code, report = await reconciled(database_url, path, "--from", "2026-02-01", "--to", "2026-02-02")
     assert (code, report["lines"], report["sums"], report["ledger"]) == (0, 0, [], [])
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_a_day_beyond_all_books_is_refused_in_a_sentence(day: str, tmp_path: Path) -> None:
+    file = tmp_path / "statement.csv"
+    file.write_text("transactionId,direction,amount,currency,bookedAt\n")
+    done = CliRunner().invoke(main, ["reconcile", str(file), "--from", day])
+    assert (done.exit_code, "must be from 1970 to 2199" in done.output) == (2, True), done.output

@@ -19,6 +19,7 @@ from tidegate.cli.database import run_on_database
 from tidegate.core.ids import Mode
 from tidegate.core.money import Money
 from tidegate.infra.db import Database
+from tidegate.infra.http.query import YEAR_MAX, YEAR_MIN
 from tidegate.reconcile import commands, report, statement
 from tidegate.reconcile.model import Finding, Kind, Line, Movement, Period
 from tidegate.reconcile.report import Report
@@ -46,7 +47,17 @@ def _length(ctx: click.Context, param: click.Parameter, value: str) -> timedelta
         raise click.BadParameter(str(wrong)) from None
 
 
-_day = click.DateTime(["%Y-%m-%d"])
+class _Day(click.DateTime):
+    """One that our books can hold, and around which there are others."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        day = super().convert(value, param, ctx)
+        if not YEAR_MIN <= day.year <= YEAR_MAX:
+            self.fail(f"must be from {YEAR_MIN} to {YEAR_MAX}", param, ctx)
+        return day
+
+
+_day = _Day(["%Y-%m-%d"])
 
 
 @click.command()
