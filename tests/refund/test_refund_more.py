@@ -147,3 +147,34 @@ async def test_a_worker_that_stops_between_asking_and_writing_loses_nothing(
     await paid.let_pass("10s")
     assert await admin.fetchval("SELECT status FROM refund WHERE reference = $1", reference) == "successful"
     assert await admin.fetchval("SELECT count(*) FROM sandbox_payout WHERE kind = 'refund'") == 1
+
+
+async def test_f12_what_the_bank_has_taken_back_is_not_refunded(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    await checkout.transfer(await checkout.account(), "100", reference="BANK-1")
+    assert (await checkout.sandbox("transfers/BANK-1/reverse")).status_code == 200
+    await checkout.tick()
+    sending = checkout.shop.client.post(
+        REFUND, json={"transReference": checkout.reference, "amount": 1}, headers={"api-key": checkout.shop.secret_key}
+    )
+    await assert_refused(admin, sending, 409, "CONFLICT")
+
+
+async def test_a_name_with_u_0000_is_nobody_s(paid: Checkout, admin: Any) -> None:
+    headers = {"api-key": paid.shop.secret_key}
+    for path in (f"{REFUND}/%00", "/webhooks/endpoints/%00", "/collections/reference/a%00"):
+        await assert_refused(admin, paid.shop.client.get(path, headers=headers), 404, "RESOURCE_NOT_FOUND")
+    query = f"{REFUND}?business={paid.shop.business_id}&transReference=a%00"
+    await assert_refused(
+        admin, paid.shop.client.get(query, headers=headers), 422, "VALIDATION_FAILED", field="transReference"
+    )
+
+
+async def test_a_receipt_shows_the_fee_that_was_taken(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(amount=10_000, feeBearer="customer")
+    await checkout.transfer(await checkout.account(), "100")
+    for page in ("", "/receipt"):
+        shown = (await checkout.shop.client.get(f"/pay/{checkout.pay_code}{page}")).text
+        assert "₦150.50" not in shown
+        assert "₦140.00" not in shown
+    assert "₦1.51" in shown

@@ -24,6 +24,7 @@ from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency
+from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PageNumber, PerPage
 from tidegate.merchant.field import Metadata, PersonName, Reference, Remark
 from tidegate.merchant.model import Business
@@ -33,7 +34,6 @@ DOCUMENTS_MAX = 20
 PER_PAGE = 10
 
 AccountCurrency = Literal["USD", "EUR"]
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class DocumentGiven(msgspec.Struct, kw_only=True):

@@ -14,6 +14,7 @@ from tidegate.checkout.field import CardNumber, Cvv, OtpText, PinText
 from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
+from tidegate.infra.http.operation import Timestamp
 from tidegate.merchant.model import Business
 from tidegate.payment import card_data
 from tidegate.payment.attempt import Attempt
@@ -27,7 +28,6 @@ HIDDEN_NUMBER = "number"
 Text = Annotated[str, Meta(min_length=1, max_length=100)]
 Year = Annotated[int, Meta(ge=0, le=2100)]
 Month = Annotated[int, Meta(ge=1, le=12)]
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 _STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `failed` or `expired`."
 _ATTEMPT_STATUS = (

@@ -19,7 +19,7 @@ from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Answer, Call, Csv, Operation, SameAsHeader, Stream
 from tidegate.infra.http.paging import PageNumber, refuse_deep
 from tidegate.infra.http.read import read
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.gate import SECRET_KEY, refuse_other_business
 
 # Of one question to the database, while a file is sent.
 CSV_BATCH = 1_000
@@ -122,6 +122,5 @@ class CollectionApi:
 
 def _request_of(call: Call) -> tuple[wire.ListCollections, Filter]:
     request = read(call.query, wire.ListCollections, wire.problems_between)
-    if request.business != call.caller.business.id:
-        raise errors.AccessDenied("business must be the id of the api-key's own business")
+    refuse_other_business(call.caller, request.business)
     return request, wire.filter_from(request)

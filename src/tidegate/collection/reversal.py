@@ -32,9 +32,9 @@ async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, now: date
     async with till.db.connection() as tx:
         if not await reversal_store.insert(tx, news, told_by, now=now):
             raise ToldBefore
-        due = await reversal_store.find_due(tx, told_by.rail, news)
-    if due is not None:
-        await _apply(till, due, now)
+        due = await reversal_store.list_due(tx, limit=1, rail=told_by.rail, news=news)
+    for reversal in due:
+        await _apply(till, reversal, now)
 
 
 async def apply_due(till: Till, now: datetime) -> int:

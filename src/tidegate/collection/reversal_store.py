@@ -68,25 +68,10 @@ async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime
     return done is True
 
 
-async def find_due(tx: Tx, rail: str, news: CreditReversed) -> Reversal | None:
-    """None while its credit is not known, or when it was applied before."""
-    row = await tx.fetchrow(
-        """
-        SELECT reversal, collection
-          FROM credit_reversal AS reversal
-          JOIN virtual_account AS account ON account.account_number = reversal.account_number
-          JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
-               AND collection.transaction_id = reversal.transaction_id
-         WHERE reversal.rail = $1 AND reversal.account_number = $2 AND reversal.transaction_id = $3
-           AND reversal.applied_at IS NULL
-        """,
-        rail, news.account_number, news.transaction_id,
-    )  # fmt: skip
-    return _reversal(row["reversal"], row["collection"]) if row else None
-
-
-async def list_due(tx: Tx, *, limit: int) -> list[Reversal]:
-    """Those whose credit is known."""
+async def list_due(
+    tx: Tx, *, limit: int, rail: str | None = None, news: CreditReversed | None = None
+) -> list[Reversal]:
+    """Those whose credit is known and that were not applied before; of all, or the one that was told of."""
     rows = await tx.fetch(
         """
         SELECT reversal, collection
@@ -95,10 +80,12 @@ async def list_due(tx: Tx, *, limit: int) -> list[Reversal]:
           JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
                AND collection.transaction_id = reversal.transaction_id
          WHERE reversal.applied_at IS NULL
+           AND ($2::text IS NULL OR (reversal.rail = $2 AND reversal.account_number = $3
+                                     AND reversal.transaction_id = $4))
          ORDER BY reversal.created_at LIMIT $1
         """,
-        limit,
-    )
+        limit, rail, news.account_number if news else None, news.transaction_id if news else None,
+    )  # fmt: skip
     return [_reversal(row["reversal"], row["collection"]) for row in rows]
 
 

@@ -19,15 +19,15 @@ from tidegate.core.errors import Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.csv_text import Cell
 from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PageNumber, PerPage
-from tidegate.infra.http.query import Moment
+from tidegate.infra.http.query import Moment, period_problems
 
 PER_PAGE = 10
 # Beyond these the date that a bank gives is worth a second look; the books have our own time.
 VALUED_AHEAD_MAX = timedelta(days=1)
 VALUED_BEHIND_MAX = timedelta(days=30)
 
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
 AnyText = Annotated[str, Meta(min_length=1, max_length=100, pattern="^[ -~]*$")]
 
@@ -48,9 +48,7 @@ class ListCollections(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    start, end = fields.get("date_from"), fields.get("date_to")
-    if isinstance(start, Moment) and isinstance(end, Moment) and start.start >= end.end:
-        yield Problem("dateTo", "must be after dateFrom")
+    yield from period_problems(fields)
     if isinstance(fields.get("page"), PageNumber) and isinstance(fields.get("cursor"), Cursor):
         yield Problem("cursor", "cannot be given together with page; it knows where to go on")
 

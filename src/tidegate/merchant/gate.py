@@ -58,6 +58,12 @@ class Gate:
             )
 
 
+def refuse_other_business(caller: Caller, business_id: str | None) -> None:
+    """Where a request may name the business that it is about."""
+    if business_id not in (None, caller.business.id):
+        raise AccessDenied("business must be the id of the api-key's own business")
+
+
 def _refuse_foreign_business(caller: Caller, headers: Headers) -> None:
     business_id = headers.one(b"x-business-id")
     if business_id is None or not ids.BUSINESS_ID.fullmatch(business_id):

@@ -16,6 +16,7 @@ from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
 from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
+from tidegate.infra.http.operation import Timestamp
 from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.merchant.model import Business
 from tidegate.payment import card_data
@@ -27,7 +28,6 @@ METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
 
 CheckoutCurrency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"]
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
 
 from msgspec import UNSET
 
@@ -17,7 +16,7 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Answer, Call, Operation, SameAsHeader
 from tidegate.infra.http.read import read
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.gate import SECRET_KEY, refuse_other_business
 from tidegate.refund import commands, examples, list_store, subject_store, wire
 
 
@@ -29,8 +28,7 @@ class RefundApi:
     async def create(self, call: Call) -> Answer:
         request = read(call.json(), wire.CreateRefund)
         business_id, now = call.caller.business.id, self.clock.now()
-        if request.business not in (None, business_id):
-            _refuse_foreign()
+        refuse_other_business(call.caller, request.business)
         by = audit.key(call.caller.key.id, call.client)
 
         async def act(tx: Tx) -> Answer:
@@ -46,8 +44,7 @@ class RefundApi:
     async def list_refunds(self, call: Call) -> Answer:
         request = read(call.query, wire.ListRefunds, wire.problems_between)
         business_id = call.caller.business.id
-        if request.business != business_id:
-            _refuse_foreign()
+        refuse_other_business(call.caller, request.business)
         async with self.db.connection() as tx:
             subject = None
             if request.trans_reference is not UNSET:
@@ -122,7 +119,3 @@ class RefundApi:
                 path_parameters=examples.REFERENCE_PARAMETER,
             ),
         ]
-
-
-def _refuse_foreign() -> NoReturn:
-    raise errors.AccessDenied("business must be the id of the api-key's own business")

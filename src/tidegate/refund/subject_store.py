@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, Fee, FeeOnRefund
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
@@ -11,6 +13,7 @@ from tidegate.refund.model import Subject, Transfer
 
 _NOT_PAID = "nothing can be refunded: this payment is {}, not success"
 _NOT_CREDITED = "nothing can be refunded: this collection is {}, not successful"
+_TAKEN_BACK = "nothing can be refunded: the bank has taken this money back; ask the operator"
 _CONVERTED = "it was converted into another currency; ask the operator to refund it"
 
 
@@ -65,7 +68,8 @@ async def get(tx: Tx, key: Key) -> Subject:
         assert row is not None
         currency = Currency(row["currency"])
         transfers = await _list_transfers(tx, key.business_id, row["id"], currency)
-        return payment_subject(row, row["on_refund"], await _get_fee_given(tx, key, currency), transfers)
+        subject = payment_subject(row, row["on_refund"], await _get_fee_given(tx, key, currency), transfers)
+        return msgspec.structs.replace(subject, obstacle=_TAKEN_BACK) if row["is_taken_back"] else subject
     row = await tx.fetchrow(_COLLECTION, key.business_id, key.collection_id)
     assert row is not None
     fee_given = await _get_fee_given(tx, key, Currency(row["source_currency"]))
@@ -88,7 +92,9 @@ async def _get_fee_given(tx: Tx, key: Key, currency: Currency) -> Fee:
 
 _PAYMENT = """
     SELECT payment.*, (SELECT on_refund FROM fee_rule
-                        WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = payment.fee_rule_id)
+                        WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = payment.fee_rule_id),
+           EXISTS (SELECT FROM receipt JOIN credit_reversal USING (rail, account_number, transaction_id)
+                    WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id) AS is_taken_back
       FROM payment WHERE business_id = $1 AND id = $2
 """
 _COLLECTION = """

@@ -13,8 +13,9 @@ from tidegate.core.clock import to_iso
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PerPage
-from tidegate.infra.http.query import Moment
+from tidegate.infra.http.query import Moment, period_problems
 from tidegate.merchant.field import Remark
 from tidegate.refund.field import RefundAmount
 from tidegate.refund.list_store import Filter
@@ -24,7 +25,6 @@ from tidegate.refund.wish import Wish
 
 PER_PAGE = 10
 
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
 AnyReference = Annotated[
     str,
@@ -70,9 +70,7 @@ class ListRefunds(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    start, end = fields.get("date_from"), fields.get("date_to")
-    if isinstance(start, Moment) and isinstance(end, Moment) and start.start >= end.end:
-        yield Problem("dateTo", "must be after dateFrom")
+    yield from period_problems(fields)
 
 
 def filter_from(request: ListRefunds, subject: Key | None) -> Filter:

@@ -15,15 +15,14 @@ from tidegate.core.errors import Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.csv_text import Cell
 from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PerPage
-from tidegate.infra.http.query import Moment
+from tidegate.infra.http.query import Moment, period_problems
 from tidegate.ledger.model import JournalKind
 from tidegate.merchant.model import Business, BusinessStatus
 from tidegate.wallet.model import Holding, Line, Order, Period
 
 PER_PAGE = 10
-
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
@@ -80,9 +79,7 @@ class ReadStatement(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    start, end = fields.get("date_from"), fields.get("date_to")
-    if isinstance(start, Moment) and isinstance(end, Moment) and start.start >= end.end:
-        yield Problem("dateTo", "must be after dateFrom")
+    yield from period_problems(fields)
 
 
 class StatementLine(msgspec.Struct, kw_only=True, rename="camel"):

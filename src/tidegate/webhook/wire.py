@@ -12,7 +12,8 @@ from tidegate.core.clock import to_iso
 from tidegate.core.errors import Problem
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.cursor import Cursor
-from tidegate.infra.http.query import Moment
+from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.query import Moment, period_problems
 from tidegate.webhook.field import Description, Secret, delivery_id
 from tidegate.webhook.log_store import Filter, Window, first_id_of
 from tidegate.webhook.model import (
@@ -53,7 +54,6 @@ Rate = Annotated[
     int, Meta(ge=1, le=RATE_PER_SECOND_MAX, description="How many requests a second your server can take.")
 ]
 EndpointId = Annotated[str, Meta(pattern="^we_[0-9A-Za-z]{22}$")]
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Url = Annotated[
     WebUrl, Meta(description="Where to send: https, port 443 or 8443; in the sandbox also http, and your own machine.")
 ]
@@ -207,9 +207,7 @@ def events_of(asked: list[Any]) -> tuple[str, ...]:
 
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
     """Of a time that is asked for."""
-    start, end = fields.get("date_from"), fields.get("date_to")
-    if isinstance(start, Moment) and isinstance(end, Moment) and end.end <= start.start:
-        yield Problem("dateTo", "must be after dateFrom")
+    yield from period_problems(fields)
 
 
 def filter_from(request: ListDeliveries) -> Filter:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
 from tidegate.core.errors import Refusal
 from tidegate.infra.http import csv_text, strict_json
 
+# ISO 8601, as `core.clock.to_iso` writes it.
+Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 RawHeaders = list[tuple[bytes, bytes]]
 # Decimals go out as JSON numbers, digit for digit.
 _encoder = msgspec.json.Encoder(decimal_format="number")

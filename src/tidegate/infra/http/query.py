@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self, get_args
 from urllib.parse import parse_qsl
@@ -74,6 +74,13 @@ def _types_in(field_type: Any) -> Iterator[Any]:
     yield field_type
     for inner in get_args(field_type):
         yield from _types_in(inner)
+
+
+def period_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    """For a request with `date_from` and `date_to`, of which either may be absent."""
+    start, end = fields.get("date_from"), fields.get("date_to")
+    if isinstance(start, Moment) and isinstance(end, Moment) and start.start >= end.end:
+        yield Problem("dateTo", "must be after dateFrom")
 
 
 class Moment(str):
