@@ -1,0 +1,93 @@
+"""Groups: who comes together, and what one's failure means to the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from tidegate.infra.gathering import Gathering
+
+
+class Counter:
+    """Does what it is given when it is let, and remembers the groups."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[int]] = []
+        self.may_go = asyncio.Event()
+
+    async def double_all(self, numbers: Sequence[int]) -> list[int]:
+        self.groups.append(list(numbers))
+        await self.may_go.wait()
+        if 13 in numbers:
+            raise ValueError("13 is refused")
+        return [2 * number for number in numbers]
+
+
+async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> None:
+    counter = Counter()
+    gathering = Gathering(counter.double_all, lanes=1)
+    first = gathering.do(1)
+    await asyncio.sleep(0)
+    rest = [gathering.do(number) for number in (2, 3, 4)]
+    counter.may_go.set()
+    assert await first == 2
+    assert await asyncio.gather(*rest) == [4, 6, 8]
+    assert counter.groups == [[1], [2, 3, 4]]
+
+
+async def test_a_group_has_no_more_than_its_most() -> None:
+    counter = Counter()
+    counter.may_go.set()
+    gathering = Gathering(counter.double_all, lanes=1, together_max=2)
+    assert await asyncio.gather(*(gathering.do(number) for number in range(5))) == [0, 2, 4, 6, 8]
+    assert counter.groups == [[0, 1], [2, 3], [4]]
+
+
+async def test_nobody_fails_for_another() -> None:
+    counter = Counter()
+    counter.may_go.set()
+    gathering = Gathering(counter.double_all)
+    outcomes = await asyncio.gather(*(gathering.do(number) for number in (12, 13, 14)), return_exceptions=True)
+    assert outcomes[0] == 24 and outcomes[2] == 28
+    assert isinstance(outcomes[1], ValueError)
+    assert counter.groups == [[12, 13, 14], [12], [13], [14]]
+
+
+async def test_whoever_has_gone_keeps_nobody_waiting() -> None:
+    counter = Counter()
+    gathering = Gathering(counter.double_all)
+    leaving, staying = gathering.do(1), gathering.do(2)
+    await asyncio.sleep(0)
+    leaving.cancel()
+    counter.may_go.set()
+    assert await staying == 4
+
+
+async def test_everybody_is_served_however_they_come() -> None:
+    """Also who comes in the moment in which a lane closes."""
+    counter = Counter()
+    counter.may_go.set()
+    gathering = Gathering(counter.double_all, lanes=1)
+
+    async def ask(number: int) -> int:
+        for _ in range(number % 7):
+            await asyncio.sleep(0)
+        return await gathering.do(number)
+
+    async with asyncio.timeout(5):
+        for _ in range(50):
+            numbers = [number for number in range(30) if number != 13]
+            assert await asyncio.gather(*map(ask, numbers)) == [2 * number for number in numbers]
+
+
+async def test_who_waits_is_told_when_the_end_comes() -> None:
+    counter = Counter()
+    gathering = Gathering(counter.double_all)
+    waiting = gathering.do(1)
+    await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
