@@ -30,14 +30,14 @@ class Gathering(Generic[One, Outcome]):
         self._do_all = do_all
         self._lanes = lanes
         self._together_max = together_max
-        self._waiting: list[tuple[One, asyncio.Future[Outcome]]] = []
+        self._waiting: list[_Waiting[One, Outcome]] = []
         # Also what keeps them alive: the loop itself does not.
         self._under_way: set[asyncio.Task[None]] = set()
 
     def do(self, one: One) -> asyncio.Future[Outcome]:
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Outcome] = loop.create_future()
-        self._waiting.append((one, outcome))
+        self._waiting.append(_Waiting(one, outcome))
         if len(self._under_way) < self._lanes:
             self._under_way.add(loop.create_task(self._serve()))
         return outcome
@@ -52,19 +52,36 @@ class Gathering(Generic[One, Outcome]):
             # At once and not in a callback: whoever comes in between would wait for a lane that has closed.
             self._under_way.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
-    async def _do(self, group: Sequence[tuple[One, asyncio.Future[Outcome]]]) -> None:
+    async def _do(self, group: Sequence[_Waiting[One, Outcome]]) -> None:
         try:
-            outcomes = await self._do_all([one for one, _ in group])
+            outcomes = await self._do_all([waiting.one for waiting in group])
         except Exception as error:
-            if len(group) > 1:
+            if len(group) == 1:
+                group[0].fail(error)
+            else:
                 await asyncio.gather(*(self._do([single]) for single in group))
-            elif not group[0][1].done():
-                group[0][1].set_exception(error)
         except asyncio.CancelledError:
-            for _, outcome in group:
-                outcome.cancel()
+            for waiting in group:
+                waiting.outcome.cancel()
             raise
         else:
-            for (_, outcome), value in zip(group, outcomes, strict=True):
-                if not outcome.done():  # Whoever asked may have gone.
-                    outcome.set_result(value)
+            for waiting, outcome in zip(group, outcomes, strict=True):
+                waiting.succeed(outcome)
+
+
+class _Waiting(Generic[One, Outcome]):
+    """Whoever asked may have gone; then there is nobody to tell."""
+
+    __slots__ = ("one", "outcome")
+
+    def __init__(self, one: One, outcome: asyncio.Future[Outcome]) -> None:
+        self.one = one
+        self.outcome = outcome
+
+    def succeed(self, outcome: Outcome) -> None:
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)
+
+    def fail(self, error: Exception) -> None:
+        if not self.outcome.done():
+            self.outcome.set_exception(error)
