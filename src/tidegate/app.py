@@ -13,8 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from starlette.routing import BaseRoute
-
 from tidegate import settings as settings_module
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
@@ -36,6 +34,7 @@ from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.operation import Operation
+from tidegate.infra.http.routing import Route
 from tidegate.infra.http.server import drain_on_signal
 from tidegate.infra.page.reports import Reports
 from tidegate.infra.page.site import Site
@@ -150,7 +149,7 @@ def build(
             await stack.enter_async_context(_running(watch.run()))
             yield
 
-    routes: list[BaseRoute] = [
+    routes: list[Route] = [
         *routes_of(operations, gate.admit),
         *checkout.routes(),
         *pages.routes(),

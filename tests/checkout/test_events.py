@@ -78,7 +78,7 @@ class Watched:
 @pytest.fixture(scope="module")
 async def watched(database_url: str) -> AsyncIterator[Watched]:
     async with serving(Settings(database_url=database_url)) as (url, service):
-        owners = [getattr(getattr(route, "endpoint", None), "__self__", None) for route in service._router.routes]
+        owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
         api = next(owner for owner in owners if isinstance(owner, CheckoutApi))
         async with httpx.AsyncClient(base_url=url, timeout=20) as client:
             yield Watched(client, service, api.watch)

@@ -12,12 +12,12 @@ from contextlib import asynccontextmanager, suppress
 
 import httpx
 import pytest
-from starlette.routing import BaseRoute
 
 from serving import serving_front_door
 from tidegate.core.errors import Refusal
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.compress import Constant
 from tidegate.infra.page.door import Door, Handler, Page, Visit
@@ -37,7 +37,7 @@ async def nothing_to_open() -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def visiting(
-    make_routes: Callable[[str], list[BaseRoute]], *, trusted_proxies: int = 0
+    make_routes: Callable[[str], list[Route]], *, trusted_proxies: int = 0
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a server with these routes, made when its address is known."""
 
@@ -53,7 +53,7 @@ def error_page(refusal: Refusal, status: int, visit: Visit) -> Html:
     return Html.of(f"<!doctype html><title>{status}</title><p>{refusal.message}</p>")
 
 
-def site_of(*pages: tuple[str, str, Handler]) -> list[BaseRoute]:
+def site_of(*pages: tuple[str, str, Handler]) -> list[Route]:
     door = Door(error_page)
     return [*door.routes(Page(method, path, handler.__name__, handler) for method, path, handler in pages)]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.infra.http.front_door import _client_of
+from tidegate.infra.http.client import client_of
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,5 @@ from tidegate.infra.http.front_door import _client_of
 )
 def test_only_our_own_proxies_are_believed(proxies: int, forwarded: list[str], expected: str) -> None:
     headers = [(b"x-forwarded-for", value.encode()) for value in forwarded]
-    assert _client_of({"client": ("9.9.9.9", 1), "headers": headers}, proxies) == expected
+    scope = {"client": ("9.9.9.9", 1), "headers": headers, "tidegate.trusted_proxies": proxies}
+    assert client_of(scope) == expected

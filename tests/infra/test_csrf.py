@@ -13,11 +13,11 @@ import httpx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from starlette.routing import BaseRoute
 
 from infra.page_world import browser_at, elsewhere, headers_of, in_a_browser, site_of, visiting
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import Html, see_other
 from tidegate.infra.page.cookie import COOKIES_MAX, Cookie, cookies_of
 from tidegate.infra.page.csrf import KEY_BYTES_MIN, Csrf, Visitor
@@ -225,7 +225,7 @@ class Shop:
     csrf: Csrf
     outcomes: asyncio.Queue[tuple[int, Headers]] = field(default_factory=asyncio.Queue)
 
-    def routes(self) -> list[BaseRoute]:
+    def routes(self) -> list[Route]:
         return site_of(("GET", "/buy/{thing}", self.show), ("POST", "/buy/{thing}", self.buy))
 
     async def show(self, visit: Visit) -> Html:
@@ -252,7 +252,7 @@ def form_with(token: str, action: str = "") -> str:
 async def shopping() -> AsyncIterator[tuple[httpx.AsyncClient, Shop]]:
     shops: list[Shop] = []
 
-    def open_shop(url: str) -> list[BaseRoute]:
+    def open_shop(url: str) -> list[Route]:
         shops.append(Shop(Csrf(Site(url), key=KEY)))
         return shops[0].routes()
 

@@ -13,7 +13,7 @@ import pytest
 
 from infra.operation_world import calling, make_find
 from tidegate.core.errors import NotFound
-from tidegate.infra.http import download, endpoint, front_door, openapi, protocol
+from tidegate.infra.http import body, download, front_door, openapi, protocol
 from tidegate.infra.http.csv_text import row
 from tidegate.infra.http.operation import Call, Csv, Operation, Stream
 from tidegate.infra.reference import view
@@ -275,7 +275,7 @@ async def test_whoever_takes_nothing_is_cut_off(tap: Tap, monkeypatch: pytest.Mo
 async def test_a_long_wait_for_rows_is_no_reason_to_cut(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in (
         (download, "STALLED_AFTER_S"),
-        (endpoint, "BODY_TIMEOUT_S"),
+        (body, "BODY_TIMEOUT_S"),
         (protocol, "HEADER_TIMEOUT_S"),
         (protocol, "FLUSH_S"),
     ):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from infra.page_world import site_of, visiting
 from tidegate.core.errors import Malformed
-from tidegate.infra.http.endpoint import BODY_BYTES_MAX
+from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.door import Visit
 from tidegate.infra.page.form import FIELDS_MAX, MEDIA_TYPE, Form, parse, parse_query

@@ -11,13 +11,13 @@ import pytest
 import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.routing import BaseRoute, Router
 from starlette.types import Message
 from structlog.testing import capture_logs
 
 from infra.page_world import STYLE, error_page, site_of, visiting
 from tidegate.core import errors
-from tidegate.infra.http import endpoint, front_door
+from tidegate.infra.http import body, front_door
+from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.answer import Html, see_other
 from tidegate.infra.page.door import Door, Handler, Page, RenderError, Visit
@@ -67,7 +67,7 @@ async def forget_constant(visit: Visit) -> Html:
     return Html.of(f"<style>{STYLE.__html__()}</style>")
 
 
-def routes(_: str) -> list[BaseRoute]:
+def routes(_: str) -> list[Route]:
     return [
         *site_of(
             ("GET", "/things/{thing}", tell),
@@ -219,7 +219,7 @@ async def test_the_log_and_the_numbers_name_the_page(client: httpx.AsyncClient, 
 async def test_a_form_that_never_arrives_ends_in_a_page(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "BODY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(body, "BODY_TIMEOUT_S", 0.05)
     address = (client.base_url.host, client.base_url.port)
     reader, writer = await asyncio.open_connection(*address)
     head = "POST /things/1 HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\n"
@@ -246,7 +246,7 @@ def test_nothing_in_a_request_for_a_page_is_an_error(
         "path": "/things/1",
         "query_string": query,
         "headers": [(name.encode(), value) for name, value in headers],
-        "tidegate.client": "127.0.0.1",
+        "tidegate.trusted_proxies": 0,
         "tidegate.request_id": "req_1",
     }
     sent: list[Message] = []
@@ -257,5 +257,5 @@ def test_nothing_in_a_request_for_a_page_is_an_error(
     async def receive() -> Message:
         raise AssertionError("nothing is read")
 
-    asyncio.run(Router(routes("")).app(scope, receive, send))
+    asyncio.run(Routing(routes(""))(scope, receive, send))
     assert sent[0]["status"] == 200

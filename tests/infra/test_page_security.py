@@ -12,12 +12,12 @@ import pytest
 import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.routing import BaseRoute
 from structlog.testing import capture_logs
 
 from infra.page_world import browser_at, elsewhere, error_page, in_a_browser, site_of, visiting
 from tidegate.core.errors import NotFound
-from tidegate.infra.http.endpoint import BODY_BYTES_MAX
+from tidegate.infra.http.body import BODY_BYTES_MAX
+from tidegate.infra.http.routing import Route
 from tidegate.infra.page import reports
 from tidegate.infra.page.answer import Html, see_other
 from tidegate.infra.page.door import Door, Visit
@@ -54,7 +54,7 @@ async def move(visit: Visit) -> Html:
     return see_other("/")
 
 
-def routes(_: str) -> list[BaseRoute]:
+def routes(_: str) -> list[Route]:
     pages = [("GET", "/", show), ("GET", "/lost", lose), ("GET", "/broken", break_down), ("GET", "/moved", move)]
     return [*site_of(*pages), Door(error_page).nothing_else("/{rest:path}")]
 
@@ -138,7 +138,7 @@ class Trial:
         self._html = f"<!doctype html><title>t</title><body>{html}"
         self._told: asyncio.Queue[str] = asyncio.Queue()
 
-    def routes(self, _: str) -> list[BaseRoute]:
+    def routes(self, _: str) -> list[Route]:
         return site_of(("GET", "/", self.show), ("GET", "/told/{what}", self.hear))
 
     async def show(self, visit: Visit) -> Html:

@@ -82,7 +82,7 @@ async def unguarded(make_database: Callable[[str], Awaitable[str]]) -> AsyncIter
     """A ledger without the unique key of causes."""
     url = await make_database("tidegate_test_unguarded")
     owner = await connect(url)
-    function = await owner.fetchval("SELECT pg_get_functiondef('post_journal'::regproc)")
+    function = await owner.fetchval("SELECT pg_get_functiondef('post_journals'::regproc)")
     assert function.count(ON_CONFLICT) == 1
     await owner.execute(function.replace(ON_CONFLICT, ""))
     await owner.execute("ALTER TABLE journal DROP CONSTRAINT journal_one_per_cause")

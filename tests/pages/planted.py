@@ -8,10 +8,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from serving import serving_front_door
 from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.routing import answering
 from tidegate.infra.page import security
 from tidegate.infra.telemetry import Meter
 
@@ -68,9 +68,9 @@ async def _nothing_to_open() -> AsyncIterator[None]:
 
 def serving_planted() -> AbstractAsyncContextManager[tuple[str, FrontDoor]]:
     routes = [
-        Route("/planted/{name}", _page),
-        Route("/careless", _careless),
-        Route("/who", _who),
-        Route("/stream", _stream),
+        answering("/planted/{name}", _page),
+        answering("/careless", _careless),
+        answering("/who", _who),
+        answering("/stream", _stream),
     ]
     return serving_front_door(lambda _: FrontDoor(routes, lifespan=_nothing_to_open, meter=Meter(), trusted_proxies=1))

@@ -13,7 +13,7 @@ from conftest import MakeShop
 from payment.refusal import rows_in
 from tidegate.core.method import CHECKOUT_CURRENCIES, CHECKOUT_MAX_MAJOR, METHODS_OF, MethodNames
 from tidegate.core.money import Currency
-from tidegate.infra.http.endpoint import BODY_BYTES_MAX
+from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.payment.redirect import with_reference
 
 

@@ -24,7 +24,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.idempotency import store as idempotency
 from tidegate.infra.db import Database
-from tidegate.infra.http.endpoint import BODY_BYTES_MAX
+from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.merchant import commands as merchants
 
 INVALID = "VALIDATION_FAILED"

@@ -165,8 +165,8 @@ async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeC
 
 # The twins: the same races with one guard taken away, to show that the tests above would notice.
 
-WITHOUT_VERSION = attempt_store._APPLY.replace("AND version = $3 ", "AND $3::bigint IS NOT NULL ")
-WITHOUT_LEASE = attempt_store._APPLY.replace("AND lease_token = $51", "AND $51::text IS NOT NULL")
+WITHOUT_VERSION = attempt_store._APPLY.replace("AND payment.version = given.version", "")
+WITHOUT_LEASE = attempt_store._APPLY.replace("AND attempt.lease_token = given.lease", "")
 
 
 async def test_twin_without_the_version_and_the_journal_key_a_payment_settles_twice(

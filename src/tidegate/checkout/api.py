@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from tidegate.checkout import examples, wire
 from tidegate.checkout.desk import Desk, PayerAt
 from tidegate.checkout.watch import Watch
 from tidegate.core import errors
 from tidegate.core.clock import monotonic_s
-from tidegate.infra.http.endpoint import client_of
+from tidegate.infra.http.client import client_of
 from tidegate.infra.http.operation import Answer, Call, Operation, encode
+from tidegate.infra.http.routing import Route, answering
 from tidegate.merchant.gate import ANYBODY
 from tidegate.payment import pay
 from tidegate.payment.change import Situation
@@ -101,7 +101,7 @@ class CheckoutApi:
         return call.answer(answer)
 
     def routes(self) -> list[Route]:
-        return [Route(f"{PATH}/events", self.events, methods=["GET"])]
+        return [answering(f"{PATH}/events", self.events)]
 
     def operations(self) -> list[Operation]:
         base = Operation(

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tidegate.core.clock import Clock
-from tidegate.infra.http.endpoint import read_body
+from tidegate.infra.http.body import read_body
 from tidegate.infra.http.operation import Headers, encode
+from tidegate.infra.http.routing import Route, answering
 from tidegate.intake import commands
 from tidegate.rail.interface import RawNotification
 from tidegate.rail.till import Till
@@ -23,10 +23,10 @@ class IntakeApi:
 
     async def receive(self, request: Request) -> Response:
         request.scope["tidegate.operation"] = "receiveNotification"
-        body = await read_body(Headers(request.scope["headers"]), request.receive)
+        body = await read_body(Headers(request.scope["headers"]), request.scope, request.receive)
         raw = RawNotification(body, {name.lower(): value for name, value in request.headers.items()})
         count = await commands.receive(self.till, request.path_params["rail"], raw, now=self.clock.now())
         return Response(encode({"success": True, "message": f"{count} recorded"}), media_type="application/json")
 
     def routes(self) -> list[Route]:
-        return [Route("/intake/{rail}", self.receive, methods=["POST"])]
+        return [answering("/intake/{rail}", self.receive, methods=["POST"])]

@@ -12,8 +12,9 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, StaleChange, Tx, naming
 from tidegate.merchant.store import business_of
+from tidegate.money_return.model import GoingBack
 from tidegate.payment.attempt import Attempt, AttemptStatus
-from tidegate.payment.change import Change, Situation
+from tidegate.payment.change import Change, Outcome, Receipt, Situation
 from tidegate.payment.model import Payment
 from tidegate.payment.store import payment_of
 from tidegate.rail.interface import Action, FailureReason
@@ -116,125 +117,214 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
 
 
 async def apply(tx: Tx, change: Change) -> bool:
-    """One round trip, one commit: everything or nothing. False when the notification was acted on before.
+    """A group of one. False when the notification was acted on before.
 
     Raises StaleChange when the payment has changed since the change was decided, or its journal was posted before;
     AlreadyReceived when the money is known.
     """
+    [outcome] = await apply_all(tx, [change])
+    if outcome is Outcome.STALE:
+        raise StaleChange
+    return outcome is Outcome.WRITTEN
+
+
+async def apply_all(tx: Tx, changes: Sequence[Change]) -> list[Outcome]:
+    """Changes of one business, in one round trip and one commit: of each everything or nothing.
+
+    Raises for all of them what one of them makes impossible: AlreadyReceived when its money is known, StaleChange when
+    its journal was posted before.
+    """
+    first = _without_rivals(changes)
+    rows = [_row(position, changes[position]) for position in first]
+    now = max(changes[position].now for position in first)
     with naming({"TG001": StaleChange, "receipt_one_per_transaction": AlreadyReceived}):
-        done = await tx.fetchrow(_APPLY, *_arguments(change))
-    return done is not None and bool(done["is_news"])
+        done = await tx.fetch(_APPLY, changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now)
+    outcomes = [Outcome.STALE] * len(changes)
+    for row in done:
+        outcomes[row["position"]] = Outcome.WRITTEN if row["is_news"] else Outcome.TOLD_BEFORE
+    return outcomes
+
+
+def _without_rivals(changes: Sequence[Change]) -> list[int]:
+    """Of several for one payment, or by one notification, the first is written; the others are decided on what it made.
+
+    In the order of the payments' numbers, which is that of their locks.
+    """
+    taken: set[object] = set()
+    first = []
+    for position, change in sorted(enumerate(changes), key=lambda numbered: numbered[1].payment.id):
+        told_by = change.told_by
+        claims = {change.payment.id, (told_by.rail, told_by.id)} if told_by else {change.payment.id}
+        if taken.isdisjoint(claims):
+            taken |= claims
+            first.append(position)
+    return first
 
 
 _APPLY = """
-    WITH told AS (
+    -- The filter tells the planner to expect few rows, whatever it knows of the tables: each is found by its key.
+    WITH given AS MATERIALIZED (
+        SELECT * FROM json_to_recordset($2::json) AS given (
+            business_id text, position integer, payment_id bigint, version bigint, now timestamptz, lease text,
+            told_rail text, told_id text, told_body text,
+            status text, variance text, received_minor bigint, held_minor bigint, returned_minor bigint,
+            fee_minor bigint, vat_minor bigint, settled_minor bigint, method text, paid_at timestamptz, ending text,
+            expected_minor bigint, fee_rule_id text,
+            attempt_id bigint, attempt_status text, action jsonb, account_id text, account_number text, failure text,
+            expires_at timestamptz, asks integer, next_ask_at timestamptz,
+            rail text, transaction_id text, currency text, amount_minor bigint, taken text, reason text, payer jsonb,
+            back_reference text, back_rail text, back_transaction_id text, back_currency text, back_minor bigint,
+            back_reason text,
+            kind text, cause text, accounts text[], currencies text[], amounts_minor bigint[], event_at timestamptz,
+            event_id text, event_type text, event_cause text, event_payload text, event_reference text)
+         WHERE given.business_id = $1),
+    -- Locked in the order given.
+    fresh AS (
+        SELECT given.*
+          FROM given
+         CROSS JOIN LATERAL (
+            SELECT FROM payment
+             WHERE payment.business_id = $1 AND payment.id = given.payment_id AND payment.version = given.version
+               AND (given.lease IS NULL OR EXISTS (
+                    SELECT FROM attempt
+                     WHERE attempt.business_id = $1 AND attempt.id = given.attempt_id
+                       AND attempt.lease_token = given.lease))
+               FOR NO KEY UPDATE OF payment) AS locked),
+    told AS (
         INSERT INTO notification (rail, id, state, body, received_at)
-        SELECT $5, $6, 'done', $7, $4 WHERE $5::text IS NOT NULL
+        SELECT told_rail, told_id, 'done', decode(told_body, 'base64'), now FROM fresh WHERE told_rail IS NOT NULL
         ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
-        RETURNING true),
-    news AS (SELECT true WHERE $5::text IS NULL OR EXISTS (SELECT FROM told)),
+        RETURNING rail, id),
+    news AS (
+        SELECT fresh.*
+          FROM fresh LEFT JOIN told ON told.rail = fresh.told_rail AND told.id = fresh.told_id
+         WHERE fresh.told_rail IS NULL OR told.id IS NOT NULL),
     moved AS (
         UPDATE payment
-           SET status = $8, variance = $9, received_minor = $10, held_minor = $11, returned_minor = $12,
-               fee_minor = $13, vat_minor = $14, settled_minor = $15, method = $16, paid_at = $17, ending = $18,
-               expected_minor = $52, fee_rule_id = $53, version = version + 1, updated_at = $4
-         WHERE business_id = $1 AND id = $2 AND version = $3 AND EXISTS (SELECT FROM news)
-           AND ($51::text IS NULL OR EXISTS (
-                SELECT FROM attempt WHERE attempt.business_id = $1 AND attempt.id = $19 AND lease_token = $51))
-        RETURNING id),
+           SET status = news.status, variance = news.variance, received_minor = news.received_minor,
+               held_minor = news.held_minor, returned_minor = news.returned_minor, fee_minor = news.fee_minor,
+               vat_minor = news.vat_minor, settled_minor = news.settled_minor, method = news.method,
+               paid_at = news.paid_at, ending = news.ending, expected_minor = news.expected_minor,
+               fee_rule_id = news.fee_rule_id, version = payment.version + 1, updated_at = news.now
+          FROM news
+         WHERE payment.business_id = $1 AND payment.id = news.payment_id),
     tried AS (
         UPDATE attempt
-           SET status = $20, action = $21, account_id = $22, account_number = $23, failure = $24, expires_at = $25,
-               asks = $26, next_ask_at = $27, lease_until = NULL, lease_token = NULL, updated_at = $4
-          FROM moved
-         WHERE attempt.business_id = $1 AND attempt.id = $19
+           SET status = news.attempt_status, action = news.action, account_id = news.account_id,
+               account_number = news.account_number, failure = news.failure, expires_at = news.expires_at,
+               asks = news.asks, next_ask_at = news.next_ask_at, lease_until = NULL, lease_token = NULL,
+               updated_at = news.now
+          FROM news
+         WHERE attempt.business_id = $1 AND attempt.id = news.attempt_id
         RETURNING attempt.id),
     received AS (
         INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency,
                              amount_minor, taken, reason, payer, created_at)
-        SELECT $1, $28, $29, $2, $19, $23, $30, $31, $32, $33, $34, $4 FROM moved WHERE $29::text IS NOT NULL
+        SELECT $1, rail, transaction_id, payment_id, attempt_id, account_number, currency, amount_minor, taken, reason,
+               payer, now
+          FROM news WHERE transaction_id IS NOT NULL
         RETURNING id),
     going_back AS (
         INSERT INTO money_return (business_id, reference, payment_id, rail, transaction_id, currency, amount_minor,
                                   reason, next_try_at, asked_at)
-        SELECT $1, $35, $2, $49, $36, $50, $37, $38, $4, $4 FROM moved WHERE $35::text IS NOT NULL
-        RETURNING id),
-    -- After the receipt: money that is known already must be told apart from a payment that has changed.
-    posted AS (
-        SELECT post_journal($1, $39, $40, $41, $42, $43, $44, $4) AS id
-          FROM moved, (SELECT count(*) FROM received) AS recorded WHERE $39::text IS NOT NULL),
+        SELECT $1, back_reference, payment_id, back_rail, back_transaction_id, back_currency, back_minor, back_reason,
+               now, now
+          FROM news WHERE back_reference IS NOT NULL),
     noted AS (
         INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
-        SELECT $1, $45, $46, $47, $48, $4, $54 FROM moved WHERE $45::text IS NOT NULL
-        RETURNING id)
-    SELECT EXISTS (SELECT FROM news) AS is_news,
-           CASE WHEN EXISTS (SELECT FROM news)
-                 AND (NOT EXISTS (SELECT FROM moved)
-                      OR ($39::text IS NOT NULL AND (SELECT id FROM posted) IS NULL))
-                THEN refuse_stale_change() END
+        SELECT $1, event_id, event_type, event_cause, decode(event_payload, 'base64'), now, event_reference
+          FROM news WHERE event_id IS NOT NULL),
+    -- After the receipts: money that is known already must be told apart from a payment that has changed. And after
+    -- the attempts: wallets are locked last.
+    posted AS (
+        SELECT post_journals(
+                   $1, array_agg(ROW(kind, cause, accounts, currencies, amounts_minor, event_at)::posting
+                                 ORDER BY position),
+                   $3) AS ids
+          FROM news, (SELECT count(*) FROM received) AS recorded, (SELECT count(*) FROM tried) AS ended
+         WHERE kind IS NOT NULL
+        HAVING count(*) > 0)
+    SELECT fresh.position, news.position IS NOT NULL AS is_news,
+           CASE WHEN array_position((SELECT ids FROM posted), NULL) IS NOT NULL THEN refuse_stale_change() END
+      FROM fresh LEFT JOIN news ON news.position = fresh.position
 """
 
 
-def _arguments(change: Change) -> list[Any]:
-    """In the order of the statement's numbers."""
+def _row(position: int, change: Change) -> dict[str, Any]:
+    """By the names of the statement. What is absent is NULL there; bytes are written in base64."""
     payment = change.payment
-    return [
-        payment.business_id, payment.id, payment.version, change.now,
-        *_told_by(change),
-        payment.status, payment.variance, payment.received.minor, payment.held.minor, payment.returned.minor,
-        payment.fee.fee.minor if payment.fee else None, payment.fee.vat.minor if payment.fee else None,
-        payment.settled.minor if payment.settled else None,
-        payment.method_chosen if payment.paid_at else None, payment.paid_at, payment.ending,
-        *_attempt(change.attempt),
-        *_receipt(change),
-        *_going_back(change),
-        *_journal(change),
-        *_event(change),
-        *((back.rail, back.amount.currency) if (back := change.going_back) else (None, None)),
-        change.lease,
-        payment.expected.minor, payment.fee_rule_id,
-        change.event.reference if change.event else None,
-    ]  # fmt: skip
+    row: dict[str, Any] = {
+        "business_id": payment.business_id,
+        "position": position,
+        "payment_id": payment.id,
+        "version": payment.version,
+        "now": change.now,
+        "lease": change.lease,
+        "status": payment.status,
+        "variance": payment.variance,
+        "received_minor": payment.received.minor,
+        "held_minor": payment.held.minor,
+        "returned_minor": payment.returned.minor,
+        "settled_minor": payment.settled.minor if payment.settled else None,
+        "method": payment.method_chosen if payment.paid_at else None,
+        "paid_at": payment.paid_at,
+        "ending": payment.ending,
+        "expected_minor": payment.expected.minor,
+        "fee_rule_id": payment.fee_rule_id,
+    }
+    if payment.fee is not None:
+        row |= {"fee_minor": payment.fee.fee.minor, "vat_minor": payment.fee.vat.minor}
+    if told_by := change.told_by:
+        row |= {"told_rail": told_by.rail, "told_id": told_by.id, "told_body": told_by.body}
+    if change.attempt is not None:
+        row |= _attempt(change.attempt)
+    if change.receipt is not None:
+        row |= _receipt(change.receipt)
+    if change.going_back is not None:
+        row |= _going_back(change.going_back)
+    if change.journal is not None:
+        row |= change.journal.columns()._asdict()
+    if event := change.event:
+        row |= {"event_id": event.id, "event_type": event.type, "event_cause": event.cause}
+        row |= {"event_payload": event.payload, "event_reference": event.reference}
+    return row
 
 
-def _told_by(change: Change) -> Sequence[Any]:
-    told = change.told_by
-    return (told.rail, told.id, told.body) if told else (None, None, None)
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "attempt_id": attempt.id,
+        "attempt_status": attempt.status,
+        "action": attempt.action,
+        "account_id": attempt.account_id,
+        "account_number": attempt.account_number,
+        "failure": attempt.failure,
+        "expires_at": attempt.expires_at,
+        "asks": attempt.asks,
+        "next_ask_at": attempt.next_ask_at,
+    }
 
 
-def _attempt(attempt: Attempt | None) -> Sequence[Any]:
-    if attempt is None:
-        return (None,) * 9
-    action = msgspec.json.encode(attempt.action).decode() if attempt.action else None
-    return (
-        attempt.id, attempt.status, action, attempt.account_id, attempt.account_number, attempt.failure,
-        attempt.expires_at, attempt.asks, attempt.next_ask_at,
-    )  # fmt: skip
+def _receipt(receipt: Receipt) -> dict[str, Any]:
+    return {
+        "rail": receipt.rail,
+        "transaction_id": receipt.transaction_id,
+        "currency": receipt.amount.currency,
+        "amount_minor": receipt.amount.minor,
+        "taken": receipt.taken,
+        "reason": receipt.reason,
+        "payer": receipt.payer,
+    }
 
 
-def _receipt(change: Change) -> Sequence[Any]:
-    receipt = change.receipt
-    if receipt is None:
-        return (None,) * 7
-    payer = msgspec.json.encode(receipt.payer).decode()
-    return (
-        receipt.rail, receipt.transaction_id, receipt.amount.currency, receipt.amount.minor, receipt.taken,
-        receipt.reason, payer,
-    )  # fmt: skip
-
-
-def _going_back(change: Change) -> Sequence[Any]:
-    back = change.going_back
-    return (back.reference, back.transaction_id, back.amount.minor, back.reason) if back else (None,) * 4
-
-
-def _journal(change: Change) -> Sequence[Any]:
-    return change.journal.columns() if change.journal else (None,) * 6
-
-
-def _event(change: Change) -> Sequence[Any]:
-    event = change.event
-    return (event.id, event.type, event.cause, event.payload) if event else (None,) * 4
+def _going_back(back: GoingBack) -> dict[str, Any]:
+    return {
+        "back_reference": back.reference,
+        "back_rail": back.rail,
+        "back_transaction_id": back.transaction_id,
+        "back_currency": back.amount.currency,
+        "back_minor": back.amount.minor,
+        "back_reason": back.reason,
+    }
 
 
 def _situation(row: Row) -> Situation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -34,6 +35,12 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     # Why it goes back; of money in suspense, why nobody is known to own it.
     reason: ReturnReason | str | None
     payer: dict[str, Any]
+
+
+class Outcome(Enum):
+    WRITTEN = "written"
+    TOLD_BEFORE = "the notification was acted on before; nothing was written"
+    STALE = "the payment has changed meanwhile; nothing was written"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 import msgspec
-from starlette.routing import BaseRoute
 
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.pages import PATH, CheckoutPages
@@ -19,6 +18,7 @@ from tidegate.checkout.page.scene import Scene, scene_of
 from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
+from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.door import Page, Visit
 from tidegate.payment.attempt import Attempt
@@ -109,7 +109,7 @@ class SimulatorPanel:
             ),
         )
 
-    def routes(self, pages: CheckoutPages) -> Sequence[BaseRoute]:
+    def routes(self, pages: CheckoutPages) -> Sequence[Route]:
         async def simulate(visit: Visit) -> Html:
             payer = pages.admit(visit)
             situation = await pages.desk.look(payer)

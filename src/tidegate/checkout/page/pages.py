@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 import structlog
-from starlette.routing import BaseRoute
 
 from tidegate.checkout import store
 from tidegate.checkout.desk import Desk, PayerAt
@@ -34,6 +33,7 @@ from tidegate.core import ids
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.core.method import Method
 from tidegate.infra.http.operation import RawHeaders
+from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import File, Html, see_other
 from tidegate.infra.page.cookie import Cookie
@@ -62,7 +62,7 @@ class Simulator(Protocol):
 
     def panel(self, look: Look) -> Any: ...
 
-    def routes(self, pages: CheckoutPages) -> Sequence[BaseRoute]: ...
+    def routes(self, pages: CheckoutPages) -> Sequence[Route]: ...
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ class CheckoutPages:
             "error.html", shell, nonce=visit.nonce, status=status, headers=headers, failure=failed
         )
 
-    def routes(self) -> list[BaseRoute]:
+    def routes(self) -> list[Route]:
         pages = [
             Page("GET", PATH, "showCheckout", self.show),
             Page("POST", f"{PATH}/charge", "chargeOnPage", self.charge),

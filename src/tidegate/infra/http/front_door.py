@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 import structlog
-from starlette.exceptions import HTTPException
-from starlette.routing import BaseRoute, Router
 from starlette.types import Message, Receive, Scope, Send
 
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
-from tidegate.core.errors import Invalid, MethodNotAllowed, NotFound, Refusal, Unavailable
+from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
 from tidegate.infra.http.operation import RawHeaders, encode
+from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.telemetry import Meter
 
@@ -32,9 +32,9 @@ class FrontDoor:
     """The ASGI application."""
 
     def __init__(
-        self, routes: Sequence[BaseRoute], *, lifespan: Lifespan, meter: Meter, trusted_proxies: int = 0
+        self, routes: Sequence[Route], *, lifespan: Lifespan, meter: Meter, trusted_proxies: int = 0
     ) -> None:
-        self._router = Router(list(routes), redirect_slashes=False, default=_not_found)
+        self.routing = Routing(routes)
         self._lifespan = lifespan
         self._meter = meter
         self._trusted_proxies = trusted_proxies
@@ -49,15 +49,15 @@ class FrontDoor:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = scope["tidegate.request_id"] = ids.new_request_id()
-        scope["app"] = self  # Lets the router raise its refusals, so that they get our envelope too.
-        scope["tidegate.client"] = _client_of(scope, self._trusted_proxies)
+        scope["app"] = self
+        scope["tidegate.trusted_proxies"] = self._trusted_proxies
         reply = _Reply(send, request_id)
         started = monotonic_s()
         leave = scope["tidegate.leave"] = _Place(self).leave
         try:
             if self._in_flight > IN_FLIGHT_MAX:
                 raise Unavailable("too many requests at once; try again", retry_after_s=SHED_RETRY_AFTER_S)
-            await self._router(scope, receive, reply)
+            await self.routing(scope, receive, reply)
         except Exception as error:
             await _answer_error(error, scope, reply)
         finally:
@@ -67,37 +67,23 @@ class FrontDoor:
     def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         operation = scope.get("tidegate.operation", "other")
         self._meter.observe_request(operation, status, seconds)
-        _say(
-            log.info,
-            "request",
-            request_id=request_id,
-            method=scope["method"],
-            operation=operation,
-            status=status,
-            ms=round(seconds * 1000, 2),
-            caller=str(scope.get("tidegate.caller", "")),
-        )
+        if log.is_enabled_for(logging.INFO):
+            _say(
+                log.info,
+                "request",
+                request_id=request_id,
+                method=scope["method"],
+                operation=operation,
+                status=status,
+                ms=round(seconds * 1000, 2),
+                caller=str(scope.get("tidegate.caller", "")),
+            )
 
 
 def _say(write: Callable[..., Any], event: str, **fields: Any) -> None:
     """A log that cannot be written, on a full disk or a closed pipe, must not cost the client an answer."""
     with suppress(OSError, ValueError):
         write(event, **fields)
-
-
-def _client_of(scope: Scope, trusted_proxies: int) -> str:
-    """The other end of the connection, or what our own proxies say; what anybody else claims is not believed.
-
-    Each proxy adds the address that called it at the right, so the one that called our outermost proxy stands as
-    many places from the right as we have proxies.
-    """
-    peer = scope.get("client")
-    if trusted_proxies:
-        values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
-        hops = b",".join(values).decode("latin-1").split(",")
-        if len(hops) >= trusted_proxies and hops[-trusted_proxies].strip():
-            return hops[-trusted_proxies].strip()
-    return str(peer[0]) if peer else ""
 
 
 class _Place:
@@ -126,14 +112,13 @@ class _Reply:
         self._shared = (b"x-request-id", request_id.encode())
         self.status = 0
 
-    async def __call__(self, message: Message) -> None:
+    def __call__(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             own = message["headers"]
-            message["headers"] = [*own, self._shared, *_EVERYWHERE]
-            if not any(name == b"cache-control" for name, _ in own):
-                message["headers"].append(_NOT_STORED)
-        await self._send(message)
+            is_stored = b"cache-control" in dict(own)
+            message["headers"] = [*own, self._shared, *(_EVERYWHERE if is_stored else _EVERYWHERE_NOT_STORED)]
+        return self._send(message)
 
 
 _EVERYWHERE = [
@@ -142,11 +127,7 @@ _EVERYWHERE = [
     (b"referrer-policy", b"no-referrer"),
     (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
 ]
-_NOT_STORED = (b"cache-control", b"no-store")
-
-
-async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    raise NotFound("there is nothing at this address; the operations are listed at /docs")
+_EVERYWHERE_NOT_STORED = [*_EVERYWHERE, (b"cache-control", b"no-store")]
 
 
 async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
@@ -166,9 +147,8 @@ async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
 
 def outcome_of(error: Exception, scope: Scope) -> tuple[int, Refusal]:
     """The status, and what to say. What nobody expected is logged, and of it nothing is said."""
-    refusal = _refusal_of(error)
-    if refusal is not None:
-        return STATUS_OF[type(refusal)], refusal
+    if isinstance(error, Refusal):
+        return STATUS_OF[type(error)], error
     _say(log.error, "unexpected", request_id=scope["tidegate.request_id"], exc_info=error)
     return 500, _INTERNAL
 
@@ -183,16 +163,6 @@ def headers_of(refusal: Refusal, status: int) -> RawHeaders:
     if status in _CLOSES:
         headers.append((b"connection", b"close"))
     return headers
-
-
-def _refusal_of(error: Exception) -> Refusal | None:
-    if isinstance(error, Refusal):
-        return error
-    if isinstance(error, HTTPException) and error.status_code == 404:
-        return NotFound("there is nothing at this address")
-    if isinstance(error, HTTPException) and error.status_code == 405:
-        return MethodNotAllowed(sorted((error.headers or {}).get("Allow", "GET").split(", ")))
-    return None
 
 
 class _Internal(Refusal):

@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.errors import Refusal
@@ -15,6 +14,7 @@ from tidegate.infra import migrate
 from tidegate.infra.db import Database
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import encode
+from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.telemetry import Meter
 
 PING_TIMEOUT_S = 0.5
@@ -34,9 +34,9 @@ class Health:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/healthz", self._alive),
-            Route("/readyz", self._ready),
-            Route("/metrics", self._metrics),
+            answering("/healthz", self._alive),
+            answering("/readyz", self._ready),
+            answering("/metrics", self._metrics),
         ]
 
     async def _alive(self, _: Request) -> Response:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import msgspec
+from starlette.types import Scope
 
 from tidegate.core.errors import Refusal
 from tidegate.infra.http import csv_text, strict_json
+from tidegate.infra.http.client import client_of
 
 # ISO 8601, as `core.clock.to_iso` writes it.
 Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
@@ -23,17 +26,23 @@ encode = _encoder.encode
 class Headers:
     """Request headers by lower-case name. One given twice has no value anybody should trust."""
 
-    __slots__ = ("_raw",)
+    __slots__ = ("_by_name", "_has_repeats", "_raw")
 
     def __init__(self, raw: RawHeaders) -> None:
         self._raw = raw
+        self._by_name = dict(raw)
+        self._has_repeats = len(self._by_name) != len(raw)
 
     def all(self, name: bytes) -> list[bytes]:
+        if name not in self._by_name:
+            return []
         return [value for key, value in self._raw if key == name]
 
     def one(self, name: bytes) -> str | None:
-        values = self.all(name)
-        return values[0].decode("latin-1") if len(values) == 1 else None
+        value = self._by_name.get(name)
+        if value is None or (self._has_repeats and len(self.all(name)) > 1):
+            return None
+        return value.decode("latin-1")
 
 
 @dataclass(slots=True)
@@ -45,8 +54,12 @@ class Call:
     path: Mapping[str, str]
     caller: Any
     body: bytes
-    client: str
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Any]
+    scope: Scope
+
+    @property
+    def client(self) -> str:
+        return client_of(self.scope)
 
     def json(self) -> Any:
         return strict_json.loads(self.body)
@@ -181,7 +194,11 @@ class Operation:
         if self.takes_query_in_body and (self.query is None or self.request is not None):
             raise ValueError(f"{self.name}: a query in the body needs a query, and no other body")
 
-    @property
+    @cached_property
+    def takes_body(self) -> bool:
+        return self.request is not None or self.takes_query_in_body
+
+    @cached_property
     def files(self) -> tuple[File, ...]:
         """What its answer can be instead of JSON."""
         return tuple(file for file in (self.csv, self.pdf) if file)

@@ -12,6 +12,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tidegate.core import ids
+from tidegate.infra.http.body import WHOLE
 from tidegate.infra.http.operation import encode
 
 HEADERS_MAX = 100
@@ -179,6 +180,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.parser.should_upgrade():
             return
         self._place = _Place.BETWEEN
+        self.scope[WHOLE] = True  # type: ignore[literal-required]
         self._stop_deadline()
         super().on_message_complete()
 

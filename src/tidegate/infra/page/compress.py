@@ -17,9 +17,9 @@ from collections.abc import Iterable, Sequence
 # 252 bytes more, level 6 takes 33 µs more for 68 bytes less. Compressing all of it anew takes 391 µs at this level.
 LEVEL = 4
 LEVEL_ONCE = 9
-_RAW = -zlib.MAX_WBITS
+RAW = -zlib.MAX_WBITS
 # No name, no time, made on an unnamed system.
-_GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 
 # What a template writes where a constant belongs. Nobody outside can know it, so nobody's text can contain it.
 _MARK = secrets.token_hex(16)
@@ -30,16 +30,39 @@ _numbers = itertools.count()
 class Constant:
     """Bytes that are the same in every page, ready compressed. A template writes `{{ constant }}`."""
 
-    __slots__ = ("block", "content", "number")
+    __slots__ = ("_checksum", "_shifts", "block", "content", "number")
 
     def __init__(self, content: bytes) -> None:
-        deflate = zlib.compressobj(LEVEL_ONCE, zlib.DEFLATED, _RAW)
+        deflate = zlib.compressobj(LEVEL_ONCE, zlib.DEFLATED, RAW)
         self.content = content
         self.block = deflate.compress(content) + deflate.flush(zlib.Z_FULL_FLUSH)
         self.number = f"{next(_numbers):0{_MARK_DIGITS}}"
+        self._checksum = zlib.crc32(content)
+        self._shifts = _shifts(content)
+
+    def checksum_after(self, before: int) -> int:
+        """Of everything until the end of this, from the checksum of everything before it."""
+        low, second, third, high = self._shifts
+        return (
+            low[before & 255] ^ second[before >> 8 & 255] ^ third[before >> 16 & 255] ^ high[before >> 24]
+        ) ^ self._checksum
 
     def __html__(self) -> str:
         return _MARK + self.number
+
+
+def _shifts(content: bytes) -> list[list[int]]:
+    """What each byte of an earlier checksum becomes behind the content. A checksum is linear: one for the exclusive or
+    of two texts is the exclusive or of theirs. So four look-ups do for 18 kB of style sheet, 0.5 µs instead of 8."""
+    own = zlib.crc32(content)
+    bits = [zlib.crc32(content, 1 << bit) ^ own for bit in range(32)]
+    tables = []
+    for first in range(0, 32, 8):
+        table = [0]
+        for bit in bits[first : first + 8]:
+            table += [entry ^ bit for entry in table]
+        tables.append(table)
+    return tables
 
 
 Piece = bytes | Constant
@@ -60,20 +83,20 @@ def plain_of(pieces: Sequence[Piece]) -> bytes:
 
 
 def gzip_of(pieces: Sequence[Piece]) -> bytes:
-    deflate = zlib.compressobj(LEVEL, zlib.DEFLATED, _RAW)
-    parts = [_GZIP_HEADER]
+    deflate = zlib.compressobj(LEVEL, zlib.DEFLATED, RAW)
+    parts = [GZIP_HEADER]
     checksum = length = 0
     for piece in pieces:
         if isinstance(piece, Constant):
             # A full flush also makes the compressor forget, so that what follows does not count on what came before:
             # the constant between them is not in its window.
             parts += [deflate.flush(zlib.Z_FULL_FLUSH), piece.block]
-            content = piece.content
+            checksum = piece.checksum_after(checksum)
+            length += len(piece.content)
         else:
             parts.append(deflate.compress(piece))
-            content = piece
-        checksum = zlib.crc32(content, checksum)
-        length += len(content)
+            checksum = zlib.crc32(piece, checksum)
+            length += len(piece)
     parts += [deflate.flush(), checksum.to_bytes(4, "little"), (length % 2**32).to_bytes(4, "little")]
     return b"".join(parts)
 

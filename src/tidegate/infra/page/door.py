@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
-from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from tidegate.core.errors import MethodNotAllowed, NotFound, Refusal
-from tidegate.infra.http.endpoint import client_of
+from tidegate.infra.http.client import client_of
 from tidegate.infra.http.front_door import headers_of, outcome_of
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import File, Html, messages_of
 from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import Form, parse_query, read_form
@@ -102,7 +102,7 @@ class _Doorway:
             raise MethodNotAllowed(sorted(self._by_method))
         scope["tidegate.operation"] = page.name
         if visit.method == "POST":
-            visit = replace(visit, form=await read_form(visit.headers, receive))
+            visit = replace(visit, form=await read_form(visit.headers, scope, receive))
         return await page.handler(visit)
 
     def _messages_of_error(self, error: Exception, visit: Visit, scope: Scope) -> tuple[Message, Message]:

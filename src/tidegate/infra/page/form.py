@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote_to_bytes
 
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from tidegate.core.errors import Malformed
-from tidegate.infra.http.endpoint import read_body, refuse_other_media
+from tidegate.infra.http.body import read_body, refuse_other_media
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.strict_json import shown
 
@@ -41,9 +41,9 @@ class Form(Mapping[str, str]):
         return f"Form({', '.join(map(shown, self._fields))})"
 
 
-async def read_form(headers: Headers, receive: Receive) -> Form:
+async def read_form(headers: Headers, scope: Scope, receive: Receive) -> Form:
     refuse_other_media(headers, MEDIA_TYPE)
-    return parse(await read_body(headers, receive))
+    return parse(await read_body(headers, scope, receive))
 
 
 def parse(body: bytes) -> Form:

@@ -9,12 +9,13 @@ from typing import Any
 import structlog
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from tidegate.core.errors import Malformed, RateLimited, UnsupportedMediaType
 from tidegate.infra.http import strict_json
-from tidegate.infra.http.endpoint import client_of, read_body
+from tidegate.infra.http.body import read_body
+from tidegate.infra.http.client import client_of
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page.security import REPORTS_PATH
 from tidegate.infra.rate_limit import RateLimit
 
@@ -34,7 +35,7 @@ class Reports:
         self._limit = RateLimit()
 
     def routes(self) -> list[Route]:
-        return [Route(REPORTS_PATH, self._receive, methods=["POST"])]
+        return [answering(REPORTS_PATH, self._receive, methods=["POST"])]
 
     async def _receive(self, request: Request) -> Response:
         request.scope["tidegate.operation"] = "reportViolation"
@@ -43,7 +44,7 @@ class Reports:
         media = (headers.one(b"content-type") or "").partition(";")[0].strip().lower()
         if media not in _MEDIA_TYPES:
             raise UnsupportedMediaType("send Content-Type: application/reports+json")
-        report = _first_of(strict_json.loads(await read_body(headers, request.receive)))
+        report = _first_of(strict_json.loads(await read_body(headers, request.scope, request.receive)))
         directive = report.get("effectiveDirective") or report.get("effective-directive")
         blocked = report.get("blockedURL") or report.get("blocked-uri")
         log.warning("blocked by a browser", directive=_known(directive), blocked=_known(blocked))

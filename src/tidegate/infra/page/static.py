@@ -11,11 +11,11 @@ from functools import cached_property
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.operation import Headers, RawHeaders
+from tidegate.infra.http.routing import Route
 from tidegate.infra.page.compress import LEVEL_ONCE, accepts_gzip
 from tidegate.infra.page.site import Site
 

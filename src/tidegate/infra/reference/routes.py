@@ -12,9 +12,9 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from tidegate.infra.http.operation import Operation, encode
+from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.compress import Constant
@@ -39,7 +39,7 @@ class SandboxKeys:
         return {"api-key": self.secret_key, "x-pub-key": self.public_key, "x-business-id": self.business_id}
 
 
-def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> list[BaseRoute]:
+def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> list[Route]:
     """Everything is made here, once; a request only sends it."""
     site = Site(document["servers"][0]["url"])
     static_files = static.load(_PACKAGE, "static", under="/docs/static", site=site)
@@ -53,7 +53,7 @@ def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: S
         return Response(description, media_type="application/json")
 
     return [
-        Route("/openapi.json", describe),
+        answering("/openapi.json", describe),
         *Door().routes([Page("GET", "/docs", "showReference", show)]),
         *static.routes(static_files.values()),
     ]

@@ -1,0 +1,61 @@
+"""The body of a request, within the limits of size and time."""
+
+from __future__ import annotations
+
+import asyncio
+
+from starlette.types import Receive, Scope
+
+from tidegate.core.errors import BodyTooLarge, Malformed, RequestTimeout, UnsupportedMediaType
+from tidegate.infra.http.operation import Headers
+
+BODY_BYTES_MAX = 64 * 1024
+BODY_TIMEOUT_S = 10.0
+# Put into the scope once all of the body has arrived, which it mostly has before anybody looks.
+WHOLE = "tidegate.whole"
+
+
+async def read_body(headers: Headers, scope: Scope, receive: Receive) -> bytes:
+    declared = headers.one(b"content-length")
+    if declared is not None and declared.isdigit() and int(declared) > BODY_BYTES_MAX:
+        raise _too_large()
+    if WHOLE in scope:  # Nobody is waited for, so no watch is needed.
+        return await _receive_all(receive)
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            return await _receive_all(receive)
+    except TimeoutError:
+        raise RequestTimeout(f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s") from None
+
+
+async def _receive_all(receive: Receive) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Malformed("the connection closed before the body was complete")
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > BODY_BYTES_MAX:
+            raise _too_large()
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+
+
+def _too_large() -> BodyTooLarge:
+    return BodyTooLarge(f"the body may have at most {BODY_BYTES_MAX} bytes")
+
+
+def refuse_other_media(headers: Headers, wanted: str) -> None:
+    media, _, parameters = (headers.one(b"content-type") or "").partition(";")
+    if media.strip().lower() != wanted:
+        raise UnsupportedMediaType(f"send Content-Type: {wanted}")
+    charset = parameters.strip().lower().replace('"', "")
+    if charset not in ("", "charset=utf-8"):
+        raise UnsupportedMediaType("send the body as UTF-8")
+    if any(coding.lower() != b"identity" for coding in headers.all(b"content-encoding")):
+        raise UnsupportedMediaType("send the body without Content-Encoding")
+    if any(coding.lower() != b"chunked" for coding in headers.all(b"transfer-encoding")):
+        raise UnsupportedMediaType("send the body plain or chunked, in no other Transfer-Encoding")

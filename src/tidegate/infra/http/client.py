@@ -1,0 +1,21 @@
+"""Where a request comes from."""
+
+from __future__ import annotations
+
+from starlette.types import Scope
+
+
+def client_of(scope: Scope) -> str:
+    """The other end of the connection, or what our own proxies say; what anybody else claims is not believed.
+
+    Each proxy adds the address that called it at the right, so the one that called our outermost proxy stands as
+    many places from the right as we have proxies.
+    """
+    trusted_proxies: int = scope["tidegate.trusted_proxies"]
+    if trusted_proxies:
+        values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        hops = b",".join(values).decode("latin-1").split(",")
+        if len(hops) >= trusted_proxies and hops[-trusted_proxies].strip():
+            return hops[-trusted_proxies].strip()
+    peer = scope.get("client")
+    return str(peer[0]) if peer else ""

@@ -1,0 +1,117 @@
+"""Which application answers at which address. Looked up in a tree of path segments, however many routes there are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tidegate.core.errors import MethodNotAllowed, NotFound
+
+Respond = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Route:
+    """`{name}` in the path stands for one segment, and `{name:path}` at its end for whatever else there is."""
+
+    path: str
+    app: ASGIApp
+
+
+def answering(path: str, respond: Respond, *, methods: Sequence[str] = ("GET",)) -> Route:
+    """For an address that takes no more than a request and a response."""
+    return Route(path, Answering(respond, sorted({*methods, "HEAD"} if "GET" in methods else methods)))
+
+
+@dataclass(frozen=True)
+class Answering:
+    respond: Respond
+    methods: list[str]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in self.methods:
+            raise MethodNotAllowed(self.methods)
+        response = await self.respond(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+
+@dataclass
+class _Node:
+    """Below a part of a path. A segment that is spelled out goes before one that has a name."""
+
+    spelled: dict[str, _Node] = field(default_factory=dict)
+    named: _Node | None = None
+    leaf: _Leaf | None = None
+    rest: _Leaf | None = None
+
+    def find(self, segments: Sequence[str], at: int) -> _Leaf | None:
+        if at == len(segments):
+            return self.leaf
+        segment = segments[at]
+        spelled = self.spelled.get(segment)
+        found = spelled.find(segments, at + 1) if spelled else None
+        if found is None and self.named and segment:
+            found = self.named.find(segments, at + 1)
+        return found or self.rest
+
+
+@dataclass
+class _Leaf:
+    app: ASGIApp
+    # Where in the path they stand; the last takes all that follows when it is the rest.
+    names: list[tuple[int, str]]
+    takes_rest: bool
+
+
+class Routing:
+    """As an ASGI application. `path_params` are put into the scope."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self.routes = tuple(routes)
+        # Most addresses of the API have no name in them.
+        self._spelled: dict[str, ASGIApp] = {}
+        self._root = _Node()
+        for route in self.routes:
+            if "{" not in route.path:
+                self._spelled.setdefault(route.path, route.app)
+            self._add(route)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._spelled.get(scope["path"])
+        if app is None:
+            app, scope["path_params"] = self._find(scope["path"])
+        else:
+            scope["path_params"] = {}
+        await app(scope, receive, send)
+
+    def _find(self, path: str) -> tuple[ASGIApp, dict[str, str]]:
+        segments = path.split("/")
+        leaf = self._root.find(segments, 0)
+        if leaf is None:
+            raise NotFound("there is nothing at this address; the operations are listed at /docs")
+        params = {name: segments[at] for at, name in leaf.names}
+        if leaf.takes_rest:
+            at, name = leaf.names[-1]
+            params[name] = "/".join(segments[at:])
+        return leaf.app, params
+
+    def _add(self, route: Route) -> None:
+        """The first one at an address has it."""
+        node = self._root
+        names: list[tuple[int, str]] = []
+        for at, segment in enumerate(route.path.split("/")):
+            if segment.endswith(":path}"):
+                names.append((at, segment[1:].removesuffix(":path}")))
+                node.rest = node.rest or _Leaf(route.app, names, takes_rest=True)
+                return
+            if segment.startswith("{"):
+                names.append((at, segment[1:-1]))
+                node.named = node.named or _Node()
+                node = node.named
+            else:
+                node = node.spelled.setdefault(segment, _Node())
+        node.leaf = node.leaf or _Leaf(route.app, names, takes_rest=False)

@@ -1,0 +1,80 @@
+"""Places that a page keeps open for what is one visitor's own, while the rest of it is drawn once for many.
+
+A slot stands for a value that is not known yet. It may be written anywhere, and nothing else: to ask whether it is
+empty, how long it is or what it begins with is an error, since the answer would be drawn into everybody's page.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+# Says what goes into a slot, of whatever the page is filled from.
+Value = Callable[[Any], str]
+Change = Callable[[str], str]
+
+# Nobody outside can know it, so nobody's text can contain it. No character of it is ever escaped.
+_MARK = secrets.token_hex(16)
+_MARK_DIGITS = 4
+_WRITTEN = re.compile(f"{_MARK}([0-9]{{{_MARK_DIGITS}}})")
+# Writing it, and no more.
+_ALLOWED = frozenset(
+    {"__new__", "__init__", "__class__", "__str__", "__format__", "__add__", "__doc__", "__getattribute__",
+     "__setattr__", "__delattr__", "__init_subclass__", "__subclasshook__", "__dir__", "__getnewargs__", "__hash__"}
+)  # fmt: skip
+
+
+def _refuse(name: str) -> Callable[..., NoReturn]:
+    def refused(self: object, *_: object, **__: object) -> NoReturn:
+        raise TypeError(f"a slot is only written into the page; {name} would need to know what goes into it")
+
+    return refused
+
+
+class Slot(str):
+    """Made by `Slots`. In a template it is escaped like any text: what goes into it will be."""
+
+    slots: Slots
+    value: Value
+
+    def then(self, change: Change) -> Slot:
+        """Another slot, for the same value after a change."""
+        return self.slots.changed(self.value, change)
+
+
+# An `if` on it, a comparison, a length, a part of it: each is something else than writing it.
+for _name in {*dir(str), "__bool__"} - _ALLOWED:
+    setattr(Slot, _name, _refuse(_name))
+
+
+class Slots:
+    """All the slots of one page. The same value always has the same slot."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self._made: dict[object, Slot] = {}
+
+    def of(self, value: Value) -> Slot:
+        return self._made[value] if value in self._made else self._make(value, key=value)
+
+    def changed(self, value: Value, change: Change) -> Slot:
+        key = (value, change)
+        return self._made[key] if key in self._made else self._make(lambda source: change(value(source)), key=key)
+
+    def _make(self, value: Value, *, key: object) -> Slot:
+        made = self._made[key] = Slot(f"{_MARK}{len(self.values):0{_MARK_DIGITS}}")
+        made.slots, made.value = self, value
+        self.values.append(value)
+        return made
+
+
+def is_written_in(text: str) -> bool:
+    return _MARK in text
+
+
+def split(text: str) -> Iterator[str | int]:
+    """What stands between the slots, and the slots' numbers, by turns. Begins and ends with text."""
+    for index, part in enumerate(_WRITTEN.split(text)):
+        yield int(part) if index % 2 else part
