@@ -23,6 +23,7 @@ from tidegate.money_return import store as money_returns
 from tidegate.payment import attempt_store, pay, settle, sweep, sweep_store
 from tidegate.payment import commands as payments
 from tidegate.payment.decide import Arrival
+from tidegate.payment.together import Together
 from tidegate.payment.wire import CreatePayment, order_from
 from tidegate.rail.interface import Running, Transfer
 from tidegate.settings import Settings
@@ -240,8 +241,8 @@ async def waiting_account(house: House) -> tuple[str, str]:
     now = house.clock.now()
     new = await merchants.create(house.db, name="Twin", email="twin@example.com", mode=Mode.SANDBOX, now=now)
     request = read(order(), CreatePayment)
-    async with house.db.connection() as tx:
-        draft = await payments.create(tx, new.business, order_from(request, house.till.names), now=now)
+    insert = Together(house.db).insert
+    draft = await payments.create(insert, new.business, order_from(request, house.till.names), now=now)
     payer = pay.Payer(house.till, new.business.id, draft.pay_code, "http://localhost", now)
     seen = await pay.view(house.db, payer.business_id, payer.pay_code)
     situation = await pay.charge(payer, seen, Method.BANK_TRANSFER, Transfer("Twin", now), {})

@@ -32,6 +32,7 @@ from tidegate.money_return import commands as money_return
 from tidegate.payment import commands as payments
 from tidegate.payment import pay, settle, sweep
 from tidegate.payment.decide import Arrival
+from tidegate.payment.together import Together
 from tidegate.payment.wire import CreatePayment, order_from
 from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, Transfer
 from tidegate.rail.sandbox.model import UNLUCKY_MINOR
@@ -114,9 +115,9 @@ class Engine(RuleBasedStateMachine):
         request = read(order(reference=..., amount=amount, feeBearer=bearer), CreatePayment)
 
         async def step() -> str:
-            async with self.house.db.connection() as tx:
-                wanted = order_from(request, self.house.till.names)
-                draft = await payments.create(tx, self.business, wanted, now=self.house.clock.now())
+            insert = Together(self.house.db).insert
+            wanted = order_from(request, self.house.till.names)
+            draft = await payments.create(insert, self.business, wanted, now=self.house.clock.now())
             return draft.pay_code
 
         code: str = self.run(step())

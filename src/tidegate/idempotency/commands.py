@@ -22,6 +22,11 @@ _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 Act = Callable[[Tx], Awaitable[Answer]]
 
 
+def is_asked_for_once(call: Call) -> bool:
+    """Whether the answer is to be kept. What need not be may be done together with others."""
+    return bool(call.headers.all(HEADER))
+
+
 async def once(
     db: Database,
     call: Call,

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from tidegate.core import errors
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
-from tidegate.idempotency.commands import once
-from tidegate.infra.db import Database, Tx
+from tidegate.idempotency.commands import is_asked_for_once, once
+from tidegate.infra.db import Database
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_AND_PUBLIC_KEY, SECRET_KEY, SECRET_KEY_AND_BUSINESS
-from tidegate.payment import card_data, commands, examples, wire
+from tidegate.payment import card_data, commands, examples, store, wire
+from tidegate.payment.together import Together
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class PaymentApi:
     names: MethodNames
     mode: Mode
     checkout_url: str
+
+    @cached_property
+    def together(self) -> Together:
+        return Together(self.db)
 
     async def create(self, call: Call) -> Answer:
         business = call.caller.business
@@ -39,17 +44,19 @@ class PaymentApi:
         order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
         now = self.clock.now()
 
-        async def act(tx: Tx) -> Answer:
+        async def act(insert: commands.Insert) -> Answer:
             try:
-                created = await commands.create(tx, business, order, now=now)
+                created = await commands.create(insert, business, order, now=now)
             except commands.ReferenceTaken as taken:
                 raise self._duplicate(taken, order.reference) from None
             return call.answer(self._created(created.pay_code, created.reference))
 
-        return await once(self.db, call, act, now=now)
+        if not is_asked_for_once(call):
+            return await act(self.together.insert)
+        return await once(self.db, call, lambda tx: act(partial(store.insert, tx)), now=now)
 
     async def verify(self, call: Call) -> Answer:
-        payment = await commands.verify(self.db, call.caller.business, call.path["reference"])
+        payment = await commands.verify(self.together.find, call.caller.business, call.path["reference"])
         return call.answer(wire.record_of(payment, self.names))
 
     async def disable(self, call: Call) -> Answer:
@@ -60,7 +67,11 @@ class PaymentApi:
 
     async def _set_disabled(self, call: Call, *, is_disabled: bool) -> Answer:
         payment = await commands.set_disabled(
-            self.db, call.caller.business, call.path["reference"], is_disabled=is_disabled, now=self.clock.now()
+            self.db,
+            call.caller.business,
+            call.path["reference"],
+            is_disabled=is_disabled,
+            now=self.clock.now(),
         )
         return call.answer(wire.record_of(payment, self.names))
 

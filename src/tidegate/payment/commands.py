@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 
 from tidegate.core.errors import NotFound, Unavailable
-from tidegate.infra.db import Database, Tx
+from tidegate.infra.db import Database
 from tidegate.merchant import field
 from tidegate.merchant.model import Business
 from tidegate.payment import store, transition
 from tidegate.payment.model import Draft, Order, Payment, draft
 from tidegate.payment.settle import TRIES, changing_too_fast
+from tidegate.payment.store import Inserted, Key
+
+Insert = Callable[[Draft], Awaitable[Inserted | None]]
+Find = Callable[[Key], Awaitable[Payment | None]]
 
 
 class ReferenceTaken(Exception):
@@ -21,11 +27,11 @@ class ReferenceTaken(Exception):
         self.existing = existing
 
 
-async def create(tx: Tx, business: Business, order: Order, *, now: datetime) -> Draft:
+async def create(insert: Insert, business: Business, order: Order, *, now: datetime) -> Draft:
     """The database decides who was first; the insert is the only question asked."""
     new = draft(order, business, now=now)
     # A second look is needed only when the other one committed after our statement began.
-    inserted = await store.insert(tx, new) or await store.insert(tx, new)
+    inserted = await insert(new) or await insert(new)
     if inserted is None:
         raise Unavailable("the reference is being used by another request; try again", retry_after_s=1)
     if not inserted.is_new:
@@ -34,11 +40,8 @@ async def create(tx: Tx, business: Business, order: Order, *, now: datetime) -> 
     return new
 
 
-async def verify(db: Database, business: Business, reference: str) -> Payment:
-    payment = None
-    if field.is_reference(reference):
-        async with db.connection() as tx:
-            payment = await store.find_by_reference(tx, business.id, reference)
+async def verify(find: Find, business: Business, reference: str) -> Payment:
+    payment = await find(Key(business.id, reference)) if field.is_reference(reference) else None
     if payment is None:
         raise NotFound("no payment of this business has that merchant reference")
     return payment
@@ -49,11 +52,11 @@ async def set_disabled(
 ) -> Payment:
     """Asked for again, it changes nothing. When somebody else changed the payment meanwhile, it is decided again."""
     for _ in range(TRIES):
-        before = await verify(db, business, reference)
-        after = transition.disable(before, is_disabled=is_disabled)
-        if after == before:
-            return before
         async with db.connection() as tx:
+            before = await verify(partial(store.find, tx), business, reference)
+            after = transition.disable(before, is_disabled=is_disabled)
+            if after == before:
+                return before
             written = await store.set_disabled(tx, after, now=now)
         if written is not None:
             return written

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
@@ -21,35 +22,93 @@ class Inserted(NamedTuple):
     fingerprint: bytes
 
 
+class Key(NamedTuple):
+    """What a merchant asks by."""
+
+    business_id: str
+    reference: str
+
+
 async def insert(tx: Tx, draft: Draft) -> Inserted | None:
-    """One round trip. None when another transaction took the reference in this very moment: look again."""
+    return (await insert_all(tx, [draft]))[0]
+
+
+async def insert_all(tx: Tx, drafts: Sequence[Draft]) -> list[Inserted | None]:
+    """One round trip and one commit. None when another transaction took the reference in this very moment: look again.
+
+    A draft that was inserted before counts as new once more: its pay code is nobody else's.
+    """
+    columns = zip(*(_columns(draft) for draft in drafts), strict=True)
+    rows = await tx.fetch(_INSERT, *map(list, columns))
+    new = {row["pay_code"] for row in rows if row["reference"] is None}
+    # Only those that were there first are told with their reference.
+    old = {Key(row["business_id"], row["reference"]): row for row in rows if row["reference"] is not None}
+    return [
+        Inserted(True, draft.pay_code, draft.fingerprint) if draft.pay_code in new else _inserted_before(draft, old)
+        for draft in drafts
+    ]
+
+
+_INSERT = """
+    WITH given AS (
+        SELECT * FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
+            $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
+            $17::bytea[], $18::timestamptz[], $19::timestamptz[]) AS given (
+            business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
+            methods, default_method, customer_name, customer_email, customer_phone, redirect_url, success_message,
+            metadata, request_hash, expires_at, created_at)),
+    new AS (
+        INSERT INTO payment (
+            business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
+            methods, default_method, customer_name, customer_email, customer_phone, redirect_url,
+            success_message, metadata, request_hash, expires_at, created_at, updated_at)
+        SELECT business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
+               string_to_array(methods, ','), default_method, customer_name, customer_email, customer_phone,
+               redirect_url, success_message, metadata::json, request_hash, expires_at, created_at, created_at
+          FROM given
+        -- Always in the same order: else two groups with the same references could wait for each other.
+         ORDER BY business_id, reference
+        ON CONFLICT ON CONSTRAINT payment_one_reference_per_business DO NOTHING
+        RETURNING business_id, reference, pay_code)
+    SELECT pay_code, NULL AS business_id, NULL AS reference, NULL AS request_hash FROM new
+    UNION ALL
+    SELECT payment.pay_code, business_id, reference, payment.request_hash
+      FROM given JOIN payment USING (business_id, reference)
+     WHERE NOT EXISTS (SELECT FROM new WHERE new.pay_code = given.pay_code)
+"""
+
+
+def _columns(draft: Draft) -> tuple[Any, ...]:
     order = draft.order
-    row = await tx.fetchrow(
-        """
-        WITH new AS (
-            INSERT INTO payment (
-                business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
-                methods, default_method, customer_name, customer_email, customer_phone, redirect_url,
-                success_message, metadata, request_hash, expires_at, created_at, updated_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19)
-            ON CONFLICT ON CONSTRAINT payment_one_reference_per_business DO NOTHING
-            RETURNING pay_code, request_hash)
-        SELECT true AS is_new, pay_code, request_hash FROM new
-        UNION ALL
-        SELECT false, pay_code, request_hash FROM payment
-         WHERE business_id = $1 AND reference = $3 AND NOT EXISTS (SELECT FROM new)
-        """,
+    return (
         draft.business_id, draft.pay_code, draft.reference, order.asked.currency, order.asked.minor,
-        draft.expected.minor, order.fee_bearer, draft.fee_rule_id, order.methods, order.default_method,
+        draft.expected.minor, order.fee_bearer, draft.fee_rule_id, ",".join(order.methods), order.default_method,
         order.customer.name, order.customer.email, order.customer.phone, order.redirect_url,
         order.success_message, order.metadata, draft.fingerprint, draft.expires_at, draft.created_at,
     )  # fmt: skip
-    return Inserted(row["is_new"], row["pay_code"], row["request_hash"]) if row else None
 
 
-async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Payment | None:
-    row = await tx.fetchrow("SELECT * FROM payment WHERE business_id = $1 AND reference = $2", business_id, reference)
-    return payment_of(row) if row else None
+def _inserted_before(draft: Draft, old: Mapping[Key, Row]) -> Inserted | None:
+    row = old.get(Key(draft.business_id, draft.reference))
+    return Inserted(row["pay_code"] == draft.pay_code, row["pay_code"], row["request_hash"]) if row else None
+
+
+async def find(tx: Tx, key: Key) -> Payment | None:
+    return (await find_all(tx, [key]))[0]
+
+
+async def find_all(tx: Tx, keys: Sequence[Key]) -> list[Payment | None]:
+    rows = await tx.fetch(
+        """
+        SELECT payment.* FROM unnest($1::text[], $2::text[]) AS asked (business_id, reference)
+          JOIN payment USING (business_id, reference)
+        """,
+        [key.business_id for key in keys],
+        [key.reference for key in keys],
+    )
+    found = {Key(row["business_id"], row["reference"]): row for row in rows}
+    return [payment_of(row) if (row := found.get(key)) else None for key in keys]
 
 
 async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | None:

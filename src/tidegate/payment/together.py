@@ -1,0 +1,26 @@
+"""Payments that are made, or asked for, at the same moment share a statement, a round trip and a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.infra.db import Database
+from tidegate.infra.gathering import Gathering
+from tidegate.payment import store
+from tidegate.payment.model import Draft, Payment
+from tidegate.payment.store import Inserted, Key
+
+
+class Together:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.insert = Gathering(self._insert_all).do
+        self.find = Gathering(self._find_all).do
+
+    async def _insert_all(self, drafts: Sequence[Draft]) -> list[Inserted | None]:
+        async with self._db.connection() as tx:
+            return await store.insert_all(tx, drafts)
+
+    async def _find_all(self, keys: Sequence[Key]) -> list[Payment | None]:
+        async with self._db.connection() as tx:
+            return await store.find_all(tx, keys)
