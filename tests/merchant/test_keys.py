@@ -96,16 +96,16 @@ async def test_an_answer_that_a_change_overtook_is_not_remembered(
 ) -> None:
     keyring = Keyring(db, clock, Mode.SANDBOX)
     await keyring.refresh()
-    find = store.find_key_and_business
+    find = store.find_caller
 
     async def find_and_then_revoke(tx: Any, key_hash: bytes) -> Any:
         found = await find(tx, key_hash)
         assert found is not None
-        await commands.revoke_key(db, new.business.id, found[0].id, now=NOW)
+        await commands.revoke_key(db, new.business.id, found.key.id, now=NOW)
         await keyring.refresh()
         return found
 
-    monkeypatch.setattr(store, "find_key_and_business", find_and_then_revoke)
+    monkeypatch.setattr(store, "find_caller", find_and_then_revoke)
     await keyring.caller_of(new.secret_key, KeyKind.SECRET)
     monkeypatch.undo()
     assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
@@ -170,7 +170,7 @@ async def test_a_key_with_a_wrong_checksum_never_reaches_the_database(
     async def never(*_: Any) -> None:
         raise AssertionError("the database was asked")
 
-    monkeypatch.setattr(store, "find_key_and_business", never)
+    monkeypatch.setattr(store, "find_caller", never)
     wrong = shop.secret_key[:-1] + ("a" if shop.secret_key[-1] != "a" else "b")
     answer = await shop.create(headers={"api-key": wrong})
     assert answer.status_code == 401

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 LENGTH_MIN, LENGTH_MAX = 13, 19
 PHONE_DIGITS_MAX = 15
-_MAYBE = re.compile(r"\d(?:[ -]{0,3}\d){12}")
+_MAYBE = re.compile(r"\d(?:[ -]{0,3}\d){12}", re.ASCII)
 _RUN = re.compile(r"\+?\d+(?:[ -]{1,3}\d+)*")
 _GAP = re.compile("[ -]+")
 # Without the issuers' prefixes every tenth time stamp or phone number would pass for a card.

@@ -46,4 +46,5 @@ def monotonic_s() -> float:
 
 def to_iso(moment: datetime) -> str:
     """UTC with milliseconds and a Z, as JavaScript writes it and every client reads it."""
-    return f"{moment.astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
+    there = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return there.isoformat("T", "milliseconds")[:-6] + "Z"

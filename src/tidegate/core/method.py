@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from tidegate.core.money import Currency
 
@@ -91,12 +92,16 @@ class MethodNames:
         return self.ussd if method is Method.USSD else method.value
 
     def in_record(self, method: Method) -> str:
-        return self.in_request(method).lower()
+        return self._in_record[method]
+
+    @cached_property
+    def _in_record(self) -> dict[Method, str]:
+        return {method: self.in_request(method).lower() for method in Method}
 
     def find(self, text: str) -> Method | None:
         """Letter case never matters."""
         folded = text.lower()
-        return next((method for method in Method if self.in_record(method) == folded), None)
+        return next((method for method, name in self._in_record.items() if name == folded), None)
 
     def in_requests(self, methods: Iterable[Method]) -> list[str]:
         return [self.in_request(method) for method in methods]

@@ -10,7 +10,7 @@ from tidegate.core.clock import Clock, monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.infra.db import Database
 from tidegate.merchant import store
-from tidegate.merchant.model import Business, Caller, Key, KeyKind, hash_of
+from tidegate.merchant.model import Business, Caller, KeyKind, hash_of
 
 # A revoked key must be refused everywhere within a second: the epoch is read every 0.3 s, and what is
 # remembered counts only while the last reading is younger than 0.9 s.
@@ -28,7 +28,7 @@ class Keyring:
             KeyKind.SECRET: lambda key: ids.is_secret_key(key, mode),
             KeyKind.PUBLIC: lambda key: ids.is_public_key(key, mode),
         }
-        self._remembered: dict[bytes, tuple[Key, Business]] = {}
+        self._remembered: dict[bytes, Caller] = {}
         self._businesses: dict[str, Business] = {}
         self._epoch = -1
         self._read_at = float("-inf")
@@ -42,13 +42,17 @@ class Keyring:
                 return None
             found = await self._find(key_hash)
         # Unknown keys take the same path, so that the time tells nothing.
-        is_same = hmac.compare_digest(found[0].key_hash if found else _NOBODY, key_hash)
+        is_same = hmac.compare_digest(found.key.key_hash if found else _NOBODY, key_hash)
         if found is None or not is_same:
             return None
-        stored, business = found
-        if stored.kind is not kind or not stored.is_valid_at(self._clock.now()):
+        if found.key.kind is not kind or not found.key.is_valid_at(self._clock.now()):
             return None
-        return Caller(business, stored)
+        return found
+
+    @property
+    def epoch(self) -> int:
+        """What is remembered is no older than this."""
+        return self._epoch
 
     async def business_by_code(self, code: str) -> Business | None:
         business = self._businesses.get(code)
@@ -80,14 +84,14 @@ class Keyring:
             self._epoch = epoch
         self._read_at = asked_at
 
-    def _recall(self, key_hash: bytes) -> tuple[Key, Business] | None:
+    def _recall(self, key_hash: bytes) -> Caller | None:
         found = self._remembered.get(key_hash)
         return found if found is not None and self._is_trusted() else None
 
-    async def _find(self, key_hash: bytes) -> tuple[Key, Business] | None:
+    async def _find(self, key_hash: bytes) -> Caller | None:
         epoch = self._epoch
         async with self._db.connection() as tx:
-            found = await store.find_key_and_business(tx, key_hash)
+            found = await store.find_caller(tx, key_hash)
         # A change seen meanwhile may have made this answer old: use it once, do not keep it.
         if found is not None and epoch == self._epoch and len(self._remembered) < REMEMBERED_MAX:
             self._remembered[key_hash] = found

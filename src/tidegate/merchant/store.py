@@ -10,7 +10,7 @@ from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
 from tidegate.merchant.logo import Logo
-from tidegate.merchant.model import Brand, Business, BusinessStatus, Key, KeyKind, Support
+from tidegate.merchant.model import Brand, Business, BusinessStatus, Caller, Key, KeyKind, Support
 
 
 async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, email: str, now: datetime) -> Business:
@@ -174,7 +174,7 @@ async def list_keys(tx: Tx, business_id: str) -> list[Key]:
     return [_key(row) for row in rows]
 
 
-async def find_key_and_business(tx: Tx, key_hash: bytes) -> tuple[Key, Business] | None:
+async def find_caller(tx: Tx, key_hash: bytes) -> Caller | None:
     row = await tx.fetchrow(
         """
         SELECT credential AS key, business,
@@ -184,7 +184,7 @@ async def find_key_and_business(tx: Tx, key_hash: bytes) -> tuple[Key, Business]
         """,
         key_hash,
     )
-    return (_key(row["key"]), business_of(row["business"], row["rules"])) if row else None
+    return Caller(business_of(row["business"], row["rules"]), _key(row["key"])) if row else None
 
 
 async def end_older_keys(tx: Tx, business_id: str, *, kind: KeyKind, keep_id: int, at: datetime) -> None:

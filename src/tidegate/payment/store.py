@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 from tidegate.core.fee import Fee, FeeBearer
@@ -125,13 +126,13 @@ async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | 
 
 
 def payment_of(row: Row) -> Payment:
-    currency = Currency(row["currency"])
+    currency = _CURRENCIES[row["currency"]]
     return Payment(
         id=row["id"],
         business_id=row["business_id"],
         pay_code=row["pay_code"],
-        status=Status(row["status"]),
-        variance=Variance(row["variance"]) if row["variance"] else None,
+        status=_STATUSES[row["status"]],
+        variance=_VARIANCES[row["variance"]],
         order=_order(row, currency),
         reference=row["reference"],
         expected=Money(row["expected_minor"], currency),
@@ -142,9 +143,9 @@ def payment_of(row: Row) -> Payment:
         refunded=Money(row["refunded_minor"], currency),
         fee=_fee(row, currency),
         settled=None if row["settled_minor"] is None else Money(row["settled_minor"], currency),
-        method_chosen=Method(row["method"]) if row["method"] else None,
+        method_chosen=_METHODS[row["method"]],
         attempts=row["attempts"],
-        ending=Ending(row["ending"]) if row["ending"] else None,
+        ending=_ENDINGS[row["ending"]],
         is_disabled=row["is_disabled"],
         version=row["version"],
         paid_at=row["paid_at"],
@@ -152,6 +153,21 @@ def payment_of(row: Row) -> Payment:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+# Calling an enumeration costs five times as much as looking into one of these, and a row has eight of them.
+_CURRENCIES = {member.value: member for member in Currency}
+_STATUSES = {member.value: member for member in Status}
+_VARIANCES: dict[str | None, Variance | None] = {None: None, **{member.value: member for member in Variance}}
+_METHODS: dict[str | None, Method | None] = {None: None, **{member.value: member for member in Method}}
+_ENDINGS: dict[str | None, Ending | None] = {None: None, **{member.value: member for member in Ending}}
+_FEE_BEARERS = {member.value: member for member in FeeBearer}
+
+
+@cache
+def _methods(names: tuple[str, ...]) -> tuple[Method, ...]:
+    """There are few such lists, and each is that of many payments."""
+    return tuple(map(Method, names))
 
 
 def _fee(row: Row, currency: Currency) -> Fee | None:
@@ -164,8 +180,8 @@ def _order(row: Row, currency: Currency) -> Order:
     return Order(
         reference=row["reference"],
         asked=Money(row["asked_minor"], currency),
-        fee_bearer=FeeBearer(row["fee_bearer"]),
-        methods=tuple(map(Method, row["methods"])),
+        fee_bearer=_FEE_BEARERS[row["fee_bearer"]],
+        methods=_methods(tuple(row["methods"])),
         default_method=Method(row["default_method"]),
         customer=Customer(row["customer_name"], row["customer_email"], row["customer_phone"]),
         redirect_url=row["redirect_url"],

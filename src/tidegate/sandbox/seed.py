@@ -91,10 +91,10 @@ def read_file(path: Path) -> dict[str, str]:
 async def _is_known(db: Database, keys: dict[str, str]) -> bool:
     """False when the file speaks of another database, or its key has ended."""
     async with db.connection() as tx:
-        found = await store.find_key_and_business(tx, hash_of(keys["secretKey"]))
+        found = await store.find_caller(tx, hash_of(keys["secretKey"]))
     if found is None:
         return False
-    key, business = found
+    key, business = found.key, found.business
     return business.is_active and business.id == keys["businessId"] and key.revoked_at is key.expires_at is None
 
 

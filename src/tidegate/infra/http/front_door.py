@@ -31,9 +31,7 @@ log = structlog.get_logger("http")
 class FrontDoor:
     """The ASGI application."""
 
-    def __init__(
-        self, routes: Sequence[Route], *, lifespan: Lifespan, meter: Meter, trusted_proxies: int = 0
-    ) -> None:
+    def __init__(self, routes: Sequence[Route], *, lifespan: Lifespan, meter: Meter, trusted_proxies: int = 0) -> None:
         self.routing = Routing(routes)
         self._lifespan = lifespan
         self._meter = meter

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import cache
 from typing import Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, runtime_checkable
 
 import msgspec
@@ -49,8 +50,13 @@ def as_object(value: Any) -> dict[str, Any]:
 
 
 def _parse_checked(wanted: type, value: Any) -> Any:
+    return _parser_of(wanted)(value)
+
+
+@cache
+def _parser_of(wanted: type) -> Callable[[Any], Any]:
     if issubclass(wanted, Checked):
-        return wanted.parse(value)
+        return wanted.parse
     raise TypeError(f"{wanted} has no parser")
 
 

@@ -72,24 +72,29 @@ class Routing:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self.routes = tuple(routes)
-        # Most addresses of the API have no name in them.
-        self._spelled: dict[str, ASGIApp] = {}
         self._root = _Node()
+        # Most addresses have no name in them, or one at their end: those need no walk through the tree.
+        self._spelled: dict[str, ASGIApp] = {}
+        self._ending_in_a_name: dict[str, tuple[str, ASGIApp]] = {}
         for route in self.routes:
-            if "{" not in route.path:
-                self._spelled.setdefault(route.path, route.app)
             self._add(route)
+            self._remember(route)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = self._spelled.get(scope["path"])
-        if app is None:
-            app, scope["path_params"] = self._find(scope["path"])
-        else:
-            scope["path_params"] = {}
-        await app(scope, receive, send)
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        app, scope["path_params"] = self._find(scope["path"])
+        return app(scope, receive, send)
 
     def _find(self, path: str) -> tuple[ASGIApp, dict[str, str]]:
-        segments = path.split("/")
+        spelled = self._spelled.get(path)
+        if spelled is not None:
+            return spelled, {}
+        head, _, last = path.rpartition("/")
+        named = self._ending_in_a_name.get(head)
+        if named is not None and last:
+            return named[1], {named[0]: last}
+        return self._walk(path.split("/"))
+
+    def _walk(self, segments: Sequence[str]) -> tuple[ASGIApp, dict[str, str]]:
         leaf = self._root.find(segments, 0)
         if leaf is None:
             raise NotFound("there is nothing at this address; the operations are listed at /docs")
@@ -98,6 +103,13 @@ class Routing:
             at, name = leaf.names[-1]
             params[name] = "/".join(segments[at:])
         return leaf.app, params
+
+    def _remember(self, route: Route) -> None:
+        head, _, last = route.path.rpartition("/")
+        if "{" not in route.path:
+            self._spelled.setdefault(route.path, route.app)
+        elif "{" not in head and not last.endswith(":path}"):
+            self._ending_in_a_name.setdefault(head, (last[1:-1], route.app))
 
     def _add(self, route: Route) -> None:
         """The first one at an address has it."""

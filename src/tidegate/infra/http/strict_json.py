@@ -27,12 +27,14 @@ _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _FAR_EXPONENT = re.compile(rf"[eE][+-]?\d{{{NUMBER_EXPONENT_DIGITS_MAX + 1}}}")
 
 
-# Without an escape or an outsized number there is nothing to find, and ordinary bodies are not walked at all.
-_SUSPECT = re.compile(rb"\\u|[0-9.eE+-]{%d}|[eE][+-]?\d{%d}" % (NUMBER_DIGITS_MAX + 1, NUMBER_EXPONENT_DIGITS_MAX + 1))
-
-
 class _TooLong:
     """Stands for a number with more digits than anybody needs, until its place in the body is known."""
+
+    # How many were ever made, which tells whether a body had one.
+    made = 0
+
+    def __init__(self) -> None:
+        _TooLong.made += 1
 
 
 def loads(body: bytes) -> Any:
@@ -42,13 +44,15 @@ def loads(body: bytes) -> Any:
     if body.startswith(b"\xef\xbb\xbf"):
         raise Malformed("the body starts with a byte order mark; send plain UTF-8")
     _refuse_depth(body)
+    too_long_before = _TooLong.made
     try:
         value = _decoder.decode(body.decode("utf-8"))
     except UnicodeDecodeError:
         raise Malformed("the body is not valid UTF-8") from None
     except json.JSONDecodeError as error:
         raise Malformed(f"the body is not valid JSON: {error.msg} at character {error.pos}") from None
-    if _SUSPECT.search(body):
+    # Without an escape or an outsized number there is nothing to find, and ordinary bodies are not walked at all.
+    if b"\\u" in body or _TooLong.made != too_long_before:
         problems = tuple(_unstorable(value, ""))
         if problems:
             raise Invalid(*problems)
@@ -94,7 +98,7 @@ def _unstorable(value: Any, path: str) -> Iterator[Problem]:
 
 
 def _is_storable(text: str) -> bool:
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+    return "\0" not in text and (text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text))
 
 
 def shown(text: str) -> str:
