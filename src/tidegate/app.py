@@ -25,7 +25,7 @@ from tidegate.core.clock import Clock, ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
 from tidegate.deployment import commands as deployment
-from tidegate.infra import telemetry
+from tidegate.infra import memory, telemetry
 from tidegate.infra.db import Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
@@ -214,4 +214,5 @@ def from_environment() -> FrontDoor:
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     front_door = build(settings)
     drain_on_signal(front_door)
+    memory.settle()
     return front_door

@@ -87,7 +87,7 @@ async def test_who_waits_is_told_when_the_end_comes() -> None:
     gathering = Gathering(counter.double_all)
     waiting = gathering.do(1)
     await asyncio.sleep(0)
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        task.cancel()
+    for lane in gathering._under_way:
+        lane.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting

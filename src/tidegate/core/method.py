@@ -107,4 +107,5 @@ class MethodNames:
         return [self.in_request(method) for method in methods]
 
     def in_records(self, methods: Iterable[Method]) -> list[str]:
-        return [self.in_record(method) for method in methods]
+        names = self._in_record
+        return [names[method] for method in methods]

@@ -25,7 +25,11 @@ class Currency(StrEnum):
 
     @property
     def minor_per_major(self) -> int:
-        return 1 if self is Currency.UGX else 100
+        per_major: int = _MINOR_PER_MAJOR[self]
+        return per_major
+
+
+_MINOR_PER_MAJOR = {currency: 10**currency.exponent for currency in Currency}
 
 
 class Rounding(Enum):
@@ -37,10 +41,15 @@ class Rounding(Enum):
 BASIS_POINTS_PER_UNIT = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Money:
     minor: int
     currency: Currency
+
+    def __init__(self, minor: int, currency: Currency) -> None:
+        """As the generated one, at half the cost: a payment alone has seven amounts."""
+        _set_minor(self, minor)
+        _set_currency(self, currency)
 
     @classmethod
     def of_major(cls, major: int, currency: Currency) -> Money:
@@ -81,7 +90,7 @@ class Money:
     @property
     def major(self) -> Decimal:
         """The amount as JSON shows it: 100, 101.5 or 101.51, never 1E+2 and never a binary float."""
-        whole, rest = divmod(self.minor, self.currency.minor_per_major)
+        whole, rest = divmod(self.minor, _MINOR_PER_MAJOR[self.currency])
         return Decimal(whole) if rest == 0 else Decimal(self.minor).scaleb(-self.currency.exponent).normalize()
 
     def __str__(self) -> str:
@@ -90,3 +99,7 @@ class Money:
     def _refuse_other_currency(self, other: Money) -> None:
         if self.currency is not other.currency:
             raise ValueError(f"{self.currency} and {other.currency} do not mix")
+
+
+_set_minor = vars(Money)["minor"].__set__
+_set_currency = vars(Money)["currency"].__set__

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
 
 import asyncpg
 
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
+from tidegate.infra.pool import Pool
 
 POOL_WAIT_S = 1.0
 CONNECT_TIMEOUT_S = 3.0
@@ -34,12 +35,6 @@ class Tx(Protocol):
     def cursor(self, query: str, *args: Any, prefetch: int | None = None) -> AsyncIterable[Row]: ...
 
 
-class _Connection(asyncpg.Connection):  # type: ignore[misc]
-    def get_reset_query(self) -> str:
-        """Nothing here sets session state, so giving a connection back needs no round trip."""
-        return ""
-
-
 # "Not now" in PostgreSQL's words: down, starting, full, out of time or of connections, or read-only.
 AWAY = (
     OSError,
@@ -55,6 +50,15 @@ AWAY = (
 )
 
 
+# After these nobody knows what the connection would say next.
+_BROKEN = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.PostgresConnectionError,
+)
+
 # Anything else PostgreSQL says no with: a missing table, role or right.
 REFUSED = (asyncpg.PostgresError,)
 
@@ -62,7 +66,6 @@ REFUSED = (asyncpg.PostgresError,)
 class Database:
     def __init__(self, url: str, *, connections_max: int = 10, statement_timeout_ms: int = 5_000) -> None:
         self.url = url
-        self._connections_max = connections_max
         self._session = {
             "application_name": "tidegate",
             "role": APP_ROLE,
@@ -71,43 +74,36 @@ class Database:
             "lock_timeout": "2000",
             "idle_in_transaction_session_timeout": "10000",
         }
-        self._pool: Any = None
+        self._connections_max = connections_max
+        self._pool = self._new_pool()
         self._rung_at: dict[str, float] = {}
         self._ringing: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
-        self._pool = await asyncpg.create_pool(
-            self.url,
-            min_size=1,
-            max_size=self._connections_max,
-            connection_class=_Connection,
-            server_settings=self._session,
-            timeout=CONNECT_TIMEOUT_S,
-            max_inactive_connection_lifetime=0,
-        )
+        """Says at once when nothing can be reached there."""
+        self._pool = self._new_pool()
+        self._pool.give_back(await self._pool.take(), is_sound=True)
 
     async def close(self) -> None:
         for ringing in list(self._ringing.values()):
             ringing.cancel()
-        if self._pool is not None:
-            await self._pool.close()
+        await self._pool.close()
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Tx]:
+    def _new_pool(self) -> Pool:
+        return Pool(self._connect, connections_max=self._connections_max, wait_s=POOL_WAIT_S)
+
+    async def _connect(self) -> Any:
+        return await asyncpg.connect(self.url, server_settings=self._session, timeout=CONNECT_TIMEOUT_S)
+
+    def connection(self) -> AbstractAsyncContextManager[Tx]:
         """For one statement, which commits by itself."""
-        try:
-            async with self._pool.acquire(timeout=POOL_WAIT_S) as connection:
-                yield connection
-        except AWAY as error:
-            raise _unavailable() from error
+        return _Loan(self._pool)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
-        try:
-            async with self._pool.acquire(timeout=POOL_WAIT_S) as connection, connection.transaction():
-                yield connection
-        except AWAY as error:
-            raise _unavailable() from error
+        connection: Any
+        async with _Loan(self._pool) as connection, connection.transaction():
+            yield connection
 
     def ring(self, channel: str) -> None:
         """Tells whoever listens that there is news, which must be committed already.
@@ -135,7 +131,7 @@ class Database:
             await asyncio.sleep(LISTEN_AGAIN_S)
 
     async def _listen(self, channel: str, wake: Callable[[], None]) -> None:
-        connection = await asyncpg.connect(self.url, server_settings=self._session, timeout=CONNECT_TIMEOUT_S)
+        connection = await self._connect()
         is_lost = asyncio.Event()
         try:
             connection.add_termination_listener(lambda _: is_lost.set())
@@ -144,6 +140,30 @@ class Database:
             await is_lost.wait()
         finally:
             connection.terminate()
+
+
+class _Loan:
+    """A connection for as long as it is needed."""
+
+    __slots__ = ("_connection", "_pool")
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def __aenter__(self) -> Tx:
+        try:
+            self._connection = await self._pool.take()
+        except AWAY as error:
+            raise _unavailable() from error
+        tx: Tx = self._connection
+        return tx
+
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        # Whoever is cancelled in the middle of a question leaves its answer on the wire.
+        is_sound = error is None or (isinstance(error, Exception) and not isinstance(error, _BROKEN))
+        self._pool.give_back(self._connection, is_sound=is_sound)
+        if isinstance(error, AWAY):
+            raise _unavailable() from error
 
 
 class StaleChange(Exception):

@@ -30,8 +30,18 @@ def mask_private(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMap
     return event
 
 
+_level = logging.NOTSET
+
+
+def is_said(level: int) -> bool:
+    """Whether lines of that level are written at all; when not, nobody need put one together."""
+    return level >= _level
+
+
 def configure_logs(*, as_json: bool, level: str) -> None:
     """Structured lines on standard error, so that standard output stays for what a command prints."""
+    global _level  # noqa: PLW0603 - as the logs themselves, it is one for the process
+    _level = logging.getLevelName(level.upper())
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -48,7 +58,7 @@ def configure_logs(*, as_json: bool, level: str) -> None:
         factory = structlog.PrintLoggerFactory(sys.stderr)
     structlog.configure(
         processors=shared,
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
+        wrapper_class=structlog.make_filtering_bound_logger(_level),
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )

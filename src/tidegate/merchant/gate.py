@@ -25,7 +25,8 @@ class Gate:
     async def admit(self, credentials: Credentials, headers: Headers) -> Caller | None:
         if credentials is ANYBODY:
             return None
-        caller = await self._caller(headers)
+        key = headers.one(b"api-key") or ""
+        caller = self._keyring.recall(key, KeyKind.SECRET) or await self._ask(key)
         if credentials is SECRET_AND_PUBLIC_KEY:
             await self._refuse_foreign_public_key(caller, headers)
         elif credentials is SECRET_KEY_AND_BUSINESS:
@@ -35,16 +36,16 @@ class Gate:
         self._refuse_haste(caller)
         return caller
 
-    async def _caller(self, headers: Headers) -> Caller:
-        key = headers.one(b"api-key")
-        caller = await self._keyring.caller_of(key, KeyKind.SECRET) if key is not None else None
+    async def _ask(self, key: str) -> Caller:
+        caller = await self._keyring.caller_of(key, KeyKind.SECRET)
         if caller is None:
             raise Unauthenticated("send a valid secret key in the api-key header")
         return caller
 
     async def _refuse_foreign_public_key(self, caller: Caller, headers: Headers) -> None:
-        key = headers.one(b"x-pub-key")
-        owner = await self._keyring.caller_of(key, KeyKind.PUBLIC) if key is not None else None
+        key = headers.one(b"x-pub-key") or ""
+        keyring = self._keyring
+        owner = keyring.recall(key, KeyKind.PUBLIC) or await keyring.caller_of(key, KeyKind.PUBLIC)
         if owner is None or owner.business.id != caller.business.id:
             raise Unauthenticated("send the business's own public key in the x-pub-key header")
 

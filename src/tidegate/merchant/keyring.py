@@ -33,21 +33,27 @@ class Keyring:
         self._epoch = -1
         self._read_at = float("-inf")
 
-    async def caller_of(self, key: str, kind: KeyKind) -> Caller | None:
+    def recall(self, key: str, kind: KeyKind) -> Caller | None:
+        """Without asking anybody; so None means no more than that the database must be asked."""
         key_hash = hash_of(key)
-        found = self._recall(key_hash)
-        if found is None:
-            # A key of the wrong form, mode or checksum is refused without asking the database.
-            if not self._is_well_formed[kind](key):
-                return None
-            found = await self._find(key_hash)
+        found = self._remembered.get(key_hash) if self._is_trusted() else None
+        return self._checked(found, key_hash, kind)
+
+    async def caller_of(self, key: str, kind: KeyKind) -> Caller | None:
+        remembered = self.recall(key, kind)
+        # A key of the wrong form, mode or checksum is refused without asking the database.
+        if remembered is not None or not self._is_well_formed[kind](key):
+            return remembered
+        key_hash = hash_of(key)
+        return self._checked(await self._find(key_hash), key_hash, kind)
+
+    def _checked(self, found: Caller | None, key_hash: bytes, kind: KeyKind) -> Caller | None:
         # Unknown keys take the same path, so that the time tells nothing.
         is_same = hmac.compare_digest(found.key.key_hash if found else _NOBODY, key_hash)
         if found is None or not is_same:
             return None
-        if found.key.kind is not kind or not found.key.is_valid_at(self._clock.now()):
-            return None
-        return found
+        is_valid = found.key.is_lasting or found.key.is_valid_at(self._clock.now())
+        return found if is_valid and found.key.kind is kind else None
 
     @property
     def epoch(self) -> int:
@@ -83,10 +89,6 @@ class Keyring:
             self._businesses.clear()
             self._epoch = epoch
         self._read_at = asked_at
-
-    def _recall(self, key_hash: bytes) -> Caller | None:
-        found = self._remembered.get(key_hash)
-        return found if found is not None and self._is_trusted() else None
 
     async def _find(self, key_hash: bytes) -> Caller | None:
         epoch = self._epoch

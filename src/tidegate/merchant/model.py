@@ -70,7 +70,7 @@ class Business:
     def support(self) -> Support:
         """Nobody who has parted with money is left without a way to ask: the business's own e-mail, if need be."""
         chosen = self.brand.support
-        return chosen if chosen != Support() else Support(email=self.email)
+        return chosen if chosen.url or chosen.email or chosen.phone else Support(email=self.email)
 
     def fee_rule_for(self, currency: Currency, method: Priced) -> FeeRule:
         """The business's own price where it has one, otherwise everybody's."""
@@ -95,6 +95,10 @@ class Key:
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+
+    @property
+    def is_lasting(self) -> bool:
+        return self.revoked_at is None and self.expires_at is None
 
     def is_valid_at(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)

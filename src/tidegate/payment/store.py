@@ -102,14 +102,17 @@ async def find(tx: Tx, key: Key) -> Payment | None:
 async def find_all(tx: Tx, keys: Sequence[Key]) -> list[Payment | None]:
     rows = await tx.fetch(
         """
-        SELECT payment.* FROM unnest($1::text[], $2::text[]) AS asked (business_id, reference)
+        SELECT number, payment.*
+          FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (business_id, reference, number)
           JOIN payment USING (business_id, reference)
         """,
         [key.business_id for key in keys],
         [key.reference for key in keys],
     )
-    found = {Key(row["business_id"], row["reference"]): row for row in rows}
-    return [payment_of(row) if (row := found.get(key)) else None for key in keys]
+    found: list[Payment | None] = [None] * len(keys)
+    for row in rows:
+        found[row["number"] - 1] = payment_of(row)
+    return found
 
 
 async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | None:
@@ -132,7 +135,7 @@ def payment_of(row: Row) -> Payment:
         business_id=row["business_id"],
         pay_code=row["pay_code"],
         status=_STATUSES[row["status"]],
-        variance=_VARIANCES[row["variance"]],
+        variance=_VARIANCES.get(row["variance"]),
         order=_order(row, currency),
         reference=row["reference"],
         expected=Money(row["expected_minor"], currency),
@@ -143,9 +146,9 @@ def payment_of(row: Row) -> Payment:
         refunded=Money(row["refunded_minor"], currency),
         fee=_fee(row, currency),
         settled=None if row["settled_minor"] is None else Money(row["settled_minor"], currency),
-        method_chosen=_METHODS[row["method"]],
+        method_chosen=_METHODS.get(row["method"]),
         attempts=row["attempts"],
-        ending=_ENDINGS[row["ending"]],
+        ending=_ENDINGS.get(row["ending"]),
         is_disabled=row["is_disabled"],
         version=row["version"],
         paid_at=row["paid_at"],
@@ -158,9 +161,9 @@ def payment_of(row: Row) -> Payment:
 # Calling an enumeration costs five times as much as looking into one of these, and a row has eight of them.
 _CURRENCIES = {member.value: member for member in Currency}
 _STATUSES = {member.value: member for member in Status}
-_VARIANCES: dict[str | None, Variance | None] = {None: None, **{member.value: member for member in Variance}}
-_METHODS: dict[str | None, Method | None] = {None: None, **{member.value: member for member in Method}}
-_ENDINGS: dict[str | None, Ending | None] = {None: None, **{member.value: member for member in Ending}}
+_VARIANCES = {member.value: member for member in Variance}
+_METHODS = {member.value: member for member in Method}
+_ENDINGS = {member.value: member for member in Ending}
 _FEE_BEARERS = {member.value: member for member in FeeBearer}
 
 
@@ -182,7 +185,7 @@ def _order(row: Row, currency: Currency) -> Order:
         asked=Money(row["asked_minor"], currency),
         fee_bearer=_FEE_BEARERS[row["fee_bearer"]],
         methods=_methods(tuple(row["methods"])),
-        default_method=Method(row["default_method"]),
+        default_method=_METHODS[row["default_method"]],
         customer=Customer(row["customer_name"], row["customer_email"], row["customer_phone"]),
         redirect_url=row["redirect_url"],
         success_message=row["success_message"],

@@ -53,11 +53,14 @@ class Endpoint:
         if operation.files and (file := _file_for(operation, headers)):
             await self._downloads.send(file, call, scope, receive, send)
         else:
-            await _send(await operation.handler(call), send, VARIES if operation.files else NO_HEADERS)
+            await send_answer(await operation.handler(call), send, VARIES if operation.files else NO_HEADERS)
 
 
 def _path_of(scope: Scope) -> dict[str, str]:
     """No text in PostgreSQL has U+0000, so nothing has a name with it, nor with what stands in its place."""
+    if "\0" not in scope["path"]:
+        params: dict[str, str] = scope["path_params"]
+        return params
     return {name: value.replace("\0", "\ufffd") for name, value in scope["path_params"].items()}
 
 
@@ -76,7 +79,7 @@ def _file_for(operation: Operation, headers: Headers) -> File | None:
     return chosen
 
 
-async def _send(answer: Answer, send: Send, more: RawHeaders = NO_HEADERS) -> None:
+async def send_answer(answer: Answer, send: Send, more: RawHeaders = NO_HEADERS) -> None:
     length = (b"content-length", str(len(answer.body)).encode())
     headers = [*JSON, length, *answer.headers, *more]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})

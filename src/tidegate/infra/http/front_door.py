@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
@@ -16,11 +16,13 @@ from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
 from tidegate.infra.http.operation import RawHeaders, encode
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.telemetry import Meter
+from tidegate.infra.http.whole import lines_of, write_whole
+from tidegate.infra.telemetry import Meter, is_said
 
 API_VERSION = "2026-11-15"
 IN_FLIGHT_MAX = 1_000
 SHED_RETRY_AFTER_S = 1
+_HAS_LEFT = "tidegate.has_left"
 # After these the rest of the request may still be on the wire, so the connection cannot be used again.
 _CLOSES = frozenset({400, 408, 413, 415})
 
@@ -51,7 +53,7 @@ class FrontDoor:
         scope["tidegate.trusted_proxies"] = self._trusted_proxies
         reply = _Reply(send, request_id)
         started = monotonic_s()
-        leave = scope["tidegate.leave"] = _Place(self).leave
+        self._in_flight += 1
         try:
             if self._in_flight > IN_FLIGHT_MAX:
                 raise Unavailable("too many requests at once; try again", retry_after_s=SHED_RETRY_AFTER_S)
@@ -59,13 +61,19 @@ class FrontDoor:
         except Exception as error:
             await _answer_error(error, scope, reply)
         finally:
-            leave()
+            self.leave(scope)
             self._record(scope, reply.status, monotonic_s() - started, request_id)
+
+    def leave(self, scope: Scope) -> None:
+        """Gives up its place among the requests in flight. A stream that only waits does so early."""
+        if _HAS_LEFT not in scope:
+            scope[_HAS_LEFT] = True
+            self._in_flight -= 1
 
     def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         operation = scope.get("tidegate.operation", "other")
         self._meter.observe_request(operation, status, seconds)
-        if log.is_enabled_for(logging.INFO):
+        if is_said(logging.INFO):
             _say(
                 log.info,
                 "request",
@@ -84,48 +92,65 @@ def _say(write: Callable[..., Any], event: str, **fields: Any) -> None:
         write(event, **fields)
 
 
-class _Place:
-    """A place among the requests in flight. A stream that only waits gives its place up early."""
-
-    __slots__ = ("_is_taken", "_service")
-
-    def __init__(self, service: FrontDoor) -> None:
-        self._service = service
-        self._is_taken = True
-        service._in_flight += 1
-
-    def leave(self) -> None:
-        if self._is_taken:
-            self._is_taken = False
-            self._service._in_flight -= 1
-
-
 class _Reply:
-    """Adds the headers that every answer carries."""
+    """Adds the headers that every answer carries. The first message waits for the second, to go out along with it."""
 
-    __slots__ = ("_send", "_shared", "status")
+    __slots__ = ("_head", "_request_id", "_send", "status")
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
-        self._shared = (b"x-request-id", request_id.encode())
+        self._request_id = (b"x-request-id", request_id.encode())
+        self._head: Message | None = None
+        # Zero until something of the answer has gone out.
         self.status = 0
 
     def __call__(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
-            self.status = message["status"]
-            own = message["headers"]
-            is_stored = b"cache-control" in dict(own)
-            message["headers"] = [*own, self._shared, *(_EVERYWHERE if is_stored else _EVERYWHERE_NOT_STORED)]
-        return self._send(message)
+            self._head = message
+            return _NOTHING_TO_WAIT_FOR
+        if self._head is None:
+            return self._send(message)
+        head, self._head = self._head, None
+        self.status = head["status"]
+        return self._begin(head, message)
+
+    def _begin(self, head: Message, message: Message) -> Awaitable[None]:
+        names = dict(head["headers"])
+        everywhere = _EVERYWHERE if b"cache-control" in names else _EVERYWHERE_NOT_STORED
+        headers = [*head["headers"], self._request_id]
+        is_whole = not message.get("more_body", False) and b"connection" not in names
+        if is_whole and write_whole(self._send, self.status, headers, everywhere.lines, message.get("body", b"")):
+            return _NOTHING_TO_WAIT_FOR
+        return self._send_both({**head, "headers": [*headers, *everywhere.headers]}, message)
+
+    async def _send_both(self, head: Message, message: Message) -> None:
+        await self._send(head)
+        await self._send(message)
 
 
-_EVERYWHERE = [
+class _NothingToWaitFor:
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()
+
+
+_NOTHING_TO_WAIT_FOR = _NothingToWaitFor()
+
+
+class _Everywhere:
+    """What every answer says, as headers and as the lines that they become."""
+
+    def __init__(self, *headers: tuple[bytes, bytes]) -> None:
+        self.headers = list(headers)
+        self.lines = lines_of(self.headers)
+
+
+_EVERYWHERE = _Everywhere(
     (b"api-version", API_VERSION.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
-]
-_EVERYWHERE_NOT_STORED = [*_EVERYWHERE, (b"cache-control", b"no-store")]
+)
+_EVERYWHERE_NOT_STORED = _Everywhere(*_EVERYWHERE.headers, (b"cache-control", b"no-store"))
 
 
 async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:

@@ -65,9 +65,7 @@ class Call:
         return strict_json.loads(self.body)
 
     def answer(self, data: Any) -> Answer:
-        operation = self.operation
-        body = encode({operation.success_key: True, "message": operation.success_message, "data": data})
-        return Answer(operation.success_status, body)
+        return Answer(self.operation.success_status, b"%b%b}" % (self.operation.answer_head, encode(data)))
 
 
 @dataclass(slots=True)
@@ -193,6 +191,11 @@ class Operation:
     def __post_init__(self) -> None:
         if self.takes_query_in_body and (self.query is None or self.request is not None):
             raise ValueError(f"{self.name}: a query in the body needs a query, and no other body")
+
+    @cached_property
+    def answer_head(self) -> bytes:
+        """All of a successful answer that comes before its data."""
+        return encode({self.success_key: True, "message": self.success_message, "data": None}).removesuffix(b"null}")
 
     @cached_property
     def takes_body(self) -> bool:
