@@ -6,6 +6,7 @@ import os
 import resource
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,16 @@ class Watch:
         self._began = time.monotonic()
 
     def details(self, answers: int) -> dict[str, Any]:
-        """CPU time per answer by process, and the share of the machine that went to processes of others."""
+        """CPU time by process, per answer and in cores, and the share of the machine that went to others."""
         if not _PROC.is_dir():
             return {}
         used_s = {name: after - self._before[name] for name, after in self._used_s().items()}
-        machine_s = (time.monotonic() - self._began) * (os.cpu_count() or 1)
+        took_s = time.monotonic() - self._began
+        machine_s = took_s * (os.cpu_count() or 1)
         others_s = _busy_s() - self._busy_before_s - sum(used_s.values())
         return {
             "cpu_us_per_answer": {name: round(1e6 * seconds / answers, 1) for name, seconds in used_s.items()},
+            "cores": {name: round(seconds / took_s, 2) for name, seconds in used_s.items()},
             "others_share": round(max(others_s, 0.0) / machine_s, 3),
         }
 
@@ -58,20 +61,27 @@ class Watch:
         return {"client": client_s, **{name: _tree_s(pid) for name, pid in self._watched.items()}}
 
 
+def members(root: int) -> list[int]:
+    """A process and everything below it."""
+    parents = {pid: int(fields[_PARENT]) for pid, fields in _stats().items()}
+    return [pid for pid in parents if root in _line_of(pid, parents)]
+
+
 def _tree_s(root: int) -> float:
-    """Of a process and everything below it."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    # Newest first, so that a child which ends meanwhile is found in its parent's sum instead.
+    stats = _stats()
+    parents = {pid: int(fields[_PARENT]) for pid, fields in stats.items()}
+    ticks = (sum(map(int, fields[_TIMES])) for pid, fields in stats.items() if root in _line_of(pid, parents))
+    return sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+
+def _stats() -> dict[int, list[str]]:
+    """Newest first, so that a child which ends meanwhile is found in its parent's sum instead."""
+    found = {}
     for pid in sorted((int(path.name) for path in _PROC.glob("[0-9]*")), reverse=True):
-        try:
+        with suppress(OSError):
             # The name may hold spaces and brackets; the fields begin after the last bracket.
-            fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        parents[pid] = int(fields[_PARENT])
-        ticks[pid] = sum(map(int, fields[_TIMES]))
-    return sum(ticks[pid] for pid in ticks if root in _line_of(pid, parents)) / os.sysconf("SC_CLK_TCK")
+            found[pid] = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return found
 
 
 def _line_of(pid: int, parents: Mapping[int, int]) -> Iterator[int]:

@@ -41,5 +41,6 @@ class Line:
     run_ours: Run
     run_yardstick: Run
     target: float
-    # The name of a line that does the same under easier circumstances; how much slower this one is, is reported.
+    # The name of a line that does the same under easier circumstances. This one's target is its rate over that one's,
+    # and its yardstick is only told.
     compared_to: str | None = None

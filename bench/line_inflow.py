@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import inflow_yardstick, traffic
 from bench.line import BenchFailed, Line, Sample
-from bench.line_settle import BUSINESSES, FIRST_ROWS, MARGIN, PATH, TARGET
+from bench.line_settle import BUSINESSES, FIRST_ROWS, MARGIN, PATH
 from bench.settle_yardstick import refuse_difference
 from bench.stage import Stage
 from tidegate.core.money import Currency, Money
@@ -23,6 +23,7 @@ from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.account import details_of
 
 FIRST_GUESS_PER_S = 4_000
+TARGET = 0.4
 HOLDER = "Ada Obi"
 MINOR = 25_000
 PAYER = Party(name="Chidi Eze", account_number="0123456789", bank_name="Harbour Bank", bank_code="044")

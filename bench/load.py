@@ -13,6 +13,7 @@ import json
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, cast
@@ -60,15 +61,31 @@ def unique() -> bytes:
     return (b"%019x" % random.getrandbits(4 * UNIQUE_LENGTH)).translate(_LETTERS)
 
 
+class Requests:
+    """Ready to be sent, one after the other and then again from the first."""
+
+    def __init__(self, texts: Sequence[str], *, is_shuffled: bool) -> None:
+        self._parts = [tuple(text.encode().split(UNIQUE.encode(), 1)) for text in texts]
+        if is_shuffled:
+            random.shuffle(self._parts)
+        self._next = 0
+
+    @property
+    def is_used_up(self) -> bool:
+        return self._next >= len(self._parts)
+
+    def next(self) -> bytes:
+        parts = self._parts[self._next % len(self._parts)]
+        self._next += 1
+        return parts[0] if len(parts) == 1 else parts[0] + unique() + parts[1]
+
+
 class Load:
     """What all connections share."""
 
     def __init__(self, plan: Plan) -> None:
-        self._requests = [tuple(text.encode().split(UNIQUE.encode(), 1)) for text in plan.requests]
-        if not plan.is_each_once:
-            random.shuffle(self._requests)
+        self._requests = Requests(plan.requests, is_shuffled=not plan.is_each_once)
         self._is_each_once = plan.is_each_once
-        self._next = 0
         self._expected = plan.expected_status
         self.counted_from = perf_counter() + plan.lead_s
         self.ends_at = self.counted_from + plan.seconds
@@ -85,12 +102,10 @@ class Load:
 
     @property
     def has_run_out(self) -> bool:
-        return self._is_each_once and self._next >= len(self._requests)
+        return self._is_each_once and self._requests.is_used_up
 
     def request(self) -> bytes:
-        parts = self._requests[self._next % len(self._requests)]
-        self._next += 1
-        return parts[0] if len(parts) == 1 else parts[0] + unique() + parts[1]
+        return self._requests.next()
 
     def count(self, answer: bytes, sent_at: float) -> bool:
         """Whether to go on."""
@@ -175,11 +190,11 @@ async def run(plan: Plan) -> dict[str, Any]:
         "broken": load.broken + len(unanswered),
         "has_run_out": load.has_run_out,
         "complaint": load.complaint,
-        "latency_ms": _percentiles_ms(load.latencies_s),
+        "latency_ms": percentiles_ms(load.latencies_s),
     }
 
 
-def _percentiles_ms(latencies_s: list[float]) -> dict[str, float]:
+def percentiles_ms(latencies_s: list[float]) -> dict[str, float]:
     ordered = sorted(latencies_s)
     if not ordered:
         return {}

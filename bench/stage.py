@@ -33,6 +33,8 @@ class Options:
     workers: int
     connections: int
     log_level: str
+    # Payments that are there already when something is measured at a fixed rate.
+    stored: int
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,105 @@
+"""More requests at once than there are places: some are served, the others are told when to come again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+
+from build import Shop, make_shop, order
+from conftest import ENCRYPTION_KEY
+from serving import serving
+from tidegate.infra.db import Database
+from tidegate.infra.http import front_door
+from tidegate.settings import Settings
+
+PLACES = 8
+AT_ONCE = 120
+RATE = 100_000
+# Only a server that hangs makes anybody wait as long.
+PATIENCE_S = 30
+
+
+@pytest.fixture
+async def crowded(database_url: str, db: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
+    """A server with few places, and a client with a connection for each request."""
+    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", PLACES)
+    settings = Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,))
+    limits = httpx.Limits(max_connections=None)
+    async with (
+        serving(settings) as (url, _),
+        httpx.AsyncClient(base_url=url, limits=limits, timeout=PATIENCE_S) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+async def busy_shop(db: Database, crowded: httpx.AsyncClient) -> Shop:
+    return await make_shop(db, crowded, rate_per_second=RATE, rate_burst=RATE)
+
+
+def references(prefix: str) -> list[str]:
+    return [f"{prefix}-{number}" for number in range(AT_ONCE)]
+
+
+async def create(shop: Shop, reference: str) -> tuple[str, httpx.Response]:
+    return reference, await shop.create(order(reference=reference))
+
+
+async def written(admin: Any) -> set[str]:
+    return {row["reference"] for row in await admin.fetch("SELECT reference FROM payment")}
+
+
+def refuse_rudeness(refused: list[httpx.Response]) -> None:
+    for answer in refused:
+        assert answer.status_code in (429, 503), answer.text
+        assert int(answer.headers["retry-after"]) >= 1
+        assert answer.json()["errorType"] in ("RATE_LIMITED", "SERVICE_UNAVAILABLE")
+
+
+async def test_a_crowd_is_served_or_told_to_come_again(busy_shop: Shop, admin: Any) -> None:
+    answers = dict(await asyncio.gather(*(create(busy_shop, name) for name in references("crowd"))))
+    created = {name for name, answer in answers.items() if answer.status_code == 201}
+    assert created
+    refuse_rudeness([answer for name, answer in answers.items() if name not in created])
+    # Each success is a row, and no refusal has left one.
+    assert await written(admin) == created
+    assert (await busy_shop.create(order(reference="afterwards"))).status_code == 201
+
+
+async def test_places_that_are_taken_are_given_to_nobody_else(busy_shop: Shop, database_url: str, admin: Any) -> None:
+    assert (await busy_shop.create(order(reference="first"))).status_code == 201
+    async with admin.transaction():
+        # Who is let in waits here, until all the others have been refused.
+        await admin.execute("LOCK TABLE payment IN SHARE ROW EXCLUSIVE MODE")
+        waiting = [asyncio.create_task(create(busy_shop, name)) for name in references("held")]
+        refused = []
+        for one in asyncio.as_completed(waiting):
+            refused.append((await one)[1])
+            if len(refused) == AT_ONCE - PLACES:
+                break
+    refuse_rudeness(refused)
+    assert Counter(answer.status_code for answer in refused) == {503: AT_ONCE - PLACES}
+    answers = dict(await asyncio.gather(*waiting))
+    created = {name for name, answer in answers.items() if answer.status_code == 201}
+    assert len(created) == PLACES
+    assert await written(admin) == {"first", *created}
+    assert (await busy_shop.create(order(reference="afterwards"))).status_code == 201
+
+
+async def test_one_business_in_haste_takes_nothing_from_another(
+    busy_shop: Shop, db: Database, crowded: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, admin: Any
+) -> None:
+    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", 2 * AT_ONCE)
+    hasty = await make_shop(db, crowded, rate_per_second=1, rate_burst=5)
+    answers = dict(await asyncio.gather(*(create(hasty, name) for name in references("hasty"))))
+    created = {name for name, answer in answers.items() if answer.status_code == 201}
+    refused = [answer for name, answer in answers.items() if name not in created]
+    refuse_rudeness(refused)
+    assert 429 in {answer.status_code for answer in refused}
+    assert (await busy_shop.create(order(reference="beside"))).status_code == 201
+    assert await written(admin) == {"beside", *created}
