@@ -26,7 +26,7 @@ from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS
 TARGET = 0.6
 # How many are prepared for a run: this many times the fastest so far, or the first guess.
 MARGIN = 1.5
-FIRST_GUESS_PER_S = 2_000
+FIRST_GUESS_PER_S = 6_000
 # About as long as it takes until connections are open.
 LEAD_S = 1.0
 # Of the delays.

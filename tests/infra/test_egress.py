@@ -112,6 +112,21 @@ async def test_no_cookie_comes_back_W13() -> None:
         assert "cookie" not in target.received[1].headers
 
 
+@pytest.mark.parametrize("headers", [{"a": "b\r\nevil: 1"}, {"a\nevil": "1"}, {"a": "b\rc"}])
+async def test_a_header_is_one_line_W13(headers: dict[str, str]) -> None:
+    async with receiving() as target, way_out() as out:
+        assert (await out.post(target.url(), b"{}", headers)).error == "bad_response"
+        assert target.received == []
+
+
+@pytest.mark.parametrize("path", ["/ HTTP/1.1\r\nevil: 1", "/\nevil: 1"])
+async def test_an_address_is_one_line_W12(path: str) -> None:
+    """As if somebody had written it past us."""
+    async with receiving() as target, way_out() as out:
+        assert (await out.post(target.url(path), b"{}", {})).error == "address_refused"
+        assert target.received == []
+
+
 async def test_connections_are_used_again() -> None:
     async with receiving() as target, way_out() as out:
         for _ in range(5):

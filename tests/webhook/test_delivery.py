@@ -323,6 +323,22 @@ async def test_five_days_of_failure_disable_an_endpoint(world: World, receiver: 
     assert (endpoint.status, endpoint.disabled_reason) == ("disabled", "failing")
 
 
+async def test_a_success_closes_the_circuit_whatever_fails_with_it(
+    world: World, receiver: Receiver, admin: Any
+) -> None:
+    for with_it in ([], [answer(500)]):
+        await admin.execute("DELETE FROM webhook_turn; DELETE FROM webhook_attempt; DELETE FROM webhook_delivery")
+        await admin.execute("UPDATE webhook_endpoint SET deleted_at = $1", NOW)
+        await world.endpoint(receiver.url())
+        await admin.execute("UPDATE webhook_turn SET failures = 9, failing_since = $1, openings = 2", NOW)
+        for _ in range(2):
+            await world.event()
+        receiver.script = list(with_it)
+        assert len(await world.walk()) == 2
+        turn = await admin.fetchrow("SELECT failures, failing_since, openings, open_until FROM webhook_turn")
+        assert tuple(turn) == (0, None, 0, None)
+
+
 async def test_a_success_in_between_saves_it(world: World, receiver: Receiver) -> None:
     made = await world.endpoint(receiver.url())
     for number in range(50):
@@ -348,12 +364,13 @@ async def test_what_nobody_came_back_with_is_sent_again_and_the_log_says_so(worl
     assert (landed.parcel.event_id, landed.parcel.failures) == (lost.event_id, 0)
 
 
-async def test_whoever_lost_his_lease_writes_nothing(world: World, receiver: Receiver) -> None:
+@pytest.mark.parametrize("status", [200, 500])
+async def test_whoever_lost_his_lease_writes_nothing(world: World, receiver: Receiver, status: int) -> None:
     await world.endpoint(receiver.url())
     await world.event()
     await world.courier.fan_out()
     [parcel] = await world.courier.take()
-    receiver.behaviour = answer(500)
+    receiver.behaviour = answer(status)
     late = await world.courier.send(parcel)
     world.later(seconds=46)
     receiver.behaviour = OK

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Mapping
@@ -28,7 +29,7 @@ from tidegate.infra.guard import Forbidden, Guard
 
 TOTAL_S = 15.0
 CONNECT_S = 5.0
-# One look for all: a timer for each request costs as much as the request.
+# One look for all: a timer for each request costs nearly as much as the request.
 LATE_LOOK_S = 0.25
 BODY_BYTES_MAX = 16 * 1024
 HEADER_BYTES_MAX = 8 * 1024
@@ -41,6 +42,7 @@ ROUTES_MAX = 1_000
 USER_AGENT = "Tidegate-Webhooks/1"
 # "Wait, there is more to come"; 101 is an answer.
 _INTERIM = frozenset(range(100, 200)) - {101}
+_BREAKS_A_LINE = re.compile(r"[\x00-\x20\x7f]")
 _CONSTANT_HEADERS = f"User-Agent: {USER_AGENT}\r\nAccept: */*\r\nAccept-Encoding: identity"
 
 
@@ -58,8 +60,8 @@ class Reply:
 class Egress:
     """On aiohttp's connections, its pool of them and its parser, without its session.
 
-    The session makes and forgets some thirty things for each request, for cookies, redirects, proxies and traces, none
-    of which there are here. It took three quarters of the time of a request.
+    The session is for cookies, redirects, proxies and traces, none of which there are here. It took about three
+    quarters of the CPU of a request.
     """
 
     def __init__(self, guard: Guard, *, trust: ssl.SSLContext | None = None) -> None:
@@ -137,12 +139,10 @@ class _Route:
 
     def __init__(self, url: str) -> None:
         parsed = URL(url, encoded=True)
-        if parsed.scheme not in ("http", "https"):
+        if parsed.scheme not in ("http", "https") or _BREAKS_A_LINE.search(url):
             raise aiohttp.InvalidURL(url)
         self.request = aiohttp.ClientRequest("POST", parsed, loop=asyncio.get_running_loop())
         first = f"POST {parsed.raw_path_qs} HTTP/1.1\r\nHost: {self.request.headers['Host']}"
-        if first.count("\r") > 1 or first.count("\n") > 1:
-            raise aiohttp.InvalidURL(url)
         self._beginning = f"{first}\r\n{_CONSTANT_HEADERS}\r\n"
 
     def request_with(self, body: bytes, headers: Mapping[str, str]) -> bytes:

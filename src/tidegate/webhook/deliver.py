@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -29,16 +29,19 @@ from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS, Circuit, DisabledReason,
 from tidegate.webhook.queue_store import Key
 
 FAN_OUT_BATCH = 500
-FINISH_BATCH = 500
+# Not all at once: while the database writes down some, others are being sent and others taken.
+FINISH_BATCH = 100
 # Of one courier; of one endpoint there are fewer.
 FLYING_MAX = 500
 # Endpoints at a time: more would be on their way before the first comes home.
-TAKEN_FROM_MAX = 20
+TAKEN_FROM_MAX = 10
 # Longer than anything we wait for.
 LEASE = timedelta(seconds=45)
 # How often the queue is looked at though nobody rang: the only way behind a pooler, which loses rings.
 POLL_S = 0.5
 PAUSE_MIN_S = 0.005
+# How long a landing is waited for before the database is asked when something is due.
+LANDS_SOON_S = 0.01
 GATHER_S = 0.002
 # With the database away; what has landed meanwhile is kept.
 PAUSE_AWAY_S = 0.5
@@ -121,10 +124,24 @@ class Courier:
         return self._landed_with(parcel, reply, started_at)
 
     async def finish(self, landed: Sequence[Landed]) -> None:
+        if not landed:
+            return
         now = self._clock.now()
         by_endpoint: dict[Key, list[Landed]] = {}
         for one in landed:
             by_endpoint.setdefault((one.parcel.business_id, one.parcel.endpoint_id), []).append(one)
+        if all(one.is_success for one in landed):
+            # Whatever there was, they are well now: nothing has to be read before it is written.
+            async with self._db.connection() as tx:
+                await queue_store.finish(tx, landed, dict.fromkeys(by_endpoint, Circuit()), now=now)
+        else:
+            await self._finish_with_failures(landed, by_endpoint, now)
+        for outcome, count in Counter(map(_outcome_of, landed)).items():
+            self._meter.count_deliveries(outcome, count)
+
+    async def _finish_with_failures(
+        self, landed: Sequence[Landed], by_endpoint: Mapping[Key, Sequence[Landed]], now: datetime
+    ) -> None:
         async with self._db.transaction() as tx:
             known = await queue_store.lock_circuits(tx, by_endpoint)
             if not known:
@@ -138,8 +155,6 @@ class Courier:
                         tx, key[0], OURSELVES, action="webhook.endpoint.disabled", subject=key[1],
                         details={"reason": reason}, now=now,
                     )  # fmt: skip
-        for outcome, count in Counter(map(_outcome_of, landed)).items():
-            self._meter.count_deliveries(outcome, count)
 
     def _secret(self, business_id: str, sealed: str) -> str:
         """Opened once; the sealed text is another one after each change."""
@@ -190,11 +205,16 @@ class Courier:
             self._has_news.clear()
             self._fanned_out_at = monotonic_s()
             await self.fan_out()
-        for parcel in await self.take(FLYING_MAX - len(self._flying) - len(self._landed)):
+        parcels = await self.take(FLYING_MAX - len(self._flying) - len(self._landed))
+        for parcel in parcels:
             task = asyncio.create_task(self._fly(parcel))
             self._flying[task] = (parcel, self._clock.now())
             task.add_done_callback(self._flying.pop)
-        await self._wait()
+        if len({parcel.endpoint_id for parcel in parcels}) == TAKEN_FROM_MAX:
+            return  # There may be more.
+        # What has just gone out mostly lands soon, and then the queue is looked at anyway.
+        if not (parcels and await self._is_wanted_within(LANDS_SOON_S)):
+            await self._wait()
 
     async def _wait(self) -> None:
         """For a ring, for a landing, or for the time at which something is due."""
@@ -203,9 +223,13 @@ class Courier:
         async with self._db.connection() as tx:
             look_at = await queue_store.find_next_look(tx)
         until_due_s = (look_at - self._clock.now()).total_seconds() if look_at else POLL_S
+        await self._is_wanted_within(min(max(until_due_s, PAUSE_MIN_S), POLL_S))
+
+    async def _is_wanted_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(max(until_due_s, PAUSE_MIN_S), POLL_S)):
+            async with asyncio.timeout(seconds):
                 await self._is_wanted.wait()
+        return self._is_wanted.is_set()
 
     def _hear(self) -> None:
         self._has_news.set()

@@ -70,7 +70,7 @@ _CLAIM = """
                AND endpoint.id = turn.endpoint_id
          WHERE turn.look_at <= $1
          ORDER BY turn.look_at LIMIT $2 FOR UPDATE OF turn SKIP LOCKED),
-    counted AS (
+    counted AS MATERIALIZED (
         SELECT turn.*,
                -- A turn is locked as it is now, deliveries are read as they were when the statement began. What was
                -- made in between is not seen here, and whoever made it has changed the turn.
@@ -120,7 +120,7 @@ _CLAIM = """
         SELECT business_id, id, attempts, url, started_at, 'interrupted' FROM leased WHERE was_leased),
     taken AS (
         SELECT business_id, endpoint_id, count(*) AS count FROM leased GROUP BY business_id, endpoint_id),
-    remaining AS (
+    remaining AS MATERIALIZED (
         SELECT business_id, endpoint_id, count(*) FILTER (WHERE place > room) > 0 AS is_more
           FROM due GROUP BY business_id, endpoint_id),
     looked AS (
@@ -149,13 +149,17 @@ _CLAIM = """
                                  AND lane = 1 AND due_at > $1)) AS next_due_at
                   FROM room LEFT JOIN taken USING (business_id, endpoint_id)
                             LEFT JOIN remaining USING (business_id, endpoint_id)) AS spent
-         WHERE turn.business_id = spent.business_id AND turn.endpoint_id = spent.endpoint_id)
+         WHERE turn.business_id = spent.business_id AND turn.endpoint_id = spent.endpoint_id),
+    signed AS MATERIALIZED (
+        SELECT taken.business_id, taken.endpoint_id,
+               ARRAY(SELECT sealed FROM webhook_secret AS secret
+                      WHERE secret.business_id = taken.business_id AND secret.endpoint_id = taken.endpoint_id
+                        AND (expires_at IS NULL OR expires_at > $1) ORDER BY secret.id DESC) AS sealed_secrets
+          FROM taken)
     SELECT leased.business_id, leased.endpoint_id, leased.id, leased.event_id, leased.failures, leased.url,
-           event.payload,
-           ARRAY(SELECT sealed FROM webhook_secret AS secret
-                  WHERE secret.business_id = leased.business_id AND secret.endpoint_id = leased.endpoint_id
-                    AND (expires_at IS NULL OR expires_at > $1) ORDER BY secret.id DESC) AS sealed_secrets
-      FROM leased JOIN event ON event.business_id = leased.business_id AND event.id = leased.event_id
+           event.payload, signed.sealed_secrets
+      FROM leased JOIN signed USING (business_id, endpoint_id)
+           JOIN event ON event.business_id = leased.business_id AND event.id = leased.event_id
 """
 
 
@@ -188,7 +192,14 @@ async def finish(tx: Tx, landed: Sequence[Landed], circuits: Mapping[Key, Circui
 
 
 _FINISH = """
-    WITH result AS (
+    WITH verdict AS (
+        SELECT * FROM unnest($13::text[], $14::text[], $15::int[], $16::timestamptz[], $17::int[], $18::timestamptz[])
+            AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until)),
+    -- In the order in which everybody locks turns, and before any delivery.
+    turn AS (
+        SELECT FROM webhook_turn AS turn JOIN verdict USING (business_id, endpoint_id)
+         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
+    result AS (
         SELECT * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::bool[], $6::timestamptz[], $7::text[],
                              $8::timestamptz[], $9::int[], $10::int[], $11::text[], $12::text[])
             AS result (business_id, id, lease_token, is_success, next_attempt_at, url, started_at, duration_ms,
@@ -207,7 +218,7 @@ _FINISH = """
                delivered_at = CASE WHEN is_success THEN coalesce(delivered_at, $1) ELSE delivered_at END
           FROM result
          WHERE delivery.business_id = result.business_id AND delivery.id = result.id
-           AND delivery.lease_token = result.lease_token
+           AND delivery.lease_token = result.lease_token AND (SELECT count(*) FROM turn) > 0
         RETURNING delivery.business_id, delivery.id, delivery.attempts, result.url, result.started_at,
                   result.duration_ms, result.status_code, result.error, result.body),
     logged AS (
@@ -218,8 +229,7 @@ _FINISH = """
         UPDATE webhook_turn AS turn
            SET look_at = $1, failures = verdict.failures, failing_since = verdict.failing_since,
                openings = verdict.openings, open_until = verdict.open_until
-          FROM unnest($13::text[], $14::text[], $15::int[], $16::timestamptz[], $17::int[], $18::timestamptz[])
-            AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until)
+          FROM verdict
          WHERE turn.business_id = verdict.business_id AND turn.endpoint_id = verdict.endpoint_id)
     SELECT count(*) FROM done
 """
