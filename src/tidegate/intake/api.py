@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from tidegate.core.clock import Clock
+from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.body import read_body
-from tidegate.infra.http.operation import Headers, encode
-from tidegate.infra.http.routing import Route, answering
+from tidegate.infra.http.endpoint import send_answer
+from tidegate.infra.http.operation import Answer, Headers, encode
+from tidegate.infra.http.routing import Route
 from tidegate.intake import commands
 from tidegate.rail.interface import RawNotification
 from tidegate.rail.till import Till
@@ -21,12 +22,15 @@ class IntakeApi:
     till: Till
     clock: Clock
 
-    async def receive(self, request: Request) -> Response:
-        request.scope["tidegate.operation"] = "receiveNotification"
-        body = await read_body(Headers(request.scope["headers"]), request.scope, request.receive)
-        raw = RawNotification(body, {name.lower(): value for name, value in request.headers.items()})
-        count = await commands.receive(self.till, request.path_params["rail"], raw, now=self.clock.now())
-        return Response(encode({"success": True, "message": f"{count} recorded"}), media_type="application/json")
+    async def receive(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            raise MethodNotAllowed(["POST"])
+        scope["tidegate.operation"] = "receiveNotification"
+        body = await read_body(Headers(scope["headers"]), scope, receive)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        rail = scope["path_params"]["rail"]
+        count = await commands.receive(self.till, rail, RawNotification(body, headers), now=self.clock.now())
+        await send_answer(Answer(200, encode({"success": True, "message": f"{count} recorded"})), send)
 
     def routes(self) -> list[Route]:
-        return [answering("/intake/{rail}", self.receive, methods=["POST"])]
+        return [Route("/intake/{rail}", self.receive)]

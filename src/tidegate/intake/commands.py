@@ -16,13 +16,13 @@ from tidegate.collection import store as collection_store
 from tidegate.collection.model import Place
 from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Tx, naming
+from tidegate.infra.db import naming
 from tidegate.intake import store
 from tidegate.intake.store import Recorded
 from tidegate.ledger import recipes
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
-from tidegate.payment import attempt_store, settle
+from tidegate.payment import settle
 from tidegate.payment.change import Receipt, Situation
 from tidegate.payment.decide import Arrival, WrongCurrency
 from tidegate.rail.interface import (
@@ -113,18 +113,14 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: d
 
 async def _owner_of(till: Till, news: MoneyArrived) -> Situation | Place | None:
     """The bank names an account: a checkout's own, or a permanent one. The likelier kind is asked for first."""
+    if news.amount.currency in ACCOUNT_CURRENCIES:
+        return await _account_of(till, news) or await settle.find_by_account_number(till, news.account_number)
+    return await settle.find_by_account_number(till, news.account_number) or await _account_of(till, news)
+
+
+async def _account_of(till: Till, news: MoneyArrived) -> Place | None:
     async with till.db.connection() as tx:
-        if news.amount.currency in ACCOUNT_CURRENCIES:
-            return await _account_of(tx, news) or await _checkout_of(tx, news)
-        return await _checkout_of(tx, news) or await _account_of(tx, news)
-
-
-async def _checkout_of(tx: Tx, news: MoneyArrived) -> Situation | None:
-    return await attempt_store.find_by_account_number(tx, news.account_number)
-
-
-async def _account_of(tx: Tx, news: MoneyArrived) -> Place | None:
-    return await collection_store.find_place(tx, news.account_number, news.transaction_id)
+        return await collection_store.find_place(tx, news.account_number, news.transaction_id)
 
 
 async def _for_a_checkout(till: Till, situation: Situation, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:

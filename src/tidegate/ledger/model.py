@@ -6,7 +6,6 @@ entry is positive when the merchant has more, and money at a rail, which the rai
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -90,18 +89,18 @@ class Journal:
             raise Unbalanced("a journal moves something")
         if any(entry.amount.minor == 0 for entry in self.entries):
             raise Unbalanced("an entry of nothing says nothing")
-        places = Counter((entry.account, entry.amount.currency) for entry in self.entries)
-        if twice := [place for place, times in places.items() if times > 1]:
-            raise Unbalanced(f"one line per account and currency, but {twice[0]} has more")
-        for currency, minor in self._totals().items():
+        places: set[tuple[Account, Currency]] = set()
+        totals: dict[Currency, int] = {}
+        for entry in self.entries:
+            currency = entry.amount.currency
+            place = (entry.account, currency)
+            if place in places:
+                raise Unbalanced(f"one line per account and currency, but {place} has more")
+            places.add(place)
+            totals[currency] = totals.get(currency, 0) + entry.amount.minor
+        for currency, minor in totals.items():
             if minor != 0:
                 raise Unbalanced(f"the entries in {currency} sum to {minor}")
-
-    def _totals(self) -> Counter[Currency]:
-        totals: Counter[Currency] = Counter()
-        for entry in self.entries:
-            totals[entry.amount.currency] += entry.amount.minor
-        return totals
 
     def columns(self) -> Columns:
         return Columns(

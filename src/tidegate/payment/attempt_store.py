@@ -55,9 +55,9 @@ async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Situati
     return _situation(row) if row else None
 
 
-async def find_by_account_number(tx: Tx, account_number: str) -> Situation | None:
+async def find_by_account_numbers(tx: Tx, account_numbers: Sequence[str]) -> list[Situation | None]:
     """The bank names an account; whose it is, we have to find out."""
-    row = await tx.fetchrow(
+    rows = await tx.fetch(
         """
         SELECT payment, attempt, business,
                ARRAY(SELECT fee_rule FROM fee_rule
@@ -65,11 +65,12 @@ async def find_by_account_number(tx: Tx, account_number: str) -> Situation | Non
           FROM attempt
           JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
           JOIN business ON business.id = attempt.business_id
-         WHERE attempt.account_number = $1
+         WHERE attempt.account_number = ANY ($1)
         """,
-        account_number,
+        account_numbers,
     )
-    return _situation(row) if row else None
+    found = {row["attempt"]["account_number"]: _situation(row) for row in rows}
+    return [found.get(number) for number in account_numbers]
 
 
 async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Situation | None:
@@ -163,7 +164,7 @@ def _without_rivals(changes: Sequence[Change]) -> list[int]:
 
 _APPLY = """
     -- The filter tells the planner to expect few rows, whatever it knows of the tables: each is found by its key.
-    WITH given AS MATERIALIZED (
+    WITH given AS (
         SELECT * FROM json_to_recordset($2::json) AS given (
             business_id text, position integer, payment_id bigint, version bigint, now timestamptz, lease text,
             told_rail text, told_id text, told_body text,

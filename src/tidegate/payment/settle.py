@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -10,20 +10,22 @@ import msgspec
 
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.fee import FeeRule
-from tidegate.infra.db import StaleChange, Tx
+from tidegate.infra.db import Database, StaleChange
+from tidegate.infra.gathering import TOGETHER_MAX
 from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide
-from tidegate.payment.change import Change, Situation, after
+from tidegate.payment.change import Change, Outcome, Situation, after
 from tidegate.payment.decide import Arrival
 from tidegate.rail.interface import AttemptState
 from tidegate.rail.till import Till
 from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
 from tidegate.webhook.model import NEWS
 
-# Two things that happen to one payment at the same moment are decided one after the other.
-TRIES = 20
+# Two things that happen to one payment at the same moment are decided one after the other. Of those that wait together
+# one is written each time, so that as many tries are needed as may wait.
+TRIES = 2 * TOGETHER_MAX
 
-Find = Callable[[Tx], Awaitable[Situation | None]]
+Find = Callable[[], Awaitable[Situation | None]]
 Decide = Callable[[Situation, FeeRule], Change | None]
 
 
@@ -43,7 +45,7 @@ async def record_state(
         change = decide.on_state(situation, state, rule=rule, names=till.names, told_by=told_by, now=now)
         return _leased(change, situation, lease)
 
-    return await _change(till, lambda tx: attempt_store.find_by_reference(tx, business_id, reference), choose)
+    return await _change(till, partial(_find_by_reference, till, business_id, reference), choose)
 
 
 async def record_time_out(
@@ -52,7 +54,7 @@ async def record_time_out(
     def choose(situation: Situation, _: FeeRule) -> Change | None:
         return _leased(decide.on_time_out(situation, now=now), situation, lease)
 
-    return await _change(till, lambda tx: attempt_store.find_by_reference(tx, business_id, reference), choose)
+    return await _change(till, partial(_find_by_reference, till, business_id, reference), choose)
 
 
 async def record_arrival(
@@ -69,8 +71,21 @@ async def record_arrival(
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
         return decide.on_arrival(situation, arrival, rule=rule, names=till.names, told_by=told_by, now=now)
 
-    find = partial(attempt_store.find_by_account_number, account_number=account_number)
-    return await _change(till, find, choose, known)
+    return await _change(till, partial(find_by_account_number, till, account_number), choose, known)
+
+
+async def _find_by_reference(till: Till, business_id: str, reference: str) -> Situation | None:
+    async with till.db.connection() as tx:
+        return await attempt_store.find_by_reference(tx, business_id, reference)
+
+
+async def find_by_account_number(till: Till, account_number: str) -> Situation | None:
+    return await till.together.do("account number", account_number, partial(_find_by_account_numbers, till.db))
+
+
+async def _find_by_account_numbers(db: Database, account_numbers: Sequence[str]) -> list[Situation | None]:
+    async with db.connection() as tx:
+        return await attempt_store.find_by_account_numbers(tx, account_numbers)
 
 
 def _leased(change: Change | None, situation: Situation, lease: str | None) -> Change | None:
@@ -84,26 +99,37 @@ def _leased(change: Change | None, situation: Situation, lease: str | None) -> C
 async def _change(till: Till, find: Find, choose: Decide, known: Situation | None = None) -> Situation | None:
     """Read, decide, write over what was read; when somebody else was faster, begin again."""
     for _ in range(TRIES):
-        async with till.db.connection() as tx:
-            situation, known = known or await find(tx), None
-            if situation is None:
-                return None
-            change = choose(situation, await _rule_of(tx, situation))
-            if change is None:
-                return situation
-            try:
-                is_news = await attempt_store.apply(tx, change)
-            except StaleChange:
-                continue
-            except AlreadyReceived:
-                if change.told_by is not None:
-                    raise
-                return await find(tx)  # The rail's own word of it was faster than its answer to us.
-            if not is_news:
-                raise ToldBefore
+        situation, known = known or await find(), None
+        if situation is None:
+            return None
+        change = choose(situation, await _rule_of(till, situation))
+        if change is None:
+            return situation
+        try:
+            outcome = await _write(till, change)
+        except AlreadyReceived:
+            if change.told_by is not None:
+                raise
+            return await find()  # The rail's own word of it was faster than its answer to us.
+        if outcome is Outcome.TOLD_BEFORE:
+            raise ToldBefore
+        if outcome is Outcome.WRITTEN:
             _ring_for(till, change)
             return after(situation, change)
     raise changing_too_fast()
+
+
+async def _write(till: Till, change: Change) -> Outcome:
+    """Together with others of the same business that wait at this moment: they would wait for one wallet anyway."""
+    try:
+        return await till.together.do(change.payment.business_id, change, partial(_write_all, till.db))
+    except StaleChange:
+        return Outcome.STALE
+
+
+async def _write_all(db: Database, changes: Sequence[Change]) -> list[Outcome]:
+    async with db.connection() as tx:
+        return await attempt_store.apply_all(tx, changes)
 
 
 def _ring_for(till: Till, change: Change) -> None:
@@ -116,11 +142,13 @@ def changing_too_fast() -> Unavailable:
     return Unavailable("this payment is changing too fast; try again", retry_after_s=1)
 
 
-async def _rule_of(tx: Tx, situation: Situation) -> FeeRule:
+async def _rule_of(till: Till, situation: Situation) -> FeeRule:
     """The rule that priced the attempt, even when it has ended since."""
     rule_id = situation.attempt.fee_rule_id if situation.attempt else situation.payment.fee_rule_id
-    known = situation.business.fee_rule_by_id(rule_id)
-    rule = known or await merchant_store.find_fee_rule(tx, situation.business.id, rule_id)
+    rule = situation.business.fee_rule_by_id(rule_id)
+    if rule is None:
+        async with till.db.connection() as tx:
+            rule = await merchant_store.find_fee_rule(tx, situation.business.id, rule_id)
     if rule is None:
         raise NotFound(f"the fee rule {rule_id} is gone")
     return rule

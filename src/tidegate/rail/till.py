@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from tidegate.core.method import MethodNames
 from tidegate.infra.db import Database
+from tidegate.infra.gatherings import Gatherings
 from tidegate.rail.interface import Rail
 
 
@@ -26,3 +27,5 @@ class Till:
     rails: Mapping[str, Rail]
     names: MethodNames
     inflow_terms: InflowTerms
+    # What waits at the same moment is looked up, and written, together.
+    together: Gatherings = field(default_factory=Gatherings, compare=False, repr=False)

@@ -70,7 +70,7 @@ def check(raw: RawNotification, secret: bytes, *, now: datetime) -> None:
 
 
 def _signature(body: bytes, secret: bytes, sent_at_s: int) -> str:
-    return hmac.new(secret, b"%d." % sent_at_s + body, hashlib.sha256).hexdigest()
+    return hmac.digest(secret, b"%d." % sent_at_s + body, "sha256").hex()
 
 
 # The wire's own types: one per kind of news, told apart by `type`. Amounts are text, in minor units.

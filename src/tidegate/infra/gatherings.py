@@ -1,0 +1,52 @@
+"""Gatherings by name: each does its own things together, and only so many of them are at the database at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+from tidegate.core.errors import Unavailable
+from tidegate.infra.gathering import Gathering
+
+One = TypeVar("One")
+Outcome = TypeVar("Outcome")
+# Fewer than a process has connections by default: whoever does not gather needs some too.
+LANES = 8
+LANE_WAIT_S = 1.0
+RETRY_AFTER_S = 1
+
+
+class Gatherings:
+    def __init__(self, *, lanes: int = LANES) -> None:
+        self._lanes = asyncio.Semaphore(lanes)
+        # A gathering lives as long as somebody waits in it.
+        self._by_name: WeakValueDictionary[Hashable, Gathering[Any, Any]] = WeakValueDictionary()
+
+    def do(
+        self, name: Hashable, one: One, do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]]
+    ) -> asyncio.Future[Outcome]:
+        """`do_all` is the same for everybody who gathers under this name."""
+        gathering: Gathering[One, Outcome] | None = self._by_name.get(name)
+        if gathering is None:
+
+            async def do_in_a_lane(group: Sequence[One]) -> Sequence[Outcome]:
+                await self._take_lane()
+                try:
+                    return await do_all(group)
+                finally:
+                    self._lanes.release()
+
+            gathering = self._by_name[name] = Gathering(do_in_a_lane, lanes=1)
+        return gathering.do(one)
+
+    async def _take_lane(self) -> None:
+        if not self._lanes.locked():
+            await self._lanes.acquire()
+            return
+        try:
+            async with asyncio.timeout(LANE_WAIT_S):
+                await self._lanes.acquire()
+        except TimeoutError:
+            raise Unavailable("too much waits for the database; try again", retry_after_s=RETRY_AFTER_S) from None

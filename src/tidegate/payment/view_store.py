@@ -1,0 +1,50 @@
+"""SQL of what a payer looks at: many looks in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tidegate.infra.db import Tx
+from tidegate.payment.attempt import Attempt
+from tidegate.payment.attempt_store import attempt_of
+from tidegate.payment.model import Payment
+from tidegate.payment.store import payment_of
+
+
+class Wanted(NamedTuple):
+    business_id: str
+    pay_code: str
+
+
+class Seen(NamedTuple):
+    """`attempt` is the newest one. What is remembered of a business is as it was then if its epoch is the same."""
+
+    payment: Payment
+    attempt: Attempt | None
+    epoch: int
+
+
+async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
+    rows = await tx.fetch(
+        """
+        SELECT payment.*, attempt, (SELECT epoch FROM credential_epoch) AS epoch
+          FROM unnest($1::text[], $2::text[]) AS wanted (business_id, pay_code)
+          JOIN payment USING (business_id, pay_code)
+          LEFT JOIN attempt ON attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
+               AND attempt.number = payment.attempts
+        """,
+        [business_id for business_id, _ in wanted],
+        [pay_code for _, pay_code in wanted],
+    )
+    found = {(row["business_id"], row["pay_code"]): row for row in rows}
+    seen: list[Seen | None] = []
+    for one in wanted:
+        row = found.get(one)
+        if row is None:
+            seen.append(None)
+            continue
+        payment = payment_of(row)
+        attempt = attempt_of(row["attempt"], payment.expected.currency) if row["attempt"] else None
+        seen.append(Seen(payment, attempt, row["epoch"]))
+    return seen

@@ -1,0 +1,77 @@
+"""Journals of one business posted in one call: in the order given, each cause once, balances that run on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+import pytest
+
+from ledger.booking import NOW, new_business, ngn, paid, post, refund, usd
+from tidegate.core.fee import Fee
+from tidegate.core.money import Currency
+from tidegate.infra.db import Database
+from tidegate.ledger import recipes, store
+from tidegate.ledger.model import Journal
+
+
+async def post_together(db: Database, business_id: str, *journals: Journal) -> list[int | None]:
+    async with db.connection() as tx:
+        ids: list[int | None] = await tx.fetchval(
+            "SELECT post_journals($1, $2::posting[], $3)", business_id, [tuple(one.columns()) for one in journals], NOW
+        )
+    return ids
+
+
+def in_dollars(minor: int, cause: str) -> Journal:
+    nothing = Fee(usd(0), usd(0))
+    return recipes.inflow_credited(cause=cause, received=usd(minor), fee=nothing, event_at=NOW)
+
+
+async def test_numbers_and_balances_follow_the_order_given(db: Database, admin: Any) -> None:
+    business_id = await new_business(db)
+    await post(db, business_id, paid(10_151))
+    held = recipes.receipt_held(cause="held", received=ngn(7), event_at=NOW)
+    ids = await post_together(db, business_id, paid(1_151), in_dollars(5, "a"), held, paid(2_151), in_dollars(6, "b"))
+    assert None not in ids
+    assert ids == sorted(ids)  # type: ignore[type-var]
+    rows = await admin.fetch(
+        "SELECT currency, amount_minor, balance_after_minor FROM entry WHERE account = 'wallet' ORDER BY journal_id"
+    )
+    assert [tuple(row) for row in rows] == [
+        ("NGN", 10_000, 10_000),
+        ("NGN", 1_000, 11_000),
+        ("USD", 5, 5),
+        ("NGN", 2_000, 13_000),
+        ("USD", 6, 11),
+    ]
+    async with db.connection() as tx:
+        wallets = await store.list_wallets(tx, business_id)
+    assert [wallet.balance for wallet in wallets] == [ngn(13_000), usd(11)]
+
+
+async def test_a_cause_that_was_posted_before_is_left_out_of_a_group(db: Database, admin: Any) -> None:
+    business_id = await new_business(db)
+    await post(db, business_id, paid(1_151, for_cause="known"))
+    first, known, last = await post_together(db, business_id, paid(1_151), paid(1_151, for_cause="known"), paid(1_151))
+    assert (first is None, known, last is None) == (False, None, False)
+    async with db.connection() as tx:
+        wallet = await store.find_wallet(tx, business_id, Currency.NGN)
+    assert wallet is not None
+    assert wallet.balance == ngn(3_000)
+
+
+async def test_a_group_of_causes_that_were_all_posted_before_does_nothing(db: Database, admin: Any) -> None:
+    business_id = await new_business(db)
+    journals = [paid(for_cause="one"), paid(for_cause="two")]
+    await post_together(db, business_id, *journals)
+    assert await post_together(db, business_id, *journals) == [None, None]
+    assert await admin.fetchval("SELECT count(*) FROM journal") == 2
+
+
+async def test_whoever_takes_from_a_wallet_is_posted_alone(db: Database, admin: Any) -> None:
+    business_id = await new_business(db)
+    await post(db, business_id, paid(1_151))
+    with pytest.raises(asyncpg.FeatureNotSupportedError):
+        await post_together(db, business_id, refund(1_001), paid(10_151))
+    assert await admin.fetchval("SELECT count(*) FROM journal") == 1
