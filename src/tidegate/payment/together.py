@@ -15,7 +15,8 @@ class Together:
     def __init__(self, db: Database) -> None:
         self._db = db
         self.insert = Gathering(self._insert_all).do
-        self.find = Gathering(self._find_all).do
+        # While one group is read, the next comes together: a second lane would only make both smaller.
+        self.find = Gathering(self._find_all, lanes=1).do
 
     async def _insert_all(self, drafts: Sequence[Draft]) -> list[Inserted | None]:
         async with self._db.connection() as tx:
