@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tidegate.infra.page.compress import Constant
-from tidegate.infra.page.mould import Mould, Piece
+from tidegate.infra.page.mould import Mould, Piece, sections_of
 from tidegate.infra.page.slot import Slots, split
 from tidegate.infra.page.stand_in import stand_ins_for
 
@@ -26,6 +26,10 @@ PIECES = st.lists(TEXT | st.integers(0, VALUES - 1) | st.just(STYLE), max_size=2
 VALUE = st.sampled_from([b"", b"0", b"00", b"<p>again</p>", b"a" * 64, b"x" * 70_000]) | st.binary(max_size=80)
 
 
+def mould_of(pieces: list[Piece], values: int, *, lengths: dict[int, int]) -> Mould:
+    return Mould(list(sections_of(pieces)), values, lengths=lengths)
+
+
 def plain(pieces: list[Piece], values: list[bytes]) -> bytes:
     return b"".join(
         values[piece] if isinstance(piece, int) else piece.content if isinstance(piece, Constant) else piece
@@ -39,7 +43,7 @@ def test_whatever_is_filled_in_comes_out(pieces: list[Piece], data: st.DataObjec
     first = data.draw(st.lists(VALUE, min_size=VALUES, max_size=VALUES))
     known = data.draw(st.sets(st.integers(0, VALUES - 1)))
     lengths = {number: len(first[number]) for number in known if len(first[number]) < 1_000}
-    mould = Mould(pieces, VALUES, lengths=lengths)
+    mould = mould_of(pieces, VALUES, lengths=lengths)
     for _ in range(3):
         values = [
             data.draw(st.binary(min_size=lengths[number], max_size=lengths[number]) if number in lengths else VALUE)
@@ -56,19 +60,19 @@ def test_values_of_known_length_do_not_get_into_each_others_places(lengths: list
     numbers = data.draw(st.lists(st.integers(0, len(lengths) - 1), min_size=2, max_size=60))
     between = data.draw(st.sampled_from([b"", b'"', b'" value="', b"<b>"]))
     pieces: list[Piece] = [piece for number in numbers for piece in (between, number)]
-    mould = Mould(pieces, len(lengths), lengths=dict(enumerate(lengths)))
+    mould = mould_of(pieces, len(lengths), lengths=dict(enumerate(lengths)))
     values = [bytes([65 + number]) * length for number, length in enumerate(lengths)]
     assert gzip.decompress(mould.gzip(values)) == plain(pieces, values)
 
 
 def test_a_value_that_stands_again_takes_hardly_any_room() -> None:
     pieces: list[Piece] = [b'<input name="token" value="', 0, b'"><button>'] * 40
-    once = Mould(pieces[:3], 1, lengths={0: 64}).gzip([b"-" * 64])
-    assert len(Mould(pieces, 1, lengths={0: 64}).gzip([b"-" * 64])) < len(once) + 40
+    once = mould_of(pieces[:3], 1, lengths={0: 64}).gzip([b"-" * 64])
+    assert len(mould_of(pieces, 1, lengths={0: 64}).gzip([b"-" * 64])) < len(once) + 40
 
 
 def test_the_stand_ins_do_not_look_alike() -> None:
-    made = stand_ins_for({number: 30 for number in range(12)}, unlike=b"abc")
+    made = stand_ins_for(dict.fromkeys(range(12), 30), unlike=b"abc")
     threes = [made[number][at : at + 3] for number in made for at in range(28)]
     assert len(made) == 12
     assert len(set(threes)) == len(threes)
@@ -114,7 +118,8 @@ def test_a_change_of_a_slot_waits_for_the_value() -> None:
     [
         bool, len, list, lambda slot: slot == "x", lambda slot: slot != "x", lambda slot: slot < "x",
         lambda slot: slot[0], lambda slot: "x" in slot, lambda slot: slot.startswith("x"), lambda slot: slot * 2,
-        lambda slot: slot.encode(), lambda slot: slot % (), lambda slot: slot.replace("x", "y"), lambda slot: slot.strip(),
+        lambda slot: slot.encode(), lambda slot: slot % (), lambda slot: slot.replace("x", "y"),
+        lambda slot: slot.strip(),
     ],
 )  # fmt: skip
 def test_nobody_can_ask_what_is_in_a_slot(question: object) -> None:

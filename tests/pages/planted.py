@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from serving import serving_front_door
+from tidegate.infra.http.client import client_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.routing import answering
 from tidegate.infra.page import security
@@ -50,7 +51,7 @@ async def _careless(_: Request) -> Response:
 
 
 async def _who(request: Request) -> Response:
-    return HTMLResponse(PAGE.format(body=f"<p>{request.scope['tidegate.client']}</p>"))
+    return HTMLResponse(PAGE.format(body=f"<p>{client_of(request.scope)}</p>"))
 
 
 async def _stream(_: Request) -> Response:

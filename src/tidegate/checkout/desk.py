@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from tidegate.checkout import means, wire
 from tidegate.checkout.limit import Limited, PayerLimit
 from tidegate.core import errors, ids
 from tidegate.core.clock import Clock
 from tidegate.core.method import Method
+from tidegate.infra.gathering import Gathering
 from tidegate.infra.http.read import read
 from tidegate.merchant.keyring import Keyring
-from tidegate.payment import pay
+from tidegate.merchant.model import Business
+from tidegate.payment import pay, view_store
 from tidegate.payment.change import Situation
 from tidegate.payment.pay import NOT_FOUND, Payer
+from tidegate.payment.view_store import Seen, Wanted
 from tidegate.rail.till import Till
 
 
-@dataclass(frozen=True)
-class PayerAt:
+class PayerAt(NamedTuple):
     """One payer at one payment. `client` is the address that is counted against the limits."""
 
     pay_code: str
@@ -36,8 +40,22 @@ class Desk:
 
     async def look(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.LOOK, visit.client)
-        business_id = await self._owner_of(visit.pay_code)
-        return await pay.view(self.till.db, business_id, visit.pay_code)
+        business = await self._owner_of(visit.pay_code)
+        seen = await self._looks.do(Wanted(business.id, visit.pay_code))
+        if seen is None:
+            raise errors.NotFound(NOT_FOUND)
+        if seen.epoch != self.keyring.epoch:
+            # Somebody has changed a business, perhaps this one.
+            return await pay.view(self.till.db, business.id, visit.pay_code)
+        return Situation(business, seen.payment, seen.attempt)
+
+    @cached_property
+    def _looks(self) -> Gathering[Wanted, Seen | None]:
+        return Gathering(self._see_all)
+
+    async def _see_all(self, wanted: Sequence[Wanted]) -> list[Seen | None]:
+        async with self.till.db.connection() as tx:
+            return await view_store.see_all(tx, wanted)
 
     async def charge(self, visit: PayerAt, value: Any, *, seen: int | None = None) -> Situation:
         """`value` is the request as JSON has it. With `seen`, nothing begins unless the payment is still as it was
@@ -76,13 +94,13 @@ class Desk:
         return await pay.extend(await self._payer(visit))
 
     async def _payer(self, visit: PayerAt) -> Payer:
-        business_id = await self._owner_of(visit.pay_code)
-        return Payer(self.till, business_id, visit.pay_code, f"{self.checkout_url}/{visit.pay_code}", self.clock.now())
+        business = await self._owner_of(visit.pay_code)
+        return Payer(self.till, business.id, visit.pay_code, f"{self.checkout_url}/{visit.pay_code}", self.clock.now())
 
-    async def _owner_of(self, pay_code: str) -> str:
+    async def _owner_of(self, pay_code: str) -> Business:
         """The pay code says whose it is; one that is not of our making costs no look-up."""
         code = ids.business_code_of(pay_code)
         business = await self.keyring.business_by_code(code) if code else None
         if business is None:
             raise errors.NotFound(NOT_FOUND)
-        return business.id
+        return business

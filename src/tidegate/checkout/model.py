@@ -68,3 +68,6 @@ class Movements:
     receipts: tuple[Received, ...] = ()
     returns: tuple[SentBack, ...] = ()
     refunds: tuple[Refunded, ...] = ()
+
+
+NO_MOVEMENTS = Movements()

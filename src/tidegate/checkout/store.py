@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.checkout.model import Movements, Received, Refunded, ReturnStatus, SentBack, TakenAs
+from tidegate.checkout.model import NO_MOVEMENTS, Movements, Received, Refunded, ReturnStatus, SentBack, TakenAs
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.money_return.reason import reason_in
@@ -31,6 +31,8 @@ async def list_versions(tx: Tx, watched: Sequence[tuple[str, str]]) -> dict[tupl
 async def list_movements(tx: Tx, business_id: str, payment_id: int) -> Movements:
     """What arrived for a payment, what went back and what is refunded, in one question."""
     rows = [*reversed(await tx.fetch(_MOVEMENTS, business_id, payment_id, MOVEMENTS_MAX))]
+    if not rows:
+        return NO_MOVEMENTS
     return Movements(
         receipts=tuple(_received(row) for row in rows if row["kind"] == "receipt"),
         returns=tuple(_sent_back(row) for row in rows if row["kind"] == "return"),

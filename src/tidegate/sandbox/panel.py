@@ -11,21 +11,21 @@ from decimal import Decimal, InvalidOperation
 
 import msgspec
 
+from tidegate.checkout.page import values
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.pages import PATH, CheckoutPages
-from tidegate.checkout.page.panel import plain_digits
-from tidegate.checkout.page.scene import Scene, scene_of
+from tidegate.checkout.page.scene import Scene
+from tidegate.checkout.page.sketch import Sketch
+from tidegate.checkout.page.values import Value
 from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.door import Page, Visit
-from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
-from tidegate.payment.transition import is_final
 from tidegate.rail import phone as phones
-from tidegate.rail.interface import DialAction, Party, PromptAction
+from tidegate.rail.interface import Party
 from tidegate.rail.sandbox.model import TEST_OTP, TEST_PIN
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.wire import MINOR_MAX
@@ -85,29 +85,10 @@ class SimulatorView:
 class SimulatorPanel:
     simulator: Simulator
 
-    def panel(self, look: Look) -> SimulatorView | None:
+    def panel(self, sketch: Sketch) -> SimulatorView | None:
         """None where there is nothing to play."""
-        view = self._view(look)
+        view = _view(sketch)
         return None if view.is_empty else view
-
-    def _view(self, look: Look) -> SimulatorView:
-        situation = look.situation
-        attempt, methods = situation.attempt, situation.payment.order.methods
-        scene = scene_of(situation, now=look.now, goes_back=look.goes_back)
-        takes_answer = attempt is not None and attempt.is_open and isinstance(attempt.action, PromptAction | DialAction)
-        has_account = attempt is not None and attempt.account_number is not None
-        is_choosing = scene is Scene.CHOOSE and not takes_answer
-        return SimulatorView(
-            transfers=tuple(_suggestions(look, attempt)) if has_account and attempt else (),
-            takes_transfer=has_account,
-            takes_answer=takes_answer,
-            takes_expiry=not is_final(situation.payment.status),
-            cards=_cards() if is_choosing and Method.CARD in methods else (),
-            phones=_phones(look.currency) if is_choosing and Method.MOBILE_MONEY in methods else (),
-            answers=tuple(
-                TestValue(shown, does, _fill(Method.CARD, **fields)) for fields, shown, does in _ANSWERS.get(scene, ())
-            ),
-        )
 
     def routes(self, pages: CheckoutPages) -> Sequence[Route]:
         async def simulate(visit: Visit) -> Html:
@@ -145,6 +126,25 @@ class SimulatorPanel:
         await act()
 
 
+def _view(sketch: Sketch) -> SimulatorView:
+    shape = sketch.shape
+    has_account = shape.tried is not None and shape.tried.has_account
+    takes_answer = shape.tried is not None and shape.tried.is_answered
+    is_choosing = shape.scene is Scene.CHOOSE and not takes_answer
+    return SimulatorView(
+        transfers=tuple((name, sketch.own(value)) for name, value in _SUGGESTIONS.items()) if has_account else (),
+        takes_transfer=has_account,
+        takes_answer=takes_answer,
+        takes_expiry=not shape.is_final,
+        cards=_cards() if is_choosing and Method.CARD in shape.methods else (),
+        phones=_phones(shape.currency) if is_choosing and Method.MOBILE_MONEY in shape.methods else (),
+        answers=tuple(
+            TestValue(shown, does, _fill(Method.CARD, **fields))
+            for fields, shown, does in _ANSWERS.get(shape.scene, ())
+        ),
+    )
+
+
 def _amount(form: Mapping[str, str], situation: Situation) -> Money:
     currency = situation.payment.order.asked.currency
     text = form.get("amount", "").replace(",", "").replace(" ", "")
@@ -157,15 +157,19 @@ def _amount(form: Mapping[str, str], situation: Situation) -> Money:
     return Money(int(minor), currency)
 
 
-def _suggestions(look: Look, attempt: Attempt) -> list[tuple[str, str]]:
-    rest = attempt.expected - look.situation.payment.held
-    unit = 10 * look.currency.minor_per_major
-    amounts = {
-        "exactly": rest.minor,
-        "too little": max(rest.minor * 2 // 5, 1),
-        "too much": rest.minor + unit,
-    }
-    return [(name, plain_digits(Money(minor, look.currency))) for name, minor in amounts.items()]
+def _exactly(look: Look) -> str:
+    return values.plain_digits(values.rest(look))
+
+
+def _too_little(look: Look) -> str:
+    return values.plain_digits(Money(max(values.rest(look).minor * 2 // 5, 1), look.currency))
+
+
+def _too_much(look: Look) -> str:
+    return values.plain_digits(values.rest(look) + Money.of_major(10, look.currency))
+
+
+_SUGGESTIONS: dict[str, Value] = {"exactly": _exactly, "too little": _too_little, "too much": _too_much}
 
 
 def _cards() -> tuple[TestValue, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tidegate.checkout.page.words import LANGUAGES
 
@@ -10,6 +11,8 @@ DEFAULT_LANGUAGE = "en"
 # A browser with a dozen languages needs half of it. What is longer was not written by one, and is not read at all.
 ACCEPT_LANGUAGE_LENGTH_MAX = 500
 TAG_LENGTH_MAX = 35
+# Browsers that are set up alike send the same one.
+HEADERS_REMEMBERED_MAX = 1_000
 
 _ANY = "*"
 _RANGE = re.compile(
@@ -20,7 +23,7 @@ _RANGE = re.compile(
 
 def choose(*, asked: str | None, remembered: str | None, accept_language: str | None) -> str:
     """Whatever is sent, a language that we have."""
-    return _known(asked) or _known(remembered) or _preferred(accept_language) or DEFAULT_LANGUAGE
+    return _known(asked) or _known(remembered) or _understood(accept_language) or DEFAULT_LANGUAGE
 
 
 def _known(tag: str | None) -> str | None:
@@ -35,9 +38,12 @@ def _language_of(tag: str) -> str:
     return tag.lower().partition("-")[0]
 
 
-def _preferred(header: str | None) -> str | None:
-    if header is None or len(header) > ACCEPT_LANGUAGE_LENGTH_MAX:
-        return None
+def _understood(header: str | None) -> str | None:
+    return None if header is None or len(header) > ACCEPT_LANGUAGE_LENGTH_MAX else _preferred(header)
+
+
+@lru_cache(maxsize=HEADERS_REMEMBERED_MAX)
+def _preferred(header: str) -> str | None:
     qualities = _qualities(header)
     quality_of_others = qualities.get(_ANY, 0.0)
     # Of equals the first one wins: in the browser's order where it names them, otherwise in ours.

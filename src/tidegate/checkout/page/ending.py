@@ -10,8 +10,8 @@ from markupsafe import escape
 
 from tidegate.checkout.model import ReturnStatus
 from tidegate.checkout.page.look import Look
-from tidegate.checkout.page.panel import unbroken
 from tidegate.checkout.page.scene import Scene
+from tidegate.checkout.page.values import unbroken
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.payment.redirect import with_reference
@@ -30,8 +30,8 @@ LEAVE_WITHIN = timedelta(minutes=10)
 class Row:
     label: str
     value: str
-    # What a copy button copies.
-    raw: str = ""
+    # What a copy button copies; without it there is no button.
+    raw: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Ending:
     receipt_href: str | None
 
 
-def ending_of(look: Look, scene: Scene) -> Ending:
+def ending_of(look: Look) -> Ending:
+    scene = look.scene
     is_paid = scene is Scene.PAID
     notes = tuple(_notes(look, scene))
     return Ending(

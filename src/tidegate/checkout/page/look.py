@@ -1,35 +1,67 @@
-"""One look at one payment: everything that a page is drawn from."""
+"""One look at one payment: everything that a page is drawn from, or filled from when it was drawn before."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import cached_property
+from typing import Any
 
+import msgspec
 from markupsafe import Markup
 
 from tidegate.checkout.model import Movements
-from tidegate.checkout.page.time_format import zone_of
+from tidegate.checkout.page.cost import Cost, costs_of
+from tidegate.checkout.page.scene import Scene, scene_of, selected_method
+from tidegate.checkout.page.time_format import offset_minutes, zone_of
 from tidegate.checkout.page.words import Words
 from tidegate.core.clock import to_iso
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency, Money
 from tidegate.payment.change import Situation
 
+DESCRIPTION_LENGTH_MAX = 140
+_TIME = Markup('<time datetime="{}" data-offset="{}" data-style="{}">{}</time>')
 
-@dataclass(frozen=True)
-class Look:
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
     situation: Situation
     movements: Movements
     words: Words
     names: MethodNames
     now: datetime
-    # The page's own address, without a query.
-    here: str
+    scene: Scene
+    # The selected one; and those that the page shows, each with what it costs.
+    chosen: Method
+    methods: tuple[Method, ...]
+    costs: tuple[Cost, ...]
+    # What is being paid, in the merchant's words; empty where they say nothing.
+    description: str
+    # Where pages are.
+    root: str
+    # For the forms of the page, and for its script and style.
+    token: str
+    nonce: str
     # What the query says.
-    asked: Method | None = None
-    goes_back: bool = False
-    stays: bool = False
+    asked: Method | None
+    goes_back: bool
+    stays: bool
+
+    @classmethod
+    def of(cls, situation: Situation, *, asked: Method | None, goes_back: bool, now: datetime, **others: Any) -> Look:
+        scene = scene_of(situation, now=now, goes_back=goes_back)
+        chosen = selected_method(situation, asked)
+        methods = situation.payment.order.methods if scene is Scene.CHOOSE else (chosen,)
+        return cls(
+            situation=situation,
+            asked=asked,
+            goes_back=goes_back,
+            now=now,
+            scene=scene,
+            chosen=chosen,
+            methods=methods,
+            costs=costs_of(situation, methods),
+            description=_description(situation.payment.order.metadata),
+            **others,
+        )
 
     @property
     def shop_name(self) -> str:
@@ -39,29 +71,36 @@ class Look:
     def currency(self) -> Currency:
         return self.situation.payment.order.asked.currency
 
-    @cached_property
+    @property
     def zone(self) -> timezone:
         return zone_of(self.currency)
 
     def money(self, amount: Money) -> str:
-        return self.words.money(amount)
+        return self.words.money_format.text(amount)
+
+    @property
+    def here(self) -> str:
+        """The page's own address, without a query."""
+        return f"{self.root}/{self.situation.payment.pay_code}"
 
     def time(self, moment: datetime) -> Markup:
-        return self._time(moment, self.words.time(moment, self.zone), "time")
+        return time_element(to_iso(moment), self.words.time(moment, self.zone), self.zone, "time")
 
     def moment(self, moment: datetime) -> Markup:
-        return self._time(moment, self.words.moment(moment, self.zone), "moment")
-
-    def _time(self, moment: datetime, text: str, style: str) -> Markup:
-        """The page's script shows it in the device's own zone, where that is another one."""
-        offset = self.zone.utcoffset(None)
-        assert offset is not None  # A fixed zone has one.
-        minutes = int(offset.total_seconds()) // 60
-        element = Markup('<time datetime="{}" data-offset="{}" data-style="{}">{}</time>')
-        return element.format(to_iso(moment), minutes, style, text)
+        return time_element(to_iso(moment), self.words.moment(moment, self.zone), self.zone, "moment")
 
     def seconds_until(self, moment: datetime) -> int:
         return max(0, int((moment - self.now).total_seconds()))
 
-    def method_href(self, method: Method) -> str:
-        return f"{self.here}?method={self.names.in_record(method)}"
+
+def _description(metadata: str | None) -> str:
+    """A text under `description` in the metadata."""
+    if metadata is None:
+        return ""
+    text = msgspec.json.decode(metadata).get("description")
+    return text[:DESCRIPTION_LENGTH_MAX] if isinstance(text, str) and text.strip() else ""
+
+
+def time_element(iso: str, text: str, zone: timezone, style: str) -> Markup:
+    """The page's script shows it in the device's own zone, where that is another one."""
+    return _TIME.format(iso, offset_minutes(zone), style, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Self
 
 from babel import Locale
@@ -21,6 +22,8 @@ SIGNS: Mapping[Currency, str] = {
     Currency.USD: "$",
     Currency.EUR: "€",
 }
+# A page has the same amount in several places.
+_AMOUNTS_REMEMBERED_MAX = 2_000
 _SIGN_PLACE = "¤"
 _NO_BREAK_SPACE = "\u00a0"
 _LEFT_TO_RIGHT_MARK, _RIGHT_TO_LEFT_MARK = "\u200e", "\u200f"
@@ -63,19 +66,25 @@ class MoneyFormat:
         return cls(symbols["decimal"], symbols["group"], _SIGN_PLACE in before, signs, around)
 
     def text(self, money: Money) -> str:
-        before, after = self.around[money.currency]
-        return f"{before}{self._digits(money)}{after}"
+        currency = money.currency
+        before, after = self.around[currency]
+        return f"{before}{_written(money.minor, currency, self.group, self.decimal)}{after}"
 
     def parts(self, money: Money) -> MoneyParts:
-        return MoneyParts(self.signs[money.currency], self._digits(money), self.is_sign_first)
+        return MoneyParts(self.signs[money.currency], self.digits(money), self.is_sign_first)
 
-    def _digits(self, money: Money) -> str:
-        if money.minor < 0:
-            raise ValueError("a payer is shown amounts that are not negative")
-        whole, rest = divmod(money.minor, money.currency.minor_per_major)
-        grouped = f"{whole:,}".replace(",", self.group)
-        exponent = money.currency.exponent
-        return f"{grouped}{self.decimal}{rest:0{exponent}}" if exponent else grouped
+    def digits(self, money: Money) -> str:
+        return _written(money.minor, money.currency, self.group, self.decimal)
+
+
+@lru_cache(maxsize=_AMOUNTS_REMEMBERED_MAX)
+def _written(minor: int, currency: Currency, group: str, decimal: str) -> str:
+    if minor < 0:
+        raise ValueError("a payer is shown amounts that are not negative")
+    whole, rest = divmod(minor, currency.minor_per_major)
+    grouped = f"{whole:,}".replace(",", group)
+    exponent = currency.exponent
+    return f"{grouped}{decimal}{rest:0{exponent}}" if exponent else grouped
 
 
 def _before_digits(prefix: str, sign: str) -> str:

@@ -16,17 +16,17 @@ import structlog
 from tidegate.checkout import store
 from tidegate.checkout.desk import Desk, PayerAt
 from tidegate.checkout.limit import Limited
-from tidegate.checkout.model import Movements
+from tidegate.checkout.model import NO_MOVEMENTS, Movements
 from tidegate.checkout.page import sent
 from tidegate.checkout.page.choice import choose
+from tidegate.checkout.page.easel import TEMPLATE, Easel
 from tidegate.checkout.page.failure import failure_of
 from tidegate.checkout.page.look import Look
-from tidegate.checkout.page.receipt import pdf_of, receipt_of
 from tidegate.checkout.page.receipt_pdf import receipt_pdf
-from tidegate.checkout.page.render import Renderer
 from tidegate.checkout.page.scene import Scene, scene_of
 from tidegate.checkout.page.shell import bare_shell
-from tidegate.checkout.page.view import Filled, page_of
+from tidegate.checkout.page.sketch import ROOT, Sketch
+from tidegate.checkout.page.view import Filled
 from tidegate.checkout.page.words import Words, words_for
 from tidegate.checkout.wire import HIDDEN_NUMBER
 from tidegate.core import ids
@@ -47,7 +47,6 @@ from tidegate.merchant.model import Business
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment, Status
 
-ROOT = "/pay"
 PATH = f"{ROOT}/{{payCode}}"
 LANGUAGE_FOR_S = 365 * 24 * 3600
 SEEN_DIGITS_MAX = 18
@@ -58,9 +57,9 @@ log = structlog.get_logger("page")
 
 
 class Simulator(Protocol):
-    """What the sandbox adds to the page."""
+    """What the sandbox adds to the page, and the pages that it adds."""
 
-    def panel(self, look: Look) -> Any: ...
+    def panel(self, sketch: Sketch) -> Any: ...
 
     def routes(self, pages: CheckoutPages) -> Sequence[Route]: ...
 
@@ -78,8 +77,8 @@ class CheckoutPages:
         return Csrf(self.site, key=hmac.digest(self.secret(), b"forms of the hosted page", "sha256"))
 
     @cached_property
-    def renderer(self) -> Renderer:
-        return Renderer(self.site)
+    def easel(self) -> Easel:
+        return Easel(self.site, self.desk.till.names, self.simulator)
 
     @cached_property
     def door(self) -> Door:
@@ -130,9 +129,7 @@ class CheckoutPages:
         look = await self._look(visit, await self.desk.look(_payer_at(visit)))
         if look.situation.payment.status is not Status.SUCCESS:
             return self.back_to(visit)
-        receipt = receipt_of(look, is_test=self.is_test)
-        headers = self._remember_language(visit)
-        return self.renderer.page("receipt.html", receipt.shell, nonce=visit.nonce, headers=headers, receipt=receipt)
+        return self.easel.receipt(look, headers=self._remember_language(visit))
 
     async def receipt_file(self, visit: Visit) -> Html | File:
         look = await self._look(visit, await self.desk.look(_payer_at(visit)))
@@ -143,9 +140,8 @@ class CheckoutPages:
         name = _UNSAFE_IN_A_NAME.sub("-", payment.reference)
         disposition = f'attachment; filename="receipt-{name}.pdf"'.encode("ascii")
         # Some milliseconds of arithmetic, during which others want to be answered.
-        body = await asyncio.to_thread(
-            receipt_pdf, pdf_of(look, logo=logo.body if logo else None, is_test=self.is_test)
-        )
+        receipt = self.easel.receipt_file(look, logo=logo.body if logo else None)
+        body = await asyncio.to_thread(receipt_pdf, receipt)
         return File(body, "application/pdf", headers=[(b"content-disposition", disposition)])
 
     async def logo(self, visit: Visit) -> File:
@@ -198,48 +194,43 @@ class CheckoutPages:
         asked: Method | None = None,
         filled: Filled | None = None,
         notice: str | None = None,
-        template: str = "checkout.html",
+        template: str = TEMPLATE,
     ) -> Html:
-        look = await self._look(visit, situation, asked=asked)
         visitor = self.csrf.visitor_of(visit.headers)
-        page = page_of(
-            look,
-            token=self.csrf.token(visitor, scope=situation.payment.pay_code),
-            watch=self.site.url(f"/checkout/payments/{situation.payment.pay_code}/events"),
-            is_test=self.is_test,
-            filled=filled,
-            notice=look.words(notice) if notice else None,  # words: notice.changed
-            simulator=self.simulator.panel(look) if self.simulator else None,
-        )
+        token = self.csrf.token(visitor, scope=situation.payment.pay_code)
+        look = await self._look(visit, situation, asked=asked, token=token)
         headers = [*self.csrf.cookies(visitor), *self._remember_language(visit)]
-        return self.renderer.page(template, page.shell, nonce=visit.nonce, status=status, headers=headers, page=page)
+        return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, headers=headers)
 
-    async def _look(self, visit: Visit, situation: Situation, *, asked: Method | None = None) -> Look:
-        return Look(
-            situation=situation,
+    async def _look(self, visit: Visit, situation: Situation, *, asked: Method | None = None, token: str = "") -> Look:
+        query, names = visit.query, self.desk.till.names
+        return Look.of(
+            situation,
             movements=await self._movements(situation.payment),
             words=self._words(visit),
-            names=self.desk.till.names,
+            names=names,
             now=self.desk.clock.now(),
-            here=self._here(visit),
-            asked=asked or self.desk.till.names.find(visit.query.get("method", "")),
-            goes_back="again" in visit.query,
-            stays="stay" in visit.query,
+            root=self._root,
+            token=token,
+            nonce=visit.nonce,
+            asked=asked or (names.find(query["method"]) if "method" in query else None),
+            goes_back="again" in query,
+            stays="stay" in query,
         )
 
     async def _movements(self, payment: Payment) -> Movements:
         """Most looks are before any money came, and cost no question."""
         if not (payment.paid_at or payment.held.minor or payment.returned.minor):
-            return Movements()
+            return NO_MOVEMENTS
         async with self.desk.till.db.connection() as tx:
             return await store.list_movements(tx, payment.business_id, payment.id)
 
-    @property
-    def is_test(self) -> bool:
-        return self.simulator is not None
+    @cached_property
+    def _root(self) -> str:
+        return self.site.url(ROOT)
 
     def _here(self, visit: Visit) -> str:
-        return self.site.url(f"{ROOT}/{visit.path['payCode']}")
+        return f"{self._root}/{visit.path['payCode']}"
 
     @cached_property
     def _language(self) -> Cookie:
@@ -261,11 +252,9 @@ class CheckoutPages:
         pay_code = visit.path.get("payCode", "")
         here = self.site.url(f"{ROOT}/{quote(pay_code)}") if ids.looks_like_pay_code(pay_code) else ""
         failed = failure_of(refusal, status, words, retry_href=here, request_id=visit.request_id)
-        shell = bare_shell(words, title=failed.title, here=here, is_test=self.is_test)
-        headers = self._remember_language(visit)
-        return self.renderer.page(
-            "error.html", shell, nonce=visit.nonce, status=status, headers=headers, failure=failed
-        )
+        shell = bare_shell(words, title=failed.title, here=here, is_test=self.easel.is_test)
+        text = self.easel.renderer.text("error.html", shell, nonce=visit.nonce, failure=failed)
+        return self.easel.renderer.html(text, status=status, headers=self._remember_language(visit))
 
     def routes(self) -> list[Route]:
         pages = [
@@ -279,7 +268,7 @@ class CheckoutPages:
             Page("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo),
         ]
         return [
-            *static.routes(self.renderer.scripts),
+            *static.routes(self.easel.renderer.scripts),
             *self.door.routes(pages),
             *(self.simulator.routes(self) if self.simulator else ()),
             self.door.nothing_else(f"{ROOT}/{{rest:path}}"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.checkout.page.look import Look
+from tidegate.checkout.page import values
 from tidegate.checkout.page.scene import Scene
+from tidegate.checkout.page.sketch import Sketch
 
 # In the order of the alphabet by code; the names come from babel, in the payer's language.
 COUNTRIES = ("CM", "CI", "EG", "ET", "GB", "GH", "KE", "MA", "NG", "RW", "SN", "TZ", "UG", "US", "ZA", "ZM", "ZW")
@@ -37,14 +38,13 @@ class Question:
     fields: tuple[Field, ...] = ()
 
 
-def question_of(look: Look, scene: Scene) -> Question:
-    attempt, words = look.situation.attempt, look.words
-    assert attempt is not None
+def question_of(sketch: Sketch) -> Question:
+    scene, words = sketch.shape.scene, sketch.words
     if scene is Scene.PIN:
         return Question(
             kind="pin",
             title=words("question.pin_title"),
-            lead=words("question.pin_lead", digits=attempt.details.get("last4", "")),
+            lead=words("question.pin_lead", digits=sketch.own(values.card_end)),
             label=words("question.pin_label"),
             type="password",
         )
@@ -60,15 +60,15 @@ def question_of(look: Look, scene: Scene) -> Question:
         kind="address",
         title=words("question.address_title"),
         lead=words("question.address_lead"),
-        fields=_address_fields(look),
+        fields=_address_fields(sketch),
     )
 
 
-def _address_fields(look: Look) -> tuple[Field, ...]:
-    words = look.words
+def _address_fields(sketch: Sketch) -> tuple[Field, ...]:
+    words = sketch.words
     named = [Choice(code, words.country(code)) for code in COUNTRIES]
     # The country of the currency first: most payers are at home.
-    at_home = look.currency.value[:2]
+    at_home = sketch.shape.currency.value[:2]
     countries = sorted(named, key=lambda choice: (choice.id != at_home, choice.name))
     return (
         Field("line", words("question.line"), "billing address-line1"),

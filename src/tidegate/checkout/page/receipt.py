@@ -11,6 +11,7 @@ from tidegate.checkout.page import receipt_pdf
 from tidegate.checkout.page.ending import Row, method_text, movements_of
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.shell import Shell, Shop, shell_of, shop_of
+from tidegate.checkout.page.sketch import Sketch
 from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.fee import FeeBearer
 
@@ -26,11 +27,11 @@ class Receipt:
     pay_code: str
 
 
-def receipt_of(look: Look, *, is_test: bool) -> Receipt:
+def receipt_of(look: Look, sketch: Sketch) -> Receipt:
     payment = look.situation.payment
     return Receipt(
-        shell=shell_of(look, is_test=is_test, is_over=True, refresh=None, here=f"{look.here}/receipt"),
-        shop=shop_of(look),
+        shell=shell_of(sketch, is_over=True, refresh=None, here=f"{look.here}/receipt"),
+        shop=shop_of(sketch),
         amount=look.money(payment.received),
         rows=tuple(_rows(look)),
         notes=tuple(movements_of(look)),
@@ -39,11 +40,11 @@ def receipt_of(look: Look, *, is_test: bool) -> Receipt:
     )
 
 
-def pdf_of(look: Look, *, logo: bytes | None, is_test: bool) -> receipt_pdf.Receipt:
+def pdf_of(look: Look, sketch: Sketch, *, logo: bytes | None) -> receipt_pdf.Receipt:
     words, business = look.words, look.situation.business
-    receipt = receipt_of(look, is_test=is_test)
+    receipt = receipt_of(look, sketch)
     # A receipt of no money must not pass for one.
-    test = (words("shell.test_mode"),) if is_test else ()
+    test = (words("shell.test_mode"),) if sketch.is_test else ()
     questions = words("shell.questions", shop=business.name)
     return receipt_pdf.Receipt(
         language=words.language,

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegate.checkout.page.look import Look
+from tidegate.checkout.page import values
+from tidegate.checkout.page.palette import Colours, colours_of
+from tidegate.checkout.page.shape import Reach
+from tidegate.checkout.page.sketch import ROOT, Sketch
 from tidegate.checkout.page.words import LANGUAGES, Words
-from tidegate.core.colour import DARK, LIGHT, Palette, palette_for
-from tidegate.merchant.model import Business
 
-
-@dataclass(frozen=True)
-class Colours:
-    """The merchant's accent as CSS, for both themes."""
-
-    light: str
-    dark: str
+_SCHEMES = {Reach.URL: "", Reach.EMAIL: "mailto:", Reach.PHONE: "tel:"}
 
 
 @dataclass(frozen=True)
@@ -49,23 +44,20 @@ class Shell:
     kept: Mapping[str, str] = field(default_factory=dict)
 
 
-def shell_of(look: Look, *, is_test: bool, is_over: bool, refresh: str | None, here: str | None = None) -> Shell:
-    words, payment = look.words, look.situation.payment
-    title = (
-        words("shell.title_ended", shop=look.shop_name)
-        if is_over
-        else words("shell.title", amount=look.money(payment.expected), shop=look.shop_name)
-    )
+def shell_of(sketch: Sketch, *, is_over: bool, refresh: str | None, here: str | None = None) -> Shell:
+    words, asked, name = sketch.words, sketch.shape.asked, sketch.own(values.shop_name)
     return Shell(
         words=words,
-        title=title,
-        colours=colours_of(look.situation.business.brand.accent),
-        is_test=is_test,
-        here=here or look.here,
-        contacts=_contacts(look.situation.business, words),
+        title=words("shell.title_ended", shop=name)
+        if is_over
+        else words("shell.title", amount=sketch.expected, shop=name),
+        colours=_colours(sketch),
+        is_test=sketch.is_test,
+        here=here or sketch.here,
+        contacts=_contacts(sketch),
         languages=LANGUAGES,
         refresh=refresh,
-        kept={"method": look.names.in_record(look.asked)} if look.asked else {},
+        kept={"method": sketch.names.in_record(asked)} if asked else {},
     )
 
 
@@ -74,37 +66,25 @@ def bare_shell(words: Words, *, title: str, here: str, is_test: bool) -> Shell:
     return Shell(words, title, colours_of(None), is_test, here, (), LANGUAGES, None)
 
 
-def shop_of(look: Look) -> Shop:
-    business = look.situation.business
-    logo = business.brand.logo_hash
-    root = look.here.rpartition("/")[0]
+def shop_of(sketch: Sketch) -> Shop:
+    has_logo = sketch.shape.has_logo
     return Shop(
-        name=business.name,
-        initial=business.name.strip()[:1].upper(),
-        logo_url=f"{root}/logo/{business.code}/{logo}" if logo else None,
+        name=sketch.own(values.shop_name),
+        initial=sketch.own(values.shop_initial),
+        logo_url=sketch.site.url(f"{ROOT}/logo/{sketch.own(values.shop_logo)}") if has_logo else None,
     )
 
 
-def colours_of(accent: str | None) -> Colours:
-    return Colours(_css(palette_for(accent, LIGHT)), _css(palette_for(accent, DARK)))
+def _colours(sketch: Sketch) -> Colours:
+    if not sketch.shape.has_own_colours:
+        return colours_of(None)
+    return Colours(sketch.own(values.colours_light), sketch.own(values.colours_dark))
 
 
-def _css(palette: Palette) -> str:
-    return (
-        f"--accent:{palette.accent};--on-accent:{palette.on_accent};--accent-edge:{palette.accent_edge};"
-        f"--accent-text:{palette.accent_text};--accent-soft:{palette.accent_soft};--on-soft:{palette.on_soft}"
-    )
-
-
-def _contacts(business: Business, words: Words) -> tuple[Contact, ...]:
-    """The best way to reach the shop comes first."""
-    support = business.support
-    found: list[Contact] = []
-    label = words("shell.contact")
-    if support.url:
-        found.append(Contact(label, support.url, support.url, is_elsewhere=True))
-    if support.email:
-        found.append(Contact(label, support.email, f"mailto:{support.email}"))
-    if support.phone:
-        found.append(Contact(label, support.phone, f"tel:{support.phone}"))
-    return tuple(found[:1])
+def _contacts(sketch: Sketch) -> tuple[Contact, ...]:
+    reach = sketch.shape.reach
+    if reach is None:
+        return ()
+    address = sketch.own(values.shop_contact)
+    href = f"{_SCHEMES[reach]}{address}"
+    return (Contact(sketch.words("shell.contact"), address, href, is_elsewhere=reach is Reach.URL),)

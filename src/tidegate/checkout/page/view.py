@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
-from tidegate.checkout.model import ReturnStatus, TakenAs
+from tidegate.checkout.model import NO_MOVEMENTS, TakenAs
+from tidegate.checkout.page import values
 from tidegate.checkout.page.ending import Ending, ending_of, movements_of
 from tidegate.checkout.page.look import Look
-from tidegate.checkout.page.panel import Account, Panel, Price, account_of, panel_of, price_at_the_end, price_of
+from tidegate.checkout.page.panel import Account, Panel, account_of, panels_of
+from tidegate.checkout.page.price import Price, price_at_the_end, prices_of
 from tidegate.checkout.page.question import Question, question_of
-from tidegate.checkout.page.scene import ENDINGS, Scene, Step, scene_of, selected_method, step_of
+from tidegate.checkout.page.scene import ENDINGS, Scene
+from tidegate.checkout.page.shape import Shape
 from tidegate.checkout.page.shell import Shell, Shop, shell_of, shop_of
-from tidegate.payment.transition import is_final
-from tidegate.rail.interface import RedirectAction
+from tidegate.checkout.page.sketch import Sketch
 
-DESCRIPTION_LENGTH_MAX = 140
 # Money that goes back moves without the payment changing, and nobody pushes the news of an ended payment.
 RETURN_POLL_S = 15
 # Without script the page loads itself again this often while it waits.
 REFRESH_EVERY_S = 10
+EVENTS_PATH = "/checkout/payments"
 
 _TEMPLATES: dict[Scene, str] = {
     Scene.CHOOSE: "choose.html",
@@ -60,8 +60,10 @@ class Page:
     shop: Shop
     template: str
     scene: Scene
+    # The method that is selected.
+    chosen: str
     here: str
-    version: int
+    version: str
     # Differs whenever the page shows something else.
     mark: str
     token: str
@@ -87,92 +89,81 @@ class Page:
     simulator: Any = None
 
     def is_selected(self, method: str) -> bool:
-        return any(price.is_selected for price in self.prices if price.method == method)
+        return self.chosen == method
+
+
+@dataclass(frozen=True)
+class Special:
+    """What a few pages have, and no two alike: drawn anew each time."""
+
+    ending: Ending | None = None
+    price: Price | None = None
+    short: Short | None = None
+    # Money of this payer that goes back, while the payment is still open.
+    returns: tuple[str, ...] = ()
+    filled: Filled = Filled()
+
+
+NOTHING_SPECIAL = Special()
+
+
+def special_of(look: Look, sketch: Sketch, filled: Filled | None = None) -> Special:
+    filled = filled or Filled()
+    if look.scene in ENDINGS:
+        return Special(ending_of(look), price_at_the_end(sketch, look), filled=filled)
+    short = _short(look, sketch) if look.scene is Scene.SHORT else None
+    return Special(short=short, returns=tuple(movements_of(look)), filled=filled)
+
+
+def is_special(look: Look) -> bool:
+    return look.scene in ENDINGS or look.scene is Scene.SHORT or look.movements is not NO_MOVEMENTS
 
 
 def page_of(
-    look: Look,
-    *,
-    token: str,
-    watch: str,
-    is_test: bool,
-    filled: Filled | None = None,
-    notice: str | None = None,
-    simulator: Any = None,
+    sketch: Sketch, special: Special = NOTHING_SPECIAL, *, notice: str | None = None, simulator: Any = None
 ) -> Page:
-    payment = look.situation.payment
-    scene = scene_of(look.situation, now=look.now, goes_back=look.goes_back)
-    chosen = selected_method(look.situation, look.asked)
-    methods = payment.order.methods if scene is Scene.CHOOSE else (chosen,)
-    ending = ending_of(look, scene) if scene in ENDINGS else None
-    filled = filled or Filled()
-    attempt = look.situation.attempt
-    action = attempt.action if attempt else None
+    shape, words, own = sketch.shape, sketch.words, sketch.own
+    problem = shape.tried.problem if shape.tried else None
     return Page(
-        shell=shell_of(look, is_test=is_test, is_over=ending is not None, refresh=_refresh(look, scene, ending)),
-        shop=shop_of(look),
-        template=_TEMPLATES[scene],
-        scene=scene,
-        here=look.here,
-        version=payment.version,
-        mark=_mark(look, scene),
-        token=token,
-        watch="" if is_final(payment.status) else watch,
-        poll_s=RETURN_POLL_S if _may_move_unseen(look, ending) else 0,
-        order_line=look.words("summary.order", reference=payment.reference),
-        description=_description(payment.order.metadata),
-        prices=(price_at_the_end(look, chosen),)
-        if ending is not None
-        else tuple(price_of(look, method, is_selected=method is chosen) for method in methods),
-        panels=tuple(panel_of(look, method, is_selected=method is chosen) for method in methods)
-        if scene is Scene.CHOOSE
-        else (),
-        question=question_of(look, scene) if scene in _QUESTIONS else None,
-        problem=_problem(look),
-        issuer_url=action.url if isinstance(action, RedirectAction) else None,
-        back_href=f"{look.method_href(chosen)}&again=1",
-        short=_short(look) if scene is Scene.SHORT else None,
-        ending=ending,
-        values=filled.values,
-        errors=filled.errors,
-        notice=notice,
-        returns=tuple(movements_of(look)) if ending is None else (),
+        shell=shell_of(sketch, is_over=special.ending is not None, refresh=_refresh(shape, special.ending)),
+        shop=shop_of(sketch),
+        template=_TEMPLATES[shape.scene],
+        scene=shape.scene,
+        chosen=shape.chosen.value,
+        here=sketch.here,
+        version=own(values.version),
+        # Time alone closes an account, and money arrives at the payer's bank, without any change of the payment. Which
+        # tab is open does not count: the script changes tabs without asking.
+        mark=f"{own(values.version)}-{shape.scene}-{shape.step}-{shape.sent_back}",
+        token=own(values.token),
+        watch="" if shape.is_final else sketch.site.url(f"{EVENTS_PATH}/{own(values.pay_code)}/events"),
+        poll_s=RETURN_POLL_S if shape.may_move_unseen else 0,
+        order_line=words("summary.order", reference=own(values.reference)),
+        description=own(values.description) if shape.has_description else None,
+        prices=(special.price,) if special.price else prices_of(sketch),
+        panels=panels_of(sketch) if shape.scene is Scene.CHOOSE else (),
+        question=question_of(sketch) if shape.scene in _QUESTIONS else None,
+        # words: failure.wrong_pin, failure.wrong_otp, failure.wrong_address
+        problem=words(f"failure.{problem}") if problem else None,
+        issuer_url=own(values.issuer_url) if shape.scene is Scene.ISSUER else None,
+        back_href=f"{sketch.method_href(shape.chosen)}&again=1",
+        short=special.short,
+        ending=special.ending,
+        values=special.filled.values,
+        errors=special.filled.errors,
+        notice=words(notice) if notice else None,  # words: notice.changed
+        returns=special.returns,
         simulator=simulator,
     )
 
 
-def _mark(look: Look, scene: Scene) -> str:
-    """Time alone closes an account, and money arrives at the payer's bank, without any change of the payment. Which
-    tab is open does not count: the script changes tabs without asking."""
-    attempt = look.situation.attempt
-    step = step_of(look.situation, attempt.method, now=look.now) if attempt else Step.FORM
-    sent_back = sum(back.status is ReturnStatus.CONFIRMED for back in look.movements.returns)
-    return f"{look.situation.payment.version}-{scene}-{step}-{sent_back}"
-
-
-def _may_move_unseen(look: Look, ending: Ending | None) -> bool:
-    payment, attempt = look.situation.payment, look.situation.attempt
-    if payment.held.minor or payment.returned.minor:
-        return True
-    # Somebody may still send money to the account that was shown.
-    return ending is not None and attempt is not None and attempt.account_number is not None
-
-
-def _problem(look: Look) -> str | None:
-    attempt = look.situation.attempt
-    if attempt is None or not attempt.is_open or attempt.failure is None:
-        return None
-    # words: failure.wrong_pin, failure.wrong_otp, failure.wrong_address
-    return look.words(f"failure.{attempt.failure.value}")
-
-
-def _short(look: Look) -> Short:
+def _short(look: Look, sketch: Sketch) -> Short:
     payment = look.situation.payment
     arrived = [money for money in look.movements.receipts if money.taken is TakenAs.HELD]
     at = arrived[-1].at if arrived else payment.updated_at
     received = look.money(payment.held)
     return Short(
-        account=account_of(look),
+        account=account_of(sketch),
         received=received,
         lead=look.words.rich("short.lead", received=received, time=look.time(at)),
         bar_label=look.words("short.bar", received=received, expected=look.money(payment.expected)),
@@ -180,23 +171,15 @@ def _short(look: Look) -> Short:
     )
 
 
-def _refresh(look: Look, scene: Scene, ending: Ending | None) -> str | None:
+def _refresh(shape: Shape, ending: Ending | None) -> str | None:
     """What a browser without script does by itself: look again, or go back to the shop."""
     if ending is not None:
         leave = ending.leave
         return f"{leave.after_s};url={leave.url}" if leave and leave.after_s else None
-    attempt = look.situation.attempt
-    is_waiting = scene in (Scene.WORKING, Scene.SHORT) or (
-        scene is Scene.CHOOSE and attempt is not None and attempt.is_open and not look.goes_back
+    tried = shape.tried
+    is_waiting = shape.scene in (Scene.WORKING, Scene.SHORT) or (
+        shape.scene is Scene.CHOOSE and tried is not None and tried.is_open and not shape.goes_back
     )
     # Only while the panel that waits is the one shown: a form must not be emptied under somebody's fingers.
-    is_shown = look.asked is None or (attempt is not None and look.asked is attempt.method)
+    is_shown = shape.asked is None or (tried is not None and shape.asked is tried.method)
     return str(REFRESH_EVERY_S) if is_waiting and is_shown else None
-
-
-def _description(metadata: str | None) -> str | None:
-    """A text under `description` in the metadata tells the payer what is being paid."""
-    if metadata is None:
-        return None
-    text = msgspec.json.decode(metadata).get("description")
-    return text[:DESCRIPTION_LENGTH_MAX] if isinstance(text, str) and text.strip() else None

@@ -23,6 +23,7 @@ from markupsafe import Markup
 from tidegate.checkout.page.money_format import MoneyFormat, MoneyParts
 from tidegate.checkout.page.time_format import TimeFormat
 from tidegate.core.money import Money
+from tidegate.infra.page.slot import Slot, is_written_in
 
 # In the order of the chooser. Portuguese is written in Africa as in Portugal.
 _LOCALES: Mapping[str, str] = {"en": "en", "fr": "fr", "sw": "sw", "pt": "pt_PT", "ar": "ar"}
@@ -123,11 +124,19 @@ class Words:
         return pieces
 
     def _placed(self, value: Value, key: str) -> str:
-        """The value as it may stand in a sentence; isolated where the two could run in different directions."""
+        if isinstance(value, Slot):
+            return value.then(self.placed)
+        if isinstance(value, str) and is_written_in(value) and not isinstance(value, Markup):
+            raise TypeError(f"{key} is given a text with a slot in it; give it the slot itself")
         # Templates are not type-checked: nothing must be read out as None, or as a Money of another language.
         if not isinstance(value, str) and type(value) is not int:
             raise TypeError(f"{key} takes texts and whole numbers, not {type(value).__name__}")
-        text = value if isinstance(value, str) else str(value)
+        return self.placed(value if isinstance(value, str) else str(value))
+
+    def placed(self, text: str) -> str:
+        """As it may stand in a sentence; isolated where the two could run in different directions."""
+        if self.direction == "ltr" and text.isascii():
+            return text
         text = text.translate(_WITHOUT_DIRECTION_SWITCHES)
         if self.direction == "ltr" and not _RIGHT_TO_LEFT.search(text):
             return text

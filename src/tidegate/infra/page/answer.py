@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 from starlette.types import Message
 
 from tidegate.infra.http.operation import Headers, RawHeaders
 from tidegate.infra.page import security
 from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
+from tidegate.infra.page.drawing import Filled
 
 # Shorter than this, gzip saves no packet.
 GZIP_BYTES_MIN = 1_000
@@ -19,11 +21,11 @@ _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
-@dataclass(frozen=True)
-class Html:
-    pieces: Sequence[Piece]
+class Html(msgspec.Struct, frozen=True):
+    # Drawn for this visitor, or filled for this visitor.
+    content: Sequence[Piece] | Filled
     status: int = 200
-    headers: RawHeaders = field(default_factory=list)
+    headers: RawHeaders = []
 
     @classmethod
     def of(cls, text: str, *constants: Constant, status: int = 200, headers: RawHeaders | None = None) -> Html:
@@ -53,7 +55,7 @@ def messages_of(answer: Html | File, request: Headers, *, nonce: str, reports_to
     for name, value in answer.headers:
         if _UNSAFE.search(name + value):
             raise ValueError(f"the header {name!r} would end early")
-    body, own_headers = _file(answer) if isinstance(answer, File) else _page(answer.pieces, request)
+    body, own_headers = _file(answer) if isinstance(answer, File) else _page(answer.content, request)
     headers = [
         *own_headers,
         (b"content-length", str(len(body)).encode()),
@@ -68,9 +70,15 @@ def _file(file: File) -> tuple[bytes, RawHeaders]:
     return file.body, [(b"content-type", file.media_type.encode("ascii"))]
 
 
-def _page(pieces: Sequence[Piece], request: Headers) -> tuple[bytes, RawHeaders]:
-    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding")]
-    plain = plain_of(pieces)
-    if len(plain) < GZIP_BYTES_MIN or not accepts_gzip(request.all(b"accept-encoding")):
-        return plain, headers
-    return gzip_of(pieces), [*headers, (b"content-encoding", b"gzip")]
+def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, RawHeaders]:
+    takes_gzip = accepts_gzip(request.all(b"accept-encoding"))
+    if isinstance(content, Filled):
+        return (content.gzip(), _GZIP_PAGE) if takes_gzip else (content.plain(), _PLAIN_PAGE)
+    plain = plain_of(content)
+    if len(plain) < GZIP_BYTES_MIN or not takes_gzip:
+        return plain, _PLAIN_PAGE
+    return gzip_of(content), _GZIP_PAGE
+
+
+_PLAIN_PAGE = [(b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding")]
+_GZIP_PAGE = [*_PLAIN_PAGE, (b"content-encoding", b"gzip")]

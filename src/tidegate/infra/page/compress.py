@@ -12,6 +12,7 @@ import re
 import secrets
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 # Measured on the checkout page, 26 kB of which 13 are constant: 214 µs for 7,094 bytes. Level 1 takes 40 µs less for
 # 252 bytes more, level 6 takes 33 µs more for 68 bytes less. Compressing all of it anew takes 391 µs at this level.
@@ -101,13 +102,20 @@ def gzip_of(pieces: Sequence[Piece]) -> bytes:
     return b"".join(parts)
 
 
+# Browsers have a handful between them.
+_HEADERS_REMEMBERED_MAX = 200
 _CODING = re.compile(r"\s*([a-z0-9*-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?", re.IGNORECASE)
 
 
 def accepts_gzip(values: Iterable[bytes]) -> bool:
     """What cannot be read does not count; without gzip nobody is shut out."""
+    return _names_gzip(b",".join(values))
+
+
+@lru_cache(maxsize=_HEADERS_REMEMBERED_MAX)
+def _names_gzip(header: bytes) -> bool:
     weights: dict[str, float] = {}
-    for part in b",".join(values).decode("latin-1").split(","):
+    for part in header.decode("latin-1").split(","):
         if coding := _CODING.fullmatch(part):
             weights.setdefault(coding[1].lower(), float(coding[2] or 1))
     weight = weights.get("gzip", weights.get("*", 0.0))

@@ -30,19 +30,22 @@ class Cookie:
         """The header. Without an age the cookie goes when the browser is closed."""
         if not _PLAIN.issuperset(value):
             raise ValueError(f"a value of the cookie {self.name} needs quoting")
-        parts = [f"{self.name}={value}", "Path=/", "HttpOnly", "SameSite=Lax"]
-        if self.site.is_secure:
-            parts.append("Secure")
-        if max_age_s is not None:
-            parts.append(f"Max-Age={max_age_s}")
-        return b"set-cookie", "; ".join(parts).encode("ascii")
+        age = "" if max_age_s is None else f"; Max-Age={max_age_s}"
+        return b"set-cookie", f"{self.name}={value}{self._attributes}{age}".encode("ascii")
+
+    @cached_property
+    def _attributes(self) -> str:
+        return "; Path=/; HttpOnly; SameSite=Lax" + ("; Secure" if self.site.is_secure else "")
 
 
 def cookies_of(headers: Headers) -> Mapping[str, str]:
     """Of two with one name the first counts: browsers send the one of the narrower path first."""
     found: dict[str, str] = {}
+    given = headers.all(b"cookie")
+    if not given:
+        return found
     # Over HTTP/2 a browser may split the header, and a proxy may pass it on in pieces.
-    text = b";".join(headers.all(b"cookie")).decode("latin-1")
+    text = b";".join(given).decode("latin-1")
     for pair in text.split(";", COOKIES_MAX)[:COOKIES_MAX]:
         name, equals, value = pair.partition("=")
         if equals:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import re
-import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
 from dataclasses import dataclass, field
 
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.operation import Headers, RawHeaders
 from tidegate.infra.page.cookie import Cookie, cookies_of
+from tidegate.infra.page.random_text import random_text, url_safe
 from tidegate.infra.page.site import Site
 
 COOKIE_NAME = "tidegate"
 KEY_BYTES_MIN = 32
 _VISITOR_BYTES = 16
 _SALT_BYTES = 16
+_MAC_BYTES = 32
 _VISITOR = re.compile(r"[A-Za-z0-9_-]{22}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{64}")
 
@@ -37,12 +39,13 @@ class Csrf:
         if len(key) < KEY_BYTES_MIN:
             raise ValueError(f"the key must have at least {KEY_BYTES_MIN} bytes")
         self._origin = site.origin.encode()
-        self._key = key
+        # As long as BLAKE2 takes it.
+        self._key = hashlib.blake2b(key).digest()
         self._cookie = Cookie(COOKIE_NAME, site)
 
     def visitor_of(self, headers: Headers) -> Visitor:
         known = self._known(headers)
-        return Visitor(known or secrets.token_urlsafe(_VISITOR_BYTES), is_new=known is None)
+        return Visitor(known or random_text(_VISITOR_BYTES), is_new=known is None)
 
     def cookies(self, visitor: Visitor) -> RawHeaders:
         """To be sent with the page that has the token."""
@@ -50,8 +53,8 @@ class Csrf:
 
     def token(self, visitor: Visitor, *, scope: str) -> str:
         """Good for this visitor and this scope, such as the thing that the form is about."""
-        salt = secrets.token_bytes(_SALT_BYTES)
-        return urlsafe_b64encode(salt + self._mac(salt, visitor.id, scope)).decode()
+        salt = os.urandom(_SALT_BYTES)
+        return url_safe(salt + self._mac(salt, visitor.id, scope))
 
     def check(self, headers: Headers, token: str | None, *, scope: str) -> None:
         self._refuse_other_sites(headers)
@@ -79,7 +82,8 @@ class Csrf:
 
     def _mac(self, salt: bytes, visitor: str, scope: str) -> bytes:
         # Salt and visitor have fixed lengths, so no two scopes make the same message.
-        return hmac.digest(self._key, salt + visitor.encode() + scope.encode(), hashlib.sha256)
+        message = salt + visitor.encode() + scope.encode()
+        return hashlib.blake2b(message, key=self._key, digest_size=_MAC_BYTES).digest()
 
 
 def _stale() -> AccessDenied:

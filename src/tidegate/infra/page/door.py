@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
+import msgspec
 from markupsafe import Markup
 from starlette.types import Message, Receive, Scope, Send
 
@@ -15,12 +16,11 @@ from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import File, Html, messages_of
 from tidegate.infra.page.cookie import cookies_of
-from tidegate.infra.page.form import Form, parse_query, read_form
+from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
 from tidegate.infra.page.security import REPORTS_PATH, new_nonce
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """A request for a page."""
 
     method: str
@@ -32,7 +32,7 @@ class Visit:
     request_id: str
     # The only scripts and styles that run in the answer are the ones that carry it.
     nonce: str
-    form: Form = field(default_factory=Form)
+    form: Form = NOTHING_SENT
 
 
 Handler = Callable[[Visit], Awaitable[Html | File]]
@@ -102,7 +102,7 @@ class _Doorway:
             raise MethodNotAllowed(sorted(self._by_method))
         scope["tidegate.operation"] = page.name
         if visit.method == "POST":
-            visit = replace(visit, form=await read_form(visit.headers, scope, receive))
+            visit = msgspec.structs.replace(visit, form=await read_form(visit.headers, scope, receive))
         return await page.handler(visit)
 
     def _messages_of_error(self, error: Exception, visit: Visit, scope: Scope) -> tuple[Message, Message]:
@@ -117,7 +117,7 @@ class _Doorway:
         self, render: RenderError, refusal: Refusal, status: int, visit: Visit
     ) -> tuple[Message, Message]:
         html = render(refusal, status, visit)
-        return self._messages_of(Html(html.pieces, status, [*html.headers, *headers_of(refusal, status)]), visit)
+        return self._messages_of(Html(html.content, status, [*html.headers, *headers_of(refusal, status)]), visit)
 
     def _messages_of(self, answer: Html | File, visit: Visit) -> tuple[Message, Message]:
         return messages_of(answer, visit.headers, nonce=visit.nonce, reports_to=self._door.reports_to)

@@ -41,6 +41,9 @@ class Form(Mapping[str, str]):
         return f"Form({', '.join(map(shown, self._fields))})"
 
 
+NOTHING_SENT = Form()
+
+
 async def read_form(headers: Headers, scope: Scope, receive: Receive) -> Form:
     refuse_other_media(headers, MEDIA_TYPE)
     return parse(await read_body(headers, scope, receive))
@@ -66,6 +69,8 @@ def parse(body: bytes) -> Form:
 
 def parse_query(query: bytes) -> Mapping[str, str]:
     """People share links and programs add to them: of two with one name the first counts, junk is left out."""
+    if not query:
+        return {"": ""}
     found: dict[str, str] = {}
     for pair in query.split(b"&", FIELDS_MAX)[:FIELDS_MAX]:
         name, _, value = pair.partition(b"=")

@@ -8,10 +8,10 @@ what was put in. After a value of unknown length nothing may refer to what is be
 
 from __future__ import annotations
 
-import itertools
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from typing import NamedTuple
 
 from tidegate.infra.page.compress import GZIP_HEADER, LEVEL_ONCE, RAW, Constant
 from tidegate.infra.page.stand_in import stand_ins_for
@@ -30,17 +30,22 @@ _EMPTY = b"\x00\x00\xff\xff"
 # Every byte becomes another one.
 _OTHERS = bytes((byte + 128) % 256 for byte in range(256))
 
-# What goes into one stored block.
-Run = tuple[bytes | int, ...]
 Take = Callable[[Sequence[bytes]], Sequence[bytes]]
+
+
+class Run(NamedTuple):
+    """What goes into one stored block: a value, and others that follow it closely."""
+
+    first: int
+    others: tuple[tuple[bytes, int], ...] = ()
 
 
 class Mould:
     """For a number of values; `lengths` says how long those are that are always as long."""
 
-    def __init__(self, pieces: Sequence[Piece], values: int, *, lengths: Mapping[int, int]) -> None:
-        self._sections = list(_sections(pieces))
-        kept = b"".join(piece for piece in pieces if isinstance(piece, bytes))
+    def __init__(self, sections: Sequence[Section | Constant], values: int, *, lengths: Mapping[int, int]) -> None:
+        self._sections = sections
+        kept = b"".join(section.kept for section in sections if isinstance(section, Section))
         stand_ins = stand_ins_for(lengths, unlike=kept)
         self._cast(_Caster(stand_ins, values))
         # A compressor may, and need not, refer back: in an unlucky place it spells a stand-in out.
@@ -52,7 +57,7 @@ class Mould:
         for section in self._sections:
             caster.cast(section)
         caster.end()
-        self._blocks, self._runs, self._take = caster.blocks, caster.runs, _taker(caster.order)
+        self._blocks, self._runs, self._take = caster.blocks, caster.runs, taker(caster.order)
 
     def plain(self, values: Sequence[bytes]) -> bytes:
         return b"".join(
@@ -84,7 +89,7 @@ def _is_sound(packed: bytes) -> bool:
     return True
 
 
-class _Section:
+class Section:
     """Between two constants: bytes and values by turns, beginning and ending with bytes."""
 
     def __init__(self, pieces: Sequence[bytes | int]) -> None:
@@ -96,7 +101,11 @@ class _Section:
                 self._kept += [b"", b""]
             else:
                 self._kept[-1] += piece
-        self._take = _taker(self._numbers)
+        self._take = taker(self._numbers)
+
+    @property
+    def kept(self) -> bytes:
+        return b"".join(self._kept)
 
     def filled(self, values: Sequence[bytes]) -> bytes:
         filled = self._kept.copy()
@@ -115,33 +124,36 @@ class _Section:
                 end += 1
             if all(map(has_known_length, numbers[at:end])):
                 end = at + 1
-            chain = zip(numbers[at:end], texts[at + 1 : end + 1], strict=True)
-            yield tuple(itertools.chain.from_iterable(chain))[:-1]
+            yield Run(numbers[at], tuple(zip(texts[at + 1 : end], numbers[at + 1 : end], strict=True)))
             yield texts[end]
             at = end
 
 
-def _sections(pieces: Sequence[Piece]) -> Iterator[_Section | Constant]:
+def sections_of(pieces: Iterable[Piece]) -> Iterator[Section | Constant]:
     gathered: list[bytes | int] = []
     for piece in pieces:
         if isinstance(piece, Constant):
-            yield _Section(gathered)
+            yield Section(gathered)
             yield piece
             gathered = []
         else:
             gathered.append(piece)
-    yield _Section(gathered)
+    yield Section(gathered)
 
 
-def _taker(numbers: Sequence[int]) -> Take:
+def taker(numbers: Sequence[int]) -> Take:
     """itemgetter gives a bare item for one number, and takes no fewer."""
     return itemgetter(*numbers) if len(numbers) > 1 else lambda values: [values[number] for number in numbers]
 
 
 def _stored(run: Run, values: Sequence[bytes]) -> bytes:
     """A stored block but for its first byte, which stands at the end of what is before it."""
-    content = b"".join([values[item] if isinstance(item, int) else item for item in run])
+    content = values[run.first]
+    for between, number in run.others:
+        content += between + values[number]
     size = len(content)
+    if size < len(_LENGTHS):
+        return _LENGTHS[size] + content
     if size <= _STORED_BYTES_MAX:
         return _length(size) + content
     parts = [content[at : at + _STORED_BYTES_MAX] for at in range(0, size, _STORED_BYTES_MAX)]
@@ -150,6 +162,10 @@ def _stored(run: Run, values: Sequence[bytes]) -> bytes:
 
 def _length(size: int) -> bytes:
     return (size | (size ^ 0xFFFF) << 16).to_bytes(4, "little")
+
+
+# Nearly all are as short as that.
+_LENGTHS = tuple(map(_length, range(256)))
 
 
 class _Caster:
@@ -170,7 +186,7 @@ class _Caster:
         # What the reader has in its window, so that it can be referred to.
         self._known: set[int] = set()
 
-    def cast(self, section: _Section | Constant) -> None:
+    def cast(self, section: Section | Constant) -> None:
         if isinstance(section, Constant):
             self._ready += self._deflate.flush(zlib.Z_FULL_FLUSH) + section.block
             self._begin()
@@ -178,8 +194,8 @@ class _Caster:
         for part in section.runs(self._stand_ins.__contains__):
             if isinstance(part, bytes):
                 self._ready += self._deflate.compress(part)
-            elif isinstance(number := part[0], int) and len(part) == 1 and number in self._stand_ins:
-                self._put_known(number)
+            elif part.first in self._stand_ins and not part.others:
+                self._put_known(part.first)
             else:
                 self._put_any(part)
 
@@ -199,8 +215,9 @@ class _Caster:
             self._known.add(number)
 
     def _put_any(self, run: Run) -> None:
-        self._place(self._values + len(self.runs))
-        self.runs.append(run)
+        if run not in self.runs:
+            self.runs.append(run)
+        self._place(self._values + self.runs.index(run))
         self._begin()
 
     def _place(self, number: int, length: bytes = b"") -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
+from functools import lru_cache
 
 from tidegate.infra.http.operation import RawHeaders
+from tidegate.infra.page.random_text import random_text
 
 NONCE_BYTES = 16
 # Through the policy of this name alone may a script turn text into HTML.
 TRUSTED_TYPES_POLICY = "tidegate"
 REPORTS_PATH = "/csp-reports"
 _REPORT_GROUP = "csp"
+# In no policy: it would end there.
+_NONCE_PLACE = "\n"
+_PLACES_REMEMBERED_MAX = 10
 
 _CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
@@ -36,17 +40,21 @@ _PERMISSIONS = ", ".join(
 
 
 def new_nonce() -> str:
-    return secrets.token_urlsafe(NONCE_BYTES)
+    return random_text(NONCE_BYTES)
 
 
 def headers(nonce: str, *, reports_to: str) -> RawHeaders:
     """Beside those that the front door gives to every answer."""
-    csp = _CSP.format(nonce=nonce, policy=TRUSTED_TYPES_POLICY, group=_REPORT_GROUP, reports=reports_to)
-    return [
-        (b"content-security-policy", csp.encode("ascii")),
-        (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii")),
-        *_ALWAYS,
-    ]
+    policy, others = _prepared(reports_to)
+    return [(b"content-security-policy", nonce.encode("ascii").join(policy)), *others]
+
+
+@lru_cache(maxsize=_PLACES_REMEMBERED_MAX)
+def _prepared(reports_to: str) -> tuple[list[bytes], RawHeaders]:
+    """The policy around its nonces, and the headers that have none."""
+    csp = _CSP.format(nonce=_NONCE_PLACE, policy=TRUSTED_TYPES_POLICY, group=_REPORT_GROUP, reports=reports_to)
+    endpoints = (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii"))
+    return csp.encode("ascii").split(_NONCE_PLACE.encode("ascii")), [endpoints, *_ALWAYS]
 
 
 _ALWAYS = [

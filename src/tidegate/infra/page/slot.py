@@ -54,19 +54,24 @@ class Slots:
 
     def __init__(self) -> None:
         self.values: list[Value] = []
+        # The same without their changes.
+        self.unchanged: list[Value] = []
         self._made: dict[object, Slot] = {}
 
     def of(self, value: Value) -> Slot:
-        return self._made[value] if value in self._made else self._make(value, key=value)
+        return self._made[value] if value in self._made else self._make(value, value, key=value)
 
     def changed(self, value: Value, change: Change) -> Slot:
         key = (value, change)
-        return self._made[key] if key in self._made else self._make(lambda source: change(value(source)), key=key)
+        if key in self._made:
+            return self._made[key]
+        return self._make(lambda source: change(value(source)), self.unchanged[self.values.index(value)], key=key)
 
-    def _make(self, value: Value, *, key: object) -> Slot:
+    def _make(self, value: Value, unchanged: Value, *, key: object) -> Slot:
         made = self._made[key] = Slot(f"{_MARK}{len(self.values):0{_MARK_DIGITS}}")
         made.slots, made.value = self, value
         self.values.append(value)
+        self.unchanged.append(unchanged)
         return made
 
 
