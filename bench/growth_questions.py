@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 
 from bench.line import BenchFailed
 from tidegate.collection.list_store import Filter, first_id_of
-from tidegate.core.clock import to_iso
 from tidegate.core.money import Currency
 from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.timestamp import to_iso
 
 PATH = "/collections"
 PER_PAGE = 10

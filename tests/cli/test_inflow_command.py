@@ -10,8 +10,8 @@ import pytest
 from build import Shop
 from cli.operating import Operator
 from inflow import CLOSE, Inflows, credit
-from tidegate.core.clock import to_iso
 from tidegate.core.money import Currency
+from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 
 

@@ -17,7 +17,7 @@ from conftest import MakeCheckout
 from inflow import DIFFERENT, Inflows, credit, reversal_of
 from reconcile.reconciling import reconciled, run, write
 from tidegate.cli import main
-from tidegate.core.clock import to_iso
+from tidegate.infra.timestamp import to_iso
 
 
 async def statement_of_the_rail(admin: Any) -> list[dict[str, Any]]:

@@ -21,11 +21,11 @@ from tidegate.account.model import (
 from tidegate.account.name_rule import NameVerdict, check_name
 from tidegate.core import ids
 from tidegate.core.card_number import contains_card_number
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PageNumber, PerPage
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import Metadata, PersonName, Reference, Remark
 from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails

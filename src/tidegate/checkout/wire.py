@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from tidegate.checkout.field import CardNumber, Cvv, OtpText, PinText
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
 from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
 from tidegate.payment import card_data
 from tidegate.payment.attempt import Attempt

@@ -15,8 +15,8 @@ from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
 from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
-from tidegate.core.clock import to_iso
 from tidegate.infra.http.query import Moment
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
 from tidegate.rail.till import Till
 

@@ -12,10 +12,10 @@ from rich.table import Table
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, print_record, speaks_plainly
 from tidegate.cli.office import Visit, business_option, visit
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import NotFound
 from tidegate.infra.egress import USER_AGENT
 from tidegate.infra.http.read import read
+from tidegate.infra.timestamp import to_iso
 from tidegate.infra.vault import NoKey
 from tidegate.sandbox.wire import Duration
 from tidegate.webhook import commands, log_store, secret_store, sign, wire

@@ -15,7 +15,7 @@ from tidegate.cli.console import as_json_option, out, plain, print_record, speak
 from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
-from tidegate.core.clock import to_iso
+from tidegate.infra.timestamp import to_iso
 from tidegate.rail.till import Till
 
 _COLOURS = {

@@ -23,10 +23,11 @@ from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_p
 from tidegate.cli.forward import SIGN_OF_LIFE, Arrival, Forwarder, Reply
 from tidegate.cli.office import seeded
 from tidegate.cli.verify_signature import show_check
-from tidegate.core.clock import SystemClock, to_iso
+from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.operation import encode
+from tidegate.infra.timestamp import to_iso
 from tidegate.sandbox.seed import FILE_NAME
 from tidegate.webhook.explain import PUBLISHED, STANDARD, TIMESTAMP, Explanation
 from tidegate.webhook.model import EVENTS

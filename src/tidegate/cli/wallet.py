@@ -8,9 +8,9 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, out, print_record, speaks_plainly
 from tidegate.cli.database import run_on_database
-from tidegate.core.clock import to_iso
 from tidegate.core.money import Money
 from tidegate.infra.db import Database
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.wallet import commands, wire

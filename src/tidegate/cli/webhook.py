@@ -10,9 +10,9 @@ from rich.table import Table
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
 from tidegate.cli.office import Visit, business_option, visit
-from tidegate.core.clock import to_iso
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.read import read
+from tidegate.infra.timestamp import to_iso
 from tidegate.webhook import commands, wire
 from tidegate.webhook.model import (
     EVENTS_ON_REQUEST,

@@ -6,8 +6,8 @@ from typing import Any
 
 from tidegate.collection.model import Collection
 from tidegate.core import ids
-from tidegate.core.clock import to_iso
 from tidegate.infra.http.operation import encode
+from tidegate.infra.timestamp import to_iso
 from tidegate.webhook.model import Event
 
 COLLECTION_SUCCESSFUL = "collection.successful"

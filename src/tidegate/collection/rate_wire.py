@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Meta
 
 from tidegate.collection.rate import RATE_DIGITS_MAX, Rate
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.query import Moment
+from tidegate.infra.timestamp import to_iso
 
 # No two currencies are worth this much more or less than each other; a rate beyond is a slip of the pen.
 RATE_MIN, RATE_MAX = Decimal("0.000001"), Decimal("1000000")

@@ -14,7 +14,6 @@ from tidegate.account.name_rule import NameVerdict
 from tidegate.collection.event import UNKNOWN, description_of
 from tidegate.collection.list_store import Filter
 from tidegate.collection.model import Collection, CollectionStatus
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.csv_text import Cell
@@ -22,6 +21,7 @@ from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PageNumber, PerPage
 from tidegate.infra.http.query import Moment, period_problems
+from tidegate.infra.timestamp import to_iso
 
 PER_PAGE = 10
 # Beyond these the date that a bank gives is worth a second look; the books have our own time.

@@ -42,9 +42,3 @@ class SettableClock:
 def monotonic_s() -> float:
     """For measuring and limiting, shared by all processes of a machine; never for telling the time."""
     return time.monotonic()
-
-
-def to_iso(moment: datetime) -> str:
-    """UTC with milliseconds and a Z, as JavaScript writes it and every client reads it."""
-    there = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return there.isoformat("T", "milliseconds")[:-6] + "Z"

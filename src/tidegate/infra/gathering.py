@@ -8,6 +8,7 @@ from typing import Generic, TypeVar, cast
 
 One = TypeVar("One")
 Outcome = TypeVar("Outcome")
+_Waiting = tuple[One, asyncio.Future[Outcome]]
 # As many groups may be under way: while the database works on one, the next comes together.
 LANES = 2
 TOGETHER_MAX = 64
@@ -37,7 +38,7 @@ class Gathering(Generic[One, Outcome]):
     def do(self, one: One) -> asyncio.Future[Outcome]:
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Outcome] = loop.create_future()
-        self._waiting.append(_Waiting(one, outcome))
+        self._waiting.append((one, outcome))
         if len(self._under_way) < self._lanes:
             self._under_way.add(loop.create_task(self._serve()))
         return outcome
@@ -54,34 +55,20 @@ class Gathering(Generic[One, Outcome]):
 
     async def _do(self, group: Sequence[_Waiting[One, Outcome]]) -> None:
         try:
-            outcomes = await self._do_all([waiting.one for waiting in group])
+            outcomes = await self._do_all([one for one, _ in group])
         except Exception as error:
-            if len(group) == 1:
-                group[0].fail(error)
-            else:
-                await asyncio.gather(*(self._do([single]) for single in group))
+            await self._do_each(group, error)
         except asyncio.CancelledError:
-            for waiting in group:
-                waiting.outcome.cancel()
+            for _, waiting in group:
+                waiting.cancel()
             raise
         else:
-            for waiting, outcome in zip(group, outcomes, strict=True):
-                waiting.succeed(outcome)
+            for (_, waiting), outcome in zip(group, outcomes, strict=True):
+                if not waiting.done():  # Whoever asked may have gone.
+                    waiting.set_result(outcome)
 
-
-class _Waiting(Generic[One, Outcome]):
-    """Whoever asked may have gone; then there is nobody to tell."""
-
-    __slots__ = ("one", "outcome")
-
-    def __init__(self, one: One, outcome: asyncio.Future[Outcome]) -> None:
-        self.one = one
-        self.outcome = outcome
-
-    def succeed(self, outcome: Outcome) -> None:
-        if not self.outcome.done():
-            self.outcome.set_result(outcome)
-
-    def fail(self, error: Exception) -> None:
-        if not self.outcome.done():
-            self.outcome.set_exception(error)
+    async def _do_each(self, group: Sequence[_Waiting[One, Outcome]], error: Exception) -> None:
+        if len(group) > 1:
+            await asyncio.gather(*(self._do([single]) for single in group))
+        elif not group[0][1].done():
+            group[0][1].set_exception(error)

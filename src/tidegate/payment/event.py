@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from tidegate.core import ids
-from tidegate.core.clock import to_iso
 from tidegate.core.fee import Fee
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Money
 from tidegate.infra.http.operation import encode
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Receipt

@@ -10,13 +10,13 @@ import msgspec
 from msgspec import Meta
 
 from tidegate.core import ids
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Invalid, Malformed, Problem
 from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
 from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.merchant.model import Business
 from tidegate.payment import card_data

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.core.clock import to_iso
+from tidegate.infra.timestamp import to_iso
 from tidegate.reconcile.model import Balance, Direction, Finding, Kind, Line, Movement, Period, Standing
 
 ADVICE: dict[Kind, str] = {

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PerPage
 from tidegate.infra.http.query import Moment, period_problems
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import Remark
 from tidegate.refund.field import RefundAmount
 from tidegate.refund.list_store import Filter

@@ -8,11 +8,12 @@ from typing import Any
 
 from tidegate.checkout.examples import A_PAYMENT
 from tidegate.core import errors
-from tidegate.core.clock import ShiftedClock, to_iso
+from tidegate.core.clock import ShiftedClock
 from tidegate.idempotency.commands import once
 from tidegate.infra.db import Tx
 from tidegate.infra.http.operation import Answer, Call, Operation, Step
 from tidegate.infra.http.read import read
+from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.gate import SECRET_KEY
 from tidegate.payment import card_data
 from tidegate.rail.till import Till

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.csv_text import Cell
@@ -18,6 +17,7 @@ from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PerPage
 from tidegate.infra.http.query import Moment, period_problems
+from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import JournalKind
 from tidegate.merchant.model import Business, BusinessStatus
 from tidegate.wallet.model import Holding, Line, Order, Period

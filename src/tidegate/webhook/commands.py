@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 from tidegate.audit import store as audit
 from tidegate.audit.model import By
 from tidegate.core import ids
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.guard import Guard
 from tidegate.infra.http.operation import encode
+from tidegate.infra.timestamp import to_iso
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.webhook import log_store, sign, store
 from tidegate.webhook.log_store import Window

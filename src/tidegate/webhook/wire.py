@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tidegate.core.clock import to_iso
 from tidegate.core.errors import Problem
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.query import Moment, period_problems
+from tidegate.infra.timestamp import to_iso
 from tidegate.webhook.field import Description, Secret, delivery_id
 from tidegate.webhook.log_store import Filter, Window, first_id_of
 from tidegate.webhook.model import (

@@ -13,9 +13,9 @@ from tidegate.checkout.page.cost import Cost, costs_of
 from tidegate.checkout.page.scene import Scene, scene_of, selected_method
 from tidegate.checkout.page.time_format import offset_minutes, zone_of
 from tidegate.checkout.page.words import Words
-from tidegate.core.clock import to_iso
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency, Money
+from tidegate.infra.timestamp import to_iso
 from tidegate.payment.change import Situation
 
 DESCRIPTION_LENGTH_MAX = 140

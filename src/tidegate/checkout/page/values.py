@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.palette import colours_of
-from tidegate.core.clock import to_iso
 from tidegate.core.fee import Fee
 from tidegate.core.money import Money
+from tidegate.infra.timestamp import to_iso
 from tidegate.payment.attempt import Attempt
 from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
-from tidegate.core.clock import to_iso
+from tidegate.infra.timestamp import to_iso
 
 Cell = str | int | Decimal | datetime | None
 

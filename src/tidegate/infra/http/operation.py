@@ -15,7 +15,7 @@ from tidegate.core.errors import Refusal
 from tidegate.infra.http import csv_text, strict_json
 from tidegate.infra.http.client import client_of
 
-# ISO 8601, as `core.clock.to_iso` writes it.
+# ISO 8601, as `infra.timestamp.to_iso` writes it.
 Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 RawHeaders = list[tuple[bytes, bytes]]
 # Decimals go out as JSON numbers, digit for digit.
