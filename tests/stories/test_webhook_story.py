@@ -128,8 +128,9 @@ class Merchant:
         async with asyncio.timeout(WITHIN_S):
             while pending := await self.deliveries(status="pending"):
                 now = await self.now()
-                due = [datetime.fromisoformat(one["nextAttemptAt"]) for one in pending]
-                if min(due) > now:
+                due = [datetime.fromisoformat(one["nextAttemptAt"]) for one in pending if one["nextAttemptAt"]]
+                # One without a next attempt is on its way just now.
+                if len(due) == len(pending) and min(due) > now:
                     await self.let_pass(max(due) - now + timedelta(seconds=1))
                 await asyncio.sleep(LOOK_EVERY_S)
 
