@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tidegate.core.errors import Unavailable
+from tidegate.infra import gathering as gathering_module
 from tidegate.infra.gathering import Gathering
 
 
@@ -91,3 +93,54 @@ async def test_who_waits_is_told_when_the_end_comes() -> None:
         lane.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+
+
+async def test_not_now_is_said_to_all_at_once() -> None:
+    asked: list[int] = []
+
+    async def refuse(numbers: Sequence[int]) -> list[int]:
+        asked.append(len(numbers))
+        raise Unavailable("not now")
+
+    gathering = Gathering(refuse)
+    outcomes = await asyncio.gather(*(gathering.do(number) for number in range(3)), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [Unavailable] * 3
+    assert asked == [3]
+
+
+async def test_who_has_waited_too_long_is_told_and_the_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter()
+    gathering = Gathering(counter.double_all, lanes=1)
+    first = gathering.do(1)
+    await asyncio.sleep(0)
+    monkeypatch.setattr(gathering_module, "monotonic_s", lambda: -1_000.0)
+    late = gathering.do(2)
+    monkeypatch.undo()
+    in_time = gathering.do(3)
+    counter.may_go.set()
+    assert (await first, await in_time) == (2, 6)
+    with pytest.raises(Unavailable):
+        await late
+    assert counter.groups == [[1], [3]]
+
+
+async def test_a_wrong_number_of_outcomes_leaves_nobody_waiting() -> None:
+    async def forget_the_last(numbers: Sequence[int]) -> list[int]:
+        return [2 * number for number in numbers[:-1]]
+
+    gathering = Gathering(forget_the_last)
+    outcomes = await asyncio.gather(*(gathering.do(number) for number in range(3)), return_exceptions=True)
+    assert outcomes[:2] == [0, 2]
+    assert isinstance(outcomes[2], ValueError)
+
+
+async def test_who_comes_behind_a_lane_that_is_stopped_is_told() -> None:
+    counter = Counter()
+    gathering = Gathering(counter.double_all, lanes=1)
+    served = gathering.do(1)
+    await asyncio.sleep(0)
+    waiting = gathering.do(2)
+    for lane in gathering._under_way:
+        lane.cancel()
+    outcomes = await asyncio.gather(served, waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError] * 2

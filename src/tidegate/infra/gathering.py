@@ -6,19 +6,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar, cast
 
+from tidegate.core.clock import monotonic_s
+from tidegate.core.errors import Unavailable
+
 One = TypeVar("One")
 Outcome = TypeVar("Outcome")
-_Waiting = tuple[One, asyncio.Future[Outcome]]
+# Since when, what, and who wants to know.
+_Waiting = tuple[float, One, asyncio.Future[Outcome]]
 # As many groups may be under way: while the database works on one, the next comes together.
 LANES = 2
 TOGETHER_MAX = 64
+# Whoever has waited longer for a group is told so: the database is stuck, and more would only queue up behind it.
+WAIT_S = 1.0
+RETRY_AFTER_S = 1
 
 
 class Gathering(Generic[One, Outcome]):
     """Nobody waits for company: who comes alone goes alone, and only while others are being served do more gather.
 
     When a group fails, each of it is tried by itself, so that nobody fails for another's sake. What is done here must
-    therefore bear being done twice.
+    therefore bear being done twice. "Not now" is nobody's own fault, and is said to all of them at once.
     """
 
     def __init__(
@@ -38,7 +45,7 @@ class Gathering(Generic[One, Outcome]):
     def do(self, one: One) -> asyncio.Future[Outcome]:
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Outcome] = loop.create_future()
-        self._waiting.append((one, outcome))
+        self._waiting.append((monotonic_s(), one, outcome))
         if len(self._under_way) < self._lanes:
             self._under_way.add(loop.create_task(self._serve()))
         return outcome
@@ -48,27 +55,46 @@ class Gathering(Generic[One, Outcome]):
             while self._waiting:
                 group = self._waiting[: self._together_max]
                 del self._waiting[: self._together_max]
-                await self._do(group)
+                await self._do(_in_time(group))
         finally:
             # At once and not in a callback: whoever comes in between would wait for a lane that has closed.
             self._under_way.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+            if not self._under_way:
+                _cancel(self._waiting)  # Only when the lane was stopped: else nobody waits any more.
+                self._waiting.clear()
 
     async def _do(self, group: Sequence[_Waiting[One, Outcome]]) -> None:
         try:
-            outcomes = await self._do_all([one for one, _ in group])
-        except Exception as error:
-            await self._do_each(group, error)
-        except asyncio.CancelledError:
-            for _, waiting in group:
-                waiting.cancel()
-            raise
-        else:
-            for (_, waiting), outcome in zip(group, outcomes, strict=True):
+            outcomes = await self._do_all([one for _, one, _ in group]) if group else ()
+            for (_, _, waiting), outcome in zip(group, outcomes, strict=True):
                 if not waiting.done():  # Whoever asked may have gone.
                     waiting.set_result(outcome)
+        except asyncio.CancelledError:
+            _cancel(group)
+            raise
+        except Exception as error:
+            await self._do_each(group, error)
 
     async def _do_each(self, group: Sequence[_Waiting[One, Outcome]], error: Exception) -> None:
-        if len(group) > 1:
+        if len(group) > 1 and not isinstance(error, Unavailable):
             await asyncio.gather(*(self._do([single]) for single in group))
-        elif not group[0][1].done():
-            group[0][1].set_exception(error)
+            return
+        for _, _, waiting in group:
+            if not waiting.done():
+                waiting.set_exception(error)
+
+
+def _in_time(group: Sequence[_Waiting[One, Outcome]]) -> Sequence[_Waiting[One, Outcome]]:
+    """Without those who have waited too long, and are told so. The first has waited longest."""
+    latest = monotonic_s() - WAIT_S
+    if not group or group[0][0] >= latest:
+        return group
+    for since, _, waiting in group:
+        if since < latest and not waiting.done():
+            waiting.set_exception(Unavailable("the database is busy; try again", retry_after_s=RETRY_AFTER_S))
+    return [one for one in group if one[0] >= latest]
+
+
+def _cancel(group: Sequence[_Waiting[One, Outcome]]) -> None:
+    for _, _, waiting in group:
+        waiting.cancel()

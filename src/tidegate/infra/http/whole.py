@@ -8,6 +8,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from tidegate.infra.http.operation import RawHeaders
 
+_LENGTH = b"content-length: "
+
 
 def lines_of(headers: RawHeaders) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
@@ -23,12 +25,13 @@ def write_whole(send: Send, status: int, headers: RawHeaders, constant: bytes, b
     if type(cycle) is not RequestResponseCycle or not _is_ordinary(cycle):
         return False
     own = lines_of(headers)
-    if own.count(b"\n") != len(headers):
-        return False  # A value with a line break in it; uvicorn refuses it.
+    if not own.count(b"\n") == own.count(b"\r") == len(headers) or b"\0" in own or _LENGTH not in own:
+        return False  # A value that would end early, or an answer without its length: uvicorn knows what to do.
     cycle.response_started = cycle.response_complete = True
     cycle.waiting_for_100_continue = False
     parts = [STATUS_LINE[status], lines_of(cycle.default_headers), own, constant, b"\r\n", body]
-    cycle.transport.write(b"".join(parts))
+    if not cycle.transport.is_closing():  # Else whoever asked has gone.
+        cycle.transport.write(b"".join(parts))
     cycle.message_event.set()
     cycle.on_response()
     return True
