@@ -16,12 +16,12 @@ from typing import Any
 from bench.line import BenchFailed
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
-from tidegate.app import House
 from tidegate.audit.model import OURSELVES
 from tidegate.collection import decide, store
 from tidegate.core import ids
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
+from tidegate.house import House
 from tidegate.infra import db as database
 from tidegate.infra.db import Tx
 from tidegate.merchant import commands as merchants

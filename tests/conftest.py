@@ -21,11 +21,11 @@ from build import Checkout, Shop, make_shop, order
 from inflow import Inflows
 from serving import serving
 from tidegate import worker
-from tidegate.app import House
 from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.commands import examine_books
+from tidegate.house import House
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.ledger import chain

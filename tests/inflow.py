@@ -15,12 +15,12 @@ import httpx
 from build import Shop
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
-from tidegate.app import House
 from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
 from tidegate.core import ids
 from tidegate.core.money import Currency
+from tidegate.house import House
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.rail.sandbox import notice

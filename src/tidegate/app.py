@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import timedelta
-from functools import cached_property
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from tidegate import settings as settings_module
 from tidegate.account.api import AccountApi
@@ -21,14 +16,9 @@ from tidegate.checkout.limit import PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection.api import CollectionApi
-from tidegate.core.clock import Clock, ShiftedClock, SystemClock
-from tidegate.core.ids import Mode
-from tidegate.core.method import MethodNames
-from tidegate.deployment import commands as deployment
+from tidegate.core.clock import ShiftedClock
+from tidegate.house import House, running
 from tidegate.infra import memory, telemetry
-from tidegate.infra.db import Database
-from tidegate.infra.egress import Egress
-from tidegate.infra.guard import Guard
 from tidegate.infra.http import openapi
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.front_door import FrontDoor
@@ -40,17 +30,12 @@ from tidegate.infra.page.reports import Reports
 from tidegate.infra.page.site import Site
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.infra.reference import routes as reference
-from tidegate.infra.vault import Vault
 from tidegate.intake.api import IntakeApi
 from tidegate.merchant.gate import Gate
 from tidegate.merchant.keyring import Keyring
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
-from tidegate.rail.interface import Rail
-from tidegate.rail.sandbox import SandboxRail
-from tidegate.rail.till import InflowTerms, Till
 from tidegate.refund.api import RefundApi
-from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.api import SandboxApi
 from tidegate.sandbox.office_api import OfficeApi
 from tidegate.sandbox.panel import SimulatorPanel
@@ -58,70 +43,8 @@ from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
 from tidegate.wallet.api import WalletApi
 from tidegate.webhook.api import WebhookApi
-from tidegate.webhook.commands import Office
-from tidegate.webhook.deliver import Courier
 
 TITLE = "Tidegate"
-
-
-@dataclass
-class House:
-    """What API and worker share: where things are written, what time it is, which rails there are."""
-
-    settings: Settings
-    db: Database
-    clock: Clock
-    rails: dict[str, Rail] = field(default_factory=dict)
-    # Of the database, the same for every process; there once the house is open.
-    secret: bytes = field(default=b"", repr=False)
-
-    @classmethod
-    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000) -> House:
-        db = Database(
-            settings.database_url or "",
-            connections_max=settings.connections_max,
-            statement_timeout_ms=statement_timeout_ms,
-        )
-        return cls.on(db, settings)
-
-    @classmethod
-    def on(cls, db: Database, settings: Settings) -> House:
-        return cls(settings, db, ShiftedClock() if settings.mode is Mode.SANDBOX else SystemClock())
-
-    @property
-    def till(self) -> Till:
-        settings = self.settings
-        terms = InflowTerms(settings.review_inflows_from, timedelta(minutes=settings.rate_lasts_minutes))
-        return Till(self.db, self.rails, MethodNames(ussd=settings.ussd_method), terms)
-
-    @cached_property
-    def office(self) -> Office:
-        settings = self.settings
-        return Office(self.db, Vault(settings.encryption_keys), Guard(settings.mode, settings.base_url))
-
-    def courier(self, meter: telemetry.Meter) -> Courier:
-        return Courier(self.db, Egress(self.office.guard), self.office.vault, self.clock, meter)
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        await self.db.open()
-        try:
-            await self.furnish()
-            if not isinstance(self.clock, ShiftedClock):
-                yield
-                return
-            async with _running(sandbox_clock.follow(self.db, self.clock)):
-                yield
-        finally:
-            await self.db.close()
-
-    async def furnish(self) -> None:
-        """On a database that is open: is it ours, which rails are there, what time is it."""
-        found = await deployment.check(self.db, self.settings.mode)
-        self.secret = found.secret
-        if isinstance(self.clock, ShiftedClock):
-            self.rails["sandbox"] = SandboxRail(self.db, self.secret)
-            await sandbox_clock.catch_up(self.db, self.clock)
 
 
 def build(
@@ -145,8 +68,8 @@ def build(
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(house.open())
             await keyring.refresh()
-            await stack.enter_async_context(_running(keyring.watch()))
-            await stack.enter_async_context(_running(watch.run()))
+            await stack.enter_async_context(running(keyring.watch()))
+            await stack.enter_async_context(running(watch.run()))
             yield
 
     routes: list[Route] = [
@@ -195,17 +118,6 @@ def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
 
 def _beside(file: Path | None, name: str) -> Path | None:
     return file.with_name(f"{file.name}-{name}") if file else None
-
-
-@asynccontextmanager
-async def _running(forever: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    task = asyncio.create_task(forever)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def from_environment() -> FrontDoor:

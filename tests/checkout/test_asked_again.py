@@ -9,7 +9,7 @@ import pytest
 from build import Checkout
 from checkout.paying import ADDRESS, WANTS_3DS, WANTS_ADDRESS, WANTS_PIN, WANTS_PIN_AND_OTP, card
 from conftest import MakeCheckout
-from tidegate.app import House
+from tidegate.house import House
 from tidegate.rail.interface import Otp, RailTimeout
 
 WRONG_PIN = {"pin": "8479"}

@@ -15,7 +15,6 @@ from build import Checkout
 from checkout.paying import WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONEY, card, phone
 from conftest import MakeCheckout
 from pages.kinds import CHARGES, KENYAN
-from tidegate.app import House
 from tidegate.checkout import store
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
 from tidegate.checkout.page import easel as easels
@@ -30,6 +29,7 @@ from tidegate.core.fee import FeeRule
 from tidegate.core.ids import business_code_of
 from tidegate.core.method import Method, MethodNames, Priced
 from tidegate.core.money import Currency, Money
+from tidegate.house import House
 from tidegate.infra.page.compress import plain_of
 from tidegate.infra.page.drawing import Filled
 from tidegate.infra.page.site import Site

@@ -19,11 +19,11 @@ from checkout.paying import WITHOUT_MONEY, card
 from conftest import MakeCheckout
 from payment.refusal import assert_says_no
 from serving import serving
-from tidegate.app import House
 from tidegate.checkout import api as checkout_api
 from tidegate.checkout import watch as watch_module
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.watch import Watch
+from tidegate.house import House
 from tidegate.infra.http import front_door
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.settings import Settings

@@ -9,11 +9,11 @@ import pytest
 
 from build import Checkout, Shop
 from conftest import MakeCheckout, MakeShop
-from tidegate.app import House
 from tidegate.core.clock import SystemClock
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
+from tidegate.house import House
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import pay, settle

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from babel import Locale
+from babel.dates import format_datetime
 from babel.numbers import format_currency, parse_decimal
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,7 +195,7 @@ def test_amounts_are_written_as_the_language_writes_them(language: str, currency
 
 
 def locale_of(language: str) -> Locale:
-    return words_for(language).time_format.locale
+    return Locale.parse("pt_PT" if language == "pt" else language)
 
 
 @given(languages, monies)
@@ -300,6 +301,14 @@ def test_digits_of_dates_are_latin_in_every_language(language: str, days: int) -
     shown = words_for(language).moment(moment, zone_of(Currency.ZAR))
     assert all(c in "0123456789" for c in shown if c.isdigit())
     assert f"{moment.astimezone(zone_of(Currency.ZAR)):%H:%M}" in shown
+
+
+@given(languages, st.integers(min_value=0, max_value=36_525))
+def test_moments_are_written_as_babel_writes_them(language: str, days: int) -> None:
+    moment, zone, locale = AFTERNOON + timedelta(days=days, minutes=days), zone_of(Currency.ZAR), locale_of(language)
+    date_pattern = "E d MMM y" if language == "en" else locale.datetime_skeletons["yMMMEd"].pattern
+    pattern = locale.datetime_formats["medium"].format(locale.datetime_skeletons["Hm"].pattern, date_pattern)
+    assert words_for(language).moment(moment, zone) == format_datetime(moment, pattern, tzinfo=zone, locale=locale)
 
 
 # Countries

@@ -22,12 +22,12 @@ from checkout.paying import card
 from conftest import MakeCheckout
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import Receiver, answer, hang, receiving
-from tidegate.app import House
 from tidegate.cli import forward, listen, main
 from tidegate.cli.forward import Arrival, Forwarder
 from tidegate.cli.listen import DESCRIPTION, ENDPOINTS, Account
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Refusal
+from tidegate.house import House
 from tidegate.infra.telemetry import Meter
 from tidegate.webhook.model import EVENTS
 

@@ -21,7 +21,8 @@ import pytest
 from build import Shop, make_shop
 from process import api
 from tidegate import worker
-from tidegate.app import House, operations_of
+from tidegate.app import operations_of
+from tidegate.house import House
 from tidegate.idempotency.commands import KEPT_FOR
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi

@@ -13,7 +13,8 @@ from schemathesis import checks
 
 from build import Shop, make_shop
 from process import api
-from tidegate.app import House, operations_of
+from tidegate.app import operations_of
+from tidegate.house import House
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
 from tidegate.infra.http.operation import encode

@@ -13,9 +13,9 @@ import pytest
 
 from build import Checkout
 from conftest import MakeCheckout
-from tidegate.app import House
 from tidegate.core import ids
 from tidegate.deployment import store as deployment_store
+from tidegate.house import House
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.rail.sandbox import notice
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from tidegate import worker
-from tidegate.app import House
+from tidegate.house import House
 from tidegate.infra.telemetry import Meter
 
 

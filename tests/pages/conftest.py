@@ -18,7 +18,7 @@ from pages.background import working
 from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
 from pages.windows import Windows
 from serving import serving
-from tidegate.app import House
+from tidegate.house import House
 from tidegate.infra.db import Database
 from tidegate.settings import Settings
 

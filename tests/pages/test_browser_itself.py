@@ -20,7 +20,7 @@ from pages.background import working
 from pages.planted import serving_planted
 from pages.stage import NewPayment
 from pages.windows import Windows
-from tidegate.app import House
+from tidegate.house import House
 from tidegate.rail.till import Till
 from tidegate.worker import Loop
 

@@ -11,9 +11,9 @@ import pytest
 from build import Checkout
 from conftest import MakeCheckout
 from race.test_settlement import arrival, arrive
-from tidegate.app import House
 from tidegate.core.errors import Conflict
 from tidegate.core.method import Method
+from tidegate.house import House
 from tidegate.infra.db import Tx
 from tidegate.payment import commands, pay, store, transition
 from tidegate.payment.change import Situation

@@ -15,13 +15,13 @@ from inflow import CLOSE, HOLDER, Inflows, credit, reversal_of
 from receiver import receiving
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
-from tidegate.app import House
 from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.collection import reversal, review, settle, store
 from tidegate.core import ids
 from tidegate.core.errors import Refusal
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
+from tidegate.house import House
 from tidegate.merchant import commands as merchants
 from tidegate.rail.interface import MoneyArrived, Party
 from tidegate.rail.told import ToldBy

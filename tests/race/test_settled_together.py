@@ -11,10 +11,10 @@ import pytest
 
 from build import Checkout, Shop
 from conftest import MakeCheckout
-from tidegate.app import House
 from tidegate.core import ids
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
+from tidegate.house import House
 from tidegate.intake import commands as intake
 from tidegate.payment import attempt_store, decide, settle
 from tidegate.payment.change import Change, Outcome

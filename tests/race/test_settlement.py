@@ -12,11 +12,11 @@ import pytest
 
 from build import Checkout, order
 from conftest import MakeCheckout
-from tidegate.app import House
 from tidegate.core import ids
 from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
+from tidegate.house import House
 from tidegate.infra.http.read import read
 from tidegate.merchant import commands as merchants
 from tidegate.money_return import store as money_returns

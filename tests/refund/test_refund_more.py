@@ -12,10 +12,10 @@ from checkout.paying import card
 from conftest import MakeCheckout
 from inflow import Inflows, credit, reversal_of
 from payment.refusal import assert_refused
-from tidegate.app import House
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
 from tidegate.doctor.commands import examine_books
+from tidegate.house import House
 
 REFUND = "/collections/refund"
 

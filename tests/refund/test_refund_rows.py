@@ -13,7 +13,7 @@ from build import Checkout, Shop
 from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from payment.refusal import assert_refused
-from tidegate.app import House
+from tidegate.house import House
 
 REFUND = "/collections/refund"
 INVALID = "VALIDATION_FAILED"

@@ -13,11 +13,11 @@ import pytest
 from build import Shop
 from conftest import MakeShop
 from payment.refusal import assert_refused, without_request_id
-from tidegate.app import House
 from tidegate.core.bank_number import iban_of
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.money import Currency, Money
+from tidegate.house import House
 from tidegate.rail.interface import CreditReversed, MoneyArrived, Party, Told
 from tidegate.rail.sandbox import SandboxRail
 

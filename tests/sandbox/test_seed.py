@@ -11,8 +11,8 @@ import pytest
 
 from conftest import ENCRYPTION_KEY
 from tidegate.account import commands as accounts
-from tidegate.app import House
 from tidegate.audit.model import OPERATOR
+from tidegate.house import House
 from tidegate.infra.db import Database
 from tidegate.sandbox.seed import FILE_NAME, seed
 from tidegate.settings import Settings

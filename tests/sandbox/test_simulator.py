@@ -10,9 +10,9 @@ from build import Checkout, Shop
 from checkout.paying import SUCCEEDS, WANTS_PIN, card, phone
 from conftest import MakeCheckout
 from payment.refusal import assert_refused, without_request_id
-from tidegate.app import House
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency, Money
+from tidegate.house import House
 from tidegate.rail.interface import Party
 from tidegate.rail.phone import EXAMPLES
 from tidegate.sandbox.simulator import Simulator

@@ -17,7 +17,6 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from build import order
 from conftest import empty
-from tidegate.app import House
 from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Refusal, Unavailable
@@ -25,6 +24,7 @@ from tidegate.core.ids import Mode, new_event_id
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import examine_books
+from tidegate.house import House
 from tidegate.infra.http.read import read
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants

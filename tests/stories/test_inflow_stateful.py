@@ -22,7 +22,6 @@ from conftest import empty
 from inflow import CLOSE, DIFFERENT, HOLDER, SPEND, credit, reversal_of
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
-from tidegate.app import House
 from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.collection import list_store, reversal, review, review_store
 from tidegate.collection.list_store import Filter
@@ -34,6 +33,7 @@ from tidegate.core.errors import Refusal, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.doctor.commands import examine_books
+from tidegate.house import House
 from tidegate.intake import commands as intake
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants

@@ -13,7 +13,7 @@ from build import Checkout
 from checkout.paying import card, phone
 from conftest import MakeCheckout
 from receiver import Receiver, receiving
-from tidegate.app import House
+from tidegate.house import House
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.webhook.deliver import Courier

@@ -15,9 +15,9 @@ from build import Shop
 from conftest import MakeShop
 from payment.refusal import assert_refused, assert_says_no, without_request_id
 from receiver import OK, Receiver, answer, receiving
-from tidegate.app import House
 from tidegate.audit.model import OPERATOR
 from tidegate.core import ids
+from tidegate.house import House
 from tidegate.infra.address import WebUrl
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter

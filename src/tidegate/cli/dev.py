@@ -14,6 +14,7 @@ from rich.table import Table
 from tidegate import app, worker
 from tidegate.cli.console import err, out
 from tidegate.cli.database import prepare, with_database, with_encryption_key
+from tidegate.house import House
 from tidegate.infra import telemetry
 from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
 from tidegate.infra.http.server import GentleServer, bind, configure, stop_on_terminate
@@ -41,7 +42,7 @@ def run(settings: Settings) -> None:
 
 
 async def _run(settings: Settings, postgres: EmbeddedPostgres | None, listening: socket.socket) -> None:
-    house = app.House.of(settings, statement_timeout_ms=worker.STATEMENT_TIMEOUT_MS)
+    house = House.of(settings, statement_timeout_ms=worker.STATEMENT_TIMEOUT_MS)
     async with house.open(), asyncio.TaskGroup() as background:
         sandbox = await seed(house.office, house.till, settings, now=house.clock.now())
         keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])

@@ -12,7 +12,7 @@ from tidegate import __version__
 _COMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("run", "dev"),
     "serve": ("run", "serve"),
-    "worker": ("run", "worker"),
+    "worker": ("worker", "worker"),
     "migrate": ("run", "migrate"),
     "merchant": ("merchant", "merchant"),
     "account": ("account", "account"),

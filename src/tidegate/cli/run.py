@@ -1,27 +1,19 @@
-"""Commands that run something: dev, serve, worker, migrate."""
+"""Commands that run something: dev, serve, migrate. The worker has a module of its own."""
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 import tempfile
-from collections.abc import Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
-import uvloop
 
 from tidegate import settings as settings_module
-from tidegate import worker as worker_module
-from tidegate.app import House
 from tidegate.cli import dev as dev_module
 from tidegate.cli.console import fail, out, speaks_plainly
 from tidegate.cli.database import check, prepare, with_database, with_encryption_key
 from tidegate.core.ids import Mode
-from tidegate.infra import telemetry
 from tidegate.infra.http.server import GentleServer, GentleSupervisor, bind, configure, stop_on_terminate
 
 port_option = click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on; PORT by default.")
@@ -71,41 +63,6 @@ def serve(port: int | None, workers: int) -> None:
                 GentleSupervisor(config, [socket], drain_s=settings.drain_s).run()
             else:
                 GentleServer(config, drain_s=settings.drain_s).run(sockets=[socket])
-
-
-@click.command()
-@speaks_plainly
-def worker() -> None:
-    """Run the background loops. Any number of workers may run side by side."""
-    settings = _settings()
-    telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
-    with with_database(settings) as (ready, postgres):
-        if postgres is not None:
-            prepare(ready)
-        check(ready)
-        stop_on_terminate()
-        with suppress(KeyboardInterrupt):
-            uvloop.run(_work(with_encryption_key(ready)))
-
-
-async def _work(settings: settings_module.Settings) -> None:
-    house = House.of(settings, statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS)
-    loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LOOPS
-    meter = telemetry.Meter()
-    async with house.open():
-        if settings.metrics_port:
-            meter.serve(settings.host, settings.metrics_port)
-        courier = house.courier(meter).run()
-        await _until_told(worker_module.run(house.till, house.clock, meter, loops, courier))
-
-
-async def _until_told(work: Coroutine[Any, Any, None]) -> None:
-    """The first signal lets what is under way come to its end; a second one does not."""
-    task = asyncio.create_task(work)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    with suppress(asyncio.CancelledError):
-        await task
 
 
 @click.command()

@@ -9,9 +9,9 @@ from typing import TypeVar
 import click
 
 from tidegate import settings as settings_module
-from tidegate.app import House
 from tidegate.cli.console import fail
 from tidegate.cli.database import run_on_database
+from tidegate.house import House
 from tidegate.infra.db import Database
 from tidegate.merchant.field import Remark
 from tidegate.rail.till import Till

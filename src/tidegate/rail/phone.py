@@ -8,10 +8,10 @@ from enum import StrEnum
 from functools import cache
 
 import phonenumbers
-from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType, ValidationResult, carrier
-from phonenumbers.carrierdata import CARRIER_DATA
+from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
 from tidegate.core.money import Currency
+from tidegate.rail.carriers import CARRIERS, carrier_of
 
 TYPED_LENGTH_MAX = 40
 _BETWEEN_DIGITS = frozenset("+-()./ \u00a0\u202f\u2010\u2011\u2012\u2013")
@@ -124,10 +124,16 @@ def parse(text: str, currency: Currency) -> str:
 def operator_of(number: str, currency: Currency) -> Operator | None:
     """A guess for an international number: ported numbers keep their old operator here. Pre-select, never force."""
     try:
-        name = carrier.name_for_number(phonenumbers.parse(number), "en")
+        parsed = phonenumbers.parse(number)
     except NumberParseException:
         return None
-    return _operator_named(name, currency)
+    country = COUNTRIES.get(currency)
+    if country is None or parsed.country_code != country.calling_code:
+        return None
+    if phonenumbers.number_type(parsed) not in _MOBILE:
+        return None
+    national = phonenumbers.national_significant_number(parsed)
+    return _operator_named(carrier_of(national, country.calling_code), currency)
 
 
 @cache
@@ -139,12 +145,8 @@ def prefixes(currency: Currency) -> dict[str, str]:
     country = COUNTRIES.get(currency)
     if country is None:
         return {}
-    code = str(country.calling_code)
-    owners = {
-        prefix.removeprefix(code): _operator_named(names.get("en", ""), currency)
-        for prefix, names in CARRIER_DATA.items()
-        if prefix.startswith(code)
-    }
+    carriers = CARRIERS[country.calling_code]
+    owners = {prefix: _operator_named(name, currency) for prefix, name in carriers.items()}
     return _apart("", owners, None)
 
 

@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from importlib.resources import files
 from typing import Any, Self
 
-from babel import Locale
+from babel import Locale, localedata
 from markupsafe import Markup
 
 from tidegate.checkout.page.money_format import MoneyFormat, MoneyParts
@@ -70,6 +70,8 @@ class Words:
     texts: Mapping[str, Text]
     money_format: MoneyFormat
     time_format: TimeFormat
+    # By their ISO codes.
+    countries: Mapping[str, str]
 
     @classmethod
     def of(cls, language: str, catalogue: Mapping[str, Any]) -> Self:
@@ -83,6 +85,7 @@ class Words:
             texts=dict(_parsed(texts, language=language)),
             money_format=MoneyFormat.of(locale),
             time_format=TimeFormat.of(locale),
+            countries={code: name for code, name in locale.territories.items() if len(code) == 2},
         )
 
     def __call__(self, key: str, /, **values: Value) -> str:
@@ -113,7 +116,7 @@ class Words:
 
     def country(self, code: str) -> str:
         """The name of a country by its ISO code."""
-        return str(self.time_format.locale.territories.get(code, code))
+        return self.countries.get(code, code)
 
     def _pieces(self, key: str, values: Mapping[str, Value]) -> list[str]:
         text = self.texts[key]
@@ -160,7 +163,9 @@ def _parsed(table: Mapping[str, Any], *, language: str, above: str = "") -> Iter
 
 
 def _load(language: str) -> Words:
-    return Words.of(language, tomllib.loads((_CATALOGUES / f"{language}.toml").read_text("utf-8")))
+    words = Words.of(language, tomllib.loads((_CATALOGUES / f"{language}.toml").read_text("utf-8")))
+    localedata._cache.clear()  # What was wanted of it has been read. The rest would take 9 MB for as long as we run.
+    return words
 
 
 _WORDS = {language: _load(language) for language in _LOCALES}

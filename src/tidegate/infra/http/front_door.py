@@ -15,14 +15,20 @@ from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
 from tidegate.infra.http.operation import RawHeaders, encode
 from tidegate.infra.http.routing import Route, Routing
+from tidegate.infra.http.shed import REQUEST_ID, Held, PreparedAnswer
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.http.whole import lines_of, write_whole
 from tidegate.infra.telemetry import Meter, is_said
 
 API_VERSION = "2026-11-15"
-IN_FLIGHT_MAX = 1_000
+# About a tenth of a second's work: who would wait longer is better told to come again.
+IN_FLIGHT_MAX = 256
 SHED_RETRY_AFTER_S = 1
+# A load balancer must not take a full server for a dead one.
+ALWAYS_OPEN = ("/healthz", "/readyz")
+_IS_LET_IN = "tidegate.is_let_in"
 _HAS_LEFT = "tidegate.has_left"
+_JSON = (b"content-type", b"application/json; charset=utf-8")
 # After these the rest of the request may still be on the wire, so the connection cannot be used again.
 _CLOSES = frozenset({400, 408, 413, 415})
 
@@ -39,7 +45,21 @@ class FrontDoor:
         self._meter = meter
         self._trusted_proxies = trusted_proxies
         self._in_flight = 0
+        self.held = Held()
         self.is_draining = False
+
+    @property
+    def is_full(self) -> bool:
+        return self._in_flight >= IN_FLIGHT_MAX
+
+    def take_place(self, scope: Scope) -> None:
+        """When a request's task is made, not when it runs: hundreds of requests may be read before any task runs."""
+        self._in_flight += 1
+        scope[_IS_LET_IN] = self._in_flight <= IN_FLIGHT_MAX or scope["path"] in ALWAYS_OPEN
+
+    def count_turned_away(self, count: int, seconds: float) -> None:
+        for _ in range(count):
+            self._meter.observe_request("other", 503, seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -53,10 +73,11 @@ class FrontDoor:
         scope["tidegate.trusted_proxies"] = self._trusted_proxies
         reply = _Reply(send, request_id)
         started = monotonic_s()
-        self._in_flight += 1
+        if _IS_LET_IN not in scope:  # Behind another server than ours nobody has done it.
+            self.take_place(scope)
         try:
-            if self._in_flight > IN_FLIGHT_MAX:
-                raise Unavailable("too many requests at once; try again", retry_after_s=SHED_RETRY_AFTER_S)
+            if not scope[_IS_LET_IN]:
+                raise _full()
             await self.routing(scope, receive, reply)
         except Exception as error:
             await _answer_error(error, scope, reply)
@@ -160,7 +181,7 @@ async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
     status, refusal = outcome_of(error, scope)
     body = encode(error_body(refusal, scope["tidegate.request_id"]))
     headers = [
-        (b"content-type", b"application/json; charset=utf-8"),
+        _JSON,
         (b"content-length", str(len(body)).encode()),
         *headers_of(refusal, status),
     ]
@@ -209,6 +230,17 @@ def error_body(refusal: Refusal, request_id: str) -> dict[str, Any]:
     if refusal.data is not None:
         body["data"] = refusal.data
     return body
+
+
+def _full() -> Unavailable:
+    return Unavailable("too many requests at once; try again", retry_after_s=SHED_RETRY_AFTER_S)
+
+
+WHEN_FULL = PreparedAnswer(
+    STATUS_OF[Unavailable],
+    [_JSON, *headers_of(_full(), STATUS_OF[Unavailable]), *_EVERYWHERE_NOT_STORED.headers],
+    encode(error_body(_full(), REQUEST_ID)),
+)
 
 
 async def _live(lifespan: Lifespan, receive: Receive, send: Send) -> None:

@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum, auto
-from typing import cast
+from typing import Any, cast
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tidegate.core import ids
+from tidegate.core.clock import monotonic_s
 from tidegate.infra.http.body import WHOLE
+from tidegate.infra.http.front_door import ALWAYS_OPEN, WHEN_FULL, FrontDoor
 from tidegate.infra.http.operation import encode
+from tidegate.infra.http.shed import Unserved
 
 HEADERS_MAX = 100
 HEADER_BYTES_MAX = 16 * 1024
@@ -34,6 +37,7 @@ _REASONS = {
         f"at most {HEADERS_MAX} headers and {HEADER_BYTES_MAX} bytes of them",
     ),
 }
+_ALWAYS_OPEN_LINES = tuple(f"{method} {path}".encode() for method in ("GET", "HEAD") for path in ALWAYS_OPEN)
 _UPGRADE_HEADERS = frozenset({b"connection", b"upgrade", b"http2-settings"})
 
 
@@ -102,22 +106,32 @@ class GuardedProtocol(HttpToolsProtocol):
     _overhead_bytes = 0
     _refused_with = 400
     _is_broken = False
+    _front_door: FrontDoor | None = None
+    _unserved: Unserved | None = None
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         gentle = _GentleTransport(transport, lambda: self._is_broken or self._place is not _Place.BETWEEN)
         super().connection_made(cast("asyncio.Transport", gentle))
+        self._front_door = self.app if isinstance(self.app, FrontDoor) else None
         self._cut = transport.close
         self._start_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_deadline()
+        self._forget_unserved()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._is_broken or self.transport.is_closing():
             return
+        if self._unserved is not None:
+            self._unserved.read(data)
+            return
         self._unset_keepalive_if_required()
+        if self._front_door is not None and self._front_door.is_full and self._is_turned_away(data):
+            self._hold(self._front_door, data)
+            return
         self._overhead_bytes += len(data)
         self._feed(data)
         if self._overhead_bytes > OVERHEAD_BYTES_MAX and not self._is_broken:
@@ -191,6 +205,55 @@ class GuardedProtocol(HttpToolsProtocol):
             self._end()
         elif self._place is _Place.BODY:
             self._start_deadline()  # Answered early; nobody waits for the rest of the body any more.
+
+    # No room. No task, no scope and no route: a refusal must cost little, or the load decides what is done.
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if self._front_door is not None:
+            self._front_door.take_place(cast("dict[str, Any]", cycle.scope))
+        super()._start_asgi_task(cycle, app)
+
+    def _is_turned_away(self, data: bytes) -> bool:
+        """Between two requests only: what has begun is read on, and what is under way is answered first."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        if self._place is not _Place.BETWEEN or self.pipeline or not is_answered:
+            return False
+        begin = data.lstrip(b"\r\n")
+        return bool(begin) and not begin.startswith(_ALWAYS_OPEN_LINES)
+
+    def _hold(self, front_door: FrontDoor, data: bytes) -> None:
+        """Until it is told. What has not come by then, such as a body that waits to be asked for, is not waited for."""
+        self._stop_deadline()
+        self._unserved = Unserved()
+        self._unserved.read(data)
+        front_door.held.add(self._turn_away)
+
+    def _turn_away(self) -> None:
+        unserved = self._forget_unserved()
+        if unserved is None or self._front_door is None or self.transport.is_closing():
+            return
+        answers = unserved.answers(WHEN_FULL, self.server_state.default_headers)
+        self.transport.write(b"".join(answers))
+        self._front_door.count_turned_away(len(answers), monotonic_s() - unserved.came_at)
+        # Whoever does not read the answers would get ever more of them.
+        if unserved.is_last or self.flow.write_paused:
+            self._is_broken = unserved.is_unfinished
+            self.transport.close()
+        else:
+            self._keep_alive()
+
+    def _forget_unserved(self) -> Unserved | None:
+        unserved, self._unserved = self._unserved, None
+        if unserved is not None:
+            unserved.forget()
+        return unserved
+
+    def _keep_alive(self) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def shutdown(self) -> None:
+        self._turn_away()  # Who is held back need not be any longer.
+        super().shutdown()
 
     # Saying no before there is a request.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import resource
 import signal
 import socket
 import time
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -21,6 +23,9 @@ from tidegate.infra.http.protocol import GuardedProtocol
 KEEP_ALIVE_S = 30
 GRACEFUL_STOP_S = 20
 BACKLOG = 2_048
+# libuv lets in one new client per listener and turn of the loop. Under load a turn is long, and with one listener new
+# clients would wait for seconds while those inside are served at once.
+LISTENERS = 32
 DRAIN_SIGNAL = signal.SIGUSR1
 
 
@@ -30,6 +35,10 @@ class GentleServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, *, drain_s: float = 0.0) -> None:
         super().__init__(config)
         self._drain_s = drain_s
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        allow_many_connections()
+        await super().startup(listeners(sockets) if sockets else None)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app = self.config.loaded_app
@@ -46,7 +55,8 @@ class GentleSupervisor(Multiprocess):
     """The same for several processes: each is told by a signal that it is not ready any more."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], *, drain_s: float) -> None:
-        super().__init__(config, sockets)
+        allow_many_connections()
+        super().__init__(config, listeners(sockets))
         self._drain_s = drain_s
 
     def handle_term(self) -> None:
@@ -82,6 +92,18 @@ def bind(host: str, port: int) -> socket.socket:
         raise PortTaken(f"cannot listen on {host}:{port}: {error.strerror}") from None
     listening.set_inheritable(True)
     return listening
+
+
+def listeners(sockets: list[socket.socket]) -> list[socket.socket]:
+    """The same sockets, each several times."""
+    return [*sockets, *(one.dup() for one in sockets for _ in range(LISTENERS - 1))]
+
+
+def allow_many_connections() -> None:
+    """As many as the administrator allows. The usual 1,024 open files are for programs that cannot count further."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # Where "as many as you like" is not taken as a number.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def stop_on_terminate() -> None:

@@ -1,0 +1,32 @@
+"""What a process does not load, since it would keep it in memory for as long as it runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+_LIST = "import {module}, sys; from babel import localedata; print(*sys.modules, *localedata._cache)"
+
+
+def loaded_by(module: str) -> set[str]:
+    command = [sys.executable, "-c", _LIST.format(module=module)]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+
+
+@pytest.mark.parametrize("module", ["tidegate.cli.worker", "tidegate.cli.run"])
+def test_the_phone_numbers_of_the_whole_world_are_not_loaded(module: str) -> None:
+    assert "phonenumbers.carrierdata" not in loaded_by(module)
+
+
+def test_a_worker_has_no_pages() -> None:
+    loaded = loaded_by("tidegate.cli.worker")
+    assert "tidegate.worker" in loaded
+    assert not {"tidegate.app", "tidegate.checkout.page", "jinja2"} & loaded
+
+
+def test_an_api_keeps_no_more_of_the_languages_than_it_has_read() -> None:
+    loaded = loaded_by("tidegate.app")
+    assert "tidegate.checkout.page.words" in loaded
+    assert not {"root", "en", "ar"} & loaded
