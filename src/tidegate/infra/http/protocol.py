@@ -108,6 +108,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _is_broken = False
     _front_door: FrontDoor | None = None
     _unserved: Unserved | None = None
+    _was_turned_away = False
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -222,11 +223,18 @@ class GuardedProtocol(HttpToolsProtocol):
         return bool(begin) and not begin.startswith(_ALWAYS_OPEN_LINES)
 
     def _hold(self, front_door: FrontDoor, data: bytes) -> None:
-        """Until it is told. What has not come by then, such as a body that waits to be asked for, is not waited for."""
+        """Until it is told. What has not come by then, such as a body that waits to be asked for, is not waited for.
+
+        The first time it is told at once; only whoever comes again over the same connection is held back.
+        """
         self._stop_deadline()
         self._unserved = Unserved()
         self._unserved.read(data)
-        front_door.held.add(self._turn_away)
+        if self._was_turned_away or self._unserved.is_unfinished:
+            front_door.held.add(self._turn_away)
+        else:
+            self._turn_away()
+        self._was_turned_away = True
 
     def _turn_away(self) -> None:
         unserved = self._forget_unserved()

@@ -14,7 +14,8 @@ from tidegate.core.clock import monotonic_s
 from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.http.whole import lines_of
 
-# A refusal is held back: whoever asks again at once would otherwise take the machine from those inside.
+# So long a refusal is held back that is not the first: whoever asks again at once would otherwise take the machine from
+# those inside.
 HELD_S = 0.5
 TELL_EVERY_S = 0.05
 # Of one connection. Each costs an answer far longer than the shortest request.
