@@ -241,7 +241,7 @@ class CheckoutPages:
         return Cookie("tidegate-language", self.site)
 
     def _words(self, visit: Visit) -> Words:
-        remembered = visit.cookies.get(self._language.name)
+        remembered = visit.cookies.get(self._language.name) if visit.cookies else None
         header = visit.headers.one(b"accept-language")
         return words_for(choose(asked=visit.query.get("lang"), remembered=remembered, accept_language=header))
 
