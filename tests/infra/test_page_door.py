@@ -257,5 +257,8 @@ def test_nothing_in_a_request_for_a_page_is_an_error(
     async def receive() -> Message:
         raise AssertionError("nothing is read")
 
-    asyncio.run(Routing(routes(""))(scope, receive, send))
+    async def visit() -> None:
+        await Routing(routes(""))(scope, receive, send)
+
+    asyncio.run(visit())
     assert sent[0]["status"] == 200
