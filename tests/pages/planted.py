@@ -13,7 +13,7 @@ from serving import serving_front_door
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.routing import answering
-from tidegate.infra.page import security
+from tidegate.infra.page.security import PageHeaders
 from tidegate.infra.telemetry import Meter
 
 PAGE = """<!doctype html>
@@ -41,7 +41,8 @@ BODIES = {
 
 
 async def _page(request: Request) -> Response:
-    headers = {name.decode(): value.decode() for name, value in security.headers("planted", reports_to="/reports")}
+    guarding = PageHeaders("planted", reports_to="/reports").headers
+    headers = {name.decode(): value.decode() for name, value in guarding}
     return HTMLResponse(PAGE.format(body=BODIES[request.path_params["name"]]), headers=headers)
 
 

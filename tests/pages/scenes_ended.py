@@ -150,7 +150,7 @@ async def limited(stage: Stage) -> Page:
     """Somebody has tried many cards from this address, at a payment that takes none."""
     other = await new_order(stage, paymentMethods=["bank_transfer"])
     payer = await paying(stage, refused=429)
-    for _ in range(Limited.CARD.value.burst):
+    for _ in range(Limited.CARD.burst):
         await payer.page.request.post(f"/checkout/payments/{other.pay_code}/charge", data=card())
     await payer.pays_by_card()
     await expect(payer.page.get_by_role("heading", name="Too many requests")).to_be_visible()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from enum import Enum
 from ipaddress import ip_address
 
 from tidegate.core.errors import RateLimited
@@ -14,17 +13,19 @@ from tidegate.infra.rate_limit import RateLimit
 
 @dataclass(frozen=True)
 class Allowance:
+    # Keeps the slots of one address apart.
+    name: bytes
     per_second: float
     burst: int
 
 
-class Limited(Enum):
+class Limited:
     """What is limited, and to how much."""
 
-    LOOK = Allowance(per_second=20, burst=60)
-    ACT = Allowance(per_second=2, burst=20)
+    LOOK = Allowance(b"LOOK/", per_second=20, burst=60)
+    ACT = Allowance(b"ACT/", per_second=2, burst=20)
     # Ten card attempts in ten minutes from one address; five per payment are the payment's own rule.
-    CARD = Allowance(per_second=10 / 600, burst=10)
+    CARD = Allowance(b"CARD/", per_second=10 / 600, burst=10)
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,13 @@ class PayerLimit:
     # Without it, somebody could choose an address that shares a slot with another visitor's.
     key: bytes
 
-    def check(self, what: Limited, who: str) -> None:
-        allowance = what.value
-        wait_s = self.limit.wait_s(self._slot(what, who), per_second=allowance.per_second, burst=allowance.burst)
+    def check(self, what: Allowance, who: str) -> None:
+        wait_s = self.limit.wait_s(self._slot(what, who), per_second=what.per_second, burst=what.burst)
         if wait_s > 0:
             raise RateLimited("too many requests from here; wait a little", retry_after_s=math.ceil(wait_s))
 
-    def _slot(self, what: Limited, who: str) -> int:
-        name = f"{what.name}/{_household(who)}".encode()
+    def _slot(self, what: Allowance, who: str) -> int:
+        name = what.name + _household(who).encode()
         return int.from_bytes(hashlib.blake2b(name, key=self.key, digest_size=8).digest())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, DEFAULT_FEE_RULES, FeeRule
 from tidegate.core.method import Priced
@@ -70,7 +71,7 @@ class Business:
     def support(self) -> Support:
         """Nobody who has parted with money is left without a way to ask: the business's own e-mail, if need be."""
         chosen = self.brand.support
-        return chosen if chosen.url or chosen.email or chosen.phone else Support(email=self.email)
+        return chosen if chosen.url or chosen.email or chosen.phone else _by_email(self.email)
 
     def fee_rule_for(self, currency: Currency, method: Priced) -> FeeRule:
         """The business's own price where it has one, otherwise everybody's."""
@@ -80,6 +81,12 @@ class Business:
         """None for a rule of the business's own that has ended."""
         own = (rule for rule in self.own_fee_rules.values() if rule.id == rule_id)
         return DEFAULT_FEE_RULE_BY_ID.get(rule_id) or next(own, None)
+
+
+@lru_cache(maxsize=1_000)
+def _by_email(email: str) -> Support:
+    """Every page of the business asks for it."""
+    return Support(email=email)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from tidegate.core.fee import Fee, FeeBearer
@@ -130,6 +131,8 @@ async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | 
 
 def payment_of(row: Row) -> Payment:
     currency = _CURRENCIES[row["currency"]]
+    none = _NONE_OF[currency]
+    received, held, returned, refunded, settled = _amounts(row)
     return Payment(
         id=row["id"],
         business_id=row["business_id"],
@@ -140,12 +143,12 @@ def payment_of(row: Row) -> Payment:
         reference=row["reference"],
         expected=Money(row["expected_minor"], currency),
         fee_rule_id=row["fee_rule_id"],
-        received=Money(row["received_minor"], currency),
-        held=Money(row["held_minor"], currency),
-        returned=Money(row["returned_minor"], currency),
-        refunded=Money(row["refunded_minor"], currency),
+        received=Money(received, currency) if received else none,
+        held=Money(held, currency) if held else none,
+        returned=Money(returned, currency) if returned else none,
+        refunded=Money(refunded, currency) if refunded else none,
         fee=_fee(row, currency),
-        settled=None if row["settled_minor"] is None else Money(row["settled_minor"], currency),
+        settled=None if settled is None else Money(settled, currency),
         method_chosen=_METHODS.get(row["method"]),
         attempts=row["attempts"],
         ending=_ENDINGS.get(row["ending"]),
@@ -160,6 +163,9 @@ def payment_of(row: Row) -> Payment:
 
 # Calling an enumeration costs five times as much as looking into one of these, and a row has eight of them.
 _CURRENCIES = {member.value: member for member in Currency}
+# Of most payments nothing has moved yet.
+_NONE_OF = {currency: Money.zero(currency) for currency in Currency}
+_amounts = itemgetter("received_minor", "held_minor", "returned_minor", "refunded_minor", "settled_minor")
 _STATUSES = {member.value: member for member in Status}
 _VARIANCES = {member.value: member for member in Variance}
 _METHODS = {member.value: member for member in Method}

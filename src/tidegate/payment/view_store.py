@@ -28,8 +28,8 @@ class Seen(NamedTuple):
 async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
     rows = await tx.fetch(
         """
-        SELECT payment.*, attempt, (SELECT epoch FROM credential_epoch) AS epoch
-          FROM unnest($1::text[], $2::text[]) AS wanted (business_id, pay_code)
+        SELECT place, payment.*, attempt, (SELECT epoch FROM credential_epoch) AS epoch
+          FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (business_id, pay_code, place)
           JOIN payment USING (business_id, pay_code)
           LEFT JOIN attempt ON attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
                AND attempt.number = payment.attempts
@@ -37,14 +37,9 @@ async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
         [business_id for business_id, _ in wanted],
         [pay_code for _, pay_code in wanted],
     )
-    found = {(row["business_id"], row["pay_code"]): row for row in rows}
-    seen: list[Seen | None] = []
-    for one in wanted:
-        row = found.get(one)
-        if row is None:
-            seen.append(None)
-            continue
-        payment = payment_of(row)
-        attempt = attempt_of(row["attempt"], payment.expected.currency) if row["attempt"] else None
-        seen.append(Seen(payment, attempt, row["epoch"]))
+    seen: list[Seen | None] = [None] * len(wanted)
+    for row in rows:
+        payment, attempt = payment_of(row), row["attempt"]
+        newest = attempt_of(attempt, payment.expected.currency) if attempt else None
+        seen[row["place"] - 1] = Seen(payment, newest, row["epoch"])
     return seen

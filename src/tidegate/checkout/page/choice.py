@@ -23,11 +23,12 @@ _RANGE = re.compile(
 
 def choose(*, asked: str | None, remembered: str | None, accept_language: str | None) -> str:
     """Whatever is sent, a language that we have."""
-    return _known(asked) or _known(remembered) or _understood(accept_language) or DEFAULT_LANGUAGE
+    chosen = (asked and _known(asked)) or (remembered and _known(remembered))
+    return chosen or _understood(accept_language) or DEFAULT_LANGUAGE
 
 
-def _known(tag: str | None) -> str | None:
-    if tag is None or len(tag) > TAG_LENGTH_MAX:
+def _known(tag: str) -> str | None:
+    if len(tag) > TAG_LENGTH_MAX:
         return None
     language = _language_of(tag)
     return language if language in LANGUAGES else None

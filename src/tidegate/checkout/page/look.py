@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Any
 
 import msgspec
 from markupsafe import Markup
@@ -46,21 +45,41 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     stays: bool
 
     @classmethod
-    def of(cls, situation: Situation, *, asked: Method | None, goes_back: bool, now: datetime, **others: Any) -> Look:
+    def of(
+        cls,
+        situation: Situation,
+        *,
+        movements: Movements,
+        words: Words,
+        names: MethodNames,
+        now: datetime,
+        root: str,
+        token: str,
+        nonce: str,
+        asked: Method | None,
+        goes_back: bool,
+        stays: bool,
+    ) -> Look:
         scene = scene_of(situation, now=now, goes_back=goes_back)
         chosen = selected_method(situation, asked)
         methods = situation.payment.order.methods if scene is Scene.CHOOSE else (chosen,)
         return cls(
             situation=situation,
-            asked=asked,
-            goes_back=goes_back,
+            movements=movements,
+            words=words,
+            names=names,
             now=now,
             scene=scene,
             chosen=chosen,
             methods=methods,
             costs=costs_of(situation, methods),
             description=_description(situation.payment.order.metadata),
-            **others,
+            root=root,
+            token=token,
+            nonce=nonce,
+            asked=asked,
+            goes_back=goes_back,
+            stays=stays,
         )
 
     @property

@@ -126,17 +126,19 @@ class CheckoutPages:
         return await self._act(visit, self.desk.cancel)
 
     async def receipt(self, visit: Visit) -> Html:
-        look = await self._look(visit, await self.desk.look(_payer_at(visit)))
+        situation = await self.desk.look(_payer_at(visit))
+        look = self._look(visit, situation, await self._movements(situation.payment))
         if look.situation.payment.status is not Status.SUCCESS:
             return self.back_to(visit)
         return self.easel.receipt(look, headers=self._remember_language(visit))
 
     async def receipt_file(self, visit: Visit) -> Html | File:
-        look = await self._look(visit, await self.desk.look(_payer_at(visit)))
-        payment = look.situation.payment
+        situation = await self.desk.look(_payer_at(visit))
+        payment = situation.payment
         if payment.status is not Status.SUCCESS:
             return self.back_to(visit)
-        logo = await self._logo(look.situation.business)
+        look = self._look(visit, situation, await self._movements(payment))
+        logo = await self._logo(situation.business)
         name = _UNSAFE_IN_A_NAME.sub("-", payment.reference)
         disposition = f'attachment; filename="receipt-{name}.pdf"'.encode("ascii")
         # Some milliseconds of arithmetic, during which others want to be answered.
@@ -198,15 +200,17 @@ class CheckoutPages:
     ) -> Html:
         visitor = self.csrf.visitor_of(visit.headers)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
-        look = await self._look(visit, situation, asked=asked, token=token)
+        look = self._look(visit, situation, await self._movements(situation.payment), asked=asked, token=token)
         headers = [*self.csrf.cookies(visitor), *self._remember_language(visit)]
         return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, headers=headers)
 
-    async def _look(self, visit: Visit, situation: Situation, *, asked: Method | None = None, token: str = "") -> Look:
+    def _look(
+        self, visit: Visit, situation: Situation, movements: Movements, *, asked: Method | None = None, token: str = ""
+    ) -> Look:
         query, names = visit.query, self.desk.till.names
         return Look.of(
             situation,
-            movements=await self._movements(situation.payment),
+            movements=movements,
             words=self._words(visit),
             names=names,
             now=self.desk.clock.now(),
@@ -237,7 +241,7 @@ class CheckoutPages:
         return Cookie("tidegate-language", self.site)
 
     def _words(self, visit: Visit) -> Words:
-        remembered = visit.cookies.get(self._language.name)
+        remembered = visit.cookies.get(self._language.name) if visit.cookies else None
         header = visit.headers.one(b"accept-language")
         return words_for(choose(asked=visit.query.get("lang"), remembered=remembered, accept_language=header))
 

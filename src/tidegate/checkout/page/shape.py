@@ -110,7 +110,11 @@ def shape_of(look: Look) -> Shape:
 def _cost_shape(look: Look, cost: Cost) -> CostShape:
     fee = cost.fee
     is_long = len(look.words.money_format.digits(cost.expected)) >= LONG_AMOUNT
-    return CostShape(fee is not None, fee is not None and fee.vat.minor != 0, is_long)
+    return CostShape(True, fee.vat.minor != 0, is_long) if fee else _WITHOUT_FEE[is_long]
+
+
+# By whether the amount is long.
+_WITHOUT_FEE = (CostShape(False, False, False), CostShape(False, False, True))
 
 
 def _tried(look: Look, attempt: Attempt) -> Tried:

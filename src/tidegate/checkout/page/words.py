@@ -34,10 +34,12 @@ _PLACEHOLDER = re.compile(r"\{([a-z][a-z_]*)\}")
 _BRACE = re.compile(r"[{}]")
 
 # A piece that runs the other way, and whoever's digits stand beside it, must not change places.
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_LETTERS_FROM_THE_RIGHT = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
+_RIGHT_TO_LEFT = re.compile(f"[{_LETTERS_FROM_THE_RIGHT}]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 # In somebody's name, these would turn around what stands behind it.
 _WITHOUT_DIRECTION_SWITCHES = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_TURNING = re.compile(f"[{_LETTERS_FROM_THE_RIGHT}{''.join(map(chr, _WITHOUT_DIRECTION_SWITCHES))}]")
 
 Value = str | int
 _BOLD, _BOLD_ENDS = Markup("<b>"), Markup("</b>")
@@ -138,7 +140,7 @@ class Words:
 
     def placed(self, text: str) -> str:
         """As it may stand in a sentence; isolated where the two could run in different directions."""
-        if self.direction == "ltr" and text.isascii():
+        if self.direction == "ltr" and (text.isascii() or not _TURNING.search(text)):
             return text
         text = text.translate(_WITHOUT_DIRECTION_SWITCHES)
         if self.direction == "ltr" and not _RIGHT_TO_LEFT.search(text):

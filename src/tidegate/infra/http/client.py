@@ -15,7 +15,7 @@ def client_of(scope: Scope) -> str:
     if trusted_proxies:
         values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hops = b",".join(values).decode("latin-1").split(",")
-        if len(hops) >= trusted_proxies and hops[-trusted_proxies].strip():
-            return hops[-trusted_proxies].strip()
+        if len(hops) >= trusted_proxies and (address := hops[-trusted_proxies].strip()):
+            return address
     peer = scope.get("client")
     return str(peer[0]) if peer else ""

@@ -17,7 +17,7 @@ from tidegate.infra.http.operation import RawHeaders, encode
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.shed import REQUEST_ID, Held, PreparedAnswer
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.http.whole import lines_of, write_whole
+from tidegate.infra.http.whole import BLOCK, NO_BLOCK, Block, Steady, write_whole
 from tidegate.infra.telemetry import Meter, is_said
 
 API_VERSION = "2026-11-15"
@@ -138,11 +138,13 @@ class _Reply:
     def _begin(self, head: Message, message: Message) -> Awaitable[None]:
         names = dict(head["headers"])
         everywhere = _EVERYWHERE if b"cache-control" in names else _EVERYWHERE_NOT_STORED
+        block: Block = head.get(BLOCK, NO_BLOCK)
         headers = [*head["headers"], self._request_id]
         is_whole = not message.get("more_body", False) and b"connection" not in names
-        if is_whole and write_whole(self._send, self.status, headers, everywhere.lines, message.get("body", b"")):
+        lines = block.lines + everywhere.lines
+        if is_whole and write_whole(self._send, self.status, headers, lines, message.get("body", b"")):
             return _NOTHING_TO_WAIT_FOR
-        return self._send_both({**head, "headers": [*headers, *everywhere.headers]}, message)
+        return self._send_both({**head, "headers": [*headers, *block.headers, *everywhere.headers]}, message)
 
     async def _send_both(self, head: Message, message: Message) -> None:
         await self._send(head)
@@ -157,21 +159,14 @@ class _NothingToWaitFor:
 _NOTHING_TO_WAIT_FOR = _NothingToWaitFor()
 
 
-class _Everywhere:
-    """What every answer says, as headers and as the lines that they become."""
-
-    def __init__(self, *headers: tuple[bytes, bytes]) -> None:
-        self.headers = list(headers)
-        self.lines = lines_of(self.headers)
-
-
-_EVERYWHERE = _Everywhere(
+# What every answer says.
+_EVERYWHERE = Steady(
     (b"api-version", API_VERSION.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
 )
-_EVERYWHERE_NOT_STORED = _Everywhere(*_EVERYWHERE.headers, (b"cache-control", b"no-store"))
+_EVERYWHERE_NOT_STORED = Steady(*_EVERYWHERE.headers, (b"cache-control", b"no-store"))
 
 
 async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:

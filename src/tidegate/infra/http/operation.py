@@ -36,6 +36,8 @@ class Headers:
     def all(self, name: bytes) -> list[bytes]:
         if name not in self._by_name:
             return []
+        if not self._has_repeats:
+            return [self._by_name[name]]
         return [value for key, value in self._raw if key == name]
 
     def one(self, name: bytes) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from starlette.types import Send
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -13,6 +15,29 @@ _LENGTH = b"content-length: "
 
 def lines_of(headers: RawHeaders) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
+
+
+class Block(Protocol):
+    """Headers whose lines were made at start, or nearly so. As headers they are asked for only in the usual way."""
+
+    @property
+    def headers(self) -> RawHeaders: ...
+
+    @property
+    def lines(self) -> bytes: ...
+
+
+class Steady:
+    """A block that is the same in every answer."""
+
+    def __init__(self, *headers: tuple[bytes, bytes]) -> None:
+        self.headers = list(headers)
+        self.lines = lines_of(self.headers)
+
+
+# In the first message of an answer: a block that it has beside its headers.
+BLOCK = "tidegate.block"
+NO_BLOCK = Steady()
 
 
 def write_whole(send: Send, status: int, headers: RawHeaders, constant: bytes, body: bytes) -> bool:

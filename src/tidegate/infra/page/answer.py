@@ -10,9 +10,10 @@ import msgspec
 from starlette.types import Message
 
 from tidegate.infra.http.operation import Headers, RawHeaders
-from tidegate.infra.page import security
+from tidegate.infra.http.whole import BLOCK, NO_BLOCK, Steady
 from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
 from tidegate.infra.page.drawing import Filled
+from tidegate.infra.page.security import PageHeaders
 
 # Shorter than this, gzip saves no packet.
 GZIP_BYTES_MIN = 1_000
@@ -55,22 +56,22 @@ def messages_of(answer: Html | File, request: Headers, *, nonce: str, reports_to
     for name, value in answer.headers:
         if _UNSAFE.search(name + value):
             raise ValueError(f"the header {name!r} would end early")
-    body, own_headers = _file(answer) if isinstance(answer, File) else _page(answer.content, request)
-    headers = [
-        *own_headers,
-        (b"content-length", str(len(body)).encode()),
-        *security.headers(nonce, reports_to=reports_to),
-        *answer.headers,
-    ]
-    start = {"type": "http.response.start", "status": answer.status, "headers": headers}
+    headers = answer.headers
+    if isinstance(answer, File):
+        body, kind = answer.body, NO_BLOCK
+        headers = [(b"content-type", answer.media_type.encode("ascii")), *headers]
+    else:
+        body, kind = _page(answer.content, request)
+    start = {
+        "type": "http.response.start",
+        "status": answer.status,
+        "headers": [(b"content-length", b"%d" % len(body)), *headers],
+        BLOCK: PageHeaders(nonce, reports_to=reports_to, kind=kind),
+    }
     return start, {"type": "http.response.body", "body": body}
 
 
-def _file(file: File) -> tuple[bytes, RawHeaders]:
-    return file.body, [(b"content-type", file.media_type.encode("ascii"))]
-
-
-def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, RawHeaders]:
+def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, Steady]:
     takes_gzip = accepts_gzip(request.all(b"accept-encoding"))
     if isinstance(content, Filled):
         return (content.gzip(), _GZIP_PAGE) if takes_gzip else (content.plain(), _PLAIN_PAGE)
@@ -80,5 +81,5 @@ def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, R
     return gzip_of(content), _GZIP_PAGE
 
 
-_PLAIN_PAGE = [(b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding")]
-_GZIP_PAGE = [*_PLAIN_PAGE, (b"content-encoding", b"gzip")]
+_PLAIN_PAGE = Steady((b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding"))
+_GZIP_PAGE = Steady(*_PLAIN_PAGE.headers, (b"content-encoding", b"gzip"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,8 @@ from tidegate.infra.page.site import Site
 
 COOKIES_MAX = 50
 # The characters that need no quoting, so that every browser and proxy reads the value as it was written.
-_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
+_NO_COOKIES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Cookie:
 
     def set(self, value: str, *, max_age_s: int | None = None) -> tuple[bytes, bytes]:
         """The header. Without an age the cookie goes when the browser is closed."""
-        if not _PLAIN.issuperset(value):
+        if not _PLAIN.fullmatch(value):
             raise ValueError(f"a value of the cookie {self.name} needs quoting")
         age = "" if max_age_s is None else f"; Max-Age={max_age_s}"
         return b"set-cookie", f"{self.name}={value}{self._attributes}{age}".encode("ascii")
@@ -40,10 +42,10 @@ class Cookie:
 
 def cookies_of(headers: Headers) -> Mapping[str, str]:
     """Of two with one name the first counts: browsers send the one of the narrower path first."""
-    found: dict[str, str] = {}
     given = headers.all(b"cookie")
     if not given:
-        return found
+        return _NO_COOKIES
+    found: dict[str, str] = {}
     # Over HTTP/2 a browser may split the header, and a proxy may pass it on in pieces.
     text = b";".join(given).decode("latin-1")
     for pair in text.split(";", COOKIES_MAX)[:COOKIES_MAX]:

@@ -11,7 +11,8 @@ import hmac
 import os
 import re
 from base64 import urlsafe_b64decode
-from dataclasses import dataclass, field
+
+import msgspec
 
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.operation import Headers, RawHeaders
@@ -28,10 +29,13 @@ _VISITOR = re.compile(r"[A-Za-z0-9_-]{22}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    id: str = field(repr=False)
+class Visitor(msgspec.Struct, frozen=True):
+    id: str
     is_new: bool
+
+    def __repr__(self) -> str:
+        """Its id is nobody else's business."""
+        return f"Visitor(is_new={self.is_new})"
 
 
 class Csrf:
@@ -77,8 +81,8 @@ class Csrf:
             raise _foreign()
 
     def _known(self, headers: Headers) -> str | None:
-        value = cookies_of(headers).get(self._cookie.name, "")
-        return value if _VISITOR.fullmatch(value) else None
+        value = cookies_of(headers).get(self._cookie.name)
+        return value if value and _VISITOR.fullmatch(value) else None
 
     def _mac(self, salt: bytes, visitor: str, scope: str) -> bytes:
         # Salt and visitor have fixed lengths, so no two scopes make the same message.

@@ -42,6 +42,8 @@ class Form(Mapping[str, str]):
 
 
 NOTHING_SENT = Form()
+# As an empty address would be read: one pair without a name.
+_NO_QUERY: Mapping[str, str] = {"": ""}
 
 
 async def read_form(headers: Headers, scope: Scope, receive: Receive) -> Form:
@@ -70,7 +72,7 @@ def parse(body: bytes) -> Form:
 def parse_query(query: bytes) -> Mapping[str, str]:
     """People share links and programs add to them: of two with one name the first counts, junk is left out."""
     if not query:
-        return {"": ""}
+        return _NO_QUERY
     found: dict[str, str] = {}
     for pair in query.split(b"&", FIELDS_MAX)[:FIELDS_MAX]:
         name, _, value = pair.partition(b"=")

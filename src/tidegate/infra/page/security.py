@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tidegate.infra.http.operation import RawHeaders
+from tidegate.infra.http.whole import NO_BLOCK, Steady, lines_of
 from tidegate.infra.page.random_text import random_text
 
 NONCE_BYTES = 16
@@ -12,9 +13,9 @@ NONCE_BYTES = 16
 TRUSTED_TYPES_POLICY = "tidegate"
 REPORTS_PATH = "/csp-reports"
 _REPORT_GROUP = "csp"
-# In no policy: it would end there.
-_NONCE_PLACE = "\n"
-_PLACES_REMEMBERED_MAX = 10
+# In no header: none may have it.
+_NONCE_PLACE = "\x00"
+_KINDS_REMEMBERED_MAX = 10
 
 _CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
@@ -43,18 +44,34 @@ def new_nonce() -> str:
     return random_text(NONCE_BYTES)
 
 
-def headers(nonce: str, *, reports_to: str) -> RawHeaders:
-    """Beside those that the front door gives to every answer."""
-    policy, others = _prepared(reports_to)
-    return [(b"content-security-policy", nonce.encode("ascii").join(policy)), *others]
+class PageHeaders:
+    """Those of one kind of answer and those of every page, beside what the front door gives to all. A block."""
+
+    __slots__ = ("_around", "_nonce")
+
+    def __init__(self, nonce: str, *, reports_to: str, kind: Steady = NO_BLOCK) -> None:
+        self._nonce = nonce.encode("ascii")
+        self._around = _around_nonces(kind, reports_to)
+
+    @property
+    def lines(self) -> bytes:
+        return self._nonce.join(self._around)
+
+    @property
+    def headers(self) -> RawHeaders:
+        parts = (line.partition(b": ") for line in self.lines.splitlines())
+        return [(name, value) for name, _, value in parts]
 
 
-@lru_cache(maxsize=_PLACES_REMEMBERED_MAX)
-def _prepared(reports_to: str) -> tuple[list[bytes], RawHeaders]:
-    """The policy around its nonces, and the headers that have none."""
+@lru_cache(maxsize=_KINDS_REMEMBERED_MAX)
+def _around_nonces(kind: Steady, reports_to: str) -> list[bytes]:
     csp = _CSP.format(nonce=_NONCE_PLACE, policy=TRUSTED_TYPES_POLICY, group=_REPORT_GROUP, reports=reports_to)
-    endpoints = (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii"))
-    return csp.encode("ascii").split(_NONCE_PLACE.encode("ascii")), [endpoints, *_ALWAYS]
+    guarding = [
+        (b"content-security-policy", csp.encode("ascii")),
+        (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii")),
+        *_ALWAYS,
+    ]
+    return (kind.lines + lines_of(guarding)).split(_NONCE_PLACE.encode("ascii"))
 
 
 _ALWAYS = [
