@@ -85,7 +85,7 @@ async def test_each_finds_its_own(db: Database, business: Business, new_shop: Ma
     found = await asyncio.gather(*map(together.find, asked))
     expected = [*(one.pay_code for one in drafts), None, drafts[3].pay_code, None, drafts[3].pay_code]
     assert [payment and payment.pay_code for payment in found] == expected
-    assert [payment and payment.order.asked.minor for payment in found[:39]] == [100 * n for n in range(1, 40)]
+    assert [payment and payment.asked_minor for payment in found[:39]] == [100 * n for n in range(1, 40)]
 
 
 async def test_every_column_arrives_with_its_own_row(db: Database, business: Business) -> None:
@@ -103,9 +103,9 @@ async def test_every_column_arrives_with_its_own_row(db: Database, business: Bus
             (n, "" if n % 2 else f"+23480123456{n:02}", ["card"] if n % 2 else ["ussd", "card"]) for n in range(1, 21)
         )
     ]
-    together = Together(db)
-    await asyncio.gather(*map(together.insert, drafts))
-    found = await asyncio.gather(*(together.find(Key(business.id, one.reference)) for one in drafts))
+    await asyncio.gather(*map(Together(db).insert, drafts))
+    async with db.connection() as tx:
+        found = [await store.find(tx, Key(business.id, one.reference)) for one in drafts]
     assert [payment and payment.order for payment in found] == [
         msgspec.structs.replace(one.order, reference=one.reference) for one in drafts
     ]

@@ -91,21 +91,21 @@ class MethodNames:
     def in_request(self, method: Method) -> str:
         return self.ussd if method is Method.USSD else method.value
 
-    def in_record(self, method: Method) -> str:
+    def in_record(self, method: str) -> str:
         return self._in_record[method]
 
     @cached_property
-    def _in_record(self) -> dict[Method, str]:
+    def _in_record(self) -> dict[str, str]:
         return {method: self.in_request(method).lower() for method in Method}
 
     def find(self, text: str) -> Method | None:
         """Letter case never matters."""
         folded = text.lower()
-        return next((method for method, name in self._in_record.items() if name == folded), None)
+        return next((method for method in Method if self._in_record[method] == folded), None)
 
     def in_requests(self, methods: Iterable[Method]) -> list[str]:
         return [self.in_request(method) for method in methods]
 
-    def in_records(self, methods: Iterable[Method]) -> list[str]:
+    def in_records(self, methods: Iterable[str]) -> list[str]:
         names = self._in_record
         return [names[method] for method in methods]

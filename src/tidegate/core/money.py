@@ -25,11 +25,16 @@ class Currency(StrEnum):
 
     @property
     def minor_per_major(self) -> int:
-        per_major: int = _MINOR_PER_MAJOR[self]
-        return per_major
+        return _MINOR_PER_MAJOR[self]
 
 
-_MINOR_PER_MAJOR = {currency: 10**currency.exponent for currency in Currency}
+_MINOR_PER_MAJOR: dict[str, int] = {currency: 10**currency.exponent for currency in Currency}
+
+
+def major_of(minor: int, currency: str) -> Decimal:
+    """See `Money.major`."""
+    whole, rest = divmod(minor, _MINOR_PER_MAJOR[currency])
+    return Decimal(whole) if rest == 0 else Decimal(minor).scaleb(-Currency(currency).exponent).normalize()
 
 
 class Rounding(Enum):
@@ -90,8 +95,7 @@ class Money:
     @property
     def major(self) -> Decimal:
         """The amount as JSON shows it: 100, 101.5 or 101.51, never 1E+2 and never a binary float."""
-        whole, rest = divmod(self.minor, _MINOR_PER_MAJOR[self.currency])
-        return Decimal(whole) if rest == 0 else Decimal(self.minor).scaleb(-self.currency.exponent).normalize()
+        return major_of(self.minor, self.currency)
 
     def __str__(self) -> str:
         return f"{self.currency} {Decimal(self.minor).scaleb(-self.currency.exponent):,f}"

@@ -34,8 +34,13 @@ class Gathering(Generic[One, Outcome]):
         *,
         lanes: int = LANES,
         together_max: int = TOGETHER_MAX,
+        turns: int = 0,
     ) -> None:
+        """`turns` of the loop are let pass before a group is taken, for more to come together. Where the database is
+        quick that pays: it would otherwise be asked for each few, and asking costs more than what is asked for.
+        """
         self._do_all = do_all
+        self._turns = turns
         self._lanes = lanes
         self._together_max = together_max
         self._waiting: list[_Waiting[One, Outcome]] = []
@@ -53,6 +58,8 @@ class Gathering(Generic[One, Outcome]):
     async def _serve(self) -> None:
         try:
             while self._waiting:
+                for _ in range(self._turns):
+                    await asyncio.sleep(0)
                 group = self._waiting[: self._together_max]
                 del self._waiting[: self._together_max]
                 await self._do(_in_time(group))

@@ -56,8 +56,8 @@ class PaymentApi:
         return await once(self.db, call, lambda tx: act(partial(store.insert, tx)), now=now)
 
     async def verify(self, call: Call) -> Answer:
-        payment = await commands.verify(self.together.find, call.caller.business, call.path["reference"])
-        return call.answer(wire.record_of(payment, self.names))
+        shown = await commands.verify(self.together.find, call.caller.business, call.path["reference"])
+        return call.answer(wire.record_of(shown, self.names))
 
     async def disable(self, call: Call) -> Answer:
         return await self._set_disabled(call, is_disabled=True)
@@ -66,14 +66,14 @@ class PaymentApi:
         return await self._set_disabled(call, is_disabled=False)
 
     async def _set_disabled(self, call: Call, *, is_disabled: bool) -> Answer:
-        payment = await commands.set_disabled(
+        await commands.set_disabled(
             self.db,
             call.caller.business,
             call.path["reference"],
             is_disabled=is_disabled,
             now=self.clock.now(),
         )
-        return call.answer(wire.record_of(payment, self.names))
+        return await self.verify(call)
 
     async def quote_fees(self, call: Call) -> Answer:
         request = read(call.json(), wire.QuoteFees)

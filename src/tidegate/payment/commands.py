@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import partial
 
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.infra.db import Database
@@ -13,10 +12,11 @@ from tidegate.merchant.model import Business
 from tidegate.payment import store, transition
 from tidegate.payment.model import Draft, Order, Payment, draft
 from tidegate.payment.settle import TRIES, changing_too_fast
+from tidegate.payment.shown import Shown
 from tidegate.payment.store import Inserted, Key
 
 Insert = Callable[[Draft], Awaitable[Inserted | None]]
-Find = Callable[[Key], Awaitable[Payment | None]]
+Find = Callable[[Key], Awaitable[Shown | None]]
 
 
 class ReferenceTaken(Exception):
@@ -40,11 +40,11 @@ async def create(insert: Insert, business: Business, order: Order, *, now: datet
     return new
 
 
-async def verify(find: Find, business: Business, reference: str) -> Payment:
-    payment = await find(Key(business.id, reference)) if field.is_reference(reference) else None
-    if payment is None:
-        raise NotFound("no payment of this business has that merchant reference")
-    return payment
+async def verify(find: Find, business: Business, reference: str) -> Shown:
+    shown = await find(Key(business.id, reference)) if field.is_reference(reference) else None
+    if shown is None:
+        raise _not_found()
+    return shown
 
 
 async def set_disabled(
@@ -53,7 +53,9 @@ async def set_disabled(
     """Asked for again, it changes nothing. When somebody else changed the payment meanwhile, it is decided again."""
     for _ in range(TRIES):
         async with db.connection() as tx:
-            before = await verify(partial(store.find, tx), business, reference)
+            before = await store.find(tx, Key(business.id, reference)) if field.is_reference(reference) else None
+            if before is None:
+                raise _not_found()
             after = transition.disable(before, is_disabled=is_disabled)
             if after == before:
                 return before
@@ -61,3 +63,7 @@ async def set_disabled(
         if written is not None:
             return written
     raise changing_too_fast()
+
+
+def _not_found() -> NotFound:
+    return NotFound("no payment of this business has that merchant reference")

@@ -97,23 +97,8 @@ def _inserted_before(draft: Draft, old: Mapping[Key, Row]) -> Inserted | None:
 
 
 async def find(tx: Tx, key: Key) -> Payment | None:
-    return (await find_all(tx, [key]))[0]
-
-
-async def find_all(tx: Tx, keys: Sequence[Key]) -> list[Payment | None]:
-    rows = await tx.fetch(
-        """
-        SELECT number, payment.*
-          FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (business_id, reference, number)
-          JOIN payment USING (business_id, reference)
-        """,
-        [key.business_id for key in keys],
-        [key.reference for key in keys],
-    )
-    found: list[Payment | None] = [None] * len(keys)
-    for row in rows:
-        found[row["number"] - 1] = payment_of(row)
-    return found
+    row = await tx.fetchrow("SELECT * FROM payment WHERE business_id = $1 AND reference = $2", *key)
+    return payment_of(row) if row else None
 
 
 async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | None:

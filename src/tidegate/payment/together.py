@@ -6,22 +6,24 @@ from collections.abc import Sequence
 
 from tidegate.infra.db import Database
 from tidegate.infra.gathering import Gathering
-from tidegate.payment import store
-from tidegate.payment.model import Draft, Payment
+from tidegate.payment import shown_store, store
+from tidegate.payment.model import Draft
+from tidegate.payment.shown import Shown
 from tidegate.payment.store import Inserted, Key
 
 
 class Together:
     def __init__(self, db: Database) -> None:
         self._db = db
-        self.insert = Gathering(self._insert_all).do
-        # While one group is read, the next comes together: a second lane would only make both smaller.
-        self.find = Gathering(self._find_all, lanes=1).do
+        # While one group is with the database, the next comes together: a second lane would only make both smaller, and
+        # two commits of one process wait for each other.
+        self.insert = Gathering(self._insert_all, lanes=1).do
+        self.find = Gathering(self._find_all, lanes=1, turns=1).do
 
     async def _insert_all(self, drafts: Sequence[Draft]) -> list[Inserted | None]:
         async with self._db.connection() as tx:
             return await store.insert_all(tx, drafts)
 
-    async def _find_all(self, keys: Sequence[Key]) -> list[Payment | None]:
+    async def _find_all(self, keys: Sequence[Key]) -> list[Shown | None]:
         async with self._db.connection() as tx:
-            return await store.find_all(tx, keys)
+            return await shown_store.find_all(tx, keys)

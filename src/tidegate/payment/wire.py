@@ -13,15 +13,16 @@ from tidegate.core import ids
 from tidegate.core.errors import Invalid, Malformed, Problem
 from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
 from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
-from tidegate.core.money import Currency, Money
+from tidegate.core.money import Currency, Money, major_of
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.merchant.model import Business
 from tidegate.payment import card_data
-from tidegate.payment.model import Customer, Order, Payment
+from tidegate.payment.model import Customer, Order
 from tidegate.payment.redirect import RedirectUrl
+from tidegate.payment.shown import Shown
 from tidegate.payment.variance import Variance
 
 METHODS_LISTED_MAX = 16
@@ -260,49 +261,50 @@ _VARIANCE_ACTION = {
 }
 
 
-def record_of(payment: Payment, names: MethodNames) -> PaymentRecord:
-    order = payment.order
-    amount = order.asked.major
+def record_of(shown: Shown, names: MethodNames) -> PaymentRecord:
+    currency = shown.currency
+    amount = major_of(shown.asked_minor, currency)
     return PaymentRecord(
-        id=payment.id,
-        business_id=payment.business_id,
+        id=shown.id,
+        business_id=shown.business_id,
         payment_link_id=None,
         amount=amount,
-        currency=order.asked.currency,
+        currency=currency,
         converted_amount=amount,
         # Part payments that wait for the rest have been received too.
-        amount_received=(payment.received if payment.paid_at else payment.held).major,
-        converted_currency=order.asked.currency,
-        payment_methods=names.in_records(order.methods),
-        default_payment_method=names.in_record(order.default_method),
-        redirect_url=order.redirect_url,
+        amount_received=major_of(shown.received_minor if shown.paid_at else shown.held_minor, currency),
+        converted_currency=currency,
+        payment_methods=names.in_records(shown.methods),
+        default_payment_method=names.in_record(shown.default_method),
+        redirect_url=shown.redirect_url,
         custom_url=None,
-        success_message=order.success_message,
+        success_message=shown.success_message,
         settlement_destination="wallet",
         settlement_time="instant",
-        fee_bearer=order.fee_bearer,
-        reference=payment.pay_code,
-        merchant_reference=payment.reference,
-        is_disabled=payment.is_disabled,
-        metadata=msgspec.Raw((order.metadata or "null").encode()),
-        status=payment.status,
-        variance_type=payment.variance,
-        created_at=to_iso(payment.created_at),
-        updated_at=to_iso(payment.updated_at),
+        fee_bearer=shown.fee_bearer,
+        reference=shown.pay_code,
+        merchant_reference=shown.reference,
+        is_disabled=shown.is_disabled,
+        metadata=msgspec.Raw((shown.metadata or "null").encode()),
+        status=shown.status,
+        variance_type=shown.variance,
+        created_at=to_iso(shown.created_at),
+        updated_at=to_iso(shown.updated_at),
         customer=CustomerRecord(
-            name=order.customer.name, email=order.customer.email, phone_number=order.customer.phone
+            name=shown.customer_name, email=shown.customer_email, phone_number=shown.customer_phone
         ),
-        amount_expected=payment.expected.major,
-        amount_refunded=payment.refunded.major,
-        message=VARIANCE_MESSAGE if payment.variance else None,
-        action_required=_action_required(payment),
+        amount_expected=major_of(shown.expected_minor, currency),
+        amount_refunded=major_of(shown.refunded_minor, currency),
+        message=VARIANCE_MESSAGE if shown.variance else None,
+        action_required=_action_required(shown),
     )
 
 
-def _action_required(payment: Payment) -> str | None:
+def _action_required(shown: Shown) -> str | None:
     """Until it is done: the excess refunded, or all of what was too little."""
-    if payment.variance is None:
+    if shown.variance is None:
         return None
-    excess = payment.received - payment.expected
-    wanted = excess if payment.variance is Variance.OVERPAYMENT else payment.received
-    return None if wanted <= payment.refunded else _VARIANCE_ACTION[payment.variance]
+    variance = Variance(shown.variance)
+    excess_minor = shown.received_minor - shown.expected_minor
+    wanted_minor = excess_minor if variance is Variance.OVERPAYMENT else shown.received_minor
+    return None if wanted_minor <= shown.refunded_minor else _VARIANCE_ACTION[variance]

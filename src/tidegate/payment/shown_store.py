@@ -1,0 +1,29 @@
+"""SQL of what a merchant is shown of a payment: just that, in one question for all who ask at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.infra.db import Tx
+from tidegate.payment.shown import Shown
+from tidegate.payment.store import Key
+
+
+async def find_all(tx: Tx, keys: Sequence[Key]) -> list[Shown | None]:
+    rows = await tx.fetch(
+        """
+        SELECT number, id, business_id, pay_code, reference, status, variance, currency, asked_minor, expected_minor,
+               received_minor, held_minor, refunded_minor, fee_bearer, methods, default_method, customer_name,
+               customer_email, customer_phone, redirect_url, success_message, metadata, is_disabled, paid_at,
+               created_at, updated_at
+          FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (business_id, reference, number)
+          JOIN payment USING (business_id, reference)
+        """,
+        [key.business_id for key in keys],
+        [key.reference for key in keys],
+    )
+    found: list[Shown | None] = [None] * len(keys)
+    for row in rows:
+        shown = Shown._make(row.values())
+        found[shown.number - 1] = shown
+    return found
