@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 # Reference counts free nearly everything at once; looking for cycles every 700 objects took a twentieth of all time.
-YOUNG_MAX = 20_000
+YOUNG_MAX = 5_000
 
 
 def settle() -> None:

@@ -22,7 +22,7 @@ from tidegate.infra.telemetry import Meter, is_said
 
 API_VERSION = "2026-11-15"
 # About a tenth of a second's work: who would wait longer is better told to come again.
-IN_FLIGHT_MAX = 256
+IN_FLIGHT_MAX = 512
 SHED_RETRY_AFTER_S = 1
 # A load balancer must not take a full server for a dead one.
 ALWAYS_OPEN = ("/healthz", "/readyz")

@@ -16,7 +16,7 @@ from tidegate.infra.http.whole import lines_of
 
 # So long a refusal is held back that is not the first: whoever asks again at once would otherwise take the machine from
 # those inside.
-HELD_S = 0.5
+HELD_S = 0.7
 TELL_EVERY_S = 0.05
 # Of one connection. Each costs an answer far longer than the shortest request.
 IN_A_ROW_MAX = 16
