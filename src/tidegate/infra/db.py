@@ -176,9 +176,9 @@ def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
     try:
         yield
     except asyncpg.PostgresError as error:
-        name = getattr(error, "constraint_name", None) or error.sqlstate
-        if name in refusals:
-            raise refusals[name] from None
+        for name in (getattr(error, "constraint_name", None) or "", str(error.sqlstate)):
+            if name in refusals:
+                raise refusals[name] from None
         raise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from tidegate.infra.db import Tx
+from tidegate.infra.db import StaleChange, Tx, naming
 from tidegate.payment.model import Payment
 
 
@@ -42,5 +42,10 @@ async def end_session(tx: Tx, payment: Payment, *, now: datetime) -> bool:
     return done is True
 
 
+_FOREIGN_KEY_VIOLATION = "23503"
+
+
 async def reset(tx: Tx, business_id: str) -> None:
-    await tx.execute("SELECT reset_sandbox($1)", business_id)
+    """Raises StaleChange when something came to what is being deleted; try again then."""
+    with naming({_FOREIGN_KEY_VIOLATION: StaleChange}):
+        await tx.execute("SELECT reset_sandbox($1)", business_id)

@@ -1,0 +1,31 @@
+"""A sandbox that is emptied while money arrives in it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from conftest import MakeCheckout
+
+WITHIN_S = 30.0
+
+
+async def test_what_arrives_in_the_very_moment_is_deleted_too(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    arriving = admin.transaction()
+    await arriving.start()
+    await admin.execute(
+        "INSERT INTO receipt (business_id, rail, transaction_id, currency, amount_minor, taken, payer, created_at,"
+        " payment_id) SELECT business_id, 'sandbox', 'late', 'NGN', 100, 'suspense', '{}', now(), id FROM payment"
+        " WHERE business_id = $1",
+        checkout.shop.business_id,
+    )
+    emptied = asyncio.create_task(checkout.sandbox("reset"))
+    async with asyncio.timeout(WITHIN_S):
+        # It has deleted all receipts that it saw, and waits for whoever holds on to the payment.
+        while not await admin.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    await arriving.commit()
+    assert (await emptied).status_code == 200
+    left = await admin.fetchval("SELECT count(*) FROM receipt WHERE business_id = $1", checkout.shop.business_id)
+    assert left == 0
