@@ -41,6 +41,7 @@ async def test_copying_takes_the_raw_value_and_says_so(stage: Stage) -> None:
     await payer.page.clock.run_for(4_000)
     await expect(button).to_be_visible()
     await payer.presses("Copy Amount")
+    await expect(payer.page.get_by_role("button", name="Copied Amount")).to_be_visible()
     assert await pasted(payer) == "10150.00"
 
 

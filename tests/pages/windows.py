@@ -86,7 +86,8 @@ class Windows:
         else:
             await window.close()
         # The page has been left by now, so that everything it has done has been heard of.
-        faults = window.visit.faults
+        # A test's payment is deleted at its end, and a page that is still open may ask for it once more.
+        faults = [fault for fault in window.visit.faults if not ("404" in fault and fault.endswith("/events)"))]
         window.visit.noted.clear()
         assert not faults, "\n".join(["the page did what it must not:", *faults])
 
