@@ -120,24 +120,24 @@ class Load:
         return now < self.ends_at and not self.has_run_out
 
 
-class Connection(asyncio.Protocol):
-    def __init__(self, load: Load) -> None:
-        self._load = load
+class Asker(asyncio.Protocol):
+    """One end of a connection: asks, and puts the pieces of an answer together."""
+
+    def __init__(self) -> None:
         self._transport: asyncio.WriteTransport | None = None
         self._received = b""
-        self._sent_at = 0.0
-        self._is_waiting = False
-        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.sent_at = 0.0
+        self.is_waiting = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are of no asyncio class, whatever they can do.
         self._transport = cast(asyncio.WriteTransport, transport)
-        self._send(self._transport)
 
-    def _send(self, transport: asyncio.WriteTransport) -> None:
-        self._is_waiting = True
-        self._sent_at = perf_counter()
-        transport.write(self._load.request())
+    def ask(self, request: bytes) -> None:
+        assert self._transport is not None
+        self.is_waiting = True
+        self.sent_at = perf_counter()
+        self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         answer = self._received + data if self._received else data
@@ -145,16 +145,33 @@ class Connection(asyncio.Protocol):
             self._received = answer
             return
         self._received = b""
-        self._is_waiting = False
-        assert self._transport is not None
-        if self._load.count(answer, self._sent_at):
-            self._send(self._transport)
+        self.is_waiting = False
+        self.has_answer(answer)
+
+    def has_answer(self, answer: bytes) -> None:
+        raise NotImplementedError
+
+
+class Connection(Asker):
+    def __init__(self, load: Load) -> None:
+        super().__init__()
+        self._load = load
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.ask(self._load.request())
+
+    def has_answer(self, answer: bytes) -> None:
+        if self._load.count(answer, self.sent_at):
+            self.ask(self._load.request())
         else:
+            assert self._transport is not None
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         # A server that hangs up on a waiting client has not answered it.
-        self._load.broken += self._is_waiting
+        self._load.broken += self.is_waiting
         if not self.ended.done():
             self.ended.set_result(None)
 

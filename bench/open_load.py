@@ -18,11 +18,11 @@ from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from statistics import median
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import uvloop
 
-from bench.load import COMPLAINT_BYTES_MAX, HOST, LAST_ANSWERS_S, Requests, is_complete, percentiles_ms
+from bench.load import COMPLAINT_BYTES_MAX, HOST, LAST_ANSWERS_S, Asker, Requests, percentiles_ms
 
 # After so many arrivals in a row, the answers that have come meanwhile are read.
 ARRIVALS_AT_ONCE_MAX = 32
@@ -185,18 +185,14 @@ class Crowd:
             self._send(client, due_at)
 
 
-class Client(asyncio.Protocol):
+class Client(Asker):
     def __init__(self, crowd: Crowd) -> None:
+        super().__init__()
         self._crowd = crowd
-        self._transport: asyncio.WriteTransport | None = None
-        self._received = b""
         self.due_at = 0.0
-        self.sent_at = 0.0
-        self.is_waiting = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are of no asyncio class, whatever they can do.
-        self._transport = cast(asyncio.WriteTransport, transport)
+        super().connection_made(transport)
         self._crowd.has_connection(self)
 
     def hang_up(self) -> None:
@@ -204,17 +200,10 @@ class Client(asyncio.Protocol):
         self._transport.abort()
 
     def send(self, due_at: float) -> None:
-        assert self._transport is not None
-        self.due_at, self.sent_at, self.is_waiting = due_at, perf_counter(), True
-        self._transport.write(self._crowd.request())
+        self.due_at = due_at
+        self.ask(self._crowd.request())
 
-    def data_received(self, data: bytes) -> None:
-        answer = self._received + data if self._received else data
-        if not is_complete(answer):
-            self._received = answer
-            return
-        self._received = b""
-        self.is_waiting = False
+    def has_answer(self, answer: bytes) -> None:
         self._crowd.under_way -= 1
         self._crowd.has_answer(self, answer)
 

@@ -52,8 +52,9 @@ class House:
     def on(cls, db: Database, settings: Settings) -> House:
         return cls(settings, db, ShiftedClock() if settings.mode is Mode.SANDBOX else SystemClock())
 
-    @property
+    @cached_property
     def till(self) -> Till:
+        """One for all: what gathers in it gathers from wherever it comes, and has its lanes once."""
         settings = self.settings
         terms = InflowTerms(settings.review_inflows_from, timedelta(minutes=settings.rate_lasts_minutes))
         return Till(self.db, self.rails, MethodNames(ussd=settings.ussd_method), terms)

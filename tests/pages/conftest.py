@@ -55,8 +55,11 @@ def windows(browser: Browser, pages_url: str) -> Windows:
 
 
 @pytest.fixture
-async def new_page(request: pytest.FixtureRequest, windows: Windows) -> AsyncIterator[NewPage]:
-    """Opens a window with the options of `Windows.visiting`; what its page must not do fails the test at its end."""
+async def new_page(request: pytest.FixtureRequest, windows: Windows, db: Database) -> AsyncIterator[NewPage]:
+    """Opens a window with the options of `Windows.visiting`; what its page must not do fails the test at its end.
+
+    After the database, so that pages are left before their payments are deleted: an open one would ask for its own.
+    """
     async with AsyncExitStack() as stack:
         visits: list[Visit] = []
 

@@ -209,3 +209,8 @@ async def test_a_group_with_money_that_is_known_writes_nothing_of_any(
         await apply_all(till, good, same)
     assert await count(admin, "receipt", shop.business_id) == 1
     assert await apply_all(till, good) == [Outcome.WRITTEN]
+
+
+def test_whatever_door_a_change_comes_through_it_gathers_in_one_till(house: House) -> None:
+    """Each till has its own lanes to the database; several of them would take all its connections."""
+    assert house.till is house.till

@@ -15,7 +15,7 @@ from tidegate import app, worker
 from tidegate.cli.console import err, out
 from tidegate.cli.database import prepare, with_database, with_encryption_key
 from tidegate.house import House
-from tidegate.infra import telemetry
+from tidegate.infra import memory, telemetry
 from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
 from tidegate.infra.http.server import GentleServer, bind, configure, stop_on_terminate
 from tidegate.infra.reference.routes import SandboxKeys
@@ -53,6 +53,7 @@ async def _run(settings: Settings, postgres: EmbeddedPostgres | None, listening:
         tasks = [background.create_task(working)]
         if postgres is not None:
             tasks.append(background.create_task(_keep_alive(postgres)))
+        memory.settle()
         _greet(settings, sandbox)
         try:
             await server.serve(sockets=[listening])

@@ -17,7 +17,7 @@ from tidegate.cli.console import speaks_plainly
 from tidegate.cli.database import check, prepare, with_database, with_encryption_key
 from tidegate.core.ids import Mode
 from tidegate.house import House
-from tidegate.infra import telemetry
+from tidegate.infra import memory, telemetry
 from tidegate.infra.http.server import stop_on_terminate
 
 
@@ -43,6 +43,7 @@ async def _work(settings: settings_module.Settings) -> None:
     async with house.open():
         if settings.metrics_port:
             meter.serve(settings.host, settings.metrics_port)
+        memory.settle()
         courier = house.courier(meter).run()
         await _until_told(worker_module.run(house.till, house.clock, meter, loops, courier))
 

@@ -172,7 +172,7 @@ class StaleChange(Exception):
 
 @contextmanager
 def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
-    """Turns a broken constraint, or an SQLSTATE of our own, into the error of that name."""
+    """Turns a broken constraint, or an SQLSTATE, into the error of that name."""
     try:
         yield
     except asyncpg.PostgresError as error:

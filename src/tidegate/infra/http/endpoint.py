@@ -7,20 +7,17 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from tidegate.core.errors import (
-    MethodNotAllowed,
-)
+from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.accept import prefers
 from tidegate.infra.http.body import read_body, refuse_other_media
 from tidegate.infra.http.download import VARIES, Downloads
-from tidegate.infra.http.operation import Answer, Call, Credentials, File, Headers, Operation, RawHeaders
+from tidegate.infra.http.operation import JSON, Answer, Call, Credentials, File, Headers, Operation, RawHeaders
 from tidegate.infra.http.query import query_of
 from tidegate.infra.http.routing import Route
 
 # Says who is calling, or raises Unauthenticated.
 Admit = Callable[[Credentials, Headers], Awaitable[Any]]
 JSON_MEDIA = "application/json"
-JSON = [(b"content-type", b"application/json; charset=utf-8")]
 NO_HEADERS: RawHeaders = []
 
 
@@ -81,7 +78,7 @@ def _file_for(operation: Operation, headers: Headers) -> File | None:
 
 async def send_answer(answer: Answer, send: Send, more: RawHeaders = NO_HEADERS) -> None:
     length = (b"content-length", str(len(answer.body)).encode())
-    headers = [*JSON, length, *answer.headers, *more]
+    headers = [JSON, length, *answer.headers, *more]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 

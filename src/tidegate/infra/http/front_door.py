@@ -13,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
-from tidegate.infra.http.operation import RawHeaders, encode
+from tidegate.infra.http.operation import JSON, RawHeaders, encode
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.shed import REQUEST_ID, Held, PreparedAnswer
 from tidegate.infra.http.status import STATUS_OF
@@ -28,7 +28,6 @@ SHED_RETRY_AFTER_S = 1
 ALWAYS_OPEN = ("/healthz", "/readyz")
 _IS_LET_IN = "tidegate.is_let_in"
 _HAS_LEFT = "tidegate.has_left"
-_JSON = (b"content-type", b"application/json; charset=utf-8")
 # After these the rest of the request may still be on the wire, so the connection cannot be used again.
 _CLOSES = frozenset({400, 408, 413, 415})
 
@@ -176,7 +175,7 @@ async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
     status, refusal = outcome_of(error, scope)
     body = encode(error_body(refusal, scope["tidegate.request_id"]))
     headers = [
-        _JSON,
+        JSON,
         (b"content-length", str(len(body)).encode()),
         *headers_of(refusal, status),
     ]
@@ -233,7 +232,7 @@ def _full() -> Unavailable:
 
 WHEN_FULL = PreparedAnswer(
     STATUS_OF[Unavailable],
-    [_JSON, *headers_of(_full(), STATUS_OF[Unavailable]), *_EVERYWHERE_NOT_STORED.headers],
+    [JSON, *headers_of(_full(), STATUS_OF[Unavailable]), *_EVERYWHERE_NOT_STORED.headers],
     encode(error_body(_full(), REQUEST_ID)),
 )
 
