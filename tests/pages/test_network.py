@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -82,15 +83,18 @@ async def test_a_charge_that_never_arrived_can_be_sent_again(stage: Stage) -> No
 
 async def test_an_answer_that_does_not_come_is_not_waited_for_forever(stage: Stage) -> None:
     payer = await Payer.arrives(stage)
+    charged = asyncio.Event()
 
     async def swallow_the_answer(route: Route) -> None:
         await route.fetch(max_redirects=0)
+        charged.set()
 
     await payer.takes_the_clock()
     await payer.page.route("**/charge", swallow_the_answer)
     await payer.fills_in_card(WANTS_PIN)
     await payer.pay_button.press("Enter")
     await expect(payer.page.get_by_role("button", name="Asking your bank…")).to_be_visible()
+    await asyncio.wait_for(charged.wait(), 10)
     await payer.page.clock.fast_forward("00:31")
     await payer.sees_heading("Enter your card PIN")
     assert await payer.attempts_made() == 1
