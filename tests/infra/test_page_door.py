@@ -17,6 +17,7 @@ from structlog.testing import capture_logs
 from infra.page_world import STYLE, error_page, site_of, visiting
 from tidegate.core import errors
 from tidegate.infra.http import body, front_door
+from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.answer import Html, see_other
@@ -258,7 +259,7 @@ def test_nothing_in_a_request_for_a_page_is_an_error(
         raise AssertionError("nothing is read")
 
     async def ask() -> None:
-        await Routing(routes(""))(scope, receive, send)
+        await Routing(routes(""))(scope, receive, Reply(send, "req_1"))
 
     asyncio.run(ask())
     assert sent[0]["status"] == 200

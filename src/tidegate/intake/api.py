@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from tidegate.core.clock import Clock
 from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.body import read_body
-from tidegate.infra.http.endpoint import send_answer
-from tidegate.infra.http.operation import Answer, Headers, encode
+from tidegate.infra.http.operation import Headers, encode
+from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
 from tidegate.intake import commands
 from tidegate.rail.interface import RawNotification
@@ -22,7 +22,7 @@ class IntakeApi:
     till: Till
     clock: Clock
 
-    async def receive(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def receive(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         if scope["method"] != "POST":
             raise MethodNotAllowed(["POST"])
         scope["tidegate.operation"] = "receiveNotification"
@@ -30,7 +30,7 @@ class IntakeApi:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         rail = scope["path_params"]["rail"]
         count = await commands.receive(self.till, rail, RawNotification(body, headers), now=self.clock.now())
-        await send_answer(Answer(200, encode({"success": True, "message": f"{count} recorded"})), send)
+        await reply.whole(200, encode({"success": True, "message": f"{count} recorded"}))
 
     def routes(self) -> list[Route]:
         return [Route("/intake/{rail}", self.receive)]

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.accept import prefers
 from tidegate.infra.http.body import read_body, refuse_other_media
 from tidegate.infra.http.download import VARIES, Downloads
-from tidegate.infra.http.operation import JSON, Answer, Call, Credentials, File, Headers, Operation, RawHeaders
+from tidegate.infra.http.operation import Call, Credentials, File, Headers, Operation
 from tidegate.infra.http.query import query_of
+from tidegate.infra.http.reply import JSON, Reply
 from tidegate.infra.http.routing import Route
+from tidegate.infra.http.whole import Steady
 
 # Says who is calling, or raises Unauthenticated.
 Admit = Callable[[Credentials, Headers], Awaitable[Any]]
 JSON_MEDIA = "application/json"
-NO_HEADERS: RawHeaders = []
+JSON_OR_FILE = Steady(*JSON.headers, *VARIES)
 
 
 def routes_of(operations: Iterable[Operation], admit: Admit) -> list[Route]:
@@ -36,7 +38,7 @@ class Endpoint:
         self._admit = admit
         self._downloads = Downloads()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         operation = self._by_method.get(scope["method"])
         if operation is None:
             raise MethodNotAllowed(sorted(self._by_method))
@@ -48,9 +50,11 @@ class Endpoint:
         query = _query_of(operation, scope["query_string"], body)
         call = Call(operation, headers, _path_of(scope), caller, body, query, scope)
         if operation.files and (file := _file_for(operation, headers)):
-            await self._downloads.send(file, call, scope, receive, send)
-        else:
-            await send_answer(await operation.handler(call), send, VARIES if operation.files else NO_HEADERS)
+            await self._downloads.send(file, call, scope, receive, reply)
+            return
+        answer = await operation.handler(call)
+        block = JSON_OR_FILE if operation.files else JSON
+        await reply.whole(answer.status, answer.body, block, answer.headers)
 
 
 def _path_of(scope: Scope) -> dict[str, str]:
@@ -74,13 +78,6 @@ def _file_for(operation: Operation, headers: Headers) -> File | None:
         if prefers(headers.all(b"accept"), file.media, over=chosen.media if chosen else JSON_MEDIA):
             chosen = file
     return chosen
-
-
-async def send_answer(answer: Answer, send: Send, more: RawHeaders = NO_HEADERS) -> None:
-    length = (b"content-length", str(len(answer.body)).encode())
-    headers = [JSON, length, *answer.headers, *more]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    await send({"type": "http.response.body", "body": answer.body})
 
 
 async def _body_of(operation: Operation, headers: Headers, scope: Scope, receive: Receive) -> bytes:

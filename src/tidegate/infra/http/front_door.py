@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 import structlog
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
-from tidegate.infra.http.operation import JSON, RawHeaders, encode
+from tidegate.infra.http.operation import RawHeaders, encode
+from tidegate.infra.http.reply import EVERYWHERE_NOT_STORED, JSON, Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.shed import REQUEST_ID, Held, PreparedAnswer
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.http.whole import BLOCK, NO_BLOCK, Block, Steady, write_whole
 from tidegate.infra.telemetry import Meter, is_said
 
-API_VERSION = "2026-11-15"
 # About a tenth of a second's work: who would wait longer is better told to come again.
 IN_FLIGHT_MAX = 512
 SHED_RETRY_AFTER_S = 1
@@ -70,7 +69,7 @@ class FrontDoor:
         request_id = scope["tidegate.request_id"] = ids.new_request_id()
         scope["app"] = self
         scope["tidegate.trusted_proxies"] = self._trusted_proxies
-        reply = _Reply(send, request_id)
+        reply = Reply(send, request_id)
         started = monotonic_s()
         if _IS_LET_IN not in scope:  # Behind another server than ours nobody has done it.
             self.take_place(scope)
@@ -112,75 +111,13 @@ def _say(write: Callable[..., Any], event: str, **fields: Any) -> None:
         write(event, **fields)
 
 
-class _Reply:
-    """Adds the headers that every answer carries. The first message waits for the second, to go out along with it."""
-
-    __slots__ = ("_head", "_request_id", "_send", "status")
-
-    def __init__(self, send: Send, request_id: str) -> None:
-        self._send = send
-        self._request_id = (b"x-request-id", request_id.encode())
-        self._head: Message | None = None
-        # Zero until something of the answer has gone out.
-        self.status = 0
-
-    def __call__(self, message: Message) -> Awaitable[None]:
-        if message["type"] == "http.response.start":
-            self._head = message
-            return _NOTHING_TO_WAIT_FOR
-        if self._head is None:
-            return self._send(message)
-        head, self._head = self._head, None
-        self.status = head["status"]
-        return self._begin(head, message)
-
-    def _begin(self, head: Message, message: Message) -> Awaitable[None]:
-        names = dict(head["headers"])
-        everywhere = _EVERYWHERE if b"cache-control" in names else _EVERYWHERE_NOT_STORED
-        block: Block = head.get(BLOCK, NO_BLOCK)
-        headers = [*head["headers"], self._request_id]
-        is_whole = not message.get("more_body", False) and b"connection" not in names
-        lines = block.lines + everywhere.lines
-        if is_whole and write_whole(self._send, self.status, headers, lines, message.get("body", b"")):
-            return _NOTHING_TO_WAIT_FOR
-        return self._send_both({**head, "headers": [*headers, *block.headers, *everywhere.headers]}, message)
-
-    async def _send_both(self, head: Message, message: Message) -> None:
-        await self._send(head)
-        await self._send(message)
-
-
-class _NothingToWaitFor:
-    def __await__(self) -> Generator[None, None, None]:
-        yield from ()
-
-
-_NOTHING_TO_WAIT_FOR = _NothingToWaitFor()
-
-
-# What every answer says.
-_EVERYWHERE = Steady(
-    (b"api-version", API_VERSION.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"strict-transport-security", b"max-age=63072000; includeSubDomains"),
-)
-_EVERYWHERE_NOT_STORED = Steady(*_EVERYWHERE.headers, (b"cache-control", b"no-store"))
-
-
-async def _answer_error(error: Exception, scope: Scope, reply: _Reply) -> None:
+async def _answer_error(error: Exception, scope: Scope, reply: Reply) -> None:
     if reply.status:  # The answer has begun; all that is left is to cut it.
         _say(log.error, "answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
         raise error
     status, refusal = outcome_of(error, scope)
     body = encode(error_body(refusal, scope["tidegate.request_id"]))
-    headers = [
-        JSON,
-        (b"content-length", str(len(body)).encode()),
-        *headers_of(refusal, status),
-    ]
-    await reply({"type": "http.response.start", "status": status, "headers": headers})
-    await reply({"type": "http.response.body", "body": body})
+    await reply.whole(status, body, headers=headers_of(refusal, status))
 
 
 def outcome_of(error: Exception, scope: Scope) -> tuple[int, Refusal]:
@@ -232,7 +169,7 @@ def _full() -> Unavailable:
 
 WHEN_FULL = PreparedAnswer(
     STATUS_OF[Unavailable],
-    [JSON, *headers_of(_full(), STATUS_OF[Unavailable]), *_EVERYWHERE_NOT_STORED.headers],
+    [*JSON.headers, *headers_of(_full(), STATUS_OF[Unavailable]), *EVERYWHERE_NOT_STORED.headers],
     encode(error_body(_full(), REQUEST_ID)),
 )
 

@@ -9,9 +9,9 @@ import msgspec
 
 from tidegate.core import errors
 from tidegate.core.errors import Refusal
-from tidegate.infra.http.front_door import API_VERSION
 from tidegate.infra.http.operation import Csv, Operation, Pdf
 from tidegate.infra.http.read import Checked
+from tidegate.infra.http.reply import API_VERSION
 from tidegate.infra.http.status import STATUS_OF
 
 _REF = "#/components/schemas/{name}"

@@ -18,7 +18,6 @@ from tidegate.infra.http.client import client_of
 # ISO 8601, as `infra.timestamp.to_iso` writes it.
 Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 RawHeaders = list[tuple[bytes, bytes]]
-JSON = (b"content-type", b"application/json; charset=utf-8")
 # Decimals go out as JSON numbers, digit for digit.
 _encoder = msgspec.json.Encoder(decimal_format="number")
 encode = _encoder.encode

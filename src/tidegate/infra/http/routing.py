@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, NotFound
+from tidegate.infra.http.reply import App, Reply
 
 Respond = Callable[[Request], Awaitable[Response]]
 
@@ -19,7 +20,7 @@ class Route:
     """`{name}` in the path stands for one segment, and `{name:path}` at its end for whatever else there is."""
 
     path: str
-    app: ASGIApp
+    app: App
 
 
 def answering(path: str, respond: Respond, *, methods: Sequence[str] = ("GET",)) -> Route:
@@ -32,11 +33,11 @@ class Answering:
     respond: Respond
     methods: list[str]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
-        response = await self.respond(Request(scope, receive, send))
-        await response(scope, receive, send)
+        response = await self.respond(Request(scope, receive, reply))
+        await response(scope, receive, reply)
 
 
 @dataclass
@@ -61,7 +62,7 @@ class _Node:
 
 @dataclass
 class _Leaf:
-    app: ASGIApp
+    app: App
     # Where in the path they stand; the last takes all that follows when it is the rest.
     names: list[tuple[int, str]]
     takes_rest: bool
@@ -74,17 +75,17 @@ class Routing:
         self.routes = tuple(routes)
         self._root = _Node()
         # Most addresses have no name in them, or one at their end: those need no walk through the tree.
-        self._spelled: dict[str, ASGIApp] = {}
-        self._ending_in_a_name: dict[str, tuple[str, ASGIApp]] = {}
+        self._spelled: dict[str, App] = {}
+        self._ending_in_a_name: dict[str, tuple[str, App]] = {}
         for route in self.routes:
             self._add(route)
             self._remember(route)
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    def __call__(self, scope: Scope, receive: Receive, reply: Reply) -> Awaitable[None]:
         app, scope["path_params"] = self._find(scope["path"])
-        return app(scope, receive, send)
+        return app(scope, receive, reply)
 
-    def _find(self, path: str) -> tuple[ASGIApp, dict[str, str]]:
+    def _find(self, path: str) -> tuple[App, dict[str, str]]:
         spelled = self._spelled.get(path)
         if spelled is not None:
             return spelled, {}
@@ -94,7 +95,7 @@ class Routing:
             return named[1], {named[0]: last}
         return self._walk(path.split("/"))
 
-    def _walk(self, segments: Sequence[str]) -> tuple[ASGIApp, dict[str, str]]:
+    def _walk(self, segments: Sequence[str]) -> tuple[App, dict[str, str]]:
         leaf = self._root.find(segments, 0)
         if leaf is None:
             raise NotFound("there is nothing at this address; the operations are listed at /docs")

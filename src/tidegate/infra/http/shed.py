@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.infra.http.operation import RawHeaders
-from tidegate.infra.http.whole import lines_of
+from tidegate.infra.http.whole import default_lines, lines_of
 
 # So long a refusal is held back that is not the first: whoever asks again at once would otherwise take the machine from
 # those inside.
@@ -34,7 +34,7 @@ class PreparedAnswer:
         self._body = body
 
     def render(self, default_headers: RawHeaders, *, is_head: bool, is_last: bool) -> bytes:
-        head = [self._status, lines_of(default_headers), self._headers]
+        head = [self._status, default_lines(default_headers), self._headers]
         end = b"connection: close\r\n\r\n" if is_last else b"\r\n"
         answer = b"".join([*head, end, b"" if is_head else self._body])
         return answer.replace(REQUEST_ID.encode(), ids.new_request_id().encode())

@@ -10,8 +10,6 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 
 from tidegate.infra.http.operation import RawHeaders
 
-_LENGTH = b"content-length: "
-
 
 def lines_of(headers: RawHeaders) -> bytes:
     return b"".join([b"%b: %b\r\n" % header for header in headers])
@@ -35,28 +33,39 @@ class Steady:
         self.lines = lines_of(self.headers)
 
 
-# In the first message of an answer: a block that it has beside its headers.
-BLOCK = "tidegate.block"
 NO_BLOCK = Steady()
 
 
-def write_whole(send: Send, status: int, headers: RawHeaders, constant: bytes, body: bytes) -> bool:
+class _DefaultLines:
+    """Of the headers that uvicorn adds, such as the date: it makes a new list of them once a second."""
+
+    def __init__(self) -> None:
+        self._headers: RawHeaders = []
+        self._lines = b""
+
+    def __call__(self, headers: RawHeaders) -> bytes:
+        if headers is not self._headers:
+            self._headers, self._lines = headers, lines_of(headers)
+        return self._lines
+
+
+default_lines = _DefaultLines()
+
+
+def write_whole(send: Send, status: int, lines: bytes, body: bytes) -> bool:
     """What uvicorn does with the two messages of an answer, when nothing about it is out of the ordinary.
 
-    uvicorn examines each name and value of each header of each answer by itself. Here `constant` is a block of lines
-    that was made at start. False when it has to be sent in the usual way.
+    uvicorn examines each name and value of each header of each answer by itself; `lines` are known to be right.
+    False when it has to be sent in the usual way.
     """
     cycle = getattr(send, "__self__", None)
     if type(cycle) is not RequestResponseCycle or not _is_ordinary(cycle):
         return False
-    own = lines_of(headers)
-    if not own.count(b"\n") == own.count(b"\r") == len(headers) or b"\0" in own or _LENGTH not in own:
-        return False  # A value that would end early, or an answer without its length: uvicorn knows what to do.
     cycle.response_started = cycle.response_complete = True
     cycle.waiting_for_100_continue = False
-    parts = [STATUS_LINE[status], lines_of(cycle.default_headers), own, constant, b"\r\n", body]
-    if not cycle.transport.is_closing():  # Else whoever asked has gone.
-        cycle.transport.write(b"".join(parts))
+    transport = cycle.transport
+    if not transport.is_closing():  # Else whoever asked has gone.
+        transport.write(b"".join((STATUS_LINE[status], default_lines(cycle.default_headers), lines, b"\r\n", body)))
     cycle.message_event.set()
     cycle.on_response()
     return True

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
-from starlette.types import Message
 
 from tidegate.infra.http.operation import Headers, RawHeaders
-from tidegate.infra.http.whole import BLOCK, NO_BLOCK, Steady
+from tidegate.infra.http.whole import NO_BLOCK, Steady
 from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
 from tidegate.infra.page.drawing import Filled
 from tidegate.infra.page.security import PageHeaders
@@ -51,7 +51,16 @@ def see_other(path: str, *, headers: RawHeaders | None = None) -> Html:
     return Html([], 303, [(b"location", path.encode("ascii")), *(headers or [])])
 
 
-def messages_of(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> tuple[Message, Message]:
+class Ready(NamedTuple):
+    """As `Reply.whole` takes it."""
+
+    status: int
+    body: bytes
+    block: PageHeaders
+    headers: RawHeaders
+
+
+def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> Ready:
     """Everything is made before anything is sent, so that what fails can still become another page."""
     for name, value in answer.headers:
         if _UNSAFE.search(name + value):
@@ -62,13 +71,7 @@ def messages_of(answer: Html | File, request: Headers, *, nonce: str, reports_to
         headers = [(b"content-type", answer.media_type.encode("ascii")), *headers]
     else:
         body, kind = _page(answer.content, request)
-    start = {
-        "type": "http.response.start",
-        "status": answer.status,
-        "headers": [(b"content-length", b"%d" % len(body)), *headers],
-        BLOCK: PageHeaders(nonce, reports_to=reports_to, kind=kind),
-    }
-    return start, {"type": "http.response.body", "body": body}
+    return Ready(answer.status, body, PageHeaders(nonce, reports_to=reports_to, kind=kind), headers)
 
 
 def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, Steady]:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import msgspec
 from markupsafe import Markup
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, NotFound, Refusal
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.front_door import headers_of, outcome_of
 from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.answer import File, Html, messages_of
+from tidegate.infra.page.answer import File, Html, Ready, ready
 from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
 from tidegate.infra.page.security import REPORTS_PATH, new_nonce
@@ -85,14 +86,13 @@ class _Doorway:
         if "GET" in by_method:
             self._by_method["HEAD"] = by_method["GET"]  # The server leaves out the body.
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         visit = _visit_of(scope)
         try:
-            messages = self._messages_of(await self._answer(visit, scope, receive), visit)
+            answer = self._ready(await self._answer(visit, scope, receive), visit)
         except Exception as error:
-            messages = self._messages_of_error(error, visit, scope)
-        for message in messages:
-            await send(message)
+            answer = self._ready_for(error, visit, scope)
+        await reply.whole(*answer)
 
     async def _answer(self, visit: Visit, scope: Scope, receive: Receive) -> Html | File:
         if not self._by_method:
@@ -105,22 +105,20 @@ class _Doorway:
             visit = msgspec.structs.replace(visit, form=await read_form(visit.headers, scope, receive))
         return await page.handler(visit)
 
-    def _messages_of_error(self, error: Exception, visit: Visit, scope: Scope) -> tuple[Message, Message]:
+    def _ready_for(self, error: Exception, visit: Visit, scope: Scope) -> Ready:
         status, refusal = outcome_of(error, scope)
         try:
-            return self._messages_of_page(self._door.render_error, refusal, status, visit)
+            return self._ready_page(self._door.render_error, refusal, status, visit)
         except Exception as second:
             status, refusal = outcome_of(second, scope)
-            return self._messages_of_page(plain_error, refusal, status, visit)
+            return self._ready_page(plain_error, refusal, status, visit)
 
-    def _messages_of_page(
-        self, render: RenderError, refusal: Refusal, status: int, visit: Visit
-    ) -> tuple[Message, Message]:
+    def _ready_page(self, render: RenderError, refusal: Refusal, status: int, visit: Visit) -> Ready:
         html = render(refusal, status, visit)
-        return self._messages_of(Html(html.content, status, [*html.headers, *headers_of(refusal, status)]), visit)
+        return self._ready(Html(html.content, status, [*html.headers, *headers_of(refusal, status)]), visit)
 
-    def _messages_of(self, answer: Html | File, visit: Visit) -> tuple[Message, Message]:
-        return messages_of(answer, visit.headers, nonce=visit.nonce, reports_to=self._door.reports_to)
+    def _ready(self, answer: Html | File, visit: Visit) -> Ready:
+        return ready(answer, visit.headers, nonce=visit.nonce, reports_to=self._door.reports_to)
 
 
 def _visit_of(scope: Scope) -> Visit:

@@ -11,11 +11,13 @@ from functools import cached_property
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed
-from tidegate.infra.http.operation import Headers, RawHeaders
+from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
+from tidegate.infra.http.whole import Steady
 from tidegate.infra.page.compress import LEVEL_ONCE, accepts_gzip
 from tidegate.infra.page.site import Site
 
@@ -81,21 +83,21 @@ class _Sender:
         smaller = gzip.compress(file.body, LEVEL_ONCE, mtime=0)
         self._plain = file.body
         self._gzip = smaller if len(smaller) < len(file.body) else None
-        self._headers: RawHeaders = [
+        self._block = Steady(
             (b"content-type", file.media_type.encode("ascii")),
-            (b"cache-control", b"public, max-age=31536000, immutable"),
             (b"cross-origin-resource-policy", b"same-origin"),
             (b"vary", b"accept-encoding"),
-        ]
+        )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, _: Receive, reply: Reply) -> None:
         scope["tidegate.operation"] = OPERATION
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed(["GET", "HEAD"])
-        body, headers = self._plain, [*self._headers]
         if self._gzip is not None and accepts_gzip(Headers(scope["headers"]).all(b"accept-encoding")):
-            body = self._gzip
-            headers.append((b"content-encoding", b"gzip"))
-        headers.append((b"content-length", str(len(body)).encode()))
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+            await reply.whole(200, self._gzip, self._block, [_FOREVER, _GZIP])
+        else:
+            await reply.whole(200, self._plain, self._block, [_FOREVER])
+
+
+_FOREVER = (b"cache-control", b"public, max-age=31536000, immutable")
+_GZIP = (b"content-encoding", b"gzip")
