@@ -10,17 +10,19 @@ from tidegate.payment.store import Key
 
 
 async def find_all(tx: Tx, keys: Sequence[Key]) -> list[Shown | None]:
+    """Neither an id nor a reference has a comma. Of an array, asyncpg would examine every item by itself."""
     rows = await tx.fetch(
         """
         SELECT number, id, business_id, pay_code, reference, status, variance, currency, asked_minor, expected_minor,
                received_minor, held_minor, refunded_minor, fee_bearer, methods, default_method, customer_name,
                customer_email, customer_phone, redirect_url, success_message, metadata, is_disabled, paid_at,
                created_at, updated_at
-          FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (business_id, reference, number)
+          FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
+               WITH ORDINALITY AS asked (business_id, reference, number)
           JOIN payment USING (business_id, reference)
         """,
-        [key.business_id for key in keys],
-        [key.reference for key in keys],
+        ",".join([business_id for business_id, _ in keys]),
+        ",".join([reference for _, reference in keys]),
     )
     found: list[Shown | None] = [None] * len(keys)
     for row in rows:

@@ -8,6 +8,8 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import msgspec
+
 from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
@@ -40,8 +42,8 @@ async def insert_all(tx: Tx, drafts: Sequence[Draft]) -> list[Inserted | None]:
 
     A draft that was inserted before counts as new once more: its pay code is nobody else's.
     """
-    columns = zip(*(_columns(draft) for draft in drafts), strict=True)
-    rows = await tx.fetch(_INSERT, *map(list, columns))
+    # As one text: of arrays, asyncpg examines every item of every column by itself.
+    rows = await tx.fetch(_INSERT, msgspec.json.encode([_given(draft) for draft in drafts]).decode())
     new = {row["pay_code"] for row in rows if row["reference"] is None}
     # Only those that were there first are told with their reference.
     old = {Key(row["business_id"], row["reference"]): row for row in rows if row["reference"] is not None}
@@ -53,21 +55,19 @@ async def insert_all(tx: Tx, drafts: Sequence[Draft]) -> list[Inserted | None]:
 
 _INSERT = """
     WITH given AS (
-        SELECT * FROM unnest(
-            $1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-            $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
-            $17::bytea[], $18::timestamptz[], $19::timestamptz[]) AS given (
-            business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
-            methods, default_method, customer_name, customer_email, customer_phone, redirect_url, success_message,
-            metadata, request_hash, expires_at, created_at)),
+        SELECT * FROM json_to_recordset($1::json) AS given (
+            business_id text, pay_code text, reference text, currency text, asked_minor bigint, expected_minor bigint,
+            fee_bearer text, fee_rule_id text, methods text[], default_method text, customer_name text,
+            customer_email text, customer_phone text, redirect_url text, success_message text, metadata text,
+            request_hash text, expires_at timestamptz, created_at timestamptz)),
     new AS (
         INSERT INTO payment (
             business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
             methods, default_method, customer_name, customer_email, customer_phone, redirect_url,
             success_message, metadata, request_hash, expires_at, created_at, updated_at)
         SELECT business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
-               string_to_array(methods, ','), default_method, customer_name, customer_email, customer_phone,
-               redirect_url, success_message, metadata::json, request_hash, expires_at, created_at, created_at
+               methods, default_method, customer_name, customer_email, customer_phone, redirect_url,
+               success_message, metadata::json, decode(request_hash, 'base64'), expires_at, created_at, created_at
           FROM given
         -- Always in the same order: else two groups with the same references could wait for each other.
          ORDER BY business_id, reference
@@ -81,14 +81,29 @@ _INSERT = """
 """
 
 
-def _columns(draft: Draft) -> tuple[Any, ...]:
+def _given(draft: Draft) -> dict[str, Any]:
     order = draft.order
-    return (
-        draft.business_id, draft.pay_code, draft.reference, order.asked.currency, order.asked.minor,
-        draft.expected.minor, order.fee_bearer, draft.fee_rule_id, ",".join(order.methods), order.default_method,
-        order.customer.name, order.customer.email, order.customer.phone, order.redirect_url,
-        order.success_message, order.metadata, draft.fingerprint, draft.expires_at, draft.created_at,
-    )  # fmt: skip
+    return {
+        "business_id": draft.business_id,
+        "pay_code": draft.pay_code,
+        "reference": draft.reference,
+        "currency": order.asked.currency,
+        "asked_minor": order.asked.minor,
+        "expected_minor": draft.expected.minor,
+        "fee_bearer": order.fee_bearer,
+        "fee_rule_id": draft.fee_rule_id,
+        "methods": order.methods,
+        "default_method": order.default_method,
+        "customer_name": order.customer.name,
+        "customer_email": order.customer.email,
+        "customer_phone": order.customer.phone,
+        "redirect_url": order.redirect_url,
+        "success_message": order.success_message,
+        "metadata": order.metadata,
+        "request_hash": draft.fingerprint,
+        "expires_at": draft.expires_at,
+        "created_at": draft.created_at,
+    }
 
 
 def _inserted_before(draft: Draft, old: Mapping[Key, Row]) -> Inserted | None:
