@@ -53,3 +53,10 @@ def test_the_wait_is_how_long_until_one_more_passes(stopwatch: Stopwatch) -> Non
 def test_processes_that_map_the_same_file_share_the_limit(tmp_path: Path, stopwatch: Stopwatch) -> None:
     one, other = RateLimit(tmp_path / "limit"), RateLimit(tmp_path / "limit")
     assert passed(one, 7, 60) + passed(other, 7, 300) == 100
+
+
+def test_a_process_that_knows_fewer_slots_takes_none_from_the_others(tmp_path: Path, stopwatch: Stopwatch) -> None:
+    older = RateLimit(tmp_path / "limit", slots=4_096)
+    newer = RateLimit(tmp_path / "limit", slots=512)
+    # Beyond what the newer one has mapped; of a file that was cut short, this would end the process.
+    assert passed(older, 4_095, 300) == passed(newer, 511, 300) == 100

@@ -23,16 +23,19 @@ class RateLimit:
     processes that write at the same instant at worst let one request more pass.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, *, slots: int = SLOTS) -> None:
+        size = slots * _SLOT_BYTES
         with _open(path) as file:
-            file.truncate(SLOTS * _SLOT_BYTES)
-            self._map = mmap.mmap(file.fileno(), SLOTS * _SLOT_BYTES)
+            # Never shorter: whoever has mapped more of it would fall off its end.
+            file.truncate(max(size, os.fstat(file.fileno()).st_size))
+            self._map = mmap.mmap(file.fileno(), size)
         self._full_at = memoryview(self._map).cast("d")
+        self._slots = slots
 
     def wait_s(self, slot: int, *, per_second: float, burst: int) -> float:
         """0 when the request may pass, otherwise how long to wait. A refused request costs nothing."""
         now = monotonic_s()
-        slot %= SLOTS
+        slot %= self._slots
         full_at = max(self._full_at[slot], now) + 1 / per_second
         excess = full_at - now - burst / per_second
         if excess > _ROUNDING_S:
