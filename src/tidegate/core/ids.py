@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import secrets
@@ -13,6 +14,8 @@ _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _CHECKSUM_LENGTH = 6
 _RANDOM_LENGTH = 32
 _BUSINESS_CODE_LENGTH = 5
+_REQUEST_BYTES = 8
+_REQUEST_WORDS_AT_ONCE = 256
 
 BUSINESS_ID = re.compile(r"[0-9a-f]{24}")
 # A pay code is "tg_", the short code of its business (so that the hosted page finds the business
@@ -70,7 +73,16 @@ def looks_like_pay_code(text: str) -> bool:
 
 
 def new_request_id() -> str:
-    return f"req_{os.urandom(8).hex()}"
+    return "req_" + next(_request_words)
+
+
+def _drawn_request_words(count: int) -> list[str]:
+    text = os.urandom(count * _REQUEST_BYTES).hex()
+    return [text[at : at + 2 * _REQUEST_BYTES] for at in range(0, len(text), 2 * _REQUEST_BYTES)]
+
+
+# Every request has one, and nobody gains by guessing it: drawn by the hundred, at a fifth of the cost.
+_request_words = itertools.chain.from_iterable(map(_drawn_request_words, itertools.repeat(_REQUEST_WORDS_AT_ONCE)))
 
 
 def new_event_id() -> str:

@@ -31,8 +31,13 @@ class Currency(StrEnum):
 _MINOR_PER_MAJOR: dict[str, int] = {currency: 10**currency.exponent for currency in Currency}
 
 
+_ZERO = Decimal(0)
+
+
 def major_of(minor: int, currency: str) -> Decimal:
     """See `Money.major`."""
+    if not minor:
+        return _ZERO
     whole, rest = divmod(minor, _MINOR_PER_MAJOR[currency])
     return Decimal(whole) if rest == 0 else Decimal(minor).scaleb(-Currency(currency).exponent).normalize()
 

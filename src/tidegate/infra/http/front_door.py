@@ -60,12 +60,10 @@ class FrontDoor:
             self._meter.observe_request("other", 503, seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await _live(self._lifespan, receive, send)
-        elif scope["type"] == "http":
-            await self._serve(scope, receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await _live(self._lifespan, receive, send)
+            return
         request_id = scope["tidegate.request_id"] = ids.new_request_id()
         scope["app"] = self
         scope["tidegate.trusted_proxies"] = self._trusted_proxies

@@ -30,14 +30,15 @@ class PreparedAnswer:
     def __init__(self, status: int, headers: RawHeaders, body: bytes) -> None:
         own = [(b"content-length", b"%d" % len(body)), (b"x-request-id", REQUEST_ID.encode())]
         self._status = STATUS_LINE[status]
-        self._headers = lines_of([*headers, *own])
-        self._body = body
+        # What stands around the request id.
+        self._headers = lines_of([*headers, *own]).split(REQUEST_ID.encode())
+        self._body = body.split(REQUEST_ID.encode())
 
     def render(self, default_headers: RawHeaders, *, is_head: bool, is_last: bool) -> bytes:
-        head = [self._status, default_lines(default_headers), self._headers]
+        request_id = ids.new_request_id().encode()
+        head = [self._status, default_lines(default_headers), request_id.join(self._headers)]
         end = b"connection: close\r\n\r\n" if is_last else b"\r\n"
-        answer = b"".join([*head, end, b"" if is_head else self._body])
-        return answer.replace(REQUEST_ID.encode(), ids.new_request_id().encode())
+        return b"".join([*head, end, b"" if is_head else request_id.join(self._body)])
 
 
 class Unserved:
