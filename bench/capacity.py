@@ -14,6 +14,7 @@ from bench.stage import Stage
 RUNS = 3
 RUN_S = 3.0
 WARM_UP_S = 1.0
+AGAIN_S = 2.0
 # Rows that look like a year of trade, each in its place in every index; ended, so that no worker wants them.
 _STORE = """
     INSERT INTO payment (business_id, pay_code, reference, status, currency, asked_minor, expected_minor, fee_bearer,
@@ -46,6 +47,11 @@ def measure(stage: Stage) -> Capacity:
     line_create.create(stage, stage.api, WARM_UP_S)
     rates = [line_create.create(stage, stage.api, RUN_S).per_second for _ in range(RUNS)]
     return Capacity(median(rates), line_create.count_rows(stage), took_s)
+
+
+def again_per_s(stage: Stage) -> float:
+    """As it is now, for what is divided by it: where cores are lent, a minute can halve it or double it."""
+    return line_create.create(stage, stage.api, AGAIN_S).per_second
 
 
 def store(stage: Stage, rows: int) -> None:

@@ -111,9 +111,15 @@ class Stage:
         )
 
     def pgbench(
-        self, scripts: Sequence[str], *, variables: Mapping[str, str], seconds: float, clients: int | None = None
+        self,
+        scripts: Sequence[str],
+        *,
+        variables: Mapping[str, str],
+        seconds: float,
+        clients: int | None = None,
+        per_second: float | None = None,
     ) -> Sample:
-        """With as many clients as ours has, unless told otherwise."""
+        """With as many clients as ours has, and as fast as it can, unless told otherwise."""
         paths = [self._home / f"script-{number}.sql" for number in range(len(scripts))]
         for path, text in zip(paths, scripts, strict=True):
             path.write_text(text, encoding="utf-8")
@@ -125,6 +131,7 @@ class Stage:
             clients=clients or self.options.connections,
             seconds=seconds,
             watched=self.watched(),
+            per_second=per_second,
         )
 
     def fetchrow(self, query: str, *args: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from xml.etree import ElementTree
 
-from bench import plot
+from bench import pgbench, plot
 from bench.line import Line, Sample
 from bench.machine import Machine
 from bench.open_load import Plan, run
@@ -80,3 +80,12 @@ async def test_an_arrival_without_a_connection_is_counted_and_never_sent() -> No
     assert seen["sent"] + seen["given_up"] == seen["arrived"]
     # A refusal that does not say when to come again is told apart.
     assert seen["without_retry_after"] == {503: seen["sent"]}
+
+
+def test_pgbench_at_a_rate_is_measured_from_when_each_was_due_and_not_before_it_is_warm() -> None:
+    # client_id transaction_no time script_no time_epoch time_us schedule_lag
+    cold = "0 1 900000 0 1000 900000 0"
+    warm = ["1 1 80000 0 1002 80000 60000", "0 2 5000 1 1003 5000 0"]
+    seen = pgbench.seen_in([cold, *warm])
+    assert (seen["measured"], seen["late_ms"]) == (2, 60.0)
+    assert (seen["since_due_ms"]["max"], seen["since_sent_ms"]["max"]) == (80.0, 20.0)
