@@ -201,7 +201,7 @@ class CheckoutPages:
         visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
         look = self._look(visit, situation, await self._movements(situation.payment), asked=asked, token=token)
-        headers = [*self.csrf.cookies(visitor), *self._remember_language(visit)]
+        headers = self.csrf.cookies(visitor) + self._remember_language(visit)
         return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, headers=headers)
 
     def _look(

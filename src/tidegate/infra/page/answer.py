@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import msgspec
 
@@ -51,7 +50,7 @@ def see_other(path: str, *, headers: RawHeaders | None = None) -> Html:
     return Html([], 303, [(b"location", path.encode("ascii")), *(headers or [])])
 
 
-class Ready(NamedTuple):
+class Ready(msgspec.Struct, frozen=True):
     """As `Reply.whole` takes it."""
 
     status: int
@@ -71,7 +70,7 @@ def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str)
         headers = [(b"content-type", answer.media_type.encode("ascii")), *headers]
     else:
         body, kind = _page(answer.content, request)
-    return Ready(answer.status, body, PageHeaders(nonce, reports_to=reports_to, kind=kind), headers)
+    return Ready(answer.status, body, PageHeaders(nonce, reports_to, kind), headers)
 
 
 def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, Steady]:

@@ -44,8 +44,8 @@ class Csrf:
         if len(key) < KEY_BYTES_MIN:
             raise ValueError(f"the key must have at least {KEY_BYTES_MIN} bytes")
         self._origin = site.origin.encode()
-        # As long as BLAKE2 takes it.
-        self._key = hashlib.blake2b(key).digest()
+        # A key as long as BLAKE2 takes it, and taken in once.
+        self._keyed = hashlib.blake2b(key=hashlib.blake2b(key).digest(), digest_size=_MAC_BYTES)
         self._cookie = Cookie(COOKIE_NAME, site)
 
     def visitor_of(self, cookies: Mapping[str, str]) -> Visitor:
@@ -87,8 +87,9 @@ class Csrf:
 
     def _mac(self, salt: bytes, visitor: str, scope: str) -> bytes:
         # Salt and visitor have fixed lengths, so no two scopes make the same message.
-        message = salt + visitor.encode() + scope.encode()
-        return hashlib.blake2b(message, key=self._key, digest_size=_MAC_BYTES).digest()
+        mac = self._keyed.copy()
+        mac.update(salt + visitor.encode() + scope.encode())
+        return mac.digest()
 
 
 def _stale() -> AccessDenied:

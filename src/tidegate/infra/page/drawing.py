@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
 from markupsafe import escape
 
 from tidegate.infra.page.compress import Constant, splice
@@ -17,20 +18,17 @@ MOULDS_MAX = 8
 _BETWEEN, _BETWEEN_BYTES = "\x00", b"\x00"
 
 
-class Filled:
+class Filled(msgspec.Struct, frozen=True):
     """A page for one visitor. It is compressed, or not, when it is known what the browser takes."""
 
-    __slots__ = ("_mould", "_values")
-
-    def __init__(self, mould: Mould, values: Sequence[bytes]) -> None:
-        self._mould = mould
-        self._values = values
+    mould: Mould
+    values: Sequence[bytes]
 
     def plain(self) -> bytes:
-        return self._mould.plain(self._values)
+        return self.mould.plain(self.values)
 
     def gzip(self) -> bytes:
-        return self._mould.gzip(self._values)
+        return self.mould.gzip(self.values)
 
 
 class Drawing:
