@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -37,14 +37,21 @@ class Drawing:
     def __init__(
         self, text: str, slots: Slots, constants: Iterable[Constant], *, steady: Callable[[Value], bool]
     ) -> None:
-        self._sections = list(sections_of(_pieces(splice(text, constants))))
-        self._values = slots.values
-        self._steady = [number for number, value in enumerate(slots.unchanged) if steady(value)]
+        # Changes come last: what they change is there by then.
+        numbers = [*slots.values, *slots.changes]
+        places = {number: place for place, number in enumerate(numbers)}
+        self._sections = list(sections_of(_pieces(splice(text, constants), places)))
+        self._values = list(slots.values.values())
+        self._changes = [(places[number], change) for number, change in slots.changes.values()]
+        self._steady = [place for place, number in enumerate(numbers) if steady(slots.value_of(number))]
         self._take_steady = taker(self._steady)
         self._moulds: dict[tuple[int, ...], Mould] = {}
 
     def fill(self, source: Any) -> Filled:
-        values = _escaped([value(source) for value in self._values])
+        texts = [value(source) for value in self._values]
+        for place, change in self._changes:
+            texts.append(change(texts[place]))
+        values = _escaped(texts)
         lengths = tuple(map(len, self._take_steady(values)))
         mould = self._moulds.get(lengths)
         if mould is None:
@@ -54,7 +61,8 @@ class Drawing:
     def _mould(self, lengths: Sequence[int]) -> Mould:
         if len(self._moulds) >= MOULDS_MAX:
             del self._moulds[next(iter(self._moulds))]
-        return Mould(self._sections, len(self._values), lengths=dict(zip(self._steady, lengths, strict=True)))
+        values = len(self._values) + len(self._changes)
+        return Mould(self._sections, values, lengths=dict(zip(self._steady, lengths, strict=True)))
 
 
 def _escaped(texts: Sequence[str]) -> list[bytes]:
@@ -63,10 +71,10 @@ def _escaped(texts: Sequence[str]) -> list[bytes]:
     return values if len(values) == len(texts) else [str(escape(text)).encode() for text in texts]
 
 
-def _pieces(spliced: Iterable[bytes | Constant]) -> Iterable[Piece]:
+def _pieces(spliced: Iterable[bytes | Constant], places: Mapping[int, int]) -> Iterable[Piece]:
     for piece in spliced:
         if isinstance(piece, Constant):
             yield piece
         else:
             for part in split(piece.decode()):
-                yield part if isinstance(part, int) else part.encode()
+                yield places[part] if isinstance(part, int) else part.encode()
