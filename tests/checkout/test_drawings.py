@@ -117,10 +117,8 @@ def look_at(
         situation,
         movements=movements,
         words=words_for(language),
-        names=MethodNames(),
         # By the clock of the server, which another test may have moved ahead.
         now=situation.payment.updated_at + later,
-        root=SITE.url("/pay"),
         token=sign * 64,
         nonce=sign * 22,
         asked=asked,

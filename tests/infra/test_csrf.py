@@ -157,24 +157,24 @@ def test_our_origin_is_as_browsers_write_it(base_url: str, origin: str, is_secur
 )
 def test_a_new_visitor_gets_a_cookie_and_is_known_by_it(site: Site, name: str, attributes: list[str]) -> None:
     csrf = Csrf(site, key=KEY)
-    visitor = csrf.visitor_of(headers_of())
+    visitor = csrf.visitor_of({})
     [(header, value)] = csrf.cookies(visitor)
     pair, *rest = value.decode().split("; ")
     assert header == b"set-cookie"
     assert pair == f"{name}={visitor.id}"
     assert sorted(rest) == attributes
-    again = csrf.visitor_of(headers_of(("cookie", pair)))
+    again = csrf.visitor_of(cookies_of(headers_of(("cookie", pair))))
     assert (again.id, again.is_new) == (visitor.id, False)
     assert csrf.cookies(again) == []
 
 
 def test_visitors_are_told_apart() -> None:
-    assert len({CSRF.visitor_of(headers_of()).id for _ in range(100)}) == 100
+    assert len({CSRF.visitor_of({}).id for _ in range(100)}) == 100
 
 
 @pytest.mark.parametrize("value", ["", "x", "A" * 21, "A" * 23, "A" * 21 + "é", '"' + "A" * 22 + '"', "A" * 10_000])
 def test_a_cookie_that_is_not_ours_makes_a_new_visitor(value: str) -> None:
-    assert CSRF.visitor_of(headers_of(("cookie", f"__Host-tidegate={value}"))).is_new
+    assert CSRF.visitor_of(cookies_of(headers_of(("cookie", f"__Host-tidegate={value}")))).is_new
 
 
 @given(st.lists(st.binary(max_size=80) | st.text('a=;, "\\é', max_size=40).map(lambda t: t.encode("latin-1"))))
@@ -229,7 +229,7 @@ class Shop:
         return site_of(("GET", "/buy/{thing}", self.show), ("POST", "/buy/{thing}", self.buy))
 
     async def show(self, visit: Visit) -> Html:
-        visitor = self.csrf.visitor_of(visit.headers)
+        visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=visit.path["thing"])
         text = f"<!doctype html>{form_with(token)}<script nonce={visit.nonce}>document.forms[0].submit()</script>"
         return Html.of(text, headers=self.csrf.cookies(visitor))

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tidegate.infra.page.compress import Constant
+from tidegate.infra.page.drawing import Drawing
 from tidegate.infra.page.mould import Mould, Piece, sections_of
 from tidegate.infra.page.slot import Slots, split
 from tidegate.infra.page.stand_in import stand_ins_for
@@ -102,15 +103,27 @@ def test_a_slot_is_written_and_found_again() -> None:
     slots = Slots()
     text = f"<p>{slots.of(greeting)}</p>{slots.of(str)}{slots.of(greeting)}"
     assert list(split(text)) == ["<p>", 0, "</p>", 1, "", 0, ""]
-    assert [value("Ada") for value in slots.values] == ["Hello Ada", "Ada"]
+    assert [value("Ada") for value in slots.values.values()] == ["Hello Ada", "Ada"]
 
 
 def test_a_change_of_a_slot_waits_for_the_value() -> None:
     slots = Slots()
     loud = slots.of(greeting).then(str.upper)
     assert list(split(loud + "!")) == ["", 1, "!"]
-    assert slots.values[1]("Ada") == "HELLO ADA"
+    assert slots.changes == {1: (0, str.upper)}
     assert slots.of(greeting).then(str.upper) is loud
+
+
+@pytest.mark.parametrize("steady", [(), (greeting,), (greeting, str)])
+def test_a_change_is_made_of_what_goes_into_the_slot(steady: tuple[object, ...]) -> None:
+    slots = Slots()
+    loud = slots.of(greeting).then(str.upper)
+    text = f"{loud}, {slots.of(str)}, {loud.then(str.lower)}, {slots.of(greeting)}"
+    drawing = Drawing(text, slots, [], steady=steady.__contains__)
+    for name in ("Ada", "Eve", "Grace"):
+        expected = f"HELLO {name.upper()}, {name}, hello {name.lower()}, Hello {name}".encode()
+        filled = drawing.fill(name)
+        assert filled.plain() == gzip.decompress(filled.gzip()) == expected
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from tidegate.checkout import means, wire
 from tidegate.checkout.limit import Limited, PayerLimit
@@ -23,7 +25,7 @@ from tidegate.payment.view_store import Seen, Wanted
 from tidegate.rail.till import Till
 
 
-class PayerAt(NamedTuple):
+class PayerAt(msgspec.Struct, frozen=True):
     """One payer at one payment. `client` is the address that is counted against the limits."""
 
     pay_code: str

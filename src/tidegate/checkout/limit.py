@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from ipaddress import ip_address
 
 from tidegate.core.errors import RateLimited
@@ -44,8 +45,13 @@ class PayerLimit:
             raise RateLimited("too many requests from here; wait a little", retry_after_s=math.ceil(wait_s))
 
     def _slot(self, what: Allowance, who: str) -> int:
-        name = what.name + _household(who).encode()
-        return int.from_bytes(hashlib.blake2b(name, key=self.key, digest_size=8).digest())
+        name = self._keyed.copy()
+        name.update(what.name + _household(who).encode())
+        return int.from_bytes(name.digest())
+
+    @cached_property
+    def _keyed(self) -> hashlib.blake2b:
+        return hashlib.blake2b(key=self.key, digest_size=8)
 
 
 def _household(address: str) -> str:

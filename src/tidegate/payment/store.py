@@ -132,6 +132,7 @@ async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | 
 def payment_of(row: Row) -> Payment:
     currency = _CURRENCIES[row["currency"]]
     none = _NONE_OF[currency]
+    order, expected = _order(row, currency), row["expected_minor"]
     received, held, returned, refunded, settled = _amounts(row)
     return Payment(
         id=row["id"],
@@ -139,9 +140,10 @@ def payment_of(row: Row) -> Payment:
         pay_code=row["pay_code"],
         status=_STATUSES[row["status"]],
         variance=_VARIANCES.get(row["variance"]),
-        order=_order(row, currency),
+        order=order,
         reference=row["reference"],
-        expected=Money(row["expected_minor"], currency),
+        # Another amount only where the customer bears a fee.
+        expected=order.asked if expected == order.asked.minor else Money(expected, currency),
         fee_rule_id=row["fee_rule_id"],
         received=Money(received, currency) if received else none,
         held=Money(held, currency) if held else none,

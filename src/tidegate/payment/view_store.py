@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from tidegate.infra.db import Tx
 from tidegate.payment.attempt import Attempt
@@ -12,12 +13,12 @@ from tidegate.payment.model import Payment
 from tidegate.payment.store import payment_of
 
 
-class Wanted(NamedTuple):
+class Wanted(msgspec.Struct, frozen=True):
     business_id: str
     pay_code: str
 
 
-class Seen(NamedTuple):
+class Seen(msgspec.Struct, frozen=True):
     """`attempt` is the newest one. What is remembered of a business is as it was then if its epoch is the same."""
 
     payment: Payment
@@ -36,8 +37,8 @@ async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
           LEFT JOIN attempt ON attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
                AND attempt.number = payment.attempts
         """,
-        ",".join([business_id for business_id, _ in wanted]),
-        ",".join([pay_code for _, pay_code in wanted]),
+        ",".join([one.business_id for one in wanted]),
+        ",".join([one.pay_code for one in wanted]),
     )
     seen: list[Seen | None] = [None] * len(wanted)
     for row in rows:

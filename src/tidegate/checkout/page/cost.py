@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from tidegate.core.fee import Fee, FeeBearer, fee_on
 from tidegate.core.method import Method
@@ -11,7 +12,7 @@ from tidegate.core.money import Money
 from tidegate.payment.change import Situation
 
 
-class Cost(NamedTuple):
+class Cost(msgspec.Struct, frozen=True):
     expected: Money
     # On top of what is asked for; None where the shop bears it.
     fee: Fee | None

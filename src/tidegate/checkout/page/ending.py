@@ -11,6 +11,7 @@ from markupsafe import escape
 from tidegate.checkout.model import ReturnStatus
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.scene import Scene
+from tidegate.checkout.page.sketch import Sketch
 from tidegate.checkout.page.values import unbroken
 from tidegate.core.method import Method
 from tidegate.core.money import Money
@@ -55,7 +56,7 @@ class Ending:
     receipt_href: str | None
 
 
-def ending_of(look: Look) -> Ending:
+def ending_of(look: Look, sketch: Sketch) -> Ending:
     scene = look.scene
     is_paid = scene is Scene.PAID
     notes = tuple(_notes(look, scene))
@@ -68,7 +69,7 @@ def ending_of(look: Look) -> Ending:
         notes=notes,
         rows=tuple(rows_of(look) if is_paid else _open_rows(look)),
         leave=_leave(look, scene, has_to_read=bool(notes)),
-        receipt_href=f"{look.here}/receipt" if is_paid else None,
+        receipt_href=f"{sketch.here}/receipt" if is_paid else None,
     )
 
 

@@ -12,7 +12,7 @@ from tidegate.checkout.page.cost import Cost, costs_of
 from tidegate.checkout.page.scene import Scene, scene_of, selected_method
 from tidegate.checkout.page.time_format import offset_minutes, zone_of
 from tidegate.checkout.page.words import Words
-from tidegate.core.method import Method, MethodNames
+from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.timestamp import to_iso
 from tidegate.payment.change import Situation
@@ -25,7 +25,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     situation: Situation
     movements: Movements
     words: Words
-    names: MethodNames
     now: datetime
     scene: Scene
     # The selected one; and those that the page shows, each with what it costs.
@@ -34,8 +33,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     costs: tuple[Cost, ...]
     # What is being paid, in the merchant's words; empty where they say nothing.
     description: str
-    # Where pages are.
-    root: str
     # For the forms of the page, and for its script and style.
     token: str
     nonce: str
@@ -51,9 +48,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
         *,
         movements: Movements,
         words: Words,
-        names: MethodNames,
         now: datetime,
-        root: str,
         token: str,
         nonce: str,
         asked: Method | None,
@@ -67,14 +62,12 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
             situation=situation,
             movements=movements,
             words=words,
-            names=names,
             now=now,
             scene=scene,
             chosen=chosen,
             methods=methods,
             costs=costs_of(situation, methods),
             description=_description(situation.payment.order.metadata),
-            root=root,
             token=token,
             nonce=nonce,
             asked=asked,
@@ -96,11 +89,6 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     def money(self, amount: Money) -> str:
         return self.words.money_format.text(amount)
-
-    @property
-    def here(self) -> str:
-        """The page's own address, without a query."""
-        return f"{self.root}/{self.situation.payment.pay_code}"
 
     def time(self, moment: datetime) -> Markup:
         return time_element(to_iso(moment), self.words.time(moment, self.zone), self.zone, "time")

@@ -198,26 +198,24 @@ class CheckoutPages:
         notice: str | None = None,
         template: str = TEMPLATE,
     ) -> Html:
-        visitor = self.csrf.visitor_of(visit.headers)
+        visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
         look = self._look(visit, situation, await self._movements(situation.payment), asked=asked, token=token)
-        headers = [*self.csrf.cookies(visitor), *self._remember_language(visit)]
+        headers = self.csrf.cookies(visitor) + self._remember_language(visit)
         return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, headers=headers)
 
     def _look(
         self, visit: Visit, situation: Situation, movements: Movements, *, asked: Method | None = None, token: str = ""
     ) -> Look:
-        query, names = visit.query, self.desk.till.names
+        query = visit.query
         return Look.of(
             situation,
             movements=movements,
             words=self._words(visit),
-            names=names,
             now=self.desk.clock.now(),
-            root=self._root,
             token=token,
             nonce=visit.nonce,
-            asked=asked or (names.find(query["method"]) if "method" in query else None),
+            asked=asked or (self.desk.till.names.find(query["method"]) if "method" in query else None),
             goes_back="again" in query,
             stays="stay" in query,
         )
@@ -229,12 +227,8 @@ class CheckoutPages:
         async with self.desk.till.db.connection() as tx:
             return await store.list_movements(tx, payment.business_id, payment.id)
 
-    @cached_property
-    def _root(self) -> str:
-        return self.site.url(ROOT)
-
     def _here(self, visit: Visit) -> str:
-        return f"{self._root}/{visit.path['payCode']}"
+        return self.site.url(f"{ROOT}/{visit.path['payCode']}")
 
     @cached_property
     def _language(self) -> Cookie:

@@ -30,12 +30,12 @@ class Receipt:
 def receipt_of(look: Look, sketch: Sketch) -> Receipt:
     payment = look.situation.payment
     return Receipt(
-        shell=shell_of(sketch, is_over=True, refresh=None, here=f"{look.here}/receipt"),
+        shell=shell_of(sketch, is_over=True, refresh=None, here=f"{sketch.here}/receipt"),
         shop=shop_of(sketch),
         amount=look.money(payment.received),
         rows=tuple(_rows(look)),
         notes=tuple(movements_of(look)),
-        here=look.here,
+        here=sketch.here,
         pay_code=payment.pay_code,
     )
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tidegate.core.method import Method
-from tidegate.payment.attempt import Attempt, AttemptStatus
+from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Ending, Payment, Status
 from tidegate.payment.transition import ATTEMPTS_MAX, is_final
@@ -75,10 +75,11 @@ def scene_of(situation: Situation, *, now: datetime, goes_back: bool = False) ->
         return Scene.EXPIRED  # The worker writes it down in a moment.
     if payment.held.minor:
         return Scene.SHORT
-    question = _QUESTIONS.get(type(attempt.action)) if _waits(attempt) else None  # type: ignore[arg-type, union-attr]
-    if question is not None and not goes_back:
-        return question
-    return _closed_by_the_shop(situation) or Scene.CHOOSE
+    if attempt is None or attempt.status is not AttemptStatus.WAITING:
+        return _to_begin(situation)
+    # What was begun may be finished, whatever the shop has closed since.
+    question = _QUESTIONS.get(type(attempt.action))  # type: ignore[arg-type]
+    return Scene.CHOOSE if question is None or goes_back else question
 
 
 def _final(payment: Payment) -> Scene:
@@ -89,17 +90,11 @@ def _final(payment: Payment) -> Scene:
     return Scene.CANCELLED if payment.ending is Ending.CANCELLED else Scene.USED_UP
 
 
-def _closed_by_the_shop(situation: Situation) -> Scene | None:
-    """What was begun before may still be finished; nothing new begins."""
-    if _waits(situation.attempt):
-        return None
+def _to_begin(situation: Situation) -> Scene:
+    """Nothing new begins where the shop has closed."""
     if situation.payment.is_disabled:
         return Scene.DISABLED
-    return None if situation.business.is_active else Scene.CLOSED
-
-
-def _waits(attempt: Attempt | None) -> bool:
-    return attempt is not None and attempt.status is AttemptStatus.WAITING
+    return Scene.CHOOSE if situation.business.is_active else Scene.CLOSED
 
 
 def step_of(situation: Situation, method: Method, *, now: datetime) -> Step:

@@ -110,7 +110,7 @@ NOTHING_SPECIAL = Special()
 def special_of(look: Look, sketch: Sketch, filled: Filled | None = None) -> Special:
     filled = filled or Filled()
     if look.scene in ENDINGS:
-        return Special(ending_of(look), price_at_the_end(sketch, look), filled=filled)
+        return Special(ending_of(look, sketch), price_at_the_end(sketch, look), filled=filled)
     short = _short(look, sketch) if look.scene is Scene.SHORT else None
     return Special(short=short, returns=tuple(movements_of(look)), filled=filled)
 

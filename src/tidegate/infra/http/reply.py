@@ -82,14 +82,14 @@ App = Callable[[Scope, Receive, Reply], Awaitable[None]]
 
 
 def _everywhere(headers: RawHeaders) -> Steady:
-    return _EVERYWHERE if any(name == b"cache-control" for name, _ in headers) else EVERYWHERE_NOT_STORED
+    return _EVERYWHERE if b"cache-control" in dict(headers) else EVERYWHERE_NOT_STORED
 
 
 def _plain_lines(headers: RawHeaders) -> bytes | None:
     """None when uvicorn has to see to them: a value that would end early, or what is said of the connection."""
     lines = lines_of(headers)
     is_plain = lines.count(b"\n") == lines.count(b"\r") == len(headers) and b"\0" not in lines
-    return lines if is_plain and all(name != b"connection" for name, _ in headers) else None
+    return lines if is_plain and b"connection" not in dict(headers) else None
 
 
 class _Done:

@@ -11,6 +11,7 @@ import hmac
 import os
 import re
 from base64 import urlsafe_b64decode
+from collections.abc import Mapping
 
 import msgspec
 
@@ -43,12 +44,12 @@ class Csrf:
         if len(key) < KEY_BYTES_MIN:
             raise ValueError(f"the key must have at least {KEY_BYTES_MIN} bytes")
         self._origin = site.origin.encode()
-        # As long as BLAKE2 takes it.
-        self._key = hashlib.blake2b(key).digest()
+        # A key as long as BLAKE2 takes it, and taken in once.
+        self._keyed = hashlib.blake2b(key=hashlib.blake2b(key).digest(), digest_size=_MAC_BYTES)
         self._cookie = Cookie(COOKIE_NAME, site)
 
-    def visitor_of(self, headers: Headers) -> Visitor:
-        known = self._known(headers)
+    def visitor_of(self, cookies: Mapping[str, str]) -> Visitor:
+        known = self._known(cookies)
         return Visitor(known or random_text(_VISITOR_BYTES), is_new=known is None)
 
     def cookies(self, visitor: Visitor) -> RawHeaders:
@@ -62,7 +63,7 @@ class Csrf:
 
     def check(self, headers: Headers, token: str | None, *, scope: str) -> None:
         self._refuse_other_sites(headers)
-        visitor = self._known(headers)
+        visitor = self._known(cookies_of(headers))
         if visitor is None:
             raise AccessDenied("your browser sent no cookie with this form; allow cookies, reload the page, try again")
         if token is None or not _TOKEN.fullmatch(token):
@@ -80,14 +81,15 @@ class Csrf:
         if any(origin not in (self._origin, b"null") for origin in headers.all(b"origin")):
             raise _foreign()
 
-    def _known(self, headers: Headers) -> str | None:
-        value = cookies_of(headers).get(self._cookie.name)
+    def _known(self, cookies: Mapping[str, str]) -> str | None:
+        value = cookies.get(self._cookie.name)
         return value if value and _VISITOR.fullmatch(value) else None
 
     def _mac(self, salt: bytes, visitor: str, scope: str) -> bytes:
         # Salt and visitor have fixed lengths, so no two scopes make the same message.
-        message = salt + visitor.encode() + scope.encode()
-        return hashlib.blake2b(message, key=self._key, digest_size=_MAC_BYTES).digest()
+        mac = self._keyed.copy()
+        mac.update(salt + visitor.encode() + scope.encode())
+        return mac.digest()
 
 
 def _stale() -> AccessDenied:

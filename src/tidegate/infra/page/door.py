@@ -89,21 +89,21 @@ class _Doorway:
     async def __call__(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         visit = _visit_of(scope)
         try:
-            answer = self._ready(await self._answer(visit, scope, receive), visit)
+            page = self._page_for(visit.method)
+            scope["tidegate.operation"] = page.name
+            if visit.method == "POST":
+                visit = msgspec.structs.replace(visit, form=await read_form(visit.headers, scope, receive))
+            answer = self._ready(await page.handler(visit), visit)
         except Exception as error:
             answer = self._ready_for(error, visit, scope)
-        await reply.whole(*answer)
+        await reply.whole(answer.status, answer.body, answer.block, answer.headers)
 
-    async def _answer(self, visit: Visit, scope: Scope, receive: Receive) -> Html | File:
+    def _page_for(self, method: str) -> Page:
+        if method in self._by_method:
+            return self._by_method[method]
         if not self._by_method:
             raise NotFound("there is nothing at this address")
-        page = self._by_method.get(visit.method)
-        if page is None:
-            raise MethodNotAllowed(sorted(self._by_method))
-        scope["tidegate.operation"] = page.name
-        if visit.method == "POST":
-            visit = msgspec.structs.replace(visit, form=await read_form(visit.headers, scope, receive))
-        return await page.handler(visit)
+        raise MethodNotAllowed(sorted(self._by_method))
 
     def _ready_for(self, error: Exception, visit: Visit, scope: Scope) -> Ready:
         status, refusal = outcome_of(error, scope)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from markupsafe import escape
 
 from tidegate.infra.page.compress import Constant, splice
@@ -17,20 +18,17 @@ MOULDS_MAX = 8
 _BETWEEN, _BETWEEN_BYTES = "\x00", b"\x00"
 
 
-class Filled:
+class Filled(msgspec.Struct, frozen=True):
     """A page for one visitor. It is compressed, or not, when it is known what the browser takes."""
 
-    __slots__ = ("_mould", "_values")
-
-    def __init__(self, mould: Mould, values: Sequence[bytes]) -> None:
-        self._mould = mould
-        self._values = values
+    mould: Mould
+    values: Sequence[bytes]
 
     def plain(self) -> bytes:
-        return self._mould.plain(self._values)
+        return self.mould.plain(self.values)
 
     def gzip(self) -> bytes:
-        return self._mould.gzip(self._values)
+        return self.mould.gzip(self.values)
 
 
 class Drawing:
@@ -39,14 +37,21 @@ class Drawing:
     def __init__(
         self, text: str, slots: Slots, constants: Iterable[Constant], *, steady: Callable[[Value], bool]
     ) -> None:
-        self._sections = list(sections_of(_pieces(splice(text, constants))))
-        self._values = slots.values
-        self._steady = [number for number, value in enumerate(slots.unchanged) if steady(value)]
+        # Changes come last: what they change is there by then.
+        numbers = [*slots.values, *slots.changes]
+        places = {number: place for place, number in enumerate(numbers)}
+        self._sections = list(sections_of(_pieces(splice(text, constants), places)))
+        self._values = list(slots.values.values())
+        self._changes = [(places[number], change) for number, change in slots.changes.values()]
+        self._steady = [place for place, number in enumerate(numbers) if steady(slots.value_of(number))]
         self._take_steady = taker(self._steady)
         self._moulds: dict[tuple[int, ...], Mould] = {}
 
     def fill(self, source: Any) -> Filled:
-        values = _escaped([value(source) for value in self._values])
+        texts = [value(source) for value in self._values]
+        for place, change in self._changes:
+            texts.append(change(texts[place]))
+        values = _escaped(texts)
         lengths = tuple(map(len, self._take_steady(values)))
         mould = self._moulds.get(lengths)
         if mould is None:
@@ -56,7 +61,8 @@ class Drawing:
     def _mould(self, lengths: Sequence[int]) -> Mould:
         if len(self._moulds) >= MOULDS_MAX:
             del self._moulds[next(iter(self._moulds))]
-        return Mould(self._sections, len(self._values), lengths=dict(zip(self._steady, lengths, strict=True)))
+        values = len(self._values) + len(self._changes)
+        return Mould(self._sections, values, lengths=dict(zip(self._steady, lengths, strict=True)))
 
 
 def _escaped(texts: Sequence[str]) -> list[bytes]:
@@ -65,10 +71,10 @@ def _escaped(texts: Sequence[str]) -> list[bytes]:
     return values if len(values) == len(texts) else [str(escape(text)).encode() for text in texts]
 
 
-def _pieces(spliced: Iterable[bytes | Constant]) -> Iterable[Piece]:
+def _pieces(spliced: Iterable[bytes | Constant], places: Mapping[int, int]) -> Iterable[Piece]:
     for piece in spliced:
         if isinstance(piece, Constant):
             yield piece
         else:
             for part in split(piece.decode()):
-                yield part if isinstance(part, int) else part.encode()
+                yield places[part] if isinstance(part, int) else part.encode()

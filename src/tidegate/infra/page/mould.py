@@ -148,8 +148,9 @@ def taker(numbers: Sequence[int]) -> Take:
 
 def _stored(run: Run, values: Sequence[bytes]) -> bytes:
     """A stored block but for its first byte, which stands at the end of what is before it."""
-    content = values[run.first]
-    for between, number in run.others:
+    first, others = run
+    content = values[first]
+    for between, number in others:
         content += between + values[number]
     size = len(content)
     if size < len(_LENGTHS):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import msgspec
+
 from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.http.whole import NO_BLOCK, Steady, lines_of
 from tidegate.infra.page.random_text import random_text
@@ -44,18 +46,16 @@ def new_nonce() -> str:
     return random_text(NONCE_BYTES)
 
 
-class PageHeaders:
+class PageHeaders(msgspec.Struct, frozen=True):
     """Those of one kind of answer and those of every page, beside what the front door gives to all. A block."""
 
-    __slots__ = ("_around", "_nonce")
-
-    def __init__(self, nonce: str, *, reports_to: str, kind: Steady = NO_BLOCK) -> None:
-        self._nonce = nonce.encode("ascii")
-        self._around = _around_nonces(kind, reports_to)
+    nonce: str
+    reports_to: str
+    kind: Steady = NO_BLOCK
 
     @property
     def lines(self) -> bytes:
-        return self._nonce.join(self._around)
+        return self.nonce.encode("ascii").join(_around_nonces(self.kind, self.reports_to))
 
     @property
     def headers(self) -> RawHeaders:

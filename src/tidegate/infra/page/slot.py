@@ -37,11 +37,11 @@ class Slot(str):
     """Made by `Slots`. In a template it is escaped like any text: what goes into it will be."""
 
     slots: Slots
-    value: Value
+    number: int
 
     def then(self, change: Change) -> Slot:
         """Another slot, for the same value after a change."""
-        return self.slots.changed(self.value, change)
+        return self.slots.changed(self.number, change)
 
 
 # An `if` on it, a comparison, a length, a part of it: each is something else than writing it.
@@ -53,26 +53,32 @@ class Slots:
     """All the slots of one page. The same value always has the same slot."""
 
     def __init__(self) -> None:
-        self.values: list[Value] = []
-        # The same without their changes.
-        self.unchanged: list[Value] = []
+        # By the slot's number.
+        self.values: dict[int, Value] = {}
+        # Of the others: which slot's text it is, and after what change. That slot was made before.
+        self.changes: dict[int, tuple[int, Change]] = {}
         self._made: dict[object, Slot] = {}
 
     def of(self, value: Value) -> Slot:
-        return self._made[value] if value in self._made else self._make(value, value, key=value)
-
-    def changed(self, value: Value, change: Change) -> Slot:
-        key = (value, change)
-        if key in self._made:
-            return self._made[key]
-        return self._make(lambda source: change(value(source)), self.unchanged[self.values.index(value)], key=key)
-
-    def _make(self, value: Value, unchanged: Value, *, key: object) -> Slot:
-        made = self._made[key] = Slot(f"{_MARK}{len(self.values):0{_MARK_DIGITS}}")
-        made.slots, made.value = self, value
-        self.values.append(value)
-        self.unchanged.append(unchanged)
+        made = self._slot_for(value)
+        self.values[made.number] = value
         return made
+
+    def changed(self, number: int, change: Change) -> Slot:
+        made = self._slot_for((number, change))
+        self.changes[made.number] = (number, change)
+        return made
+
+    def value_of(self, number: int) -> Value:
+        """Before all changes."""
+        return self.value_of(self.changes[number][0]) if number in self.changes else self.values[number]
+
+    def _slot_for(self, content: object) -> Slot:
+        if content not in self._made:
+            number = len(self._made)
+            made = self._made[content] = Slot(f"{_MARK}{number:0{_MARK_DIGITS}}")
+            made.slots, made.number = self, number
+        return self._made[content]
 
 
 def is_written_in(text: str) -> bool:
