@@ -39,21 +39,6 @@ async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> Non
     assert counter.groups == [[1], [2, 3, 4]]
 
 
-async def test_a_group_that_is_too_small_waits_a_moment_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathering_module, "PAUSE_S", 0.05)
-    counter = Counter()
-    gathering = Gathering(counter.double_all, lanes=1, enough=3)
-    first = gathering.do(1)
-    await asyncio.sleep(0)
-    assert counter.groups == [[1]], "who comes alone goes at once"
-    second = gathering.do(2)
-    counter.may_go.set()
-    await first
-    third = gathering.do(3)
-    assert await asyncio.gather(second, third) == [4, 6]
-    assert counter.groups == [[1], [2, 3]]
-
-
 async def test_a_group_has_no_more_than_its_most() -> None:
     counter = Counter()
     counter.may_go.set()

@@ -16,15 +16,13 @@ _Waiting = tuple[float, One, asyncio.Future[Outcome]]
 # As many groups may be under way: while the database works on one, the next comes together.
 LANES = 2
 TOGETHER_MAX = 64
-# So long a group that is worth no trip yet waits for more.
-PAUSE_S = 0.002
 # Whoever has waited longer for a group is told so: the database is stuck, and more would only queue up behind it.
 WAIT_S = 1.0
 RETRY_AFTER_S = 1
 
 
 class Gathering(Generic[One, Outcome]):
-    """Who comes alone goes alone, at once; only while others are being served do more gather.
+    """Nobody waits for company: who comes alone goes alone, and only while others are being served do more gather.
 
     When a group fails, each of it is tried by itself, so that nobody fails for another's sake. What is done here must
     therefore bear being done twice. "Not now" is nobody's own fault, and is said to all of them at once.
@@ -37,17 +35,12 @@ class Gathering(Generic[One, Outcome]):
         lanes: int = LANES,
         together_max: int = TOGETHER_MAX,
         turns: int = 0,
-        enough: int = 1,
     ) -> None:
         """`turns` of the loop are let pass before a group is taken, for more to come together. Where the database is
         quick that pays: it would otherwise be asked for each few, and asking costs more than what is asked for.
-
-        When a group is back and fewer than `enough` wait, the next one takes a pause first. Where each trip ends in a
-        commit that pays: at half of what can be done, more than a fourth of the work was trips with two or three.
         """
         self._do_all = do_all
         self._turns = turns
-        self._enough = enough
         self._lanes = lanes
         self._together_max = together_max
         self._waiting: list[_Waiting[One, Outcome]] = []
@@ -70,8 +63,6 @@ class Gathering(Generic[One, Outcome]):
                 group = self._waiting[: self._together_max]
                 del self._waiting[: self._together_max]
                 await self._do(_in_time(group))
-                if 0 < len(self._waiting) < self._enough:
-                    await asyncio.sleep(PAUSE_S)
         finally:
             # At once and not in a callback: whoever comes in between would wait for a lane that has closed.
             self._under_way.discard(cast("asyncio.Task[None]", asyncio.current_task()))
