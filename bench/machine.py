@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
+from bench import steadiness
 from bench.process import REPOSITORY
 from bench.stage import Stage
+from bench.steadiness import Steadiness
 
 PACKAGES = (
     "asyncpg", "uvicorn", "uvloop", "httptools", "starlette", "msgspec", "aiohttp", "fastapi", "pydantic", "sqlalchemy",
@@ -33,6 +35,7 @@ class Machine:
     synchronous_commit: str
     filesystem: str
     packages: dict[str, str]
+    steadiness: Steadiness
 
     @property
     def sentences(self) -> list[str]:
@@ -43,6 +46,7 @@ class Machine:
             f"PostgreSQL {self.postgresql}, fsync {self.fsync}, synchronous_commit {self.synchronous_commit},"
             f" data on {self.filesystem}",
             f"Python {self.python}, {packages}",
+            self.steadiness.sentence,
         ]
 
 
@@ -64,6 +68,7 @@ def describe(stage: Stage) -> Machine:
         synchronous_commit=settings["synchronous_commit"],
         filesystem=_filesystem_of(settings["data"]),
         packages=dict(_versions()),
+        steadiness=steadiness.measure(),
     )
 
 

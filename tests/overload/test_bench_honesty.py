@@ -12,9 +12,12 @@ from bench.line import Line, Sample
 from bench.machine import Machine
 from bench.open_load import Plan, run
 from bench.result import Result, Round, Verdict, judge
+from bench.steadiness import Steadiness
 
 REQUEST = "GET / HTTP/1.1\r\nhost: here\r\n\r\n"
-MACHINE = Machine("2026-11-15", None, "CPU <&>", 2, 4096, "Linux", "3.11", "18", "on", "on", "ext4", {})
+MACHINE = Machine(
+    "2026-11-15", None, "CPU <&>", 2, 4096, "Linux", "3.11", "18", "on", "on", "ext4", {}, Steadiness(0.0, 1.0)
+)
 
 
 def line(name: str, *, target: float, compared_to: str | None = None) -> Line:
