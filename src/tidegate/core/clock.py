@@ -39,6 +39,5 @@ class SettableClock:
         self._now += by
 
 
-def monotonic_s() -> float:
-    """For measuring and limiting, shared by all processes of a machine; never for telling the time."""
-    return time.monotonic()
+# For measuring and limiting, shared by all processes of a machine; never for telling the time.
+monotonic_s = time.monotonic
