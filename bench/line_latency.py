@@ -1,7 +1,7 @@
 """How long a create takes while others come at random, at half of what the API can do.
 
-A disk that stalls makes everybody wait. How much of ours is the disk's is told by pgbench, which inserts the same row
-at the same rate right before and right after.
+A machine or a disk that stalls makes everybody wait. How much of ours is theirs is told by pgbench, which inserts the
+same row at the same rate right before and right after.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHARE = 0.5
 SECONDS = 12.0
 CONNECTIONS_FIRST = 64
 CONNECTIONS_MAX = 512
-# As many as ours begins with. While a disk stalls for 80 ms at thousands a second, hundreds fall due, more than
+# As many as ours begins with. While the machine stalls for 80 ms at thousands a second, hundreds fall due, more than
 # PostgreSQL admits clients; the wait for one counts, and more of them share the first commit after it.
 PGBENCH_CLIENTS = CONNECTIONS_FIRST
 P50_AIM_MS = 15.0

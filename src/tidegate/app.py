@@ -12,7 +12,7 @@ from tidegate import settings as settings_module
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.desk import Desk
-from tidegate.checkout.limit import PAYER_SLOTS, PayerLimit
+from tidegate.checkout.limit import MOMENTS_SLOTS, PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection.api import CollectionApi
@@ -111,7 +111,8 @@ def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
     file = settings.rate_limit_file
     # The processes of one machine share the file, whose name nobody outside can know.
     key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
-    limit = PayerLimit(RateLimit(_beside(file, "payers"), slots=PAYER_SLOTS), key)
+    moments = RateLimit(_beside(file, "payers"), slots=MOMENTS_SLOTS)
+    limit = PayerLimit(moments, RateLimit(_beside(file, "cards")), key)
     desk = Desk(house.till, keyring, house.clock, limit, settings.checkout_url)
     return CheckoutApi(desk, watch)
 

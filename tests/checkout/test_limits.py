@@ -166,7 +166,7 @@ async def test_a_claimed_address_changes_no_limit_P17(payer_client: httpx.AsyncC
 
 @pytest.fixture
 def limit() -> PayerLimit:
-    return PayerLimit(RateLimit(), b"test")
+    return PayerLimit(RateLimit(), RateLimit(), b"test")
 
 
 def uses_up(limit: PayerLimit, address: str) -> None:
@@ -195,3 +195,10 @@ def test_other_households_have_limits_of_their_own(limit: PayerLimit, let_pass: 
     uses_up(limit, one)
     limit.check(Limited.CARD, other)
     limit.check(Limited.LOOK, one)
+
+
+def test_card_attempts_keep_nobody_from_looking(let_pass: LetPass) -> None:
+    """Not even where all of them share the slot of everybody else."""
+    limit = PayerLimit(RateLimit(slots=1), RateLimit(slots=1), b"test")
+    uses_up(limit, "192.0.2.1")
+    limit.check(Limited.LOOK, "192.0.2.2")

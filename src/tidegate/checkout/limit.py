@@ -11,9 +11,9 @@ from ipaddress import ip_address
 from tidegate.core.errors import RateLimited
 from tidegate.infra.rate_limit import RateLimit
 
-# Addresses fall anywhere among them, so all of their 2 MB come into memory. Of 10,000 payers in ten minutes, one in 26
-# shares a slot with somebody.
-PAYER_SLOTS = 1 << 18
+# Looks and acts are forgotten after ten seconds at most. Addresses fall anywhere among the slots, so all of their 2 MB
+# come into memory.
+MOMENTS_SLOTS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,15 @@ class Limited:
 
 @dataclass(frozen=True)
 class PayerLimit:
-    limit: RateLimit
+    moments: RateLimit
+    # Kept apart: card attempts last for minutes, and whoever tries many must keep nobody else from looking.
+    cards: RateLimit
     # Without it, somebody could choose an address that shares a slot with another visitor's.
     key: bytes
 
     def check(self, what: Allowance, who: str) -> None:
-        wait_s = self.limit.wait_s(self._slot(what, who), per_second=what.per_second, burst=what.burst)
+        limit = self.cards if what is Limited.CARD else self.moments
+        wait_s = limit.wait_s(self._slot(what, who), per_second=what.per_second, burst=what.burst)
         if wait_s > 0:
             raise RateLimited("too many requests from here; wait a little", retry_after_s=math.ceil(wait_s))
 

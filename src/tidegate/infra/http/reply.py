@@ -43,7 +43,9 @@ class Reply:
     def whole(
         self, status: int, body: bytes, block: Block = JSON, headers: RawHeaders = _NO_HEADERS
     ) -> Awaitable[None]:
-        """`block` is known to be right; `headers`, which need not be, stand beside it."""
+        """`block` is known to be right; `headers`, which need not be, stand beside it. `cache-control`, and what is
+        said of the connection, are looked for in `headers` only."""
+        self._head = None
         everywhere = _everywhere(headers) if headers else EVERYWHERE_NOT_STORED
         own = _plain_lines(headers) if headers else b""
         if own is not None:

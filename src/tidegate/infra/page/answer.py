@@ -61,7 +61,7 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> Ready:
-    """Everything is made before anything is sent, so that what fails can still become another page."""
+    """All that can fail is done before anything is sent, so that it can still become another page."""
     for name, value in answer.headers:
         header = name + value
         if header.translate(None, delete=_UNSAFE) != header:
