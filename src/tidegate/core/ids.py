@@ -81,7 +81,7 @@ def _drawn_request_words(count: int) -> list[str]:
     return [text[at : at + 2 * _REQUEST_BYTES] for at in range(0, len(text), 2 * _REQUEST_BYTES)]
 
 
-# Every request has one, and nobody gains by guessing it: drawn by the hundred, at a fifth of the cost.
+# Every request has one, and nobody gains by guessing it: drawn by the hundred, at a third of the cost.
 _request_words = itertools.chain.from_iterable(map(_drawn_request_words, itertools.repeat(_REQUEST_WORDS_AT_ONCE)))
 
 
