@@ -66,6 +66,7 @@ def build(
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.callback(meter.requests.tell)
             await stack.enter_async_context(house.open())
             await keyring.refresh()
             await stack.enter_async_context(running(keyring.watch()))

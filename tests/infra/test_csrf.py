@@ -158,14 +158,14 @@ def test_our_origin_is_as_browsers_write_it(base_url: str, origin: str, is_secur
 def test_a_new_visitor_gets_a_cookie_and_is_known_by_it(site: Site, name: str, attributes: list[str]) -> None:
     csrf = Csrf(site, key=KEY)
     visitor = csrf.visitor_of({})
-    [(header, value)] = csrf.cookies(visitor)
-    pair, *rest = value.decode().split("; ")
-    assert header == b"set-cookie"
+    header, value = csrf.cookie(visitor).decode().removesuffix("\r\n").split(": ")
+    pair, *rest = value.split("; ")
+    assert header == "set-cookie"
     assert pair == f"{name}={visitor.id}"
     assert sorted(rest) == attributes
     again = csrf.visitor_of(cookies_of(headers_of(("cookie", pair))))
     assert (again.id, again.is_new) == (visitor.id, False)
-    assert csrf.cookies(again) == []
+    assert csrf.cookie(again) == b""
 
 
 def test_visitors_are_told_apart() -> None:
@@ -205,7 +205,7 @@ def test_cookies_are_read_only_so_far() -> None:
 
 
 def test_a_cookie_may_have_an_age() -> None:
-    value = Cookie("language", LOCAL).set("pt-BR", max_age_s=60)[1].decode()
+    value = Cookie("language", LOCAL).set("pt-BR", max_age_s=60).decode().removeprefix("set-cookie: ")
     assert SimpleCookie(value)["language"]["max-age"] == "60"
 
 
@@ -232,7 +232,7 @@ class Shop:
         visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=visit.path["thing"])
         text = f"<!doctype html>{form_with(token)}<script nonce={visit.nonce}>document.forms[0].submit()</script>"
-        return Html.of(text, headers=self.csrf.cookies(visitor))
+        return Html.of(text, cookies=self.csrf.cookie(visitor))
 
     async def buy(self, visit: Visit) -> Html:
         try:

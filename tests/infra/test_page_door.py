@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 import structlog
 from hypothesis import given, settings
@@ -61,7 +62,7 @@ async def split(visit: Visit) -> Html:
 
 
 async def move(visit: Visit) -> Html:
-    return see_other("/things/1?a=b", headers=[(b"set-cookie", b"a=1")])
+    return msgspec.structs.replace(see_other("/things/1?a=b"), cookies=b"set-cookie: a=1\r\n")
 
 
 async def forget_constant(visit: Visit) -> Html:

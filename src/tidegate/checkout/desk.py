@@ -42,7 +42,9 @@ class Desk:
 
     async def look(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.LOOK, visit.client)
-        business = await self._owner_of(visit.pay_code)
+        code = ids.business_code_of(visit.pay_code)
+        # Most looks are at a payment of a business that is known.
+        business = (code and self.keyring.recall_business(code)) or await self._owner_of(code)
         seen = await self._looks.do(Wanted(business.id, visit.pay_code))
         if seen is None:
             raise errors.NotFound(NOT_FOUND)
@@ -96,12 +98,11 @@ class Desk:
         return await pay.extend(await self._payer(visit))
 
     async def _payer(self, visit: PayerAt) -> Payer:
-        business = await self._owner_of(visit.pay_code)
+        business = await self._owner_of(ids.business_code_of(visit.pay_code))
         return Payer(self.till, business.id, visit.pay_code, f"{self.checkout_url}/{visit.pay_code}", self.clock.now())
 
-    async def _owner_of(self, pay_code: str) -> Business:
+    async def _owner_of(self, code: str | None) -> Business:
         """The pay code says whose it is; one that is not of our making costs no look-up."""
-        code = ids.business_code_of(pay_code)
         business = await self.keyring.business_by_code(code) if code else None
         if business is None:
             raise errors.NotFound(NOT_FOUND)

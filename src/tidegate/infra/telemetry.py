@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest, start_http_server
 from prometheus_client.multiprocess import MultiProcessCollector
+
+from tidegate.infra.request_tally import RequestTally
 
 MASK = "***"
 _PRIVATE = frozenset(
@@ -20,7 +22,6 @@ _PRIVATE = frozenset(
         "password", "phone", "phone_number", "pin", "secret", "token", "url",
     }
 )  # fmt: skip
-_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 
 
 def mask_private(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -75,13 +76,7 @@ class Meter:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Histogram(
-            "tidegate_request_seconds",
-            "Time to answer, by operation and status.",
-            ("operation", "status"),
-            buckets=_BUCKETS_S,
-            registry=self._registry,
-        )
+        self.requests = RequestTally(self._registry)
         self._work = Counter(
             "tidegate_work_total", "Things done by the worker, by loop.", ("loop",), registry=self._registry
         )
@@ -96,13 +91,6 @@ class Meter:
             "tidegate_delivery_oldest_due_seconds", "How long the webhook that waits longest has been due.",
             registry=self._registry, multiprocess_mode="max",
         )  # fmt: skip
-        self._children: dict[tuple[str, int], Any] = {}
-
-    def observe_request(self, operation: str, status: int, seconds: float) -> None:
-        child = self._children.get((operation, status))
-        if child is None:
-            child = self._children[operation, status] = self._requests.labels(operation, str(status))
-        child.observe(seconds)
 
     def count_work(self, loop: str, done: int) -> None:
         self._work.labels(loop).inc(done)
@@ -121,6 +109,7 @@ class Meter:
         start_http_server(port, host, registry=self._registry)
 
     def render(self) -> bytes:
+        self.requests.tell()
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self._registry)
         registry = CollectorRegistry()

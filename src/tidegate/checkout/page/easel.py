@@ -16,7 +16,6 @@ from tidegate.checkout.page.shape import Shape, shape_of
 from tidegate.checkout.page.sketch import Sketch
 from tidegate.checkout.page.view import NOTHING_SPECIAL, Filled, Special, is_special, page_of, special_of
 from tidegate.core.method import MethodNames
-from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.site import Site
 
@@ -60,12 +59,12 @@ class Easel:
         notice: str | None = None,
         template: str = TEMPLATE,
         status: int = 200,
-        headers: RawHeaders,
+        cookies: bytes,
     ) -> Html:
         pose = Pose(shape_of(look), notice, template)
         if filled is None and not is_special(look):
-            return self.renderer.filled(pose, look, lambda own: self._draw(pose, own), headers=headers)
-        return self.renderer.html(self.drawn_for(look, pose, filled), status=status, headers=headers)
+            return self.renderer.filled(pose, look, lambda own: self._draw(pose, own), cookies=cookies)
+        return self.renderer.html(self.drawn_for(look, pose, filled), status=status, cookies=cookies)
 
     def drawn_for(self, look: Look, pose: Pose, filled: Filled | None = None) -> str:
         """For this payer alone."""
@@ -78,10 +77,10 @@ class Easel:
         page = page_of(sketch, special, notice=pose.notice, simulator=simulator)
         return self.renderer.text(pose.template, page.shell, nonce=own(values.nonce), page=page)
 
-    def receipt(self, look: Look, *, headers: RawHeaders) -> Html:
+    def receipt(self, look: Look, *, cookies: bytes) -> Html:
         receipt = receipt_of(look, self._sketch(shape_of(look), _own_of(look)))
         text = self.renderer.text("receipt.html", receipt.shell, nonce=look.nonce, receipt=receipt)
-        return self.renderer.html(text, headers=headers)
+        return self.renderer.html(text, cookies=cookies)
 
     def receipt_file(self, look: Look, *, logo: bytes | None) -> Receipt:
         return pdf_of(look, self._sketch(shape_of(look), _own_of(look)), logo=logo)

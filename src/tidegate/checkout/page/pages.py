@@ -32,7 +32,6 @@ from tidegate.checkout.wire import HIDDEN_NUMBER
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.core.method import Method
-from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import File, Html, see_other
@@ -130,7 +129,7 @@ class CheckoutPages:
         look = self._look(visit, situation, await self._movements(situation.payment))
         if look.situation.payment.status is not Status.SUCCESS:
             return self.back_to(visit)
-        return self.easel.receipt(look, headers=self._remember_language(visit))
+        return self.easel.receipt(look, cookies=self._remember_language(visit))
 
     async def receipt_file(self, visit: Visit) -> Html | File:
         situation = await self.desk.look(_payer_at(visit))
@@ -201,8 +200,8 @@ class CheckoutPages:
         visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
         look = self._look(visit, situation, await self._movements(situation.payment), asked=asked, token=token)
-        headers = self.csrf.cookies(visitor) + self._remember_language(visit)
-        return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, headers=headers)
+        cookies = self.csrf.cookie(visitor) + self._remember_language(visit)
+        return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, cookies=cookies)
 
     def _look(
         self, visit: Visit, situation: Situation, movements: Movements, *, asked: Method | None = None, token: str = ""
@@ -239,11 +238,11 @@ class CheckoutPages:
         header = visit.headers.one(b"accept-language")
         return words_for(choose(asked=visit.query.get("lang"), remembered=remembered, accept_language=header))
 
-    def _remember_language(self, visit: Visit) -> RawHeaders:
+    def _remember_language(self, visit: Visit) -> bytes:
         """Only what the payer chose; what the browser says is asked anew each time."""
         if "lang" not in visit.query:
-            return []
-        return [self._language.set(self._words(visit).language, max_age_s=LANGUAGE_FOR_S)]
+            return b""
+        return self._language.set(self._words(visit).language, max_age_s=LANGUAGE_FOR_S)
 
     def _render_error(self, refusal: Refusal, status: int, visit: Visit) -> Html:
         words = self._words(visit)
@@ -252,7 +251,7 @@ class CheckoutPages:
         failed = failure_of(refusal, status, words, retry_href=here, request_id=visit.request_id)
         shell = bare_shell(words, title=failed.title, here=here, is_test=self.easel.is_test)
         text = self.easel.renderer.text("error.html", shell, nonce=visit.nonce, failure=failed)
-        return self.easel.renderer.html(text, status=status, headers=self._remember_language(visit))
+        return self.easel.renderer.html(text, status=status, cookies=self._remember_language(visit))
 
     def routes(self) -> list[Route]:
         pages = [

@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.shell import Shell
 from tidegate.checkout.page.values import OF_STEADY_LENGTH, Value
-from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.compress import Constant
@@ -52,15 +51,15 @@ class Renderer:
     def text(self, template: str, shell: Shell, *, nonce: str, **facts: Any) -> str:
         return self._environment.get_template(template).render(words=shell.words, shell=shell, nonce=nonce, **facts)
 
-    def html(self, text: str, *, status: int = 200, headers: RawHeaders | None = None) -> Html:
-        return Html.of(text, self._style, status=status, headers=headers)
+    def html(self, text: str, *, status: int = 200, cookies: bytes = b"") -> Html:
+        return Html.of(text, self._style, status=status, cookies=cookies)
 
-    def filled(self, shape: object, look: Look, draw: Draw, *, headers: RawHeaders) -> Html:
+    def filled(self, shape: object, look: Look, draw: Draw, *, cookies: bytes) -> Html:
         """What `draw` gives for this look; it is asked once for each shape."""
         drawing = self._drawings.get(shape)
         if drawing is None:
             drawing = self._drawings[shape] = self._drawing(draw)
-        return Html(drawing.fill(look), headers=headers)
+        return Html(drawing.fill(look), cookies=cookies)
 
     def _drawing(self, draw: Draw) -> Drawing:
         if len(self._drawings) >= DRAWINGS_MAX:

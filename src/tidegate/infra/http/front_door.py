@@ -40,7 +40,7 @@ class FrontDoor:
     def __init__(self, routes: Sequence[Route], *, lifespan: Lifespan, meter: Meter, trusted_proxies: int = 0) -> None:
         self.routing = Routing(routes)
         self._lifespan = lifespan
-        self._meter = meter
+        self._requests = meter.requests
         self._trusted_proxies = trusted_proxies
         self._in_flight = 0
         self.held = Held()
@@ -56,8 +56,7 @@ class FrontDoor:
         scope[_IS_LET_IN] = self._in_flight <= IN_FLIGHT_MAX or scope["path"] in ALWAYS_OPEN
 
     def count_turned_away(self, count: int, seconds: float) -> None:
-        for _ in range(count):
-            self._meter.observe_request("other", 503, seconds)
+        self._requests.add("other", 503, seconds, count)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -89,7 +88,7 @@ class FrontDoor:
 
     def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         operation = scope.get("tidegate.operation", "other")
-        self._meter.observe_request(operation, status, seconds)
+        self._requests.add(operation, status, seconds)
         if is_said(logging.INFO):
             _say(
                 log.info,

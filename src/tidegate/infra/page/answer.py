@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from tidegate.infra.http.operation import Headers, RawHeaders
-from tidegate.infra.http.whole import NO_BLOCK, Steady
+from tidegate.infra.http.whole import Steady
 from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
 from tidegate.infra.page.drawing import Filled
 from tidegate.infra.page.security import PageHeaders
@@ -27,11 +27,13 @@ class Html(msgspec.Struct, frozen=True):
     content: Sequence[Piece] | Filled
     status: int = 200
     headers: RawHeaders = []
+    # Lines as `Cookie` makes them, which has examined them.
+    cookies: bytes = b""
 
     @classmethod
-    def of(cls, text: str, *constants: Constant, status: int = 200, headers: RawHeaders | None = None) -> Html:
+    def of(cls, text: str, *constants: Constant, status: int = 200, cookies: bytes = b"") -> Html:
         """From a template's text, with each constant where the template wrote it."""
-        return cls(splice(text, constants), status, headers or [])
+        return cls(splice(text, constants), status, cookies=cookies)
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,11 @@ class File:
     headers: RawHeaders = field(default_factory=list)
 
 
-def see_other(path: str, *, headers: RawHeaders | None = None) -> Html:
+def see_other(path: str) -> Html:
     """After a form, to a page of our own: browsers refuse any other under our `form-action`."""
     if not _OWN_PATH.fullmatch(path):
         raise ValueError("a form ends at a path of our own")
-    return Html([], 303, [(b"location", path.encode("ascii")), *(headers or [])])
+    return Html([], 303, [(b"location", path.encode("ascii"))])
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -66,13 +68,11 @@ def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str)
         header = name + value
         if header.translate(None, delete=_UNSAFE) != header:
             raise ValueError(f"the header {name!r} would end early")
-    headers = answer.headers
     if isinstance(answer, File):
-        body, kind = answer.body, NO_BLOCK
-        headers = [(b"content-type", answer.media_type.encode("ascii")), *headers]
-    else:
-        body, kind = _page(answer.content, request)
-    return Ready(answer.status, body, PageHeaders(nonce, reports_to, kind), headers)
+        headers = [(b"content-type", answer.media_type.encode("ascii")), *answer.headers]
+        return Ready(answer.status, answer.body, PageHeaders(nonce, reports_to), headers)
+    body, kind = _page(answer.content, request)
+    return Ready(answer.status, body, PageHeaders(nonce, reports_to, kind, answer.cookies), answer.headers)
 
 
 def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, Steady]:

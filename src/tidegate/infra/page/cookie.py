@@ -28,12 +28,12 @@ class Cookie:
         """With the prefix, no other host of the same domain can set it. Browsers allow it over HTTPS only."""
         return f"__Host-{self.base_name}" if self.site.is_secure else self.base_name
 
-    def set(self, value: str, *, max_age_s: int | None = None) -> tuple[bytes, bytes]:
-        """The header. Without an age the cookie goes when the browser is closed."""
+    def set(self, value: str, *, max_age_s: int | None = None) -> bytes:
+        """The header's line. Without an age the cookie goes when the browser is closed."""
         if not _PLAIN.fullmatch(value):
             raise ValueError(f"a value of the cookie {self.name} needs quoting")
         age = "" if max_age_s is None else f"; Max-Age={max_age_s}"
-        return b"set-cookie", f"{self.name}={value}{self._attributes}{age}".encode("ascii")
+        return f"set-cookie: {self.name}={value}{self._attributes}{age}\r\n".encode("ascii")
 
     @cached_property
     def _attributes(self) -> str:

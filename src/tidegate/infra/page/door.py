@@ -115,7 +115,8 @@ class _Doorway:
 
     def _ready_page(self, render: RenderError, refusal: Refusal, status: int, visit: Visit) -> Ready:
         html = render(refusal, status, visit)
-        return self._ready(Html(html.content, status, [*html.headers, *headers_of(refusal, status)]), visit)
+        headers = [*html.headers, *headers_of(refusal, status)]
+        return self._ready(Html(html.content, status, headers, html.cookies), visit)
 
     def _ready(self, answer: Html | File, visit: Visit) -> Ready:
         return ready(answer, visit.headers, nonce=visit.nonce, reports_to=self._door.reports_to)

@@ -75,7 +75,9 @@ class Mould:
                 checksum = zlib.crc32(plain, checksum)
                 length += len(plain)
         blocks = self._blocks.copy()
-        blocks[1::2] = self._take([*values, *[_stored(run, values) for run in self._runs]])
+        runs = [_joined(first, others, values) if others else values[first] for first, others in self._runs]
+        stored = [_LENGTHS[len(run)] + run if len(run) < _SHORT else _stored(run) for run in runs]
+        blocks[1::2] = self._take([*values, *stored])
         blocks.append((checksum | length % 2**32 << 32).to_bytes(8, "little"))
         return b"".join(blocks)
 
@@ -146,17 +148,16 @@ def taker(numbers: Sequence[int]) -> Take:
     return itemgetter(*numbers) if len(numbers) > 1 else lambda values: [values[number] for number in numbers]
 
 
-def _stored(run: Run, values: Sequence[bytes]) -> bytes:
-    """A stored block but for its first byte, which stands at the end of what is before it."""
-    first, others = run
+def _joined(first: int, others: Iterable[tuple[bytes, int]], values: Sequence[bytes]) -> bytes:
     content = values[first]
     for between, number in others:
         content += between + values[number]
+    return content
+
+
+def _stored(content: bytes) -> bytes:
+    """A stored block but for its first byte, which stands at the end of what is before it."""
     size = len(content)
-    if size < len(_LENGTHS):
-        return _LENGTHS[size] + content
-    if size <= _STORED_BYTES_MAX:
-        return _length(size) + content
     parts = [content[at : at + _STORED_BYTES_MAX] for at in range(0, size, _STORED_BYTES_MAX)]
     return _STORED.join(_length(len(part)) + part for part in parts)
 
@@ -165,8 +166,9 @@ def _length(size: int) -> bytes:
     return (size | (size ^ 0xFFFF) << 16).to_bytes(4, "little")
 
 
-# Nearly all are as short as that.
-_LENGTHS = tuple(map(_length, range(256)))
+# Nearly all are shorter.
+_SHORT = 256
+_LENGTHS = tuple(map(_length, range(_SHORT)))
 
 
 class _Caster:

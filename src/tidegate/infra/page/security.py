@@ -47,15 +47,16 @@ def new_nonce() -> str:
 
 
 class PageHeaders(msgspec.Struct, frozen=True):
-    """Those of one kind of answer and those of every page, beside what the front door gives to all. A block."""
+    """Those of one kind of answer, those of every page, and cookies; the front door has more for all. A block."""
 
     nonce: str
     reports_to: str
     kind: Steady = NO_BLOCK
+    cookies: bytes = b""
 
     @property
     def lines(self) -> bytes:
-        return self.nonce.encode("ascii").join(_around_nonces(self.kind, self.reports_to))
+        return self.nonce.encode("ascii").join(_around_nonces(self.kind, self.reports_to)) + self.cookies
 
     @property
     def headers(self) -> RawHeaders:
