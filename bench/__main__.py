@@ -77,7 +77,7 @@ class Pace:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.option("--rounds", type=click.IntRange(1, 100), default=9, help="How often ours and its yardstick alternate.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=11, help="How often ours and its yardstick alternate.")
 @click.option("--seconds", type=click.IntRange(1, 120), default=1, help="How long each run of a round takes.")
 @click.option(
     "--only",
@@ -86,7 +86,7 @@ class Pace:
     help="Measure only this line; repeatable.",
 )
 @click.option("--workers", type=click.IntRange(1, 64), default=1, help="API processes, and as many bare ones.")
-@click.option("--connections", type=click.IntRange(1, 64), default=64, help="Clients at once.")
+@click.option("--connections", type=click.IntRange(1, 64), default=32, help="Clients at once.")
 @click.option("--stored", type=click.IntRange(0, 100_000_000), default=1_000_000, help="Payments under fixed rates.")
 @click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds per line to wait for quiet.")
 @click.option("--log-level", type=click.Choice(["info", "warning"]), default="warning", help="Of the API.")

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from xml.etree import ElementTree
 
-from bench import pgbench, plot
+import pytest
+
+from bench import pgbench, plot, steadiness
 from bench.line import Line, Sample
 from bench.machine import Machine
 from bench.open_load import Plan, run
@@ -92,3 +94,15 @@ def test_pgbench_at_a_rate_is_measured_from_when_each_was_due_and_not_before_it_
     seen = pgbench.seen_in([cold, *warm])
     assert (seen["measured"], seen["late_ms"]) == (2, 60.0)
     assert (seen["since_due_ms"]["max"], seen["since_sent_ms"]["max"]) == (80.0, 20.0)
+
+
+def test_moments_in_which_the_machine_stands_still_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that moves a millisecond each time it is asked, and ten while the machine is slow."""
+    slow_from_ms, slow_ms = 2_000, 400
+    quick = [ms / 1000 for ms in range(slow_from_ms)]
+    slow = [ms / 1000 for ms in range(slow_from_ms, slow_from_ms + slow_ms, 10)]
+    times = iter([*quick, *slow, *(ms / 1000 + 1e-6 for ms in range(slow_from_ms + slow_ms, 6_000))])
+    monkeypatch.setattr(steadiness, "perf_counter", lambda: next(times))
+    found = steadiness.measure()
+    assert found.slow_share == pytest.approx(slow_ms / 1000 / steadiness.SECONDS, abs=0.01)
+    assert found.slowest == pytest.approx(0.1, abs=0.05)
