@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from xml.etree import ElementTree
 
 import pytest
-
 from bench import pgbench, plot, steadiness
 from bench.line import Line, Sample
 from bench.machine import Machine
