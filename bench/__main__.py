@@ -77,8 +77,8 @@ class Pace:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.option("--rounds", type=click.IntRange(1, 100), default=11, help="How often ours and its yardstick alternate.")
-@click.option("--seconds", type=click.IntRange(1, 120), default=1, help="How long each run of a round takes.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=7, help="How often ours and its yardstick alternate.")
+@click.option("--seconds", type=click.IntRange(1, 120), default=2, help="How long each run of a round takes.")
 @click.option(
     "--only",
     type=click.Choice([*LINES, *DELAYS, *SECTIONS, GROWTH]),
@@ -187,6 +187,8 @@ def _grow() -> Growth | None:
 
 
 def _round(line: Line, seconds: float, *, is_ours_first: bool) -> Round:
+    if line.run_both:
+        return Round(*line.run_both(seconds))
     if is_ours_first:
         ours = line.run_ours(seconds)
         return Round(ours, line.run_yardstick(seconds))

@@ -15,6 +15,7 @@ from typing import Any
 from bench import pgbench, process, traffic
 from bench.line import Sample
 from bench.process import Server
+from bench.traffic import Target
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
@@ -26,8 +27,8 @@ from tidegate.merchant import commands as merchants
 # Several, since every insert takes a share of its business's row; as many for ours as for the yardstick.
 SHOPS = 8
 # More get in each other's way on two cores: 8, 16, 32 and 64 settled 1,111, 1,130, 901 and 540 a second, and inserted
-# 8,282, 7,625, 7,438 and 7,238. Ours are measured against pgbench at about its best.
-PGBENCH_CLIENTS = 16
+# 8,282, 7,625, 7,438 and 7,238. Ours are measured against pgbench at its best.
+PGBENCH_CLIENTS = 8
 RATE = 100_000
 
 
@@ -94,23 +95,18 @@ class Stage:
         self._ending.callback(server.stop)
         return server
 
-    def send(
-        self,
-        server: Server,
-        requests: Sequence[str],
-        *,
-        expected_status: int,
-        seconds: float,
-        is_each_once: bool = False,
-    ) -> Sample:
+    def send(self, target: Target, seconds: float, *, is_each_once: bool = False) -> Sample:
         return traffic.send(
-            server,
-            requests,
-            expected_status=expected_status,
+            target,
             connections=self.options.connections,
             seconds=seconds,
-            watched={"server": server.process.pid, **self.watched()},
+            watched=self.watched(),
             is_each_once=is_each_once,
+        )
+
+    def take_turns(self, ours: Target, yardstick: Target, seconds: float) -> tuple[Sample, Sample]:
+        return traffic.take_turns(
+            ours, yardstick, connections=self.options.connections, seconds=seconds, watched=self.watched()
         )
 
     def pgbench(

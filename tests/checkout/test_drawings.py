@@ -31,6 +31,7 @@ from tidegate.core.method import Method, MethodNames, Priced
 from tidegate.core.money import Currency, Money
 from tidegate.house import House
 from tidegate.infra.page.compress import plain_of
+from tidegate.infra.page.cookie import NOTHING_SET
 from tidegate.infra.page.drawing import Filled
 from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
@@ -174,7 +175,7 @@ def _other_action(action: Any) -> Any:
 
 def assert_same(easel: Easel, look: Look, **how: Any) -> None:
     """The content that goes out, plain and compressed, against the page that Jinja draws."""
-    content = easel.page(look, cookies=b"", **how).content
+    content = easel.page(look, cookies=NOTHING_SET, **how).content
     alone = easel.renderer.html(easel.drawn_for(look, Pose(shape_of(look), **how))).content
     assert not isinstance(alone, Filled)
     expected = plain_of(alone)
@@ -230,7 +231,7 @@ async def test_without_the_simulator_it_is_the_same(situations: dict[str, Situat
 
 async def test_one_drawing_serves_payments_of_every_shop(situations: dict[str, Situation], easel: Easel) -> None:
     for situation in (situations["plain"], of_somebody_else(situations["plain"])):
-        easel.page(look_at(situation, "en"), cookies=b"")
+        easel.page(look_at(situation, "en"), cookies=NOTHING_SET)
     assert len(easel.renderer._drawings) == 1
 
 
@@ -258,7 +259,7 @@ async def test_a_page_that_asks_about_a_value_is_not_drawn(
 
     monkeypatch.setattr(easels, "page_of", page_of)
     with pytest.raises(TypeError, match="a slot is only written"):
-        easel.page(look_at(situations["plain"], "en"), cookies=b"")
+        easel.page(look_at(situations["plain"], "en"), cookies=NOTHING_SET)
 
 
 async def test_what_a_payer_is_asked_for_is_what_the_page_says(situations: dict[str, Situation], easel: Easel) -> None:

@@ -22,6 +22,7 @@ from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.answer import Html, see_other
+from tidegate.infra.page.cookie import CookieLines
 from tidegate.infra.page.door import Door, Handler, Page, RenderError, Visit
 
 # A busy machine is no failure.
@@ -61,8 +62,12 @@ async def split(visit: Visit) -> Html:
     return Html([b"x"], headers=[(b"x-name", b"Ada\r\nset-cookie: a=1")])
 
 
+COOKIE = CookieLines(b"set-cookie: a=1\r\n")
+COOKIES = CookieLines(COOKIE + b"set-cookie: b=2\r\n")
+
+
 async def move(visit: Visit) -> Html:
-    return msgspec.structs.replace(see_other("/things/1?a=b"), cookies=b"set-cookie: a=1\r\n")
+    return msgspec.structs.replace(see_other("/things/1?a=b"), cookies=COOKIE)
 
 
 async def forget_constant(visit: Visit) -> Html:
@@ -209,6 +214,19 @@ async def test_even_an_error_page_that_fails_is_a_page(render: RenderError, hand
     assert is_page(answer)
     assert answer.headers["x-request-id"] in answer.text
     assert "secret" not in answer.text
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_an_error_page_has_its_cookies_and_what_the_refusal_says(method: str) -> None:
+    def remember(refusal: errors.Refusal, status: int, visit: Visit) -> Html:
+        return Html.of("x", cookies=COOKIES)
+
+    page = Page("GET", "/{kind}", "it", refuse)
+    async with visiting(lambda _: [*Door(remember).routes([page])]) as client:
+        answer = await client.request(method, "/RateLimited")
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
+    assert answer.headers.get_list("set-cookie") == ["a=1", "b=2"]
+    assert is_page(answer)
 
 
 async def test_the_log_and_the_numbers_name_the_page(client: httpx.AsyncClient, log_lines: list[Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
@@ -24,6 +24,7 @@ def shown(registry: CollectorRegistry) -> dict[str, float]:
     return {name: float(value) for name, _, value in told}
 
 
+@settings(deadline=None)  # A busy machine is no failure.
 @given(st.lists(st.tuples(operations, statuses, durations, st.integers(1, 3)), max_size=30), st.integers(0, 30))
 def test_what_is_told_is_what_was_added(added: list[tuple[str, int, float, int]], told_after: int) -> None:
     registry, one_by_one = CollectorRegistry(), CollectorRegistry()
@@ -55,3 +56,30 @@ async def test_it_is_told_without_being_asked(monkeypatch: pytest.MonkeyPatch) -
         async with asyncio.timeout(10):
             while shown(registry).get(line) != seen:  # noqa: ASYNC110 - it is told by a timer
                 await asyncio.sleep(0.01)
+
+
+async def test_what_could_not_be_told_is_not_told_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_tally, "TELL_AFTER_S", 0.01)
+    registry = CollectorRegistry()
+    tally = RequestTally(registry)
+    labels = tally._told.labels
+    refused: list[tuple[str, ...]] = []
+
+    def refuse_once(*names: str) -> Histogram:
+        if names == ("other", "503") and not refused:
+            refused.append(names)
+            raise OSError("too many open files")
+        return labels(*names)
+
+    monkeypatch.setattr(tally._told, "labels", refuse_once)
+    tally.add("createPayment", 201, 0.2)
+    tally.add("other", 503, 0.2)
+    with pytest.raises(OSError, match="too many"):
+        tally.tell()
+    tally.add("createPayment", 201, 0.2)
+    tally.add("other", 503, 0.2)
+    count = 'tidegate_request_seconds_count{{operation="{}",status="{}"}}'.format
+    told = {count("createPayment", 201): 2, count("other", 503): 1}
+    async with asyncio.timeout(10):
+        while not told.items() <= shown(registry).items():  # noqa: ASYNC110 - it is told by a timer
+            await asyncio.sleep(0.01)

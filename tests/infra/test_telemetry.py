@@ -6,11 +6,16 @@ from collections.abc import Iterator
 import httpx
 import pytest
 import structlog
+from prometheus_client import generate_latest
 
 from build import make_shop, order
 from process import api
+from serving import serving_front_door
+from tidegate import app
+from tidegate.infra import request_tally
 from tidegate.infra.db import Database
-from tidegate.infra.telemetry import MASK, configure_logs
+from tidegate.infra.telemetry import MASK, Meter, configure_logs
+from tidegate.settings import Settings
 
 
 @pytest.fixture
@@ -56,3 +61,19 @@ async def test_a_request_is_logged_with_its_id_and_caller_but_nothing_private(
     assert event["caller"].startswith(shop.business_id)
     for private in (shop.secret_key, "ada@example.com", "Ada Obi", "very private"):
         assert private not in logged
+
+
+async def test_what_was_counted_last_is_told_before_the_end(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other processes of the machine go on showing it."""
+    monkeypatch.setattr(request_tally, "TELL_AFTER_S", 3600.0)
+    meter = Meter()
+    settings = Settings(database_url=database_url)
+    async with (
+        serving_front_door(lambda _: app.build(settings, meter=meter)) as (url, _),
+        httpx.AsyncClient(base_url=url) as client,
+    ):
+        await client.get("/nothing")
+        told_before = generate_latest(meter._registry)
+    line = b'tidegate_request_seconds_count{operation="other",status="404"} 1.0'
+    assert line not in told_before
+    assert line in generate_latest(meter._registry)

@@ -43,12 +43,14 @@ class Desk:
     async def look(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.LOOK, visit.client)
         code = ids.business_code_of(visit.pay_code)
+        # Before the business is recalled: what changes while we wait must not pass for what we know.
+        epoch = self.keyring.epoch
         # Most looks are at a payment of a business that is known.
         business = (code and self.keyring.recall_business(code)) or await self._owner_of(code)
         seen = await self._looks.do(Wanted(business.id, visit.pay_code))
         if seen is None:
             raise errors.NotFound(NOT_FOUND)
-        if seen.epoch != self.keyring.epoch:
+        if seen.epoch != epoch:
             # Somebody has changed a business, perhaps this one.
             return await pay.view(self.till.db, business.id, visit.pay_code)
         return Situation(business, seen.payment, seen.attempt)
@@ -102,7 +104,7 @@ class Desk:
         return Payer(self.till, business.id, visit.pay_code, f"{self.checkout_url}/{visit.pay_code}", self.clock.now())
 
     async def _owner_of(self, code: str | None) -> Business:
-        """The pay code says whose it is; one that is not of our making costs no look-up."""
+        """A pay code says whose it is. One that is not of our making has no business's code, and costs no look-up."""
         business = await self.keyring.business_by_code(code) if code else None
         if business is None:
             raise errors.NotFound(NOT_FOUND)

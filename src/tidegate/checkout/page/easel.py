@@ -17,6 +17,7 @@ from tidegate.checkout.page.sketch import Sketch
 from tidegate.checkout.page.view import NOTHING_SPECIAL, Filled, Special, is_special, page_of, special_of
 from tidegate.core.method import MethodNames
 from tidegate.infra.page.answer import Html
+from tidegate.infra.page.cookie import CookieLines
 from tidegate.infra.page.site import Site
 
 TEMPLATE = "checkout.html"
@@ -59,7 +60,7 @@ class Easel:
         notice: str | None = None,
         template: str = TEMPLATE,
         status: int = 200,
-        cookies: bytes,
+        cookies: CookieLines,
     ) -> Html:
         pose = Pose(shape_of(look), notice, template)
         if filled is None and not is_special(look):
@@ -77,7 +78,7 @@ class Easel:
         page = page_of(sketch, special, notice=pose.notice, simulator=simulator)
         return self.renderer.text(pose.template, page.shell, nonce=own(values.nonce), page=page)
 
-    def receipt(self, look: Look, *, cookies: bytes) -> Html:
+    def receipt(self, look: Look, *, cookies: CookieLines) -> Html:
         receipt = receipt_of(look, self._sketch(shape_of(look), _own_of(look)))
         text = self.renderer.text("receipt.html", receipt.shell, nonce=look.nonce, receipt=receipt)
         return self.renderer.html(text, cookies=cookies)

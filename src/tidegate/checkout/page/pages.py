@@ -35,7 +35,7 @@ from tidegate.core.method import Method
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import File, Html, see_other
-from tidegate.infra.page.cookie import Cookie
+from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.door import Door, Page, Visit
 from tidegate.infra.page.security import REPORTS_PATH
@@ -200,7 +200,7 @@ class CheckoutPages:
         visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
         look = self._look(visit, situation, await self._movements(situation.payment), asked=asked, token=token)
-        cookies = self.csrf.cookie(visitor) + self._remember_language(visit)
+        cookies = CookieLines(self.csrf.cookie(visitor) + self._remember_language(visit))
         return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, cookies=cookies)
 
     def _look(
@@ -238,10 +238,10 @@ class CheckoutPages:
         header = visit.headers.one(b"accept-language")
         return words_for(choose(asked=visit.query.get("lang"), remembered=remembered, accept_language=header))
 
-    def _remember_language(self, visit: Visit) -> bytes:
+    def _remember_language(self, visit: Visit) -> CookieLines:
         """Only what the payer chose; what the browser says is asked anew each time."""
         if "lang" not in visit.query:
-            return b""
+            return NOTHING_SET
         return self._language.set(self._words(visit).language, max_age_s=LANGUAGE_FOR_S)
 
     def _render_error(self, refusal: Refusal, status: int, visit: Visit) -> Html:

@@ -14,6 +14,7 @@ from tidegate.checkout.page.values import OF_STEADY_LENGTH, Value
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import Html
 from tidegate.infra.page.compress import Constant
+from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.drawing import Drawing
 from tidegate.infra.page.site import Site
 from tidegate.infra.page.slot import Slots
@@ -51,10 +52,10 @@ class Renderer:
     def text(self, template: str, shell: Shell, *, nonce: str, **facts: Any) -> str:
         return self._environment.get_template(template).render(words=shell.words, shell=shell, nonce=nonce, **facts)
 
-    def html(self, text: str, *, status: int = 200, cookies: bytes = b"") -> Html:
+    def html(self, text: str, *, status: int = 200, cookies: CookieLines = NOTHING_SET) -> Html:
         return Html.of(text, self._style, status=status, cookies=cookies)
 
-    def filled(self, shape: object, look: Look, draw: Draw, *, cookies: bytes) -> Html:
+    def filled(self, shape: object, look: Look, draw: Draw, *, cookies: CookieLines) -> Html:
         """What `draw` gives for this look; it is asked once for each shape."""
         drawing = self._drawings.get(shape)
         if drawing is None:

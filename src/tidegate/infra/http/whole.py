@@ -16,7 +16,8 @@ def lines_of(headers: RawHeaders) -> bytes:
 
 
 class Block(Protocol):
-    """Headers whose lines were made at start, or nearly so. As headers they are asked for only in the usual way."""
+    """Headers whose lines are known to be right, most of them since the start. As headers they are asked for only in
+    the usual way."""
 
     @property
     def headers(self) -> RawHeaders: ...

@@ -11,6 +11,7 @@ import msgspec
 from tidegate.infra.http.operation import Headers, RawHeaders
 from tidegate.infra.http.whole import Steady
 from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
+from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.drawing import Filled
 from tidegate.infra.page.security import PageHeaders
 
@@ -27,11 +28,10 @@ class Html(msgspec.Struct, frozen=True):
     content: Sequence[Piece] | Filled
     status: int = 200
     headers: RawHeaders = []
-    # Lines as `Cookie` makes them, which has examined them.
-    cookies: bytes = b""
+    cookies: CookieLines = NOTHING_SET
 
     @classmethod
-    def of(cls, text: str, *constants: Constant, status: int = 200, cookies: bytes = b"") -> Html:
+    def of(cls, text: str, *constants: Constant, status: int = 200, cookies: CookieLines = NOTHING_SET) -> Html:
         """From a template's text, with each constant where the template wrote it."""
         return cls(splice(text, constants), status, cookies=cookies)
 

@@ -17,7 +17,7 @@ import msgspec
 
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.operation import Headers
-from tidegate.infra.page.cookie import Cookie, cookies_of
+from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines, cookies_of
 from tidegate.infra.page.random_text import random_text, url_safe
 from tidegate.infra.page.site import Site
 
@@ -52,9 +52,9 @@ class Csrf:
         known = self._known(cookies)
         return Visitor(known or random_text(_VISITOR_BYTES), is_new=known is None)
 
-    def cookie(self, visitor: Visitor) -> bytes:
+    def cookie(self, visitor: Visitor) -> CookieLines:
         """To be sent with the page that has the token."""
-        return self._cookie.set(visitor.id) if visitor.is_new else b""
+        return self._cookie.set(visitor.id) if visitor.is_new else NOTHING_SET
 
     def token(self, visitor: Visitor, *, scope: str) -> str:
         """Good for this visitor and this scope, such as the thing that the form is about."""

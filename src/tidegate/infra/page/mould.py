@@ -75,8 +75,8 @@ class Mould:
                 checksum = zlib.crc32(plain, checksum)
                 length += len(plain)
         blocks = self._blocks.copy()
-        runs = [_joined(first, others, values) if others else values[first] for first, others in self._runs]
-        stored = [_LENGTHS[len(run)] + run if len(run) < _SHORT else _stored(run) for run in runs]
+        contents = [_joined(first, others, values) if others else values[first] for first, others in self._runs]
+        stored = [_LENGTHS[len(one)] + one if len(one) < _SHORT else _stored(one) for one in contents]
         blocks[1::2] = self._take([*values, *stored])
         blocks.append((checksum | length % 2**32 << 32).to_bytes(8, "little"))
         return b"".join(blocks)

@@ -8,6 +8,7 @@ import msgspec
 
 from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.http.whole import NO_BLOCK, Steady, lines_of
+from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.random_text import random_text
 
 NONCE_BYTES = 16
@@ -52,7 +53,7 @@ class PageHeaders(msgspec.Struct, frozen=True):
     nonce: str
     reports_to: str
     kind: Steady = NO_BLOCK
-    cookies: bytes = b""
+    cookies: CookieLines = NOTHING_SET
 
     @property
     def lines(self) -> bytes:

@@ -1,0 +1,41 @@
+"""What a process remembers of a business is never shown for what it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from conftest import MakeCheckout
+from serving import serving
+from tidegate.checkout.api import CheckoutApi
+from tidegate.checkout.desk import PayerAt
+from tidegate.core.clock import SystemClock
+from tidegate.infra.db import Database, Tx
+from tidegate.merchant import commands as merchants
+from tidegate.payment import view_store
+from tidegate.payment.view_store import Seen, Wanted
+from tidegate.settings import Settings
+
+NEW_RATE = 77
+
+
+async def test_a_business_that_changes_during_a_look_is_seen_as_it_now_is(
+    database_url: str, db: Database, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = await new_checkout()
+    visit = PayerAt(checkout.pay_code, "127.0.0.1")
+    async with serving(Settings(database_url=database_url)) as (_, service):
+        owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
+        desk = next(owner.desk for owner in owners if isinstance(owner, CheckoutApi))
+        business = (await desk.look(visit)).business
+        see_all = view_store.see_all
+
+        async def see_all_after_a_change(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
+            await merchants.change(db, business.id, {"rate_per_second": NEW_RATE}, now=SystemClock().now())
+            seen = await see_all(tx, wanted)
+            await desk.keyring.refresh()
+            return seen
+
+        monkeypatch.setattr(view_store, "see_all", see_all_after_a_change)
+        assert (await desk.look(visit)).business.rate_per_second == NEW_RATE
