@@ -187,8 +187,6 @@ def _grow() -> Growth | None:
 
 
 def _round(line: Line, seconds: float, *, is_ours_first: bool) -> Round:
-    if line.run_both:
-        return Round(*line.run_both(seconds))
     if is_ours_first:
         ours = line.run_ours(seconds)
         return Round(ours, line.run_yardstick(seconds))

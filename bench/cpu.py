@@ -7,7 +7,6 @@ import resource
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,25 +31,6 @@ def await_quiet(deadline: float) -> None:
             return
 
 
-@dataclass(frozen=True)
-class Used:
-    """CPU time by process, and the share of the machine that went to others."""
-
-    by_name_s: dict[str, float]
-    took_s: float
-    others_share: float
-
-    def details(self, answers: int) -> dict[str, Any]:
-        """Per answer and in cores."""
-        if not _PROC.is_dir():
-            return {}
-        return {
-            "cpu_us_per_answer": {name: round(1e6 * used_s / answers, 1) for name, used_s in self.by_name_s.items()},
-            "cores": {name: round(used_s / self.took_s, 2) for name, used_s in self.by_name_s.items()},
-            "others_share": round(self.others_share, 3),
-        }
-
-
 class Watch:
     """Begins when it is made. Says nothing where the system does not say."""
 
@@ -60,15 +40,19 @@ class Watch:
         self._busy_before_s = _busy_s()
         self._began = time.monotonic()
 
-    def used(self) -> Used:
+    def details(self, answers: int) -> dict[str, Any]:
+        """CPU time by process, per answer and in cores, and the share of the machine that went to others."""
+        if not _PROC.is_dir():
+            return {}
         used_s = {name: after - self._before[name] for name, after in self._used_s().items()}
         took_s = time.monotonic() - self._began
         machine_s = took_s * (os.cpu_count() or 1)
         others_s = _busy_s() - self._busy_before_s - sum(used_s.values())
-        return Used(used_s, took_s, max(others_s, 0.0) / machine_s)
-
-    def details(self, answers: int) -> dict[str, Any]:
-        return self.used().details(answers)
+        return {
+            "cpu_us_per_answer": {name: round(1e6 * seconds / answers, 1) for name, seconds in used_s.items()},
+            "cores": {name: round(seconds / took_s, 2) for name, seconds in used_s.items()},
+            "others_share": round(max(others_s, 0.0) / machine_s, 3),
+        }
 
     def _used_s(self) -> dict[str, float]:
         children = resource.getrusage(resource.RUSAGE_CHILDREN)

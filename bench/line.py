@@ -31,8 +31,6 @@ class Sample:
 
 # Given how many seconds to run.
 Run = Callable[[float], Sample]
-# Ours and the yardstick, in turns of a fraction of a second.
-RunBoth = Callable[[float], tuple[Sample, Sample]]
 
 
 @dataclass(frozen=True)
@@ -46,5 +44,3 @@ class Line:
     # The name of a line that does the same under easier circumstances. This one's target is its rate over that one's,
     # and its yardstick is only told.
     compared_to: str | None = None
-    # Where both can be stopped and let go on at any moment, and so meet the machine in the same mood.
-    run_both: RunBoth | None = None

@@ -12,7 +12,6 @@ from bench.line import BenchFailed, Line, Sample
 from bench.load import UNIQUE
 from bench.process import Server
 from bench.stage import PGBENCH_CLIENTS, Stage
-from bench.traffic import Target
 
 PATH = "/checkout/payments"
 ORDER = {
@@ -61,7 +60,7 @@ def requests(stage: Stage) -> list[str]:
 
 def create(stage: Stage, server: Server, seconds: float) -> Sample:
     def run(seconds: float) -> Sample:
-        return stage.send(Target(server, requests(stage), expected_status=201), seconds)
+        return stage.send(server, requests(stage), expected_status=201, seconds=seconds)
 
     return _checked(stage, run, seconds)
 

@@ -17,7 +17,6 @@ from bench.line import BenchFailed, Line, Sample
 from bench.line_settle import BUSINESSES, FIRST_ROWS, MARGIN, PATH
 from bench.settle_yardstick import refuse_difference
 from bench.stage import Stage
-from bench.traffic import Target
 from tidegate.core.money import Currency, Money
 from tidegate.rail.interface import MoneyArrived, Party, Told
 from tidegate.rail.sandbox import notice
@@ -69,7 +68,7 @@ class _Inflows:
         # Signed just before they are sent, since a signature is good for five minutes only.
         count = round(MARGIN * self._fastest * (seconds + traffic.LEAD_S))
         requests = [self._request(self._numbers[one % BUSINESSES]) for one in range(count)]
-        sample = self._stage.send(Target(self._stage.api, requests), seconds, is_each_once=True)
+        sample = self._stage.send(self._stage.api, requests, expected_status=200, seconds=seconds, is_each_once=True)
         self._fastest = max(self._fastest, sample.per_second)
         return sample
 

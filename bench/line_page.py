@@ -5,14 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from functools import partial
 
 from bench import bare, process, traffic
 from bench.delay import Delay
-from bench.line import BenchFailed, Line
+from bench.line import BenchFailed, Line, Sample
 from bench.line_create import ORDER, PATH
 from bench.stage import Shop, Stage
-from bench.traffic import Target
 
 PAYMENTS = 400
 # Payers are limited by address, so that many must be looking.
@@ -34,14 +32,18 @@ def line(stage: Stage) -> Line:
     )
     bare_requests = [traffic.request("GET", bare.PATH, _browser(number)) for number in range(ADDRESSES)]
 
-    ours, yardstick = Target(stage.api, requests), Target(server, bare_requests)
+    def ours(seconds: float) -> Sample:
+        return stage.send(stage.api, requests, expected_status=200, seconds=seconds)
+
+    def yardstick(seconds: float) -> Sample:
+        return stage.send(server, bare_requests, expected_status=200, seconds=seconds)
+
     return Line(
         name="page",
         description="checkout pages shown",
         yardstick=f"bare route, {body_bytes} bytes",
-        run_ours=partial(stage.send, ours),
-        run_yardstick=partial(stage.send, yardstick),
-        run_both=partial(stage.take_turns, ours, yardstick),
+        run_ours=ours,
+        run_yardstick=yardstick,
         target=0.4,
     )
 

@@ -13,7 +13,6 @@ from functools import cache, partial
 from bench import settle_yardstick, traffic
 from bench.line import BenchFailed, Line, Sample
 from bench.stage import PGBENCH_CLIENTS, Stage
-from bench.traffic import Target
 from bench.waiting import Batch, Crowd, Waiting
 from tidegate.core.money import Currency, Money
 from tidegate.rail.interface import MoneyArrived, Party, Told
@@ -97,7 +96,7 @@ class _Settlements:
     def _ours(self, batch: Batch, seconds: float) -> Sample:
         # Signed just before they are sent, since a signature is good for five minutes only.
         requests = [self._request(batch.first + index) for index in range(batch.count)]
-        return self._stage.send(Target(self._stage.api, requests), seconds, is_each_once=True)
+        return self._stage.send(self._stage.api, requests, expected_status=200, seconds=seconds, is_each_once=True)
 
     def _yardstick(self, batch: Batch, seconds: float, *, clients: int) -> Sample:
         settle_yardstick.begin_at(self._stage, batch)

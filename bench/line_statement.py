@@ -12,7 +12,6 @@ from functools import partial
 from bench import traffic
 from bench.line import BenchFailed, Line, Sample
 from bench.stage import Shop, Stage
-from bench.traffic import Target
 
 FEW, MANY = 1_000, 1_000_000
 CURRENCY = "NGN"
@@ -69,7 +68,7 @@ def _line(stage: Stage, name: str, description: str, path: str, refuse: Callable
 
 
 def _run(stage: Stage, request: str, seconds: float) -> Sample:
-    return stage.send(Target(stage.api, [request]), seconds)
+    return stage.send(stage.api, [request], expected_status=200, seconds=seconds)
 
 
 def _fill(stage: Stage, shop: Shop, entries: int) -> None:

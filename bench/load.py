@@ -4,9 +4,6 @@
 
 Each connection has one request under way, as a client that waits for its answer. Nothing but the status
 line and the length of an answer is looked at, so that the generator costs little beside the server.
-
-Two generators may take turns: while one sends, the other waits. So two servers are measured on the same machine within
-the same second, and not one in a quick second and the other in a slow one.
 """
 
 from __future__ import annotations
@@ -15,10 +12,10 @@ import asyncio
 import json
 import random
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic, process_time
+from time import perf_counter
 from typing import Any, cast
 
 import uvloop
@@ -42,18 +39,13 @@ _LENGTH = b"content-length: "
 class Plan:
     port: int
     connections: int
-    # Of each turn. Answers of its first moments are checked but not counted: connections are being opened, or those of
-    # the other server are still coming.
+    # Answers of the first moments are checked but not counted: connections are being opened.
     lead_s: float
     seconds: float
     expected_status: int
     requests: list[str]
     # In their order, and none a second time; else at random, for as long as the time lasts.
     is_each_once: bool = False
-    turns: int = 1
-    # On the clock that all processes share; zero for at once. And from one turn's beginning to that of the next.
-    begins_at: float = 0.0
-    every_s: float = 0.0
 
 
 def plan_from(text: str) -> Plan:
@@ -95,13 +87,8 @@ class Load:
         self._requests = Requests(plan.requests, is_shuffled=not plan.is_each_once)
         self._is_each_once = plan.is_each_once
         self._expected = plan.expected_status
-        begins_at = plan.begins_at or monotonic()
-        self._turns = deque(begins_at + number * plan.every_s for number in range(plan.turns))
-        self._lead_s, self._seconds = plan.lead_s, plan.seconds
-        self._counted_from = self._turn_ends_at = 0.0
-        self._between_turns: list[Connection] = []
-        self.turns_begun = 0
-        self.ends_at = self._turns[-1] + plan.lead_s + plan.seconds
+        self.counted_from = perf_counter() + plan.lead_s
+        self.ends_at = self.counted_from + plan.seconds
         self.answers = 0
         self.latencies_s: list[float] = []
         self.statuses: Counter[int] = Counter()
@@ -117,41 +104,20 @@ class Load:
     def has_run_out(self) -> bool:
         return self._is_each_once and self._requests.is_used_up
 
-    def await_turn(self) -> None:
-        """The next one. Those that have passed, because starting took long, are lost."""
-        now = monotonic()
-        while self._turns and self._turns[0] + self._lead_s < now:
-            self._turns.popleft()
-        if self._turns:
-            asyncio.get_running_loop().call_later(self._turns[0] - now, self.begin_turn)
+    def request(self) -> bytes:
+        return self._requests.next()
 
-    def begin_turn(self) -> None:
-        begins_at = self._turns.popleft()
-        self.turns_begun += 1
-        self._counted_from = begins_at + self._lead_s
-        self._turn_ends_at = self._counted_from + self._seconds
-        waiting, self._between_turns = self._between_turns, []
-        for connection in waiting:
-            connection.ask(self._requests.next())
-        self.await_turn()
-
-    def go_on(self, connection: Connection) -> None:
-        if monotonic() < self._turn_ends_at and not self.has_run_out:
-            connection.ask(self._requests.next())
-        elif self._turns and not self.has_run_out:
-            self._between_turns.append(connection)
-        else:
-            connection.hang_up()
-
-    def count(self, answer: bytes, sent_at: float) -> None:
-        now = monotonic()
+    def count(self, answer: bytes, sent_at: float) -> bool:
+        """Whether to go on."""
+        now = perf_counter()
         status = int(answer[9:12])
         self.answers += 1
         if status != self._expected:
             self.complaint = self.complaint or answer[:COMPLAINT_BYTES_MAX].decode("latin-1")
-        if self._counted_from <= now < self._turn_ends_at:
+        if self.counted_from <= now < self.ends_at:
             self.latencies_s.append(now - sent_at)
         self.statuses[status] += 1
+        return now < self.ends_at and not self.has_run_out
 
 
 class Asker(asyncio.Protocol):
@@ -170,7 +136,7 @@ class Asker(asyncio.Protocol):
     def ask(self, request: bytes) -> None:
         assert self._transport is not None
         self.is_waiting = True
-        self.sent_at = monotonic()
+        self.sent_at = perf_counter()
         self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
@@ -194,15 +160,14 @@ class Connection(Asker):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._load.go_on(self)
+        self.ask(self._load.request())
 
     def has_answer(self, answer: bytes) -> None:
-        self._load.count(answer, self.sent_at)
-        self._load.go_on(self)
-
-    def hang_up(self) -> None:
-        assert self._transport is not None
-        self._transport.close()
+        if self._load.count(answer, self.sent_at):
+            self.ask(self._load.request())
+        else:
+            assert self._transport is not None
+            self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         # A server that hangs up on a waiting client has not answered it.
@@ -224,25 +189,19 @@ def is_complete(answer: bytes) -> bool:
 
 async def run(plan: Plan) -> dict[str, Any]:
     loop = asyncio.get_running_loop()
-    used_before_s = process_time()
     load = Load(plan)
     loop.set_exception_handler(load.complain)
-    if not plan.begins_at:
-        load.begin_turn()
     async with asyncio.timeout(CONNECT_TIMEOUT_S):
         opened = [
             await loop.create_connection(lambda: Connection(load), HOST, plan.port) for _ in range(plan.connections)
         ]
-    if plan.begins_at:
-        load.await_turn()
-    rest_s = load.ends_at - monotonic() + LAST_ANSWERS_S
+    rest_s = load.ends_at - perf_counter() + LAST_ANSWERS_S
     _, unanswered = await asyncio.wait([connection.ended for _, connection in opened], timeout=max(rest_s, 0.1))
     for transport, _ in opened:
         transport.abort()
     return {
         "counted": len(load.latencies_s),
-        "seconds": load.turns_begun * plan.seconds,
-        "cpu_s": process_time() - used_before_s,
+        "seconds": plan.seconds,
         "answers": load.answers,
         "statuses": dict(load.statuses),
         "broken": load.broken + len(unanswered),

@@ -17,7 +17,7 @@ import sys
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from statistics import median
-from time import monotonic
+from time import perf_counter
 from typing import Any
 
 import uvloop
@@ -89,16 +89,16 @@ class Crowd:
         """At a random distance from one another, as those who do not know of one another come."""
         for _ in range(self._plan.connections_first):
             await self._open(None)
-        self.began_at = due_at = monotonic()
+        self.began_at = due_at = perf_counter()
         ends_at = due_at + self._plan.seconds
         in_a_row = 0
         while (due_at := due_at + random.expovariate(self._plan.per_second)) < ends_at:
-            ahead_s = due_at - monotonic()
+            ahead_s = due_at - perf_counter()
             in_a_row += 1
             if ahead_s > 0 or in_a_row > ARRIVALS_AT_ONCE_MAX:
                 await asyncio.sleep(max(ahead_s, 0))
                 in_a_row = 0
-            if monotonic() > ends_at:
+            if perf_counter() > ends_at:
                 break  # Late by as much as is left; those who did not come are no arrivals.
             self._arrive(due_at)
 
@@ -121,7 +121,7 @@ class Crowd:
         self._clients.add(client)
 
     def has_answer(self, client: Client, answer: bytes) -> None:
-        now = monotonic()
+        now = perf_counter()
         status = int(answer[9:12])
         self.tally.in_time[status] += now < self.began_at + self._plan.seconds
         self.tally.since_due_s[status].append(now - client.due_at)
@@ -215,7 +215,7 @@ async def run(plan: Plan) -> dict[str, Any]:
     os.nice(plan.niceness)
     crowd = Crowd(plan)
     await crowd.come()
-    took_s = monotonic() - crowd.began_at
+    took_s = perf_counter() - crowd.began_at
     await crowd.leave()
     seen = _seen(crowd, took_s)
     crowd.hang_up()

@@ -15,7 +15,6 @@ from typing import Any
 from bench import pgbench, process, traffic
 from bench.line import Sample
 from bench.process import Server
-from bench.traffic import Target
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
@@ -95,18 +94,23 @@ class Stage:
         self._ending.callback(server.stop)
         return server
 
-    def send(self, target: Target, seconds: float, *, is_each_once: bool = False) -> Sample:
+    def send(
+        self,
+        server: Server,
+        requests: Sequence[str],
+        *,
+        expected_status: int,
+        seconds: float,
+        is_each_once: bool = False,
+    ) -> Sample:
         return traffic.send(
-            target,
+            server,
+            requests,
+            expected_status=expected_status,
             connections=self.options.connections,
             seconds=seconds,
-            watched=self.watched(),
+            watched={"server": server.process.pid, **self.watched()},
             is_each_once=is_each_once,
-        )
-
-    def take_turns(self, ours: Target, yardstick: Target, seconds: float) -> tuple[Sample, Sample]:
-        return traffic.take_turns(
-            ours, yardstick, connections=self.options.connections, seconds=seconds, watched=self.watched()
         )
 
     def pgbench(
