@@ -86,7 +86,7 @@ class Pace:
     help="Measure only this line; repeatable.",
 )
 @click.option("--workers", type=click.IntRange(1, 64), default=1, help="API processes, and as many bare ones.")
-@click.option("--connections", type=click.IntRange(1, 64), default=32, help="Clients at once.")
+@click.option("--connections", type=click.IntRange(1, 64), default=32, help="Clients at once, on either side.")
 @click.option("--stored", type=click.IntRange(0, 100_000_000), default=1_000_000, help="Payments under fixed rates.")
 @click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds per line to wait for quiet.")
 @click.option("--log-level", type=click.Choice(["info", "warning"]), default="warning", help="Of the API.")

@@ -11,7 +11,7 @@ from bench import traffic
 from bench.line import BenchFailed, Line, Sample
 from bench.load import UNIQUE
 from bench.process import Server
-from bench.stage import PGBENCH_CLIENTS, Stage
+from bench.stage import Stage
 
 PATH = "/checkout/payments"
 ORDER = {
@@ -65,7 +65,7 @@ def create(stage: Stage, server: Server, seconds: float) -> Sample:
     return _checked(stage, run, seconds)
 
 
-def insert(stage: Stage, seconds: float, *, clients: int = PGBENCH_CLIENTS, per_second: float | None = None) -> Sample:
+def insert(stage: Stage, seconds: float, *, clients: int | None = None, per_second: float | None = None) -> Sample:
     """The same row by pgbench."""
     # Before the rows are counted: it makes one itself.
     scripts, variables = _same_row(stage)

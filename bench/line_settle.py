@@ -12,7 +12,7 @@ from functools import cache, partial
 
 from bench import settle_yardstick, traffic
 from bench.line import BenchFailed, Line, Sample
-from bench.stage import PGBENCH_CLIENTS, Stage
+from bench.stage import Stage
 from bench.waiting import Batch, Crowd, Waiting
 from tidegate.core.money import Currency, Money
 from tidegate.rail.interface import MoneyArrived, Party, Told
@@ -31,14 +31,14 @@ FIRST_GUESS_PER_S = 6_000
 # that are almost empty those are scans of the whole table.
 FIRST_ROWS = 2_000
 # One wallet is one row: every further client of pgbench waits for its lock and makes the rest slower (854, 731, 595,
-# 480 and 230 per second with 1, 2, 4, 10 and 32). Against many, we would be measured against a traffic jam.
+# 480 and 230 per second with 1, 2, 4, 10 and 32). Against 32, we would be measured against a traffic jam.
 CLIENTS_ON_ONE_WALLET = 1
 PAYER = Party(name="Ada Obi", account_number="0123456789", bank_name="Harbour Bank", bank_code="044")
 
 
 def spread(stage: Stage) -> Line:
     return _Settlements.of(stage).line(
-        "settle", f"settled, {BUSINESSES} businesses", businesses=BUSINESSES, clients=PGBENCH_CLIENTS, compared_to=None
+        "settle", f"settled, {BUSINESSES} businesses", businesses=BUSINESSES, clients=None, compared_to=None
     )
 
 
@@ -62,14 +62,16 @@ class _Settlements:
     def of(stage: Stage) -> _Settlements:
         return _Settlements(stage)
 
-    def line(self, name: str, description: str, *, businesses: int, clients: int, compared_to: str | None) -> Line:
-        """`clients` of the yardstick."""
+    def line(
+        self, name: str, description: str, *, businesses: int, clients: int | None, compared_to: str | None
+    ) -> Line:
+        """`clients` of the yardstick; None for as many as ours."""
         crowd = self._waiting.open_crowd(businesses)
         settle_yardstick.settle_all(self._stage, self._waiting.make(crowd, FIRST_ROWS), self._variables)
         return Line(
             name=name,
             description=description,
-            yardstick="pgbench, the same writes" + (", 1 client" if clients == 1 else ""),
+            yardstick="pgbench, the same writes" + (f", {clients} client" if clients else ""),
             run_ours=self._foreseeing(crowd, self._ours),
             run_yardstick=self._foreseeing(crowd, partial(self._yardstick, clients=clients)),
             target=TARGET_OF_ONE if compared_to else TARGET,
@@ -98,7 +100,7 @@ class _Settlements:
         requests = [self._request(batch.first + index) for index in range(batch.count)]
         return self._stage.send(self._stage.api, requests, expected_status=200, seconds=seconds, is_each_once=True)
 
-    def _yardstick(self, batch: Batch, seconds: float, *, clients: int) -> Sample:
+    def _yardstick(self, batch: Batch, seconds: float, *, clients: int | None = None) -> Sample:
         settle_yardstick.begin_at(self._stage, batch)
         scripts = [settle_yardstick.script(batch)]
         return self._stage.pgbench(scripts, variables=self._variables, seconds=seconds, clients=clients)

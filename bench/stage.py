@@ -25,9 +25,6 @@ from tidegate.merchant import commands as merchants
 
 # Several, since every insert takes a share of its business's row; as many for ours as for the yardstick.
 SHOPS = 8
-# More get in each other's way on two cores: 8, 16, 32 and 64 settled 1,111, 1,130, 901 and 540 a second, and inserted
-# 8,282, 7,625, 7,438 and 7,238. Ours are measured against pgbench at its best.
-PGBENCH_CLIENTS = 8
 RATE = 100_000
 
 
@@ -119,10 +116,10 @@ class Stage:
         *,
         variables: Mapping[str, str],
         seconds: float,
-        clients: int = PGBENCH_CLIENTS,
+        clients: int | None = None,
         per_second: float | None = None,
     ) -> Sample:
-        """As fast as it can, unless told otherwise."""
+        """With as many clients as ours has, and as fast as it can, unless told otherwise."""
         paths = [self._home / f"script-{number}.sql" for number in range(len(scripts))]
         for path, text in zip(paths, scripts, strict=True):
             path.write_text(text, encoding="utf-8")
@@ -131,7 +128,7 @@ class Stage:
             self.url,
             paths,
             variables=variables,
-            clients=clients,
+            clients=clients or self.options.connections,
             seconds=seconds,
             watched=self.watched(),
             per_second=per_second,
