@@ -1,4 +1,4 @@
-"""How long requests took. Added up here, and told to prometheus now and then: telling it of each costs eight times as
+"""How long requests took. Added up here, and told to prometheus now and then: telling it of each costs seven times as
 much, and every answer would pay for it."""
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ Value = Callable[[Look], str]
 METHODS_MAX = 4
 
 
-# What needs no change is fetched without a step in Python; a page has six of them.
+# What needs no change is fetched without a step in Python.
 pay_code: Value = attrgetter("situation.payment.pay_code")
 reference: Value = attrgetter("situation.payment.reference")
 token: Value = attrgetter("token")

@@ -157,8 +157,7 @@ def _joined(first: int, others: Iterable[tuple[bytes, int]], values: Sequence[by
 
 def _stored(content: bytes) -> bytes:
     """A stored block but for its first byte, which stands at the end of what is before it."""
-    size = len(content)
-    parts = [content[at : at + _STORED_BYTES_MAX] for at in range(0, size, _STORED_BYTES_MAX)]
+    parts = [content[at : at + _STORED_BYTES_MAX] for at in range(0, len(content), _STORED_BYTES_MAX)]
     return _STORED.join(_length(len(part)) + part for part in parts)
 
 
