@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 
@@ -16,6 +17,8 @@ from tidegate.infra import request_tally
 from tidegate.infra.db import Database
 from tidegate.infra.telemetry import MASK, Meter, configure_logs
 from tidegate.settings import Settings
+
+ASKED = 40
 
 
 @pytest.fixture
@@ -77,3 +80,14 @@ async def test_what_was_counted_last_is_told_before_the_end(database_url: str, m
     line = b'tidegate_request_seconds_count{operation="other",status="404"} 1.0'
     assert line not in told_before
     assert line in generate_latest(meter._registry)
+
+
+async def test_any_process_soon_shows_what_all_of_them_counted(database_url: str) -> None:
+    line = 'tidegate_request_seconds_count{operation="other",status="404"} '
+    with api(database_url, workers=2) as (base_url, _):
+        for _ in range(ASKED):
+            async with httpx.AsyncClient(base_url=base_url) as client:  # Each a connection, which any of them may take.
+                await client.get("/nothing")
+        async with asyncio.timeout(10), httpx.AsyncClient(base_url=base_url) as client:
+            while f"{line}{ASKED}.0" not in (await client.get("/metrics")).text:  # noqa: ASYNC110 - others tell it
+                await asyncio.sleep(0.05)
