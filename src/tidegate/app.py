@@ -82,7 +82,13 @@ def build(
         *health.routes(),
         *reference.routes(document, operations, sandbox_keys),
     ]
-    front_door = FrontDoor(routes, lifespan=lifespan, meter=meter, trusted_proxies=settings.trusted_proxies)
+    front_door = FrontDoor(
+        routes,
+        lifespan=lifespan,
+        meter=meter,
+        backlog=house.db.backlog,
+        trusted_proxies=settings.trusted_proxies,
+    )
     health.watch(front_door)
     return front_door
 

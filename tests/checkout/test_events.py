@@ -212,9 +212,9 @@ async def test_streams_take_no_place_among_the_requests(watched: Watched, new_ch
     async with watched.stream(checkout) as one, watched.stream(checkout) as other:
         await one.next_view()
         await other.next_view()
-        assert (watched.watchers, watched.service._in_flight) == (2, 0)
+        assert (watched.watchers, watched.service.places._in_flight) == (2, 0)
     await until(lambda: watched.watchers == 0)
-    assert watched.service._in_flight == 0
+    assert watched.service.places._in_flight == 0
 
 
 async def test_one_watcher_too_many_is_told_so_before_the_answer_begins(

@@ -13,7 +13,7 @@ import pytest
 
 from infra.operation_world import calling, make_find
 from tidegate.core.errors import NotFound
-from tidegate.infra.http import body, download, front_door, openapi, protocol
+from tidegate.infra.http import body, download, openapi, places, protocol
 from tidegate.infra.http.csv_text import row
 from tidegate.infra.http.operation import Call, Csv, Operation, Stream
 from tidegate.infra.reference import view
@@ -294,7 +294,7 @@ async def test_a_long_wait_for_rows_is_no_reason_to_cut(tap: Tap, monkeypatch: p
 async def test_a_download_takes_no_place_among_the_requests_in_flight(
     tap: Tap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", 1)
+    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 1)
     async with calling(listed(tap.waiting)) as (client, _), asking(client):
         await happens(tap.begun)
         assert (await client.get("/things?name=a")).status_code == 200

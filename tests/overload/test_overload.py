@@ -15,7 +15,7 @@ from conftest import ENCRYPTION_KEY
 from serving import serving
 from tidegate.infra import gathering
 from tidegate.infra.db import Database
-from tidegate.infra.http import front_door
+from tidegate.infra.http import places
 from tidegate.settings import Settings
 
 PLACES = 8
@@ -30,7 +30,7 @@ PATIENCE_S = 30
 @pytest.fixture
 async def crowded(database_url: str, db: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
     """A server with few places, and a client with a connection for each request."""
-    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", PLACES)
+    monkeypatch.setattr(places, "IN_FLIGHT_MAX", PLACES)
     settings = Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,))
     limits = httpx.Limits(max_connections=None)
     async with (
@@ -101,7 +101,7 @@ async def test_places_that_are_taken_are_given_to_nobody_else(
 async def test_one_business_in_haste_takes_nothing_from_another(
     busy_shop: Shop, db: Database, crowded: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, admin: Any
 ) -> None:
-    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", 2 * AT_ONCE)
+    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 2 * AT_ONCE)
     hasty = await make_shop(db, crowded, rate_per_second=1, rate_burst=5)
     answers = dict(await asyncio.gather(*(create(hasty, name) for name in references("hasty"))))
     created = {name for name, answer in answers.items() if answer.status_code == 201}

@@ -15,7 +15,7 @@ from conftest import ENCRYPTION_KEY
 from payment.raw_http import ANSWER_WITHIN_S, CHUNKED, Wire, ask, chunk, open_wire
 from serving import serving, serving_front_door
 from tidegate.infra.db import Database
-from tidegate.infra.http import front_door, shed
+from tidegate.infra.http import places, shed
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.routing import answering
 from tidegate.infra.telemetry import Meter
@@ -45,7 +45,7 @@ def _build(meter: Meter) -> FrontDoor:
 
 @pytest.fixture
 def is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", 0)
+    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 0)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ async def test_a_refusal_has_the_headers_that_every_answer_has(
 ) -> None:
     await wire.send(GET)
     refused = await wire.answer()
-    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", 1)
+    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 1)
     async with httpx.AsyncClient() as client:
         served = await client.get(f"{full_url}/nothing")
     assert served.status_code == 404
@@ -128,7 +128,7 @@ async def test_who_is_turned_away_may_come_again_on_the_same_connection(
 ) -> None:
     await wire.send(GET)
     assert (await wire.answer()).status_code == 503
-    monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", 1)
+    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 1)
     await wire.send(GET)
     assert (await wire.answer()).content == b"a thing"
 
@@ -259,7 +259,7 @@ async def test_a_full_server_is_alive_and_ready(
 ) -> None:
     settings = Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,))
     async with serving(settings) as (url, _), httpx.AsyncClient(base_url=url) as client:
-        monkeypatch.setattr(front_door, "IN_FLIGHT_MAX", 0)
+        monkeypatch.setattr(places, "IN_FLIGHT_MAX", 0)
         assert (await client.get("/healthz")).status_code == 200
         assert (await client.get("/readyz")).status_code == 200
         assert (await client.get("/healthzz")).status_code == 503

@@ -18,7 +18,6 @@ from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.house import House
-from tidegate.infra.gatherings import Gatherings
 from tidegate.infra.http.read import read
 from tidegate.merchant import commands as merchants
 from tidegate.money_return import store as money_returns
@@ -45,7 +44,7 @@ def arrival(minor: int = 10_000, transaction_id: str | None = None) -> Arrival:
 async def arrive(house: House, account: str, *arrivals: Arrival) -> None:
     """All at once, each as if in a process of its own: nothing of one waits for another before the database."""
     now = house.clock.now()
-    tills = [(one, replace(house.till, together=Gatherings())) for one in arrivals]
+    tills = [(one, replace(house.till)) for one in arrivals]
     await asyncio.gather(
         *(settle.record_arrival(till, account, one, told_by=None, now=now) for one, till in tills),
         return_exceptions=True,

@@ -56,7 +56,7 @@ class CheckoutApi:
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")  # Nobody listens.
-        request.app.leave(request.scope)
+        request.app.places.leave(request.scope)
         stream = self._stream(request, first)
         return StreamingResponse(stream, media_type="text/event-stream")
 

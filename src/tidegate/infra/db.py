@@ -11,6 +11,7 @@ import asyncpg
 
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
+from tidegate.infra.gathering import Backlog
 from tidegate.infra.pool import Pool
 
 POOL_WAIT_S = 1.0
@@ -75,6 +76,8 @@ class Database:
             "idle_in_transaction_session_timeout": "10000",
         }
         self._connections_max = connections_max
+        # What waits in this process to be done together.
+        self.backlog = Backlog()
         self._pool = self._new_pool()
         self._rung_at: dict[str, float] = {}
         self._ringing: dict[str, asyncio.Task[None]] = {}

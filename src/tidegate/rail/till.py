@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 
 from tidegate.core.method import MethodNames
 from tidegate.infra.db import Database
@@ -27,5 +28,8 @@ class Till:
     rails: Mapping[str, Rail]
     names: MethodNames
     inflow_terms: InflowTerms
-    # What waits at the same moment is looked up, and written, together.
-    together: Gatherings = field(default_factory=Gatherings, compare=False, repr=False)
+
+    @cached_property
+    def together(self) -> Gatherings:
+        """What waits at the same moment is looked up, and written, together."""
+        return Gatherings(self.db.backlog)

@@ -13,20 +13,16 @@ from starlette.types import Receive, Scope, Send
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
+from tidegate.infra.gathering import Backlog
 from tidegate.infra.http.operation import RawHeaders, encode
+from tidegate.infra.http.places import IS_LET_IN, Places
 from tidegate.infra.http.reply import EVERYWHERE_NOT_STORED, JSON, Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.shed import REQUEST_ID, Held, PreparedAnswer
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.telemetry import Meter, is_said
 
-# About a tenth of a second's work: who would wait longer is better told to come again.
-IN_FLIGHT_MAX = 512
 SHED_RETRY_AFTER_S = 1
-# A load balancer must not take a full server for a dead one.
-ALWAYS_OPEN = ("/healthz", "/readyz")
-_IS_LET_IN = "tidegate.is_let_in"
-_HAS_LEFT = "tidegate.has_left"
 # After these the rest of the request may still be on the wire, so the connection cannot be used again.
 _CLOSES = frozenset({400, 408, 413, 415})
 
@@ -37,23 +33,22 @@ log = structlog.get_logger("http")
 class FrontDoor:
     """The ASGI application."""
 
-    def __init__(self, routes: Sequence[Route], *, lifespan: Lifespan, meter: Meter, trusted_proxies: int = 0) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        *,
+        lifespan: Lifespan,
+        meter: Meter,
+        backlog: Backlog | None = None,
+        trusted_proxies: int = 0,
+    ) -> None:
         self.routing = Routing(routes)
         self._lifespan = lifespan
         self._requests = meter.requests
         self._trusted_proxies = trusted_proxies
-        self._in_flight = 0
+        self.places = Places(backlog or Backlog())
         self.held = Held()
         self.is_draining = False
-
-    @property
-    def is_full(self) -> bool:
-        return self._in_flight >= IN_FLIGHT_MAX
-
-    def take_place(self, scope: Scope) -> None:
-        """When a request's task is made, not when it runs: hundreds of requests may be read before any task runs."""
-        self._in_flight += 1
-        scope[_IS_LET_IN] = self._in_flight <= IN_FLIGHT_MAX or scope["path"] in ALWAYS_OPEN
 
     def count_turned_away(self, count: int, seconds: float) -> None:
         self._requests.add("other", 503, seconds, count)
@@ -68,23 +63,18 @@ class FrontDoor:
         scope["tidegate.trusted_proxies"] = self._trusted_proxies
         reply = Reply(send, request_id)
         started = monotonic_s()
-        if _IS_LET_IN not in scope:  # Behind another server than ours nobody has done it.
-            self.take_place(scope)
+        if IS_LET_IN not in scope:  # Behind another server than ours nobody has done it.
+            self.places.take(scope)
+        self.places.begin()
         try:
-            if not scope[_IS_LET_IN]:
+            if not scope[IS_LET_IN]:
                 raise _full()
             await self.routing(scope, receive, reply)
         except Exception as error:
             await _answer_error(error, scope, reply)
         finally:
-            self.leave(scope)
+            self.places.leave(scope)
             self._record(scope, reply.status, monotonic_s() - started, request_id)
-
-    def leave(self, scope: Scope) -> None:
-        """Gives up its place among the requests in flight. A stream that only waits does so early."""
-        if _HAS_LEFT not in scope:
-            scope[_HAS_LEFT] = True
-            self._in_flight -= 1
 
     def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         operation = scope.get("tidegate.operation", "other")

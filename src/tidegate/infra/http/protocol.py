@@ -14,8 +14,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.infra.http.body import WHOLE
-from tidegate.infra.http.front_door import ALWAYS_OPEN, WHEN_FULL, FrontDoor
+from tidegate.infra.http.front_door import WHEN_FULL, FrontDoor
 from tidegate.infra.http.operation import encode
+from tidegate.infra.http.places import ALWAYS_OPEN
 from tidegate.infra.http.shed import Unserved
 
 HEADERS_MAX = 100
@@ -24,6 +25,8 @@ URL_BYTES_MAX = 8 * 1024
 # All that is not body: a header that never ends, and the framing of a body sent in crumbs.
 OVERHEAD_BYTES_MAX = 64 * 1024
 HEADER_TIMEOUT_S = 10.0
+# Of a request that waits to be read. Whoever sends more is read at once.
+UNREAD_BYTES_MAX = 64 * 1024
 LINGER_S = 2.0
 # For a client to take what was written before the end.
 FLUSH_S = 30.0
@@ -107,6 +110,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _refused_with = 400
     _is_broken = False
     _front_door: FrontDoor | None = None
+    _unread = b""
     _unserved: Unserved | None = None
     _was_turned_away = False
     _deadline: asyncio.TimerHandle | None = None
@@ -120,6 +124,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_deadline()
+        self._wait_no_longer()
+        self._unread = b""
         self._forget_unserved()
         super().connection_lost(exc)
 
@@ -129,10 +135,39 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._unserved is not None:
             self._unserved.read(data)
             return
-        self._unset_keepalive_if_required()
-        if self._front_door is not None and self._front_door.is_full and self._is_turned_away(data):
-            self._hold(self._front_door, data)
+        if self._unread:
+            self._read_later(data)
             return
+        self._unset_keepalive_if_required()
+        door = self._front_door
+        if door is not None:
+            door.places.let_in()
+        if door is not None and (door.places.is_full or door.places.is_crowded) and self._begins_a_request(data):
+            self._stop_deadline()
+            if door.places.is_full:
+                self._hold(door, data)
+            else:
+                door.places.wait(self._enter)
+                self._read_later(data)
+            return
+        self._read(data)
+
+    def _read_later(self, data: bytes) -> None:
+        self._unread += data
+        if len(self._unread) > UNREAD_BYTES_MAX:
+            self._wait_no_longer()
+            self._enter()
+
+    def _wait_no_longer(self) -> None:
+        if self._unread and self._front_door is not None:
+            self._front_door.places.forget(self._enter)
+
+    def _enter(self) -> None:
+        unread, self._unread = self._unread, b""
+        if unread and not self.transport.is_closing():
+            self._read(unread)
+
+    def _read(self, data: bytes) -> None:
         self._overhead_bytes += len(data)
         self._feed(data)
         if self._overhead_bytes > OVERHEAD_BYTES_MAX and not self._is_broken:
@@ -211,10 +246,10 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if self._front_door is not None:
-            self._front_door.take_place(cast("dict[str, Any]", cycle.scope))
+            self._front_door.places.take(cast("dict[str, Any]", cycle.scope))
         super()._start_asgi_task(cycle, app)
 
-    def _is_turned_away(self, data: bytes) -> bool:
+    def _begins_a_request(self, data: bytes) -> bool:
         """Between two requests only: what has begun is read on, and what is under way is answered first."""
         is_answered = self.cycle is None or self.cycle.response_complete
         if self._place is not _Place.BETWEEN or self.pipeline or not is_answered:
@@ -227,7 +262,6 @@ class GuardedProtocol(HttpToolsProtocol):
 
         The first time it is told at once; only whoever comes again over the same connection is held back.
         """
-        self._stop_deadline()
         self._unserved = Unserved()
         self._unserved.read(data)
         if self._was_turned_away or self._unserved.is_unfinished:
@@ -261,6 +295,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         self._turn_away()  # Who is held back need not be any longer.
+        self._wait_no_longer()
+        self._enter()
         super().shutdown()
 
     # Saying no before there is a request.
