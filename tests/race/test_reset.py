@@ -10,6 +10,12 @@ from conftest import MakeCheckout
 WITHIN_S = 30.0
 
 
+async def somebody_waits(admin: Any) -> None:
+    async with asyncio.timeout(WITHIN_S):
+        while not await admin.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
 async def test_what_arrives_in_the_very_moment_is_deleted_too(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout()
     arriving = admin.transaction()
@@ -21,11 +27,25 @@ async def test_what_arrives_in_the_very_moment_is_deleted_too(new_checkout: Make
         checkout.shop.business_id,
     )
     emptied = asyncio.create_task(checkout.sandbox("reset"))
-    async with asyncio.timeout(WITHIN_S):
-        # It has deleted all receipts that it saw, and waits for whoever holds on to the payment.
-        while not await admin.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    # It has deleted all receipts that it saw, and waits for whoever holds on to the payment.
+    await somebody_waits(admin)
     await arriving.commit()
     assert (await emptied).status_code == 200
     left = await admin.fetchval("SELECT count(*) FROM receipt WHERE business_id = $1", checkout.shop.business_id)
     assert left == 0
+
+
+async def test_whoever_takes_things_in_another_order_is_waited_for(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    await checkout.transfer(await checkout.account(), "100")
+    business_id = checkout.shop.business_id
+    working = admin.transaction()
+    await working.start()
+    await admin.execute("SELECT FROM wallet WHERE business_id = $1 FOR UPDATE", business_id)
+    emptied = asyncio.create_task(checkout.sandbox("reset"))
+    # It has the payment and waits for the wallet; now each waits for the other, and it, who waits longer, is stopped.
+    await somebody_waits(admin)
+    await admin.execute("UPDATE payment SET updated_at = updated_at WHERE business_id = $1", business_id)
+    await working.commit()
+    assert (await emptied).status_code == 200
+    assert await admin.fetchval("SELECT count(*) FROM payment WHERE business_id = $1", business_id) == 0

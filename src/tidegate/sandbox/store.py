@@ -42,10 +42,11 @@ async def end_session(tx: Tx, payment: Payment, *, now: datetime) -> bool:
     return done is True
 
 
-_FOREIGN_KEY_VIOLATION = "23503"
+_FOREIGN_KEY_VIOLATION, _DEADLOCK = "23503", "40P01"
 
 
 async def reset(tx: Tx, business_id: str) -> None:
-    """Raises StaleChange when something came to what is being deleted; try again then."""
-    with naming({_FOREIGN_KEY_VIOLATION: StaleChange}):
+    """Raises StaleChange when something came to what is being deleted, or somebody took things in another order; try
+    again then."""
+    with naming({_FOREIGN_KEY_VIOLATION: StaleChange, _DEADLOCK: StaleChange}):
         await tx.execute("SELECT reset_sandbox($1)", business_id)
