@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -65,16 +64,25 @@ class House:
         self.backlog.waiting = TOGETHER
         assert self.places.is_crowded
 
-    def enter_as(self, name: str) -> Callable[[], None]:
-        def enter() -> None:
-            self.entered.append(name)
-            self.come()
-
-        return enter
-
     def wait(self, *names: str) -> None:
         for name in names:
-            self.places.wait(self.enter_as(name))
+            self.places.wait(Guest(self, name))
+
+
+class Guest:
+    def __init__(self, house: House, name: str) -> None:
+        self._house = house
+        self._name = name
+        self.has_entered = asyncio.Event()
+        self.has_given_up = asyncio.Event()
+
+    def enter(self) -> None:
+        self._house.entered.append(self._name)
+        self._house.come()
+        self.has_entered.set()
+
+    def give_up(self) -> None:
+        self.has_given_up.set()
 
 
 # Crowded.
@@ -163,23 +171,23 @@ async def test_a_crowd_that_goes_elsewhere_keeps_nobody_waiting(monkeypatch: pyt
     monkeypatch.setattr(places_module, "LOOK_EVERY_S", 0.001)
     house = House()
     house.crowd()
-    has_entered = asyncio.Event()
-    house.places.wait(has_entered.set)
+    guest = Guest(house, "a")
+    house.places.wait(guest)
     looked = house.places._timer
     async with asyncio.timeout(PATIENCE_S):
         while house.places._timer is looked:  # noqa: ASYNC110 - it looks more than once, and tells nobody
             await asyncio.sleep(0.001)
-    assert not has_entered.is_set()
+    assert not guest.has_entered.is_set()
     house.backlog.waiting = 0
     async with asyncio.timeout(PATIENCE_S):
-        await has_entered.wait()
+        await guest.has_entered.wait()
     assert house.places._timer is None  # And no longer than somebody waits.
 
 
 async def test_who_has_gone_is_not_let_in_and_those_behind_are() -> None:
     house = House()
     house.crowd()
-    leaving = house.enter_as("leaving")
+    leaving = Guest(house, "leaving")
     house.wait("a")
     house.places.wait(leaving)
     house.wait("b")
@@ -188,13 +196,37 @@ async def test_who_has_gone_is_not_let_in_and_those_behind_are() -> None:
     assert house.entered == ["a", "b"]
 
 
+async def test_who_has_waited_too_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places_module, "LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(places_module, "UNREAD_S", 0.02)
+    house = House()
+    house.crowd()
+    guest = Guest(house, "a")
+    house.places.wait(guest)
+    async with asyncio.timeout(PATIENCE_S):
+        await guest.has_given_up.wait()
+    house.leave(AT_ONCE)
+    assert house.entered == []
+
+
+async def test_who_has_not_waited_too_long_is_told_nothing() -> None:
+    house = House()
+    house.crowd()
+    guest = Guest(house, "a")
+    house.places.wait(guest)
+    house.places._look()
+    assert not guest.has_given_up.is_set()
+    house.leave(AT_ONCE)
+    assert house.entered == ["a"]
+
+
 # Full.
 
 
 async def test_who_waits_takes_a_place_like_who_is_inside() -> None:
     house = House()
     house.crowd()
-    leaving = house.enter_as("leaving")
+    leaving = Guest(house, "leaving")
     house.wait(*"abcde")
     assert not house.is_full()
     house.places.wait(leaving)

@@ -87,7 +87,7 @@ class World:
     @property
     def waiting(self) -> list[GuardedProtocol]:
         """The connections whose requests wait before the door."""
-        return [cast("GuardedProtocol", cast("Any", enter).__self__) for enter in self.door.places._unread]
+        return [cast("GuardedProtocol", comer) for comer in self.door.places._unread]
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
@@ -306,6 +306,26 @@ async def test_who_comes_when_the_crowd_has_gone_enters_behind_those_who_waited(
         monkeypatch.setattr(places, "TOGETHER_MAX", 100)
         await send(world, clients, post(b"after"))
         await until(lambda: world.came[INSIDE:] == [b"before", b"after"])
+
+
+async def test_who_waits_for_a_database_that_is_stuck_is_told_so_and_may_come_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(places, "UNREAD_S", 0.05)
+    async with AsyncExitStack() as clients:
+        await fill(world, clients)
+        whole = await send(world, clients, post(b"whole"))
+        begun = await send(world, clients, post(b"begun")[:-1])
+        for wire in (whole, begun):
+            refused = await wire.answer()
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert await begun.is_cut()  # Its last byte would be taken for another request.
+        assert len(world.came) == INSIDE
+        world.database_may_go.set()
+        await until(lambda: world.counts == (0, 0, 0, 0))
+        await whole.send(post(b"again"))
+        assert await said(whole) == b"kept again"
 
 
 # Deadlines.

@@ -8,23 +8,31 @@ bytes that came. Only what waits for us counts: a request that waits for a rail 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable
+from collections import OrderedDict
+from typing import Protocol
 
 from starlette.types import Scope
 
-from tidegate.infra.gathering import TOGETHER_MAX, Backlog
+from tidegate.core.clock import monotonic_s
+from tidegate.infra.gathering import TOGETHER_MAX, WAIT_S, Backlog
 
 # About a tenth of a second's work: who would wait longer is better told to come again.
 IN_FLIGHT_MAX = 512
 # One group is with the database, the next is ready.
 READ_AT_ONCE = 2 * TOGETHER_MAX
-# The crowd may also end without anybody leaving, when all of it goes on to wait for a rail.
+# The crowd may also end without anybody leaving, when all of it goes on to wait for a rail; and it may not end.
 LOOK_EVERY_S = 0.05
+UNREAD_S = WAIT_S
 # A load balancer must not take a full server for a dead one.
 ALWAYS_OPEN = ("/healthz", "/readyz")
 IS_LET_IN = "tidegate.is_let_in"
 _HAS_LEFT = "tidegate.has_left"
+
+
+class Comer(Protocol):
+    def enter(self) -> None: ...
+
+    def give_up(self) -> None: ...
 
 
 class Places:
@@ -33,8 +41,8 @@ class Places:
         self._in_flight = 0
         # Of these, whose task has not run yet.
         self._beginning = 0
-        # What lets them in.
-        self._unread: deque[Callable[[], None]] = deque()
+        # And since when.
+        self._unread: OrderedDict[Comer, float] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -62,19 +70,19 @@ class Places:
             self._in_flight -= 1
             self.let_in()  # Also the last one inside does it, so that nobody is forgotten.
 
-    def wait(self, enter: Callable[[], None]) -> None:
-        self._unread.append(enter)
+    def wait(self, comer: Comer) -> None:
+        self._unread[comer] = monotonic_s()
         if self._timer is None:
             self._look_again()
 
-    def forget(self, enter: Callable[[], None]) -> None:
+    def forget(self, comer: Comer) -> None:
         """Who has gone, or could not wait, takes no place here any longer."""
-        self._unread.remove(enter)
+        del self._unread[comer]
 
     def let_in(self) -> None:
         """Before anybody who comes now."""
         while self._unread and not self.is_crowded:
-            self._unread.popleft()()
+            self._unread.popitem(last=False)[0].enter()
 
     def _look_again(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(LOOK_EVERY_S, self._look)
@@ -82,5 +90,8 @@ class Places:
     def _look(self) -> None:
         self._timer = None
         self.let_in()
+        latest = monotonic_s() - UNREAD_S
+        while self._unread and next(iter(self._unread.values())) < latest:
+            self._unread.popitem(last=False)[0].give_up()
         if self._unread:
             self._look_again()

@@ -147,7 +147,7 @@ class GuardedProtocol(HttpToolsProtocol):
             if door.places.is_full:
                 self._hold(door, data)
             else:
-                door.places.wait(self._enter)
+                door.places.wait(self)
                 self._read_later(data)
             return
         self._read(data)
@@ -156,16 +156,23 @@ class GuardedProtocol(HttpToolsProtocol):
         self._unread += data
         if len(self._unread) > UNREAD_BYTES_MAX:
             self._wait_no_longer()
-            self._enter()
+            self.enter()
 
     def _wait_no_longer(self) -> None:
         if self._unread and self._front_door is not None:
-            self._front_door.places.forget(self._enter)
+            self._front_door.places.forget(self)
 
-    def _enter(self) -> None:
+    def enter(self) -> None:
         unread, self._unread = self._unread, b""
         if unread and not self.transport.is_closing():
             self._read(unread)
+
+    def give_up(self) -> None:
+        """Whoever would be read now would hear the same from the database, and later."""
+        unread, self._unread = self._unread, b""
+        self._unserved = Unserved()
+        self._unserved.read(unread)
+        self._turn_away()
 
     def _read(self, data: bytes) -> None:
         self._overhead_bytes += len(data)
@@ -296,7 +303,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def shutdown(self) -> None:
         self._turn_away()  # Who is held back need not be any longer.
         self._wait_no_longer()
-        self._enter()
+        self.enter()
         super().shutdown()
 
     # Saying no before there is a request.
