@@ -1,8 +1,8 @@
 """How many requests are inside, and who waits before the door.
 
-A request that was read is a task with all it has found out; when hundreds of them wait for the database, each has left
-the processor's caches by the time its turn comes. So while a whole group waits there already, others wait here, as the
-bytes that came. Only what waits for us counts: a request that waits for a rail keeps nobody out.
+A request that was read is a task with all it has found out, and when hundreds of them wait for the database, each costs
+more: probably it has left the processor's caches by the time its turn comes. So while a whole group waits there, others
+wait here, as the bytes that came. Only what waits for us counts: a request that waits for a rail keeps nobody out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Places:
         self._in_flight = 0
         # Of these, whose task has not run yet.
         self._beginning = 0
-        # And since when.
+        # Who waits to be read, and since when.
         self._unread: OrderedDict[Comer, float] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
 
