@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+
+import msgspec
 
 
-class Shown(NamedTuple):
+class Shown(msgspec.Struct, frozen=True, array_like=True):
     """The columns of its row that a record is made of, as they are. Nothing is decided on them."""
 
     # Which of those asked for at once it is, from 1.
@@ -31,7 +32,7 @@ class Shown(NamedTuple):
     customer_phone: str | None
     redirect_url: str | None
     success_message: str | None
-    metadata: str | None
+    metadata: msgspec.Raw
     is_disabled: bool
     paid_at: datetime | None
     created_at: datetime

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
-from tidegate.core.fee import Fee, FeeBearer
-from tidegate.core.method import Method
-from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.payment.model import Customer, Draft, Ending, Order, Payment, Status
-from tidegate.payment.variance import Variance
+from tidegate.payment.model import Draft, Payment
+from tidegate.payment.row import PAYMENT, payment_of
 
 
 class Inserted(NamedTuple):
@@ -112,90 +107,18 @@ def _inserted_before(draft: Draft, old: Mapping[Key, Row]) -> Inserted | None:
 
 
 async def find(tx: Tx, key: Key) -> Payment | None:
-    row = await tx.fetchrow("SELECT * FROM payment WHERE business_id = $1 AND reference = $2", *key)
-    return payment_of(row) if row else None
+    text = await tx.fetchval(f"SELECT {PAYMENT} FROM payment WHERE business_id = $1 AND reference = $2", *key)
+    return payment_of(text) if text else None
 
 
 async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | None:
     """None when the payment has changed since it was read."""
-    row = await tx.fetchrow(
-        """
+    text = await tx.fetchval(
+        f"""
         UPDATE payment SET is_disabled = $4, version = version + 1, updated_at = $5
          WHERE business_id = $1 AND id = $2 AND version = $3
-        RETURNING *
+        RETURNING {PAYMENT}
         """,
         payment.business_id, payment.id, payment.version, payment.is_disabled, now,
     )  # fmt: skip
-    return payment_of(row) if row else None
-
-
-def payment_of(row: Row) -> Payment:
-    currency = _CURRENCIES[row["currency"]]
-    none = _NONE_OF[currency]
-    order, expected = _order(row, currency), row["expected_minor"]
-    received, held, returned, refunded, settled = _amounts(row)
-    return Payment(
-        id=row["id"],
-        business_id=row["business_id"],
-        pay_code=row["pay_code"],
-        status=_STATUSES[row["status"]],
-        variance=_VARIANCES.get(row["variance"]),
-        order=order,
-        reference=row["reference"],
-        # Another amount only where the customer bears a fee.
-        expected=order.asked if expected == order.asked.minor else Money(expected, currency),
-        fee_rule_id=row["fee_rule_id"],
-        received=Money(received, currency) if received else none,
-        held=Money(held, currency) if held else none,
-        returned=Money(returned, currency) if returned else none,
-        refunded=Money(refunded, currency) if refunded else none,
-        fee=_fee(row, currency),
-        settled=None if settled is None else Money(settled, currency),
-        method_chosen=_METHODS.get(row["method"]),
-        attempts=row["attempts"],
-        ending=_ENDINGS.get(row["ending"]),
-        is_disabled=row["is_disabled"],
-        version=row["version"],
-        paid_at=row["paid_at"],
-        expires_at=row["expires_at"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
-
-
-# Calling an enumeration costs five times as much as looking into one of these, and a row has eight of them.
-_CURRENCIES = {member.value: member for member in Currency}
-# Of most payments nothing has moved yet.
-_NONE_OF = {currency: Money.zero(currency) for currency in Currency}
-_amounts = itemgetter("received_minor", "held_minor", "returned_minor", "refunded_minor", "settled_minor")
-_STATUSES = {member.value: member for member in Status}
-_VARIANCES = {member.value: member for member in Variance}
-_METHODS = {member.value: member for member in Method}
-_ENDINGS = {member.value: member for member in Ending}
-_FEE_BEARERS = {member.value: member for member in FeeBearer}
-
-
-@cache
-def _methods(names: tuple[str, ...]) -> tuple[Method, ...]:
-    """There are few such lists, and each is that of many payments."""
-    return tuple(map(Method, names))
-
-
-def _fee(row: Row, currency: Currency) -> Fee | None:
-    if row["fee_minor"] is None:
-        return None
-    return Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency))
-
-
-def _order(row: Row, currency: Currency) -> Order:
-    return Order(
-        reference=row["reference"],
-        asked=Money(row["asked_minor"], currency),
-        fee_bearer=_FEE_BEARERS[row["fee_bearer"]],
-        methods=_methods(tuple(row["methods"])),
-        default_method=_METHODS[row["default_method"]],
-        customer=Customer(row["customer_name"], row["customer_email"], row["customer_phone"]),
-        redirect_url=row["redirect_url"],
-        success_message=row["success_message"],
-        metadata=row["metadata"],
-    )
+    return payment_of(text) if text else None

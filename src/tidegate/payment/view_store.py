@@ -10,7 +10,7 @@ from tidegate.infra.db import Tx
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.attempt_store import attempt_of
 from tidegate.payment.model import Payment
-from tidegate.payment.store import payment_of
+from tidegate.payment.row import PAYMENT, payment_of
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -29,8 +29,8 @@ class Seen(msgspec.Struct, frozen=True):
 async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
     """Neither an id nor a pay code has a comma. Of an array, asyncpg would examine every item by itself."""
     rows = await tx.fetch(
-        """
-        SELECT place, payment.*, attempt, (SELECT epoch FROM credential_epoch) AS epoch
+        f"""
+        SELECT place, {PAYMENT} AS payment, attempt, (SELECT epoch FROM credential_epoch) AS epoch
           FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
                WITH ORDINALITY AS wanted (business_id, pay_code, place)
           JOIN payment USING (business_id, pay_code)
@@ -42,7 +42,7 @@ async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
     )
     seen: list[Seen | None] = [None] * len(wanted)
     for row in rows:
-        payment, attempt = payment_of(row), row["attempt"]
+        payment, attempt = payment_of(row["payment"]), row["attempt"]
         newest = attempt_of(attempt, payment.expected.currency) if attempt else None
         seen[row["place"] - 1] = Seen(payment, newest, row["epoch"])
     return seen

@@ -285,7 +285,7 @@ def record_of(shown: Shown, names: MethodNames) -> PaymentRecord:
         reference=shown.pay_code,
         merchant_reference=shown.reference,
         is_disabled=shown.is_disabled,
-        metadata=msgspec.Raw((shown.metadata or "null").encode()),
+        metadata=shown.metadata,
         status=shown.status,
         variance_type=shown.variance,
         created_at=to_iso(shown.created_at),

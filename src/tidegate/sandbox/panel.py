@@ -22,7 +22,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import Html
-from tidegate.infra.page.door import Page, Visit
+from tidegate.infra.page.door import Drawn, Page, Visit
 from tidegate.payment.change import Situation
 from tidegate.rail import phone as phones
 from tidegate.rail.interface import Party
@@ -100,7 +100,7 @@ class SimulatorPanel:
                 return pages.back_to(visit, "?changed=1")
             return pages.back_to(visit)
 
-        async def issuer(visit: Visit) -> Html:
+        async def issuer(visit: Visit) -> Drawn:
             return await pages.show_as(visit, "sandbox_issuer.html", Scene.ISSUER)
 
         return pages.door.routes(

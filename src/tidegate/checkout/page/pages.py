@@ -33,11 +33,12 @@ from tidegate.core import ids
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.core.method import Method
 from tidegate.infra.http.routing import Route
+from tidegate.infra.in_step import Steps
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import File, Html, see_other
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
-from tidegate.infra.page.door import Door, Page, Visit
+from tidegate.infra.page.door import Door, Drawn, Page, Visit
 from tidegate.infra.page.security import REPORTS_PATH
 from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
@@ -83,19 +84,19 @@ class CheckoutPages:
     def door(self) -> Door:
         return Door(self._render_error, reports_to=self.site.url(REPORTS_PATH))
 
-    async def show(self, visit: Visit) -> Html:
+    async def show(self, visit: Visit) -> Steps[Html]:
         situation = await self.desk.look(_payer_at(visit))
-        notice = "notice.changed" if "changed" in visit.query else None
-        return await self._page(visit, situation, notice=notice)
+        movements = await self._movements(situation.payment)
+        return self._drawn(visit, situation, movements, notice="notice.changed" if "changed" in visit.query else None)
 
-    async def show_as(self, visit: Visit, template: str, scene: Scene) -> Html:
+    async def show_as(self, visit: Visit, template: str, scene: Scene) -> Drawn:
         """In another template, while the payment is at that scene; otherwise as it is."""
         situation = await self.desk.look(_payer_at(visit))
         if scene_of(situation, now=self.desk.clock.now()) is not scene:
             return self.back_to(visit)
-        return await self._page(visit, situation, template=template)
+        return self._drawn(visit, situation, await self._movements(situation.payment), template=template)
 
-    async def charge(self, visit: Visit) -> Html:
+    async def charge(self, visit: Visit) -> Drawn:
         payer = self.admit(visit)
         method = self.desk.till.names.find(visit.form.get("type", ""))
         try:
@@ -108,7 +109,7 @@ class CheckoutPages:
             return await self._form_again(visit, wrong, asked=method)
         return self.back_to(visit, f"?method={self.desk.till.names.in_record(method)}" if method else "")
 
-    async def authorize(self, visit: Visit) -> Html:
+    async def authorize(self, visit: Visit) -> Drawn:
         payer = self.admit(visit)
         try:
             await self.desk.authorize(payer, sent.answer_in(visit.form))
@@ -178,29 +179,33 @@ class CheckoutPages:
             return self.back_to(visit, "?changed=1")
         return self.back_to(visit)
 
-    async def _form_again(self, visit: Visit, wrong: Invalid, *, asked: Method | None = None) -> Html:
+    async def _form_again(self, visit: Visit, wrong: Invalid, *, asked: Method | None = None) -> Steps[Html]:
         situation = await self.desk.look(_payer_at(visit))
         words = self._words(visit)
         filled = sent.filled_of(visit.form, wrong, words, situation.payment.order.asked.currency)
         if filled is None:
             raise wrong
-        return await self._page(visit, situation, filled=filled, asked=asked, status=422)
+        movements = await self._movements(situation.payment)
+        return self._drawn(visit, situation, movements, filled=filled, asked=asked, status=422)
 
-    async def _page(
+    def _drawn(
         self,
         visit: Visit,
         situation: Situation,
+        movements: Movements,
         *,
         status: int = 200,
         asked: Method | None = None,
         filled: Filled | None = None,
         notice: str | None = None,
         template: str = TEMPLATE,
-    ) -> Html:
+    ) -> Steps[Html]:
         visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
-        look = self._look(visit, situation, await self._movements(situation.payment), asked=asked, token=token)
         cookies = CookieLines(self.csrf.cookie(visitor) + self._remember_language(visit))
+        yield
+        look = self._look(visit, situation, movements, asked=asked, token=token)
+        yield
         return self.easel.page(look, filled=filled, notice=notice, template=template, status=status, cookies=cookies)
 
     def _look(

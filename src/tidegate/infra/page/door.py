@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 from markupsafe import Markup
@@ -15,6 +15,7 @@ from tidegate.infra.http.front_door import headers_of, outcome_of
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
+from tidegate.infra.in_step import InStep, Steps
 from tidegate.infra.page.answer import File, Html, Ready, ready
 from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
@@ -36,7 +37,9 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     form: Form = NOTHING_SENT
 
 
-Handler = Callable[[Visit], Awaitable[Html | File]]
+# What many want at the same moment is drawn in steps.
+Drawn = Html | File | Steps[Html]
+Handler = Callable[[Visit], Awaitable[Drawn]]
 # Also for what nobody expected; then the refusal says so, and the status is 500.
 RenderError = Callable[[Refusal, int, Visit], Html]
 
@@ -65,6 +68,7 @@ class Door:
     render_error: RenderError = plain_error
     # Where browsers send what they refused; see reports.py.
     reports_to: str = REPORTS_PATH
+    in_step: InStep = field(default_factory=InStep)
 
     def routes(self, pages: Iterable[Page]) -> list[Route]:
         by_path: dict[str, dict[str, Page]] = {}
@@ -93,7 +97,7 @@ class _Doorway:
             scope["tidegate.operation"] = page.name
             if visit.method == "POST":
                 visit = msgspec.structs.replace(visit, form=await read_form(visit.headers, scope, receive))
-            answer = self._ready(await page.handler(visit), visit)
+            answer = await self._door.in_step.do(self._answer(await page.handler(visit), visit))
         except Exception as error:
             answer = self._ready_for(error, visit, scope)
         await reply.whole(answer.status, answer.body, answer.block, answer.headers)
@@ -117,6 +121,11 @@ class _Doorway:
         html = render(refusal, status, visit)
         headers = [*html.headers, *headers_of(refusal, status)]
         return self._ready(Html(html.content, status, headers, html.cookies), visit)
+
+    def _answer(self, drawn: Drawn, visit: Visit) -> Steps[Ready]:
+        answer = drawn if isinstance(drawn, Html | File) else (yield from drawn)
+        yield  # Compressing is a step of its own.
+        return self._ready(answer, visit)
 
     def _ready(self, answer: Html | File, visit: Visit) -> Ready:
         return ready(answer, visit.headers, nonce=visit.nonce, reports_to=self._door.reports_to)
