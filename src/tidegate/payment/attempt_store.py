@@ -16,7 +16,7 @@ from tidegate.money_return.model import GoingBack
 from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import Change, Outcome, Receipt, Situation
 from tidegate.payment.model import Payment
-from tidegate.payment.row import PAYMENT, payment_of
+from tidegate.payment.row import payment_of
 from tidegate.rail.interface import Action, FailureReason
 from tidegate.rail.told import AlreadyReceived
 
@@ -26,8 +26,8 @@ _actions = msgspec.json.Decoder(Action)
 async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> Situation | None:
     """With the newest attempt."""
     row = await tx.fetchrow(
-        f"""
-        SELECT {PAYMENT} AS payment, attempt, business,
+        """
+        SELECT payment_row(payment) AS payment, attempt, business,
                ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
           FROM payment
           JOIN business ON business.id = payment.business_id
@@ -42,8 +42,8 @@ async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> Situation
 
 async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Situation | None:
     row = await tx.fetchrow(
-        f"""
-        SELECT {PAYMENT} AS payment, attempt, business,
+        """
+        SELECT payment_row(payment) AS payment, attempt, business,
                ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
           FROM attempt
           JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
@@ -58,8 +58,8 @@ async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Situati
 async def find_by_account_numbers(tx: Tx, account_numbers: Sequence[str]) -> list[Situation | None]:
     """The bank names an account; whose it is, we have to find out."""
     rows = await tx.fetch(
-        f"""
-        SELECT {PAYMENT} AS payment, attempt, business,
+        """
+        SELECT payment_row(payment) AS payment, attempt, business,
                ARRAY(SELECT fee_rule FROM fee_rule
                       WHERE fee_rule.business_id = attempt.business_id AND ended_at IS NULL) AS rules
           FROM attempt
@@ -75,8 +75,8 @@ async def find_by_account_numbers(tx: Tx, account_numbers: Sequence[str]) -> lis
 
 async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Situation | None:
     row = await tx.fetchrow(
-        f"""
-        SELECT {PAYMENT} AS payment, attempt, business,
+        """
+        SELECT payment_row(payment) AS payment, attempt, business,
                ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
           FROM attempt
           JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id

@@ -14,7 +14,7 @@ from tidegate.payment.variance import Variance
 
 
 class _Row(msgspec.Struct, frozen=True, array_like=True):
-    """By the names of its columns."""
+    """Its columns, in the order that `payment_row` tells them in."""
 
     id: int
     business_id: str
@@ -55,17 +55,13 @@ class _Row(msgspec.Struct, frozen=True, array_like=True):
     updated_at: datetime
 
 
-# What a statement selects, or returns, of the table `payment`.
-PAYMENT = "json_build_array({})".format(
-    ", ".join(f"payment.{name}::text" if name == "metadata" else f"payment.{name}" for name in _Row.__struct_fields__)
-)
 _decode = msgspec.json.Decoder(_Row).decode
 # Of most payments nothing has moved yet.
 _NONE_OF = {currency: Money.zero(currency) for currency in Currency}
 
 
 def payment_of(text: str) -> Payment:
-    """From what PAYMENT selects."""
+    """From what `payment_row` says."""
     row = _decode(text)
     currency = row.currency
     none, asked = _NONE_OF[currency], Money(row.asked_minor, currency)

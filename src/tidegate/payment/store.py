@@ -10,7 +10,7 @@ import msgspec
 
 from tidegate.infra.db import Row, Tx
 from tidegate.payment.model import Draft, Payment
-from tidegate.payment.row import PAYMENT, payment_of
+from tidegate.payment.row import payment_of
 
 
 class Inserted(NamedTuple):
@@ -107,17 +107,17 @@ def _inserted_before(draft: Draft, old: Mapping[Key, Row]) -> Inserted | None:
 
 
 async def find(tx: Tx, key: Key) -> Payment | None:
-    text = await tx.fetchval(f"SELECT {PAYMENT} FROM payment WHERE business_id = $1 AND reference = $2", *key)
+    text = await tx.fetchval("SELECT payment_row(payment) FROM payment WHERE business_id = $1 AND reference = $2", *key)
     return payment_of(text) if text else None
 
 
 async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | None:
     """None when the payment has changed since it was read."""
     text = await tx.fetchval(
-        f"""
+        """
         UPDATE payment SET is_disabled = $4, version = version + 1, updated_at = $5
          WHERE business_id = $1 AND id = $2 AND version = $3
-        RETURNING {PAYMENT}
+        RETURNING payment_row(payment)
         """,
         payment.business_id, payment.id, payment.version, payment.is_disabled, now,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from tidegate.infra.db import Tx
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.attempt_store import attempt_of
 from tidegate.payment.model import Payment
-from tidegate.payment.row import PAYMENT, payment_of
+from tidegate.payment.row import payment_of
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -29,8 +29,8 @@ class Seen(msgspec.Struct, frozen=True):
 async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
     """Neither an id nor a pay code has a comma. Of an array, asyncpg would examine every item by itself."""
     rows = await tx.fetch(
-        f"""
-        SELECT place, {PAYMENT} AS payment, attempt, (SELECT epoch FROM credential_epoch) AS epoch
+        """
+        SELECT place, payment_row(payment) AS payment, attempt, (SELECT epoch FROM credential_epoch) AS epoch
           FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
                WITH ORDINALITY AS wanted (business_id, pay_code, place)
           JOIN payment USING (business_id, pay_code)
