@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.booking import NOW, a_few, new_business, paid, post
-from tidegate.infra.db import Database
+from tidegate.infra.db import Database, Tx
 from tidegate.ledger import chain, store
-from tidegate.ledger.model import PostedEntry, PostedJournal
+from tidegate.ledger.model import Link, PostedEntry, PostedJournal
 
 # The full measure is 1,000.
 TAMPERINGS = int(os.environ.get("TIDEGATE_TEST_TAMPERINGS", "100"))
@@ -111,11 +111,18 @@ async def test_without_the_lock_two_workers_collide(
 ) -> None:
     """The second guard: a position is taken once, so even then the chain does not fork."""
 
+    find_head, all_have_seen_it = store.find_head, asyncio.Barrier(4)
+
     async def unlocked(*_: object) -> bool:
-        await asyncio.sleep(0.01)
         return True
 
+    async def find_the_same_head(tx: Tx, business_id: str) -> Link | None:
+        head = await find_head(tx, business_id)
+        await all_have_seen_it.wait()
+        return head
+
     monkeypatch.setattr(store, "lock_chain", unlocked)
+    monkeypatch.setattr(store, "find_head", find_the_same_head)
     await post(db, business_id, *(paid() for _ in range(20)))
     ended = await asyncio.gather(*(chain.extend(db, NOW) for _ in range(4)), return_exceptions=True)
     assert any(isinstance(end, Exception) for end in ended)
