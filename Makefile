@@ -36,7 +36,7 @@ shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and 
 browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none
 	@$(BIN)/python tests/browser_install.py
 
-bench: $(VENV)/.bench  ## measure against PostgreSQL itself and the customary stack; prints ratios (10 minutes)
+bench: $(VENV)/.bench  ## measure against PostgreSQL itself and the customary stack; prints ratios (15 minutes)
 	@$(BIN)/python -m bench $(ARGS)
 
 bench-data: $(VENV)/.dev  ## load ROWS=10000000 inflows (22 GB free), for what `make bench` says about growth

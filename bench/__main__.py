@@ -77,8 +77,8 @@ class Pace:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.option("--rounds", type=click.IntRange(1, 100), default=7, help="How often ours and its yardstick alternate.")
-@click.option("--seconds", type=click.IntRange(1, 120), default=2, help="How long each run of a round takes.")
+@click.option("--rounds", type=click.IntRange(1, 100), default=15, help="How often ours and its yardstick alternate.")
+@click.option("--seconds", type=click.IntRange(1, 120), default=1, help="How long each run of a round takes.")
 @click.option(
     "--only",
     type=click.Choice([*LINES, *DELAYS, *SECTIONS, GROWTH]),

@@ -90,11 +90,18 @@ class _GentleTransport:
             self._transport.write_eof()
         asyncio.get_running_loop().call_later(LINGER_S, self._close)
 
+    def forget(self) -> None:
+        self._has_more_to_come = _nothing_more
+
     def _close(self) -> None:
         """Whoever takes nothing would otherwise keep the connection, which closes only when all is sent."""
         self._transport.close()
         if self._transport.get_write_buffer_size():
             asyncio.get_running_loop().call_later(FLUSH_S, self._transport.abort)
+
+
+def _nothing_more() -> bool:
+    return False
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -118,6 +125,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         gentle = _GentleTransport(transport, lambda: self._is_broken or self._place is not _Place.BETWEEN)
         super().connection_made(cast("asyncio.Transport", gentle))
+        self._gentle = gentle
         self._front_door = self.app if isinstance(self.app, FrontDoor) else None
         self._cut = transport.close
         self._start_deadline()
@@ -128,6 +136,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self._unread = b""
         self._forget_unserved()
         super().connection_lost(exc)
+        # Nothing may lead back to us: what only the garbage collector frees waits for it, by the thousand.
+        self.cycle = None  # type: ignore[assignment]
+        self._gentle.forget()
 
     def data_received(self, data: bytes) -> None:
         if self._is_broken or self.transport.is_closing():

@@ -1,0 +1,95 @@
+"""A connection that has ended is freed at once: what waits for the garbage collector adds up to tens of megabytes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from payment.raw_http import open_wire
+from serving import serving_front_door
+from tidegate.infra.http import places
+from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.protocol import GuardedProtocol
+from tidegate.infra.http.routing import answering
+from tidegate.infra.telemetry import Meter
+
+GET = b"GET / HTTP/1.1\r\nhost: test\r\n\r\n"
+FREED_WITHIN_S = 5.0
+
+Made = list[weakref.ref[GuardedProtocol]]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[Made]:
+    """All connections of the test, none of which the garbage collector may free."""
+    connections: Made = []
+    connection_made = GuardedProtocol.connection_made
+
+    def note(self: GuardedProtocol, transport: asyncio.Transport) -> None:
+        connections.append(weakref.ref(self))
+        connection_made(self, transport)
+
+    monkeypatch.setattr(GuardedProtocol, "connection_made", note)
+    gc.collect()
+    gc.disable()
+    yield connections
+    gc.enable()
+
+
+@pytest.fixture
+async def url() -> AsyncIterator[str]:
+    async def answer(_: Request) -> Response:
+        return Response(b"well")
+
+    door = FrontDoor([answering("/", answer)], lifespan=_nothing_to_open, meter=Meter())
+    async with serving_front_door(lambda _: door) as (url, _):
+        yield url
+
+
+@asynccontextmanager
+async def _nothing_to_open() -> AsyncIterator[None]:
+    yield
+
+
+async def all_are_freed(made: Made) -> bool:
+    async with asyncio.timeout(FREED_WITHIN_S):
+        while any(connection() is not None for connection in made):  # noqa: ASYNC110 - it happens in the server
+            await asyncio.sleep(0.01)
+    return len(made) > 0
+
+
+async def test_after_an_answer(url: str, made: Made) -> None:
+    for _ in range(3):
+        async with open_wire(url) as wire:
+            await wire.send(GET)
+            assert (await wire.answer()).status_code == 200
+    assert await all_are_freed(made)
+
+
+async def test_after_nothing_was_asked(url: str, made: Made) -> None:
+    async with open_wire(url):
+        pass
+    assert await all_are_freed(made)
+
+
+async def test_after_being_turned_away(url: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 0)
+    async with open_wire(url) as wire:
+        for _ in range(2):  # The second time it is held back first.
+            await wire.send(GET)
+            assert (await wire.answer()).status_code == 503
+    assert await all_are_freed(made)
+
+
+async def test_after_a_request_that_cannot_be_read(url: str, made: Made) -> None:
+    async with open_wire(url) as wire:
+        await wire.send(b"what?\r\n\r\n")
+        assert (await wire.answer()).status_code == 400
+    assert await all_are_freed(made)
