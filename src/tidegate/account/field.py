@@ -56,7 +56,8 @@ class Kyc(str):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        name = {"type": "string", "minLength": 1, "maxLength": 200}
+        # None is as if it were not there.
+        name = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": 200}, {"type": "null"}]}
         return {"type": "object", "properties": dict.fromkeys((*PERSON, *COMPANY), name)}
 
     def missing_names(self, *, is_company: bool) -> Iterator[str]:
