@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 
 import pytest
 
@@ -71,3 +72,29 @@ async def test_who_comes_meanwhile_goes_with_the_next() -> None:
     assert await in_step.do(asking()) == "a"
     assert await later[0] == "b"
     assert log == ["a", "b1", "b2"]
+
+
+async def test_when_the_process_ends_nobody_waits_on() -> None:
+    def ending() -> Steps[str]:
+        yield
+        raise KeyboardInterrupt
+
+    in_step = InStep()
+    last, other = in_step.do(ending()), in_step.do(told([], "a", 3))
+    in_step._waiting, waiting = [], in_step._waiting
+    await asyncio.sleep(0)  # What was scheduled finds nothing: only here may it be raised.
+    in_step._waiting = waiting
+    with pytest.raises(KeyboardInterrupt):
+        in_step._go()
+    assert (last.cancelled(), other.cancelled()) == (True, True)
+
+
+async def test_it_runs_in_nobodys_context() -> None:
+    name = ContextVar("name", default="nobody")
+    name.set("who came first")
+
+    def asking() -> Steps[str]:
+        yield
+        return name.get()
+
+    assert await InStep().do(asking()) == "nobody"

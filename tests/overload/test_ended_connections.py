@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import socket
+import struct
 import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 import pytest
 from starlette.requests import Request
@@ -21,6 +24,7 @@ from tidegate.infra.http.routing import answering
 from tidegate.infra.telemetry import Meter
 
 GET = b"GET / HTTP/1.1\r\nhost: test\r\n\r\n"
+WAIT = GET.replace(b"/", b"/wait", 1)
 FREED_WITHIN_S = 5.0
 
 Made = list[weakref.ref[GuardedProtocol]]
@@ -48,7 +52,13 @@ async def url() -> AsyncIterator[str]:
     async def answer(_: Request) -> Response:
         return Response(b"well")
 
-    door = FrontDoor([answering("/", answer)], lifespan=_nothing_to_open, meter=Meter())
+    async def wait(request: Request) -> Response:
+        """As a stream of events does, for as long as somebody listens."""
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        return Response(b"")
+
+    door = FrontDoor([answering("/", answer), answering("/wait", wait)], lifespan=_nothing_to_open, meter=Meter())
     async with serving_front_door(lambda _: door) as (url, _):
         yield url
 
@@ -58,9 +68,13 @@ async def _nothing_to_open() -> AsyncIterator[None]:
     yield
 
 
+def alive(made: Made) -> list[GuardedProtocol]:
+    return [connection for each in made if (connection := each()) is not None]
+
+
 async def all_are_freed(made: Made) -> bool:
     async with asyncio.timeout(FREED_WITHIN_S):
-        while any(connection() is not None for connection in made):  # noqa: ASYNC110 - it happens in the server
+        while alive(made):  # noqa: ASYNC110 - it happens in the server
             await asyncio.sleep(0.01)
     return len(made) > 0
 
@@ -92,4 +106,24 @@ async def test_after_a_request_that_cannot_be_read(url: str, made: Made) -> None
     async with open_wire(url) as wire:
         await wire.send(b"what?\r\n\r\n")
         assert (await wire.answer()).status_code == 400
+    assert await all_are_freed(made)
+
+
+async def test_after_a_reset(url: str, made: Made) -> None:
+    address = urlsplit(url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    writer.write(GET)
+    await reader.readuntil(b"well")
+    # Closing without lingering is a reset.
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+    assert await all_are_freed(made)
+
+
+async def test_while_requests_wait_behind_one_that_runs(url: str, made: Made) -> None:
+    """The one that runs is told, whoever came after it; else it would run for nobody."""
+    async with open_wire(url) as wire:
+        await wire.send(WAIT + GET + GET)
+        while not any(connection.pipeline for connection in alive(made)):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
     assert await all_are_freed(made)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from contextvars import Context
 from typing import Any, TypeVar
 
 Outcome = TypeVar("Outcome")
@@ -23,14 +24,20 @@ class InStep:
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Outcome] = loop.create_future()
         if not self._waiting:
-            loop.call_soon(self._go)
+            # In nobody's context: what one request says of itself must not stand in another's log line.
+            loop.call_soon(self._go, context=Context())
         self._waiting.append((steps, outcome))
         return outcome
 
     def _go(self) -> None:
         ranks, self._waiting = self._waiting, []
-        while ranks:
-            ranks = [one for one in ranks if _goes_on(*one)]
+        try:
+            while ranks:
+                ranks = [one for one in ranks if _goes_on(*one)]
+        except BaseException:  # The process ends. Nobody must wait on.
+            for _, outcome in ranks:
+                outcome.cancel()
+            raise
 
 
 def _goes_on(steps: Steps[Outcome], outcome: asyncio.Future[Outcome]) -> bool:

@@ -119,6 +119,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _front_door: FrontDoor | None = None
     _unread = b""
     _unserved: Unserved | None = None
+    _running: RequestResponseCycle | None = None
     _was_turned_away = False
     _deadline: asyncio.TimerHandle | None = None
 
@@ -132,13 +133,23 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_deadline()
+        # uvicorn leaves it running after a reset.
+        self._unset_keepalive_if_required()
         self._wait_no_longer()
         self._unread = b""
         self._forget_unserved()
+        self._tell_who_runs()
         super().connection_lost(exc)
         # Nothing may lead back to us: what only the garbage collector frees waits for it, by the thousand.
-        self.cycle = None  # type: ignore[assignment]
+        self.pipeline.clear()
+        self._running = self.cycle = None  # type: ignore[assignment]
         self._gentle.forget()
+
+    def _tell_who_runs(self) -> None:
+        """uvicorn tells the request that came last, which may still wait behind the one that runs."""
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def data_received(self, data: bytes) -> None:
         if self._is_broken or self.transport.is_closing():
@@ -257,7 +268,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_response_complete()
         if self._is_broken and is_last:
             self._end()
-        elif self._place is _Place.BODY:
+        elif self._place is _Place.BODY and not self.transport.is_closing():
             self._start_deadline()  # Answered early; nobody waits for the rest of the body any more.
 
     # No room. No task, no scope and no route: a refusal must cost little, or the load decides what is done.
@@ -265,6 +276,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if self._front_door is not None:
             self._front_door.places.take(cast("dict[str, Any]", cycle.scope))
+        self._running = cycle
         super()._start_asgi_task(cycle, app)
 
     def _begins_a_request(self, data: bytes) -> bool:
