@@ -124,6 +124,7 @@ async def test_while_requests_wait_behind_one_that_runs(url: str, made: Made) ->
     """The one that runs is told, whoever came after it; else it would run for nobody."""
     async with open_wire(url) as wire:
         await wire.send(WAIT + GET + GET)
-        while not any(connection.pipeline for connection in alive(made)):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(FREED_WITHIN_S):
+            while not any(connection.pipeline for connection in alive(made)):  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.01)
     assert await all_are_freed(made)

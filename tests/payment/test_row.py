@@ -10,8 +10,10 @@ from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
+from tidegate.payment import shown_store
 from tidegate.payment.model import Customer, Ending, Order, Payment, Status
 from tidegate.payment.row import payment_of
+from tidegate.payment.shown import Shown
 from tidegate.payment.variance import Variance
 
 METADATA = '{"b": 1.50,  "a": "\\u00e9 \\"x\\"", "b": 2}'
@@ -106,3 +108,8 @@ async def test_times_are_in_utc(db: Database) -> None:
     assert payment.created_at.tzinfo is UTC
     assert payment.paid_at is not None
     assert payment.paid_at.tzinfo is UTC
+
+
+def test_what_a_merchant_is_shown_is_told_in_the_order_it_is_read_in() -> None:
+    told = shown_store._FIND.partition("json_build_array(")[2].partition(")")[0]
+    assert tuple(told.replace(",", " ").split()) == Shown.__struct_fields__

@@ -126,7 +126,6 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         gentle = _GentleTransport(transport, lambda: self._is_broken or self._place is not _Place.BETWEEN)
         super().connection_made(cast("asyncio.Transport", gentle))
-        self._gentle = gentle
         self._front_door = self.app if isinstance(self.app, FrontDoor) else None
         self._cut = transport.close
         self._start_deadline()
@@ -143,7 +142,7 @@ class GuardedProtocol(HttpToolsProtocol):
         # Nothing may lead back to us: what only the garbage collector frees waits for it, by the thousand.
         self.pipeline.clear()
         self._running = self.cycle = None  # type: ignore[assignment]
-        self._gentle.forget()
+        cast("_GentleTransport", self.transport).forget()
 
     def _tell_who_runs(self) -> None:
         """uvicorn tells the request that came last, which may still wait behind the one that runs."""
