@@ -182,11 +182,11 @@ async def test_a_wrong_request_is_refused(inflows: Inflows, changes: dict[str, A
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"KYCInformation": {**KYC, "card": CARD}}, "KYCInformation"),
+        ({"KYCInformation": {**KYC, "card": CARD}}, "KYCInformation.card"),
+        ({"KYCInformation": {**KYC, "note": f"line\n{CARD}"}}, "KYCInformation.note"),
         ({"monthlyVolume": CARD}, "monthlyVolume"),
         ({"paymentFlowDescription": CARD}, "paymentFlowDescription"),
-        ({"metadata": {"card": CARD}}, "metadata"),
-        ({"merchantReference": "4111111111111111"}, "merchantReference"),
+        ({"metadata": {"card": CARD}}, "metadata.card"),
         ({"entityName": CARD}, "entityName"),
         ({"documents": [{"name": CARD, "url": "https://a.example.com"}]}, "documents[0].name"),
         ({"documents": [{"name": "P", "url": "https://a.example.com/4111111111111111"}]}, "documents[0].url"),
@@ -198,6 +198,11 @@ async def test_a_card_number_is_stored_nowhere(inflows: Inflows, changes: dict[s
     assert answer.status_code == 422, answer.text
     assert field in [problem["field"] for problem in answer.json()["errors"]]
     assert await inflows.admin.fetchval("SELECT count(*) FROM virtual_account") == before
+
+
+async def test_an_account_s_reference_is_never_taken_for_a_card_number(inflows: Inflows) -> None:
+    answer = await inflows.ask_for(request(merchantReference="4111111111111111"))
+    assert answer.json()["data"]["merchantReference"] == "4111111111111111"
 
 
 async def test_a_company_and_another_wallet_may_be_asked_for(inflows: Inflows) -> None:

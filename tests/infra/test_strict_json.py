@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tidegate.core.errors import Invalid, Malformed
+from tidegate.core.errors import PROBLEMS_MAX, Invalid, Malformed
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import encode
 from tidegate.infra.http.strict_json import DEPTH_MAX, NUMBER_DIGITS_MAX, SHOWN_LENGTH_MAX, loads, shown
@@ -106,6 +106,16 @@ def test_what_could_not_be_kept_is_invalid_and_its_place_is_named(body: bytes, f
     refusal = refusal_of(body)
     assert isinstance(refusal, Invalid)
     assert field in [problem.field for problem in refusal.problems]
+
+
+def test_at_most_twenty_problems_are_told_and_that_there_are_more() -> None:
+    few = refusal_of(json.dumps(["\0"] * PROBLEMS_MAX).encode())
+    many = refusal_of(json.dumps(["\0"] * 5_000).encode())
+    assert isinstance(few, Invalid)
+    assert isinstance(many, Invalid)
+    assert [problem.field for problem in few.problems] == [f"[{at}]" for at in range(PROBLEMS_MAX)]
+    assert many.problems[:-1] == few.problems
+    assert "more problems than these 20" in many.problems[-1].message
 
 
 def test_the_deepest_body_is_read() -> None:

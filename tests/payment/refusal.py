@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable
 from typing import Any
 
 import httpx
 
 from conftest import LEDGER_TABLES, TABLES
-from tidegate.core.card_number import contains_card_number
+from tidegate.core.card_number import contains_card_number, is_card_number
 
 ENVELOPE = {"status", "success", "message", "error", "errorType", "errors", "requestId"}
 
@@ -62,7 +63,11 @@ def assert_keeps_secrets(answer: httpx.Response) -> None:
     assert "sk_" not in answer.text
     assert "Traceback" not in answer.text
     # Sixteen random letters and digits are now and then all digits.
-    assert not contains_card_number(answer.text.replace(answer.headers["x-request-id"], ""))
+    text = answer.text.replace(answer.headers["x-request-id"], "")
+    assert not contains_card_number(text)
+    assert not any(map(is_card_number, re.findall(r"(?<![0-9])[0-9]{13,19}(?![0-9])", text))), (
+        "also in a path or a word"
+    )
 
 
 def without_request_id(answer: httpx.Response) -> bytes:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from build import Shop, order
 from conftest import MakeShop
+from merchant_ids import merchant_ids
 from payment.refusal import rows_in
 from tidegate.core.method import CHECKOUT_CURRENCIES, CHECKOUT_MAX_MAJOR, METHODS_OF, MethodNames
 from tidegate.core.money import Currency
@@ -226,6 +229,8 @@ async def test_metadata_is_returned_as_sent(shop: Shop, metadata: dict[str, Any]
         pytest.param("550e8400-e29b-41d4-a716-446655440000", id="C60 a UUID"),
         pytest.param("3f2504e0-4f89-11d3-9a0c-0305e82c3301", id="C60 another UUID"),
         pytest.param("NG-0123456789-ACCT", id="C60 an account number"),
+        pytest.param("inv_4111111111111111", id="C60 part of an identifier"),
+        pytest.param("ORD-4111-1111-1111-1111", id="C60 an order number in groups"),
         pytest.param(0.4111111111111111, id="C60 a fraction"),
     ],
 )
@@ -234,6 +239,21 @@ async def test_digits_that_are_no_card_are_accepted(shop: Shop, value: Any) -> N
     assert (
         float(record["metadata"]["note"]) == value if isinstance(value, float) else record["metadata"]["note"] == value
     )
+
+
+@pytest.mark.parametrize(
+    "reference", ["4111111111111111", "4111-1111-1111-1111", "ORD-4111-1111-1111-1111", "w731245123-46-1794800000"]
+)
+async def test_a_reference_is_never_taken_for_a_card_number_C60(shop: Shop, reference: str) -> None:
+    assert (await record_after(shop, order(reference=reference)))["merchantReference"] == reference
+
+
+async def test_thousands_of_ids_of_merchants_are_accepted_C60(shop: Shop) -> None:
+    ids = merchant_ids(random.Random(11))
+    for number in range(80):
+        metadata = {f"id{at}": one for at, one in enumerate(islice(ids, 50))}
+        answer = await shop.create(order(reference=f"{number}-1794800000-4111111111111111", metadata=metadata))
+        assert answer.status_code == 201, answer.text
 
 
 @pytest.mark.parametrize(

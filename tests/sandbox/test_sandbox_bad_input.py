@@ -128,7 +128,7 @@ async def test_all_that_is_wrong_with_a_transfer_is_said_at_once(shop: Shop, adm
         pytest.param({"payer": f'{{"name": "A", "bankName": "{PAN}"}}'}, "payer.bankName", id="the bank's name"),
         pytest.param({"payer": f'{{"name": "A", "accountNumber": "{PAN}"}}'}, "payer.accountNumber", id="an account"),
         pytest.param({"payee": f'{{"name": "{PAN}"}}'}, "payee.name", id="the payee's name"),
-        pytest.param({"reference": '"pay-4111111111111111"'}, "reference", id="the reference"),
+        pytest.param({"remittance": '"pay 4111111111111111"'}, "remittance", id="the remittance"),
         pytest.param({"accountNumber": '"４１１１１１１１１１１１１１１１"'}, "accountNumber", id="full width"),
         pytest.param({"note": f'"{PAN}"'}, "note", id="an unknown field"),
         pytest.param({"4111111111111111": "1"}, "body", id="a key"),

@@ -32,7 +32,8 @@ class AccountApi:
     find_temporary: FindTemporary
 
     async def request(self, call: Call) -> Answer:
-        request = read(call.json(), wire.RequestAccount, wire.problems_between)
+        value = call.json()
+        request = read(value, wire.RequestAccount, partial(wire.problems_between, value=value))
         business, now = call.caller.business, self.clock.now()
         by = audit.key(call.caller.key.id, call.client)
 

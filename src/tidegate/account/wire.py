@@ -20,12 +20,12 @@ from tidegate.account.model import (
 )
 from tidegate.account.name_rule import NameVerdict, check_name
 from tidegate.core import ids
-from tidegate.core.card_number import contains_card_number
-from tidegate.core.errors import Invalid, Problem
+from tidegate.core.errors import Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PageNumber, PerPage
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant import card_data
 from tidegate.merchant.field import Metadata, PersonName, Reference, Remark
 from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails
@@ -63,8 +63,8 @@ class RequestAccount(msgspec.Struct, kw_only=True, rename="camel"):
     metadata: Metadata | None = None
 
 
-def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    yield from _card_numbers(fields)
+def problems_between(fields: Mapping[str, Any], *, value: Any) -> Iterator[Problem]:
+    yield from card_data.problems_in(value, but_not_in=("merchantReference",))
     kyc, account_type = fields.get("kyc_information"), fields.get("account_type")
     if not isinstance(kyc, Kyc) or account_type is None:
         return
@@ -74,20 +74,6 @@ def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(f"KYCInformation.{name}", f"is required for an account of type {account_type.value}")
     if not missing and not is_payable(kyc.holder(is_company=is_company), is_company=is_company):
         yield Problem("KYCInformation", "holds a name that cannot be compared, so that every transfer would go back")
-
-
-def _card_numbers(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    """Where a field's own type does not look for them."""
-    texts = {
-        "merchantReference": fields.get("merchant_reference"),
-        "entityName": fields.get("entity_name"),
-        "metadata": fields.get("metadata"),
-    }
-    for at, document in enumerate(fields.get("documents") or []):
-        texts |= {f"documents[{at}].name": document.name, f"documents[{at}].url": document.url}
-    for place, text in texts.items():
-        if text is not None and contains_card_number(text):
-            yield Problem(place, "looks like a card number; never send card data here", Invalid.CARD_DATA)
 
 
 def is_payable(holder: str, *, is_company: bool) -> bool:

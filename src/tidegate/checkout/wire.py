@@ -15,8 +15,8 @@ from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant import card_data
 from tidegate.merchant.model import Business
-from tidegate.payment import card_data
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment

@@ -4,72 +4,89 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import accumulate
+from functools import lru_cache
 
-LENGTH_MIN, LENGTH_MAX = 13, 19
-PHONE_DIGITS_MAX = 15
-_MAYBE = re.compile(r"\d(?:[ -]{0,3}\d){12}", re.ASCII)
-_RUN = re.compile(r"\+?\d+(?:[ -]{1,3}\d+)*")
-_GAP = re.compile("[ -]+")
-# Without the issuers' prefixes every tenth time stamp or phone number would pass for a card.
-_ISSUED = re.compile(
-    r"""(?:4\d{12}(?:\d{3}){0,2}            # Visa
-        |5[0-8]\d{14}(?:\d{3})?             # Mastercard, Verve, Maestro
-        |2(?:2[2-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}  # Mastercard, second range
-        |3[47]\d{13}                        # American Express
-        |3(?:0[0-5]|[689]\d)\d{11}(?:\d{2})?  # Diners
-        |35\d{14}                           # JCB
-        |6\d{15,18})                        # Discover, UnionPay, Verve, Maestro
-    """,
-    re.VERBOSE | re.ASCII,
+from tidegate.core.bank_number import IBAN_LENGTHS, is_iban
+
+# Digits enough for a card, however they are written. A text without them needs no closer look.
+_ENOUGH_DIGITS = re.compile(r"[0-9](?:[ -]{0,3}[0-9]){12}")
+# As cards are written: digits alone, or in the groups that are printed on a card. Joined to a letter or, by - _ . +,
+# to more of a word they are part of an identifier, and a number after + is a phone's. Each form is tried from each
+# place, since a security code or a date may follow in a group of its own.
+_END = r"(?![-_.+]?[A-Za-z0-9_])"
+_FORMS = (
+    r"[0-9]{13,19}",
+    r"[0-9]{4}(?:[ -]{1,3}[0-9]{4}){3}",
+    r"[0-9]{4}(?:[ -]{1,3}[0-9]{4}){3}[ -]{1,3}[0-9]{2,3}",
+    r"[0-9]{4}[ -]{1,3}[0-9]{6}[ -]{1,3}[0-9]{4,5}",
 )
+_WRITTEN = re.compile(
+    r"(?<![A-Za-z0-9_+])(?<![A-Za-z0-9_][-_.])(?=[0-9]{4}[0-9 -])" + "".join(f"(?=({form}{_END})?)" for form in _FORMS)
+)
+_IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
+_LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
+_GAPS = str.maketrans("", "", " -")
+# Each issuer's first digits and lengths. No time stamp of this age begins like one: they begin with 1 or with 20.
+_ISSUED = re.compile(
+    r"""4[0-9]{12}(?:[0-9]{3}){0,2}                             # Visa
+        |5[0-8][0-9]{14}                                        # Mastercard, Maestro, Verve
+        |5[06-8][0-9]{16,17}                                    # Maestro, Verve
+        |2(?:2(?:2[1-9]|[3-9][0-9])|[3-6][0-9]{2}|7(?:[01][0-9]|20))[0-9]{12}  # Mastercard, second range
+        |3[47][0-9]{13}                                         # American Express
+        |3(?:0[0-59]|[689][0-9])[0-9]{11}(?:[0-9]{2})?          # Diners Club
+        |35(?:2[89]|[3-8][0-9])[0-9]{12}                        # JCB
+        |6[02-57][0-9]{14,17}                                   # Discover, UnionPay, Verve, Maestro
+    """,
+    re.VERBOSE,
+)
+_DOUBLED = str.maketrans("0123456789", "0246813579")
 
 
 def contains_card_number(text: str) -> bool:
-    plain = text if text.isascii() else _in_ascii(text)
-    return _MAYBE.search(plain) is not None and any(map(_holds_card_number, _RUN.findall(plain)))
+    plain = in_ascii(text)
+    return _ENOUGH_DIGITS.search(plain) is not None and _is_in(plain) and _is_in(_IBAN.sub(_without_iban, plain))
+
+
+def has_digits_enough(text: str) -> bool:
+    """Whether a card number could stand in it, also where escapes or a path hide where words begin and end."""
+    return _ENOUGH_DIGITS.search(in_ascii(text)) is not None
 
 
 def is_card_number(digits: str) -> bool:
-    return _ISSUED.fullmatch(digits) is not None and _luhn_sums(digits)[len(digits) % 2][-1] % 10 == 0
+    return _ISSUED.fullmatch(digits) is not None and _has_check_digit(digits)
 
 
-def _in_ascii(text: str) -> str:
-    """Digits of any script, dashes and spaces of any width as ASCII has them; what is invisible goes."""
-    return "".join(map(_character_in_ascii, unicodedata.normalize("NFKC", text)))
+def in_ascii(text: str) -> str:
+    """Digits of any script, dashes and spaces of any width as ASCII has them; what is invisible goes.
+
+    Character by character: normal forms of a whole text cost its length squared.
+    """
+    return text if text.isascii() else "".join(map(_character_in_ascii, text))
 
 
+@lru_cache(maxsize=1024)
 def _character_in_ascii(character: str) -> str:
+    digit = unicodedata.digit(character, None)
+    if digit is not None:
+        return str(digit)
     category = unicodedata.category(character)
-    if category == "Nd":
-        return str(unicodedata.decimal(character))
-    return {"Pd": "-", "Zs": " ", "Cf": ""}.get(category, character)
+    return {"Pd": "-", "Zs": " ", "Cf": "", "Mn": "", "Me": ""}.get(category, character)
 
 
-def _holds_card_number(run: str) -> bool:
-    """Neighbouring groups of digits, joined, in every way that gives the length of a card number."""
-    groups = _GAP.split(run.removeprefix("+"))
-    digits = "".join(groups)
-    # +49 151 12345678 has the length and the first digit of an old Visa card.
-    if run.startswith("+") and len(digits) <= PHONE_DIGITS_MAX:
-        return False
-    edges = list(accumulate(map(len, groups), initial=0))
-    ends = frozenset(edges)
-    sums = _luhn_sums(digits)
+def _is_in(plain: str) -> bool:
     return any(
-        end in ends and (sums[end % 2][end] - sums[end % 2][start]) % 10 == 0 and _ISSUED.fullmatch(digits, start, end)
-        for start in edges
-        for end in range(start + LENGTH_MIN, start + LENGTH_MAX + 1)
+        is_card_number(digits.translate(_GAPS)) for found in _WRITTEN.finditer(plain) for digits in found.groups("")
     )
 
 
-def _luhn_sums(digits: str) -> tuple[list[int], list[int]]:
-    """Running sums with the digits at even, and at odd, places doubled as Luhn says.
+def _without_iban(found: re.Match[str]) -> str:
+    """An IBAN in groups holds what passes for a card number now and then. What follows it stays."""
+    text = found[0]
+    ends = [one.end() for one in _LETTER_OR_DIGIT.finditer(text)]
+    end = ends[min(IBAN_LENGTHS.get(text[:2].upper(), 0), len(ends)) - 1]
+    return f"IBAN{text[end:]}" if is_iban(text[:end]) else text
 
-    The sum of any stretch is then one subtraction: without it, a body full of digits would cost a second.
-    """
-    plain = list(map(int, digits))
-    doubled = [2 * digit - 9 if digit > 4 else 2 * digit for digit in plain]
-    even, odd = plain.copy(), plain.copy()
-    even[::2], odd[1::2] = doubled[::2], doubled[1::2]
-    return list(accumulate(even, initial=0)), list(accumulate(odd, initial=0))
+
+def _has_check_digit(digits: str) -> bool:
+    """By Luhn's rule."""
+    return (sum(map(int, digits[-1::-2])) + sum(map(int, digits[-2::-2].translate(_DOUBLED)))) % 10 == 0

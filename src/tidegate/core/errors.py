@@ -121,6 +121,8 @@ class Unavailable(Refusal):
 
 
 VALIDATION_FAILED = "VALIDATION_FAILED"
+# Of one request. Whoever mends these is told the next ones.
+PROBLEMS_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ class Problem:
 
 
 class Invalid(Refusal):
-    """Every problem at once; named after the rule when all of them break the same one."""
+    """Every problem at once, up to a limit; named after the rule when all of them break the same one."""
 
     METHOD_NOT_SUPPORTED: ClassVar[str] = "METHOD_NOT_SUPPORTED_FOR_CURRENCY"
     CARD_DATA: ClassVar[str] = "CARD_DATA_NOT_ALLOWED"
@@ -146,6 +148,9 @@ class Invalid(Refusal):
     def __init__(self, *problems: Problem) -> None:
         first = problems[0]
         super().__init__(f"{first.field} {first.message}".strip())
-        self.problems = problems
-        rules = {problem.rule for problem in problems}
+        self.problems = problems[:PROBLEMS_MAX]
+        rules = {problem.rule for problem in self.problems}
         self.error_type = rules.pop() if len(rules) == 1 else VALIDATION_FAILED
+        if len(problems) > PROBLEMS_MAX:
+            more = f"has more problems than these {PROBLEMS_MAX}; mend them and send it again to see the rest"
+            self.problems += (Problem("request", more, self.error_type),)

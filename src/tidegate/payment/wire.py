@@ -17,9 +17,9 @@ from tidegate.core.money import Currency, Money, major_of
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
+from tidegate.merchant import card_data
 from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.merchant.model import Business
-from tidegate.payment import card_data
 from tidegate.payment.model import Customer, Order
 from tidegate.payment.redirect import RedirectUrl
 from tidegate.payment.shown import Shown
@@ -189,7 +189,7 @@ def problems_between(
     if fields.get("redirect_url"):
         yield from _redirect_problems(fields["redirect_url"], business, mode)
     if value is not None:
-        yield from card_data.problems_in(value, but_not_in=("customer.phoneNumber",))
+        yield from card_data.problems_in(value, but_not_in=("customer.phoneNumber", "reference"))
 
 
 def _method_problems(fields: Mapping[str, Any], currency: Currency | None, names: MethodNames) -> Iterator[Problem]:

@@ -20,8 +20,8 @@ from tidegate.core import errors
 from tidegate.core.clock import ShiftedClock
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
+from tidegate.merchant import card_data
 from tidegate.merchant.gate import SECRET_KEY
-from tidegate.payment import card_data
 from tidegate.rail.till import Till
 from tidegate.sandbox import examples as sandbox_examples
 from tidegate.sandbox import office_examples as examples

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 import msgspec
 from msgspec import Meta
 
-from tidegate.core.bank_number import is_iban, normal_account_number
+from tidegate.core.bank_number import normal_account_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.query import Moment
@@ -165,16 +165,6 @@ def account_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
     number = fields.get("account_number")
     if number is not None and not normal_account_number(number):
         yield Problem("accountNumber", "must not be empty")
-
-
-def places_of_ibans(fields: Mapping[str, Any]) -> set[str]:
-    """Where digits in groups look like a card number now and then, and are none."""
-    payer = fields.get("payer")
-    numbers = {
-        "accountNumber": fields.get("account_number"),
-        "payer.accountNumber": payer.account_number if payer else None,
-    }
-    return {place for place, number in numbers.items() if number and is_iban(number)}
 
 
 def transfer_from(request: SendTransfer) -> BankTransfer:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache
+from itertools import islice
 from typing import Any, Literal, Protocol, Self, TypeVar, get_args, get_origin, runtime_checkable
 
 import msgspec
 
-from tidegate.core.errors import Invalid, Problem
+from tidegate.core.errors import PROBLEMS_MAX, Invalid, Problem
 
 T = TypeVar("T", bound=msgspec.Struct)
 # Rules between fields. It is given only the fields that are right by themselves.
@@ -35,12 +36,15 @@ def read(value: Any, request_type: type[T], check: Check | None = None) -> T:
         request = msgspec.convert(given, request_type, dec_hook=_parse_checked)
     except msgspec.ValidationError:
         problems, fields = _explain(given, request_type, "")
-        raise Invalid(*problems, *(check(fields) if check else ())) from None
-    if check:
-        found = tuple(check(msgspec.structs.asdict(request)))
-        if found:
-            raise Invalid(*found)
+        raise Invalid(*problems, *_first(check(fields) if check else ())) from None
+    if check and (found := _first(check(msgspec.structs.asdict(request)))):
+        raise Invalid(*found)
     return request
+
+
+def _first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """One more than are told, so that it is known whether there are more."""
+    return tuple(islice(problems, PROBLEMS_MAX + 1))
 
 
 def as_object(value: Any) -> dict[str, Any]:

@@ -11,15 +11,19 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import islice
 from typing import Any, NoReturn
 
-from tidegate.core.card_number import contains_card_number
-from tidegate.core.errors import Invalid, Malformed, Problem
+from tidegate.core.card_number import has_digits_enough
+from tidegate.core.errors import PROBLEMS_MAX, Invalid, Malformed, Problem
 
 DEPTH_MAX = 8
 NUMBER_DIGITS_MAX = 100
 NUMBER_EXPONENT_DIGITS_MAX = 3
 SHOWN_LENGTH_MAX = 100
+# Of a path, so that a long key is not copied for each of the values below it. Longer than what is shown by a card
+# number, of which no part is shown.
+PATH_LENGTH_MAX = 200
 
 # Possessive, and content with a string that never ends: whatever the body, it is read in one pass.
 _STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
@@ -53,7 +57,7 @@ def loads(body: bytes) -> Any:
         raise Malformed(f"the body is not valid JSON: {error.msg} at character {error.pos}") from None
     # Without an escape or an outsized number there is nothing to find, and ordinary bodies are not walked at all.
     if b"\\u" in body or _TooLong.made != too_long_before:
-        problems = tuple(_unstorable(value, ""))
+        problems = tuple(islice(_unstorable(value, ""), PROBLEMS_MAX + 1))
         if problems:
             raise Invalid(*problems)
     return value
@@ -63,14 +67,17 @@ def walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Every scalar of a JSON value with its dotted path; a key counts as text at its own path."""
     if isinstance(value, dict):
         for key, item in value.items():
-            inner = f"{path}.{key}" if path else key
             yield path or "body", key
-            yield from walk(item, inner)
+            yield from walk(item, _cut(f"{path}.{_cut(key)}" if path else key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from walk(item, f"{path}[{index}]")
+            yield from walk(item, _cut(f"{path}[{index}]"))
     else:
         yield path or "body", value
+
+
+def _cut(path: str) -> str:
+    return path[:PATH_LENGTH_MAX]
 
 
 def _refuse_depth(body: bytes) -> None:
@@ -86,6 +93,7 @@ def _refuse_depth(body: bytes) -> None:
             depth -= 1
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TOO_LONG = f"has more than {NUMBER_DIGITS_MAX} digits or {NUMBER_EXPONENT_DIGITS_MAX} in its exponent"
 
 
@@ -98,13 +106,13 @@ def _unstorable(value: Any, path: str) -> Iterator[Problem]:
 
 
 def _is_storable(text: str) -> bool:
-    return "\0" not in text and (text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text))
+    return "\0" not in text and _SURROGATE.search(text) is None
 
 
 def shown(text: str) -> str:
     """A key or path of the caller's as an answer may repeat it: short, printable, and never a card number."""
     short = text if len(text) <= SHOWN_LENGTH_MAX else f"{text[:SHOWN_LENGTH_MAX]}…"
-    if contains_card_number(text):
+    if has_digits_enough(_cut(text)):
         short = re.sub(r"\d", "•", short)
     return short if _is_storable(short) else ascii(short)[1:-1]
 
