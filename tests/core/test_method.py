@@ -42,3 +42,9 @@ def test_the_ussd_method_has_the_published_name_unless_set() -> None:
 def test_every_checkout_currency_has_methods_and_a_maximum() -> None:
     assert set(CHECKOUT_MAX_MAJOR) == set(CHECKOUT_CURRENCIES)
     assert all(METHODS_OF[currency] for currency in CHECKOUT_CURRENCIES)
+
+
+def test_mobile_money_comes_first_wherever_it_is_offered() -> None:
+    with_mobile_money = [currency for currency in Currency if is_offered_in(Method.MOBILE_MONEY, currency)]
+    assert {METHODS_OF[currency][0] for currency in with_mobile_money} == {Method.MOBILE_MONEY}
+    assert METHODS_OF[Currency.NGN] == (Method.BANK_TRANSFER, Method.CARD, Method.USSD)

@@ -38,6 +38,9 @@ NUMBERS = [
     ("506099580000000000", "5060 9958 0000 0000 00", "Verve"),
     ("378282246310005", "3782 822463 10005", "Amex"),
     ("９４８", "948", ""),
+    ("٤٠٨٤٠٨٠٠٠٠٠٠٠٤٠٩", "4084 0800 0000 0409", "Visa"),
+    ("۴۰۸۴۰۸۰۰۰۰۰۰۰۴۰۹", "4084 0800 0000 0409", "Visa"),
+    ("४०८४०८०००००००४०९", "4084 0800 0000 0409", "Visa"),
     ("41a1", "411", "Visa"),
 ]
 
@@ -94,6 +97,9 @@ EXPIRIES = [
     ("9/2040", "09 / 40"),
     ("2/20", "02 / 20"),
     ("１２/４０", "12 / 40"),
+    ("١٢/٤٠", "12 / 40"),
+    ("۹/۴۰", "09 / 40"),
+    ("१२४०", "12 / 40"),
 ]
 
 
@@ -116,6 +122,24 @@ async def test_an_expiry_can_be_deleted_over_its_slash(form: Payer) -> None:
     await expect(expiry).to_have_value("1")
     await keyboard.type("141")
     await expect(expiry).to_have_value("11 / 41")
+
+
+# Digits of other keyboards.
+
+
+async def test_every_field_of_digits_shows_what_an_arabic_keyboard_typed_as_the_card_has_it(form: Payer) -> None:
+    await form.fills(number=WANTS_PIN_AND_OTP, expiry="1240")
+    await form.field("cvv").press_sequentially("١٢٣")
+    await expect(form.field("cvv")).to_have_value("123")
+    await form.presses("Pay ")
+    await form.field("pin").press_sequentially("۱۲۳۴")
+    await expect(form.field("pin")).to_have_value("1234")
+    await form.presses("Continue")
+    await form.sees_heading("Enter the code from your bank")
+    await form.field("otp").press_sequentially("१२३४५६")
+    await expect(form.field("otp")).to_have_value("123456")
+    await form.presses("Continue")
+    await form.sees_paid("₦100.00")
 
 
 # What a browser may fill in, and what is kept.

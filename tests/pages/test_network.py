@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from playwright.async_api import Locator, Page, Route, expect
 
-from checkout.paying import WANTS_PIN
+from checkout.paying import WANTS_PIN, card
 from pages.payer import Payer
 from pages.stage import Stage
 
@@ -108,5 +108,81 @@ async def test_a_server_that_is_too_busy_does_not_lose_the_payer(stage: Stage) -
     )
     await payer.pays_by_card()
     await expect(payer.page.get_by_text("nothing is charged twice. Try again in a moment.")).to_be_visible()
+    await payer.presses("Pay ")
+    await payer.sees_paid("₦100.00", amountReceived=100)
+
+
+# Pay is pressed while there is no network.
+
+
+UNSENT = "You are offline, so nothing was sent."
+
+
+async def offline_with_a_card(stage: Stage, *, presses: int = 1) -> tuple[Payer, list[str]]:
+    """A payer who has pressed Pay; and what the page has sent since."""
+    payer = await Payer.arrives(stage, window={"allowed": OFFLINE})
+    await payer.takes_the_clock()
+    await payer.fills_in_card()
+    sent: list[str] = []
+    payer.page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    await payer.page.context.set_offline(True)
+    await expect(offline_notice(payer.page)).to_be_visible()
+    for _ in range(presses):
+        await payer.pay_button.click()
+        await expect(payer.page.get_by_text(UNSENT)).to_be_visible()
+    assert sent == []
+    return payer, sent
+
+
+async def test_what_was_pressed_offline_is_sent_once_when_the_network_is_back(stage: Stage) -> None:
+    payer, sent = await offline_with_a_card(stage, presses=3)
+    await expect(payer.field("number")).to_have_value("5319 3178 0136 6660")
+    await expect(payer.field("cvv")).to_have_value("123")
+    await expect(payer.pay_button).to_be_enabled()
+    assert await payer.attempts_made() == 0
+    async with payer.watching():
+        await payer.page.context.set_offline(False)
+        await payer.sees_paid("₦100.00", amountReceived=100)
+    assert [url.rpartition("/")[2] for url in sent] == ["charge"]
+    assert await payer.attempts_made() == 1
+
+
+async def test_what_was_pressed_long_ago_is_not_sent_without_being_pressed_again(stage: Stage) -> None:
+    payer, sent = await offline_with_a_card(stage)
+    await payer.page.clock.fast_forward("05:00")
+    await payer.page.context.set_offline(False)
+    await expect(payer.page.get_by_text("The network is back. Nothing was sent")).to_be_visible()
+    assert sent == []
+    assert await payer.attempts_made() == 0
+    await payer.presses("Pay ")
+    await payer.sees_paid("₦100.00", amountReceived=100)
+    await expect(payer.page.get_by_text("Nothing was sent")).to_be_hidden()
+
+
+async def test_what_was_pressed_offline_is_not_sent_for_a_payment_that_has_gone_on(stage: Stage) -> None:
+    payer, sent = await offline_with_a_card(stage)
+    # In another window.
+    assert (await payer.checkout.charge(card(WANTS_PIN))).is_success
+    await payer.page.context.set_offline(False)
+    await payer.sees_heading("Enter your card PIN")
+    assert sent == []
+    assert await payer.attempts_made() == 1
+
+
+async def test_a_charge_that_was_under_way_when_the_network_broke_is_not_sent_again(stage: Stage) -> None:
+    payer = await Payer.arrives(stage, window={"allowed": [*OFFLINE, *BLOCKED]})
+
+    async def break_off(route: Route) -> None:
+        await payer.page.context.set_offline(True)
+        await route.abort()
+
+    await payer.page.route("**/charge", break_off, times=1)
+    await payer.fills_in_card()
+    await payer.pay_button.click()
+    await expect(offline_notice(payer.page)).to_be_visible()
+    await payer.page.context.set_offline(False)
+    # Nobody knows whether it has arrived; the payer is told that it has not, and presses once more.
+    await expect(payer.page.get_by_text("nothing is charged twice. Try again in a moment.")).to_be_visible()
+    assert await payer.attempts_made() == 0
     await payer.presses("Pay ")
     await payer.sees_paid("₦100.00", amountReceived=100)

@@ -83,13 +83,51 @@ async def test_the_banks_can_be_searched(stage: Stage) -> None:
     search, banks = payer.page.get_by_label("Search for your bank"), payer.page.locator("#bank label:visible")
     everyone = await banks.count()
     await search.fill("  GUARANTY ")
-    await expect(banks).to_have_text(["Guaranty Trust Bank"])
+    await expect(banks).to_have_text(["Guaranty Trust Bank (GTBank)"])
     await search.fill("no such bank")
     await expect(banks).to_have_count(0)
     await payer.sees("No bank of that name is on the list.")
     await search.fill("")
     await expect(banks).to_have_count(everyone)
     await expect(payer.page.get_by_text("No bank of that name")).to_be_hidden()
+
+
+KNOWN_AS = {
+    "gtb": "Guaranty Trust Bank (GTBank)",
+    "GT Bank": "Guaranty Trust Bank (GTBank)",
+    "guarantee trust": "Guaranty Trust Bank (GTBank)",
+    "737": "Guaranty Trust Bank (GTBank)",
+    "*737#": "Guaranty Trust Bank (GTBank)",
+    "uba": "United Bank for Africa (UBA)",
+    "fcmb": "First City Monument Bank (FCMB)",
+    "FirstBank": "First Bank of Nigeria (FirstBank)",
+    "fbn": "First Bank of Nigeria (FirstBank)",
+    "diamond": "Access Bank",
+    "skye": "Polaris Bank",
+    "alat": "Wema Bank (ALAT)",
+    "zénith": "Zenith Bank",
+}
+
+
+async def test_a_bank_is_found_by_every_name_that_people_use(stage: Stage) -> None:
+    payer = await Payer.arrives(stage)
+    await payer.chooses("USSD")
+    search, banks = payer.page.get_by_label("Search for your bank"), payer.page.locator("#bank label:visible")
+    for typed, name in KNOWN_AS.items():
+        await search.fill(typed)
+        await expect(banks).to_have_text([name])
+    await search.fill("first bank")
+    await search.press("Enter")
+    await payer.presses("Get the code")
+    await payer.sees("First Bank of Nigeria")
+
+
+async def test_a_payment_in_shillings_opens_on_mobile_money(stage: Stage) -> None:
+    payer = await Payer.arrives(stage, currency="KES")
+    await payer.sees_heading("Pay with mobile money")
+    await payer.merchant_is_told(defaultPaymentMethod="mobile_money", paymentMethods=["mobile_money", "bank_transfer"])
+    payer = await Payer.arrives(stage, currency="KES", paymentMethods=["bank_transfer", "mobile_money"])
+    await payer.sees_heading("Pay by bank transfer")
 
 
 async def test_the_simulator_fills_in_its_test_values(stage: Stage) -> None:

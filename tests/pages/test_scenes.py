@@ -5,7 +5,7 @@ import os
 import pytest
 
 from browser import DESK, HEIGHT_OF, PHONE
-from browser_axe import OF_LOOKS, assert_accessible
+from browser_axe import OF_LOOKS, assert_accessible, violations_in
 from pages.layout import NARROW, assert_well_laid_out
 from pages.scenes import HOSTED_PAGE, REFERENCE, Look, looks_of
 from pages.stage import Stage
@@ -14,6 +14,9 @@ from pages.stage import Stage
 OTHER_LOOK = (Look(DESK, dark=True),)
 # Without script, nothing but loading the page again can tell that the money has come.
 BROKEN_ON_PURPOSE = {"without-script-account": ("meta-refresh",)}
+
+# axe's names of what it has nothing worse against than "best practice".
+LANDMARKS = ("region", "landmark-one-main", "landmark-unique", "landmark-no-duplicate-banner", "bypass")
 
 # Each of these has a template or a rule of its own. `make shots` examines all the others as well.
 FOR_EVERY_BUILD = (
@@ -35,6 +38,12 @@ async def test_every_state_of_the_hosted_page_is_accessible_and_fits(name: str, 
     for width in NARROW:
         await page.set_viewport_size({"width": width, "height": HEIGHT_OF[PHONE]})
         await assert_well_laid_out(page)
+
+
+@pytest.mark.parametrize("name", ["transfer-account", "card-form", "paid-by-card"])
+async def test_everything_on_a_page_is_inside_a_landmark(name: str, still_stage: Stage) -> None:
+    page = await HOSTED_PAGE[name](still_stage)
+    assert [found["nodes"] for found in await violations_in(page, LANDMARKS)] == []
 
 
 # All operations are drawn by one template. In a build the first of them are looked at, `make shots` looks at all.

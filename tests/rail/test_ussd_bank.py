@@ -32,3 +32,9 @@ def test_a_code_to_dial_has_the_banks_prefix() -> None:
     gtb = bank.find("058", Currency.NGN)
     assert gtb is not None
     assert gtb.dial_code("123456") == "*737*000*123456#"
+
+
+def test_no_two_banks_are_looked_for_by_the_same_name() -> None:
+    names = [name.casefold() for each in bank.USSD_BANKS[Currency.NGN] for name in (each.name, *each.searched_as)]
+    assert len(set(names)) == len(names)
+    assert all("|" not in name for name in names)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import filterfalse
 from typing import Any, Self
 
+from tidegate.core import digit
 from tidegate.core.card_number import is_card_number
 
 CARD_NUMBER_LENGTH_MAX = 40
@@ -28,7 +30,7 @@ class CardNumber(_Secret):
     def parse(cls, value: Any) -> Self:
         # Typed on any keyboard, pasted with or without spaces.
         is_short = isinstance(value, str) and len(value) <= CARD_NUMBER_LENGTH_MAX
-        digits = "".join(map(_digit_in_ascii, value)) if is_short else ""
+        digits = digit.in_ascii("".join(filterfalse(_is_between_digits, value))) if is_short else ""
         if not is_card_number(digits):
             raise ValueError("must be a card number")
         return cls(digits)
@@ -74,14 +76,13 @@ class OtpText(_Secret):
         return {"type": "string", "pattern": "^[0-9]{4,8}$"}
 
 
-def _digit_in_ascii(character: str) -> str:
-    """A digit of any script as ASCII has it; spaces, dashes and what is invisible go."""
-    if unicodedata.category(character) in _BETWEEN_DIGITS or character.isspace():
-        return ""
-    return str(unicodedata.decimal(character, character))
+def _is_between_digits(character: str) -> bool:
+    """Spaces, dashes and what is invisible."""
+    return unicodedata.category(character) in _BETWEEN_DIGITS or character.isspace()
 
 
 def _digits(value: Any, pattern: str, complaint: str) -> str:
-    if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
+    digits = digit.in_ascii(value) if isinstance(value, str) else ""
+    if not re.fullmatch(pattern, digits, re.ASCII):
         raise ValueError(complaint)
-    return value
+    return digits

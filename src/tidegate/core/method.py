@@ -37,7 +37,7 @@ def priced_in(text: str) -> Priced:
     return _PRICED_BY_NAME[text]
 
 
-# The specification's table, row by row; the order of a row is the order on the page.
+# The specification's table, row by row, and its columns.
 _ALL = (Method.BANK_TRANSFER, Method.CARD, Method.MOBILE_MONEY, Method.USSD)
 _MATRIX: dict[Currency, tuple[bool, bool, bool, bool]] = {
     #              transfer  card  mobile  ussd
@@ -51,8 +51,10 @@ _MATRIX: dict[Currency, tuple[bool, bool, bool, bool]] = {
     Currency.USD: (False, True, False, False),
     Currency.EUR: (False, False, False, False),
 }
+# The order on the page where the merchant names none. Mobile money first: where there is any, most people pay by it.
+_ORDER = (Method.MOBILE_MONEY, Method.BANK_TRANSFER, Method.CARD, Method.USSD)
 METHODS_OF: dict[Currency, tuple[Method, ...]] = {
-    currency: tuple(method for method, offered in zip(_ALL, row, strict=True) if offered)
+    currency: tuple(sorted((method for method, offered in zip(_ALL, row, strict=True) if offered), key=_ORDER.index))
     for currency, row in _MATRIX.items()
 }
 

@@ -14,6 +14,19 @@ class UssdBank:
     code: str
     name: str
     ussd: str
+    # What it is called for short; nothing where that is how the name begins.
+    short_name: str = ""
+    # Other names that people look for it by: abbreviations, misspellings, brands, banks that it has taken over.
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def listed_as(self) -> str:
+        return f"{self.name} ({self.short_name})" if self.short_name else self.name
+
+    @property
+    def searched_as(self) -> tuple[str, ...]:
+        """What else it is found by. Many know their bank by the code that they dial."""
+        return (*self.aliases, self.ussd)
 
     def dial_code(self, number: str) -> str:
         return f"*{self.ussd}*000*{number}#"
@@ -22,20 +35,20 @@ class UssdBank:
 # In the order of the alphabet, as a payer looks for them.
 USSD_BANKS: dict[Currency, tuple[UssdBank, ...]] = {
     Currency.NGN: (
-        UssdBank("044", "Access Bank", "901"),
-        UssdBank("050", "Ecobank Nigeria", "326"),
+        UssdBank("044", "Access Bank", "901", aliases=("Diamond Bank", "Intercontinental Bank")),
+        UssdBank("050", "Ecobank Nigeria", "326", aliases=("Oceanic Bank",)),
         UssdBank("070", "Fidelity Bank", "770"),
-        UssdBank("011", "First Bank of Nigeria", "894"),
-        UssdBank("214", "First City Monument Bank", "329"),
-        UssdBank("058", "Guaranty Trust Bank", "737"),
-        UssdBank("082", "Keystone Bank", "7111"),
-        UssdBank("076", "Polaris Bank", "833"),
-        UssdBank("221", "Stanbic IBTC Bank", "909"),
-        UssdBank("232", "Sterling Bank", "822"),
-        UssdBank("032", "Union Bank of Nigeria", "826"),
-        UssdBank("033", "United Bank for Africa", "919"),
+        UssdBank("011", "First Bank of Nigeria", "894", "FirstBank", ("FBN",)),
+        UssdBank("214", "First City Monument Bank", "329", "FCMB", ("FinBank",)),
+        UssdBank("058", "Guaranty Trust Bank", "737", "GTBank", ("GTB", "GTCO", "Guarantee Trust")),
+        UssdBank("082", "Keystone Bank", "7111", aliases=("Bank PHB", "Platinum Habib")),
+        UssdBank("076", "Polaris Bank", "833", aliases=("Skye Bank", "Mainstreet Bank")),
+        UssdBank("221", "Stanbic IBTC Bank", "909", aliases=("Standard Bank",)),
+        UssdBank("232", "Sterling Bank", "822", aliases=("Equitorial Trust", "OneBank")),
+        UssdBank("032", "Union Bank of Nigeria", "826", aliases=("UBN",)),
+        UssdBank("033", "United Bank for Africa", "919", "UBA", ("Standard Trust Bank",)),
         UssdBank("215", "Unity Bank", "7799"),
-        UssdBank("035", "Wema Bank", "945"),
+        UssdBank("035", "Wema Bank", "945", "ALAT"),
         UssdBank("057", "Zenith Bank", "966"),
     ),
 }

@@ -10,6 +10,7 @@ from functools import cache
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType, ValidationResult
 
+from tidegate.core import digit
 from tidegate.core.money import Currency
 from tidegate.rail.carriers import CARRIERS, carrier_of
 
@@ -156,8 +157,8 @@ def _apart(prefix: str, owners: Mapping[str, Operator | None], outer: Operator |
     if not any(longer.startswith(prefix) and longer != prefix for longer in owners):
         return {prefix: owner.id} if owner else {}
     inner: dict[str, str] = {}
-    for digit in "0123456789":
-        inner |= _apart(prefix + digit, owners, owner)
+    for following in "0123456789":
+        inner |= _apart(prefix + following, owners, owner)
     return inner
 
 
@@ -181,7 +182,7 @@ def _refuse_what_is_no_number(text: str, country: Country) -> None:
 
 
 def _parse(text: str, country: Country) -> phonenumbers.PhoneNumber:
-    typed = text.strip()
+    typed = digit.in_ascii(text).strip()
     # 00 is how most of the world writes +, also where the exchange wants 000.
     international = f"+{typed[2:]}" if typed.startswith("00") else typed
     try:

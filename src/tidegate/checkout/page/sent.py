@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tidegate.checkout.page.view import Filled
 from tidegate.checkout.page.words import Words
 from tidegate.checkout.wire import EXPIRED_CARD
+from tidegate.core import digit
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
@@ -46,13 +46,13 @@ def charge_in(form: Mapping[str, str], method: Method | None) -> dict[str, Any]:
 
 
 def _card_in(form: Mapping[str, str]) -> dict[str, Any]:
-    found = _EXPIRY.fullmatch(unicodedata.normalize("NFKC", form.get("expiry", "")))
+    found = _EXPIRY.fullmatch(digit.in_ascii(form.get("expiry", "")))
     month, year = found.groups() if found else _NOT_AN_EXPIRY
     return {
         "number": form.get("number", ""),
         "expiryMonth": int(month),
         "expiryYear": int(year),
-        "cvv": unicodedata.normalize("NFKC", form.get("cvv", "")).strip(),
+        "cvv": form.get("cvv", "").strip(),
         "holder": form.get("holder", "").strip() or None,
     }
 
@@ -61,7 +61,7 @@ def answer_in(form: Mapping[str, str]) -> dict[str, Any]:
     """To the bank's question."""
     for name in ("pin", "otp"):
         if name in form:
-            return {name: unicodedata.normalize("NFKC", form[name]).replace(" ", "")}
+            return {name: form[name].replace(" ", "")}
     address = {name: form[name].strip() for name in ("line", "city", "country", "postalCode") if form.get(name)}
     return {"address": address}
 

@@ -16,10 +16,14 @@
   // After this long an answer counts as lost. What was sent may have arrived all the same.
   const ANSWER_WITHIN_MS = 30000;
   const LOCALES = { fr: "fr", sw: "sw", pt: "pt-PT", ar: "ar" };
+  // What was pressed offline is sent by itself within this time; later, the payer may have changed their mind.
+  const SEND_WITHIN_MS = 120000;
   let timers = [];
   let source = null;
   let isPushed = false;
   let isBusy = false;
+  // What waits for the network: a form that was not sent (then `at` is when it was pressed), or whose answer got lost.
+  let held = null;
 
   const announce = (text) => {
     const news = document.getElementById("news");
@@ -28,7 +32,7 @@
   };
   const offline = document.getElementById("offline");
   const offlineWords = offline.textContent;
-  const setOffline = (isOffline, words = offlineWords) => {
+  const setOffline = (isOffline, words = held?.at ? offline.dataset.unsent : offlineWords) => {
     offline.textContent = words;
     offline.hidden = !isOffline;
   };
@@ -92,6 +96,11 @@
 
   const submit = async (form, button) => {
     if (isBusy || (form.dataset.sure && !confirm(form.dataset.sure))) return;
+    held = navigator.onLine ? null : { form, button, at: Date.now() };
+    if (held) setOffline(true);
+    else await send(form, button);
+  };
+  const send = async (form, button) => {
     const body = new URLSearchParams(new FormData(form, button));
     const action = new URL(form.getAttribute("action"), location.href);  // A field may be called "action".
     const label = button?.firstChild;
@@ -110,8 +119,22 @@
       await refresh();
       form.removeAttribute("aria-busy");
       if (label) label.textContent = words;
-      if (form.isConnected && navigator.onLine) setOffline(true, offline.dataset.missed);
+      if (!form.isConnected) return;
+      if (navigator.onLine) setOffline(true, offline.dataset.missed);
+      else held = { form };
     }
+  };
+  // What is not known to be unsent is never sent again by itself.
+  const goOn = async () => {
+    const { form, button, at } = held ?? {};
+    held = null;
+    setOffline(false);
+    watch();
+    await refresh();
+    if (!form?.isConnected || isBusy) return;
+    if (!at) setOffline(true, offline.dataset.missed);
+    else if (Date.now() - at > SEND_WITHIN_MS) setOffline(true, offline.dataset.again);
+    else send(form, button);
   };
 
   // Tabs.
@@ -141,7 +164,14 @@
   // Card fields.
 
   const BRANDS = [[/^4/, "Visa"], [/^(506[01]|507[89]|650)/, "Verve"], [/^(5[1-5]|2[2-7])/, "Mastercard"], [/^3[47]/, "Amex"]];
-  const digitsOf = (text) => text.normalize("NFKC").replace(/\D/g, "");
+  // Every script has its ten digits in a row, which begins at a code that ends in 0 or in 6.
+  const inAscii = (text) => text.replace(/[^\x00-\x7f]/gu, (one) => {
+    const code = one.codePointAt(0);
+    const row = code - (code % 16);
+    if (!/\p{Nd}/u.test(one)) return one;
+    return String(code - row - (/\p{Nd}/u.test(String.fromCodePoint(row)) ? 0 : 6));
+  });
+  const digitsOf = (text) => inAscii(text).replace(/\D/g, "");
   // The same digits stay behind the caret: before it, some may have been put in.
   const keepCaret = (field, format, event) => {
     const digits = digitsOf(field.value);
@@ -162,7 +192,7 @@
     : digits.slice(0, 19).replace(/(\d{4})(?=\d)/g, "$1 "));
   const formatExpiry = (_, typed) => {
     // A month of one digit: 9/28, or 928, as there is no month 92.
-    const digits = digitsOf(typed.normalize("NFKC").replace(/^\D*(\d)(?=\D)/, "0$1")).replace(/^[2-9]/, "0$&");
+    const digits = digitsOf(inAscii(typed).replace(/^\D*(\d)(?=\D)/, "0$1")).replace(/^[2-9]/, "0$&");
     const [month, rest] = [digits.slice(0, 2), digits.slice(2)];
     if (month.length < 2) return month;
     const year = /^20\d\d/.test(rest) ? rest.slice(2, 4) : rest.slice(0, rest.startsWith("20") ? 4 : 2);
@@ -204,6 +234,8 @@
     });
   };
 
+  // Only letters and digits, without accents: "G.T. Bank" is found as "gtbank".
+  const folded = (text) => inAscii(text).normalize("NFKD").replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
   const enhanceSearch = (box) => {
     const form = box.closest("form");
     const labels = all(".list label", form);
@@ -216,8 +248,9 @@
       if (left.length === 1) left[0].click();
     });
     one("input", box).addEventListener("input", (event) => {
-      const wanted = event.target.value.trim().toLocaleLowerCase();
-      labels.forEach((label) => { label.hidden = !label.textContent.toLocaleLowerCase().includes(wanted); });
+      const wanted = folded(event.target.value);
+      const names = (label) => [label.textContent, ...label.dataset.names.split("|")];
+      labels.forEach((label) => { label.hidden = !names(label).some((name) => folded(name).includes(wanted)); });
       one("[data-nothing]", form).hidden = labels.some((label) => !label.hidden);
     });
   };
@@ -355,17 +388,24 @@
     if (hit("[data-swap]")) {
       event.preventDefault();
       const { href } = hit("[data-swap]");
-      get(href).then((answer) => show(answer.html, href)).catch(() => location.assign(href));
+      get(href).then((answer) => show(answer.html, href)).catch(() => (navigator.onLine ? location.assign(href) : setOffline(true)));
     }
   });
   document.addEventListener("keydown", (event) => { if (event.target.closest?.("[data-tab]")) moveTab(event); });
+  document.addEventListener("input", ({ target, isComposing }) => {
+    if (isComposing || !target.matches("[inputmode=numeric], [inputmode=tel]")) return;
+    const { value, selectionStart: at } = target;
+    if (inAscii(value) === value) return;
+    target.value = inAscii(value);
+    target.setSelectionRange(at, at);
+  });
   document.addEventListener("change", (event) => {
     if (!event.target.closest?.("[data-language]")) return;
     const here = new URL(location.href);
     here.searchParams.set("lang", event.target.value);
     location.assign(here);
   });
-  window.addEventListener("online", () => { setOffline(false); refresh(); watch(); });
+  window.addEventListener("online", goOn);
   window.addEventListener("offline", () => setOffline(true));
   // Back from the bank or the shop: the page may be an old copy.
   window.addEventListener("pageshow", (event) => { if (event.persisted) { refresh(); watch(); } });
