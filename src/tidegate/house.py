@@ -56,7 +56,11 @@ class House:
     def till(self) -> Till:
         """One for all: what gathers in it gathers from wherever it comes, and has its lanes once."""
         settings = self.settings
-        terms = InflowTerms(settings.review_inflows_from, timedelta(minutes=settings.rate_lasts_minutes))
+        terms = InflowTerms(
+            rate_lasts=timedelta(minutes=settings.rate_lasts_minutes),
+            hold=timedelta(days=settings.hold_days),
+            review_from_major=settings.review_inflows_from,
+        )
         return Till(self.db, self.rails, MethodNames(ussd=settings.ussd_method), terms)
 
     @cached_property

@@ -48,8 +48,10 @@ class Settings:
     encryption_keys: tuple[bytes, ...] = field(default=(), repr=False)
     # Where a worker shows its numbers; 0 for nowhere.
     metrics_port: int = 0
-    # Inflows of this much, in major units, are looked at before they are credited.
-    review_inflows_from: int = 50_000
+    # Inflows of this much, in major units, are held for review; 0 for none.
+    review_inflows_from: int = 0
+    # A held inflow goes back by itself after this many days.
+    hold_days: int = 3
     rate_lasts_minutes: int = 60
 
     @property
@@ -84,9 +86,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         rails=tuple(read.text("TIDEGATE_RAILS").replace(",", " ").split()),
         encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
         metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
-        review_inflows_from=read.number(
-            "TIDEGATE_REVIEW_INFLOWS_FROM", default=50_000, at_most=1_000_000_000, at_least=1
-        ),
+        review_inflows_from=read.number("TIDEGATE_REVIEW_INFLOWS_FROM", default=0, at_most=1_000_000_000),
+        hold_days=read.number("TIDEGATE_HOLD_DAYS", default=3, at_most=90, at_least=1),
         rate_lasts_minutes=read.number("TIDEGATE_RATE_LASTS_MINUTES", default=60, at_most=10_080, at_least=1),
     )
     problems = [*read.problems, *_problems_in(settings)]

@@ -11,7 +11,7 @@ from typing import Any
 import structlog
 
 from tidegate.account import commands as account
-from tidegate.collection import reversal
+from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
 from tidegate.idempotency import commands as idempotency
@@ -54,6 +54,7 @@ LOOPS = (
     Loop("send_returns", money_return.send, every_s=1.0),
     Loop("ask_about_refunds", refund.ask_rails, every_s=1.0),
     Loop("apply_reversals", reversal.apply_due, every_s=5.0),
+    Loop("return_overdue_inflows", review.return_overdue, every_s=60.0),
     Loop("collect_debts", reversal.collect_debts, every_s=1.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),

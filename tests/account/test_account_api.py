@@ -107,7 +107,10 @@ async def test_an_account_is_asked_for_and_starts_pending_without_details(inflow
     assert answer.status_code == 201, answer.text
     record = answer.json()["data"]
     assert_whole(record)
-    assert (record["status"], record["isActive"], record["accountInformation"]) == ("pending", False, None)
+    assert (record["status"], record["isActive"], record["accountNumber"]) == ("pending", False, "")
+    details = record["accountInformation"]
+    texts = {name: value for name, value in details.items() if name != "otherInfo"} | details["otherInfo"]
+    assert set(texts.values()) == {""}
     assert record["KYCInformation"] == kyc
     assert (record["merchantReference"], record["metadata"]) == ("ACC-1", {"shop": 7})
     assert (record["monthlyVolume"], record["entityName"]) == ("10,000 EUR", "Ada Imports")

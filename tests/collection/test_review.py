@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tidegate.collection import reversal, review
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.core.money import Currency
 from tidegate.doctor.commands import examine_books
+from tidegate.merchant import commands as merchants
 
 
 async def held(inflows: Inflows, **changes: Any) -> dict[str, Any]:
@@ -55,6 +57,42 @@ async def test_a_held_inflow_is_credited_by_an_operator(inflows: Inflows) -> Non
     with pytest.raises(IllegalTransition):
         await refuse(inflows, before["reference"])
     assert ((await inflows.page(status="pending"))["total"], (await inflows.page())["total"]) == (0, 1)
+
+
+async def test_a_held_inflow_goes_back_by_itself_after_three_days(inflows: Inflows) -> None:
+    before = await held(inflows)
+    created_at = datetime.fromisoformat(before["createdAt"])
+    assert datetime.fromisoformat(before["heldUntil"]) == created_at + timedelta(days=3)
+    await inflows.let_pass("71h")
+    assert (await inflows.get(before["reference"]))["status"] == "pending"
+    await inflows.let_pass("1h")
+    after = await inflows.get(before["reference"])
+    assert (after["status"], after["isReversed"], after["heldUntil"]) == ("reversed", 1, None)
+    assert after["refundInfo"]["reasonCode"] == "hold_ended"
+    [audit] = await audited(inflows, before["reference"])
+    assert audit[:2] == ("tidegate", "collection.hold_ended")
+    await inflows.let_pass("1m")
+    assert (await inflows.get(before["reference"]))["refundInfo"]["status"] == "confirmed"
+    assert await inflows.wallet("EUR") == 0
+
+
+async def test_what_was_decided_on_in_time_does_not_go_back_at_its_end(inflows: Inflows) -> None:
+    before = await held(inflows)
+    await pass_(inflows, before["reference"])
+    await inflows.let_pass("80h")
+    assert (await inflows.get(before["reference"]))["status"] == "successful"
+
+
+@pytest.mark.parametrize("typed", [CLOSE, None])
+async def test_a_strict_business_returns_at_once_whatever_is_not_the_same_name(
+    inflows: Inflows, typed: str | None
+) -> None:
+    number = await inflows.number()
+    changed = {"inflow_name_policy": "strict"}
+    await merchants.change(inflows.house.db, inflows.shop.business_id, changed, now=inflows.now)
+    record = await inflows.told(credit(number, payeeName=typed))
+    assert (record["status"], record["heldUntil"]) == ("reversed", None)
+    assert (await inflows.told(credit(number)))["status"] == "successful"
 
 
 async def test_a_held_inflow_is_sent_back_by_an_operator(inflows: Inflows) -> None:

@@ -38,7 +38,7 @@ async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database)
 
     clock = SettableClock(datetime(2026, 11, 15, tzinfo=UTC))
     loops = (worker.Loop("stumbling", stumbling, every_s=0.001),)
-    till = Till(db, {}, MethodNames(), InflowTerms(50_000, timedelta(hours=1)))
+    till = Till(db, {}, MethodNames(), InflowTerms(rate_lasts=timedelta(hours=1), hold=timedelta(days=3)))
     task = asyncio.create_task(worker.run(till, clock, Meter(), loops))
     while len(seen) < 4:
         await asyncio.sleep(0.001)

@@ -212,7 +212,8 @@ async def test_a_link_is_switched_with_the_keys_of_its_own_business_only(
     assert (await checkout.view())["isDisabled"] is False
 
 
-async def test_a_payment_without_a_reference_is_disabled_by_its_pay_code(shop: Shop) -> None:
-    created = (await shop.create(order(reference=...))).json()["data"]
+@pytest.mark.parametrize("reference", [..., "ORD-9"])
+async def test_a_payment_is_disabled_by_its_pay_code(shop: Shop, reference: Any) -> None:
+    created = (await shop.create(order(reference=reference))).json()["data"]
     answer = await switch(shop, created["payCode"], "disable")
     assert answer.json()["data"]["isDisabled"] is True

@@ -46,10 +46,14 @@ async def test_another_business_reference_looks_like_an_unknown_one_V2(
     assert without_request_id(theirs) == without_request_id(unknown)
 
 
-async def test_a_pay_code_is_not_the_reference_of_a_payment_that_has_its_own_V3(
-    shop: Shop, admin: Any, created: dict[str, Any]
+async def test_a_payment_is_verified_by_its_pay_code_too_and_by_nobody_else_V3(
+    shop: Shop, new_shop: MakeShop, admin: Any, created: dict[str, Any]
 ) -> None:
-    await assert_refused(admin, shop.verify(created["payCode"]), 404, NOT_FOUND)
+    by_reference, by_pay_code = await shop.verify("ORD-1"), await shop.verify(created["payCode"])
+    assert by_pay_code.status_code == 200
+    assert by_pay_code.json() == by_reference.json()
+    other = await new_shop()
+    await assert_refused(admin, other.verify(created["payCode"]), 404, NOT_FOUND)
 
 
 @pytest.mark.parametrize(

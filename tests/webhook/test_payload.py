@@ -79,7 +79,7 @@ async def test_a_transfer_is_told_with_every_field_of_both_sets(new_checkout: Ma
     assert set(data) == DATA | OURS | {"virtualAccount"}
     assert set(data["virtualAccount"]) == VIRTUAL_ACCOUNT
     assert set(data["authorization"]) == {"mode", "redirect", "metadata"}
-    assert data["customer"] == {"name": "Ada", "email": "a@b.com", "phoneNumber": None}
+    assert data["customer"] == {"name": "Ada", "email": "a@b.com", "phoneNumber": ""}
     assert data["reference"] == data["transactionReference"] == checkout.pay_code
     assert data["merchantReference"] == data["paymentReference"] == "ORD-2025"
     assert data["type"] == data["method"] == "bank_transfer"
@@ -90,6 +90,7 @@ async def test_a_transfer_is_told_with_every_field_of_both_sets(new_checkout: Ma
     assert data["virtualAccount"]["business"] == checkout.shop.business_id
     # Exact in the text itself, whatever a receiver makes of it.
     body = told.receiver.received[0].body
+    assert b'"amount":101.51' in body
     assert b'"amountReceived":101.51' in body
     assert b'"fee":1.4,' in body
     assert b'"vat":0.11' in body
@@ -128,11 +129,19 @@ async def test_too_little_and_too_much_are_told_as_well(
     await checkout.transfer(await checkout.account(), amount)
     [payload] = await told()
     data = payload["data"]
-    assert (data["varianceType"], data["message"], data["amountReceived"]) == (
-        variance,
-        "INCORRECT_AMOUNT",
-        int(amount),
-    )
+    assert (data["varianceType"], data["message"]) == (variance, "INCORRECT_AMOUNT")
+    # `amount` is what the customer paid; what was asked for is beside it.
+    assert (data["amount"], data["amountReceived"], data["amountExpected"]) == (int(amount), int(amount), 100)
+
+
+async def test_what_the_payers_bank_does_not_say_is_empty_text(new_checkout: MakeCheckout, told: Told) -> None:
+    checkout = await new_checkout()
+    await listen(checkout, told)
+    await checkout.transfer(await checkout.account(), "100", payer={"name": "Ada Obi"})
+    [payload] = await told()
+    account = payload["data"]["virtualAccount"]
+    assert (account["payerAccountNumber"], account["payerBankName"]) == ("", "")
+    assert [name for name, value in account.items() if not isinstance(value, str)] == ["payerBankCode"]
 
 
 async def test_nothing_is_told_of_a_checkout_that_failed_ran_out_or_was_given_up(

@@ -26,7 +26,7 @@ from tidegate.webhook import commands
 from tidegate.webhook.api import RESENDS_BURST
 from tidegate.webhook.deliver import Courier
 from tidegate.webhook.model import EVENTS, WithSecret
-from tidegate.webhook.wire import PER_PAGE_MAX, EventName
+from tidegate.webhook.wire import DELIVERIES_PER_PAGE_MAX, EventName
 
 
 @dataclass
@@ -273,7 +273,7 @@ async def test_every_filter_narrows(desk: Desk) -> None:
         ("dateFrom=2026-01-02&dateTo=2026-01-01", "dateTo"),
         ("dateTo=yesterday", "dateTo"),
         ("perPage=0", "perPage"),
-        (f"perPage={PER_PAGE_MAX + 1}", "perPage"),
+        (f"perPage={DELIVERIES_PER_PAGE_MAX + 1}", "perPage"),
         ("perPage=1.0", "perPage"),
         ("perPage=1e1", "perPage"),
         ("perPage=99999999999999999999999", "perPage"),

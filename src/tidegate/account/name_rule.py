@@ -1,6 +1,7 @@
 """Is money that arrives meant for the account's holder? Pure, total, and told step by step.
 
-Exact is credited, close is held for a person to decide, different is returned. What is unclear is never exact.
+Exact is credited, close or missing is held for a person to decide, different is returned. What is unclear is never
+exact. The payer's own name is never compared: it says who sent the money, not whom it is for.
 The rule for merchants, with examples, is docs/name-rule.md.
 """
 
@@ -19,11 +20,10 @@ from tidegate.account.name_words import BESIDES, PLACEHOLDERS, STRANGE
 
 __all__ = ["NameCheck", "NameVerdict", "check_name"]
 
-PAYEE, PAYER, NONE = "payee", "payer", "none"
+PAYEE, NONE = "payee", "none"
 _SOURCES = {
     PAYEE: "compared: the name that the payer typed for the recipient",
-    PAYER: "compared: the payer's own name, since none was typed for the recipient",
-    NONE: "compared: nothing, since neither a recipient's nor a payer's name was given",
+    NONE: "compared: nothing, since the bank gave no name for the recipient",
 }
 
 
@@ -32,7 +32,7 @@ class NameCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     # What was compared, without invisible characters and cut to the length of a name.
     typed: str | None
-    # "payee", the name typed for the recipient; "payer", the payer's own; or "none".
+    # "payee", the name typed for the recipient; or "none".
     compared: str
     holder: str
     verdict: NameVerdict
@@ -40,9 +40,12 @@ class NameCheck(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[str, ...]
 
 
-def check_name(*, payee_name: str | None, payer_name: str | None, holder: str, is_company: bool = False) -> NameCheck:
+def check_name(*, payee_name: str | None, holder: str, is_company: bool = False) -> NameCheck:
     """A holder whose name ends in a legal form is taken for a company, whatever `is_company` says."""
-    compared, typed = _choose(payee_name, payer_name)
+    typed = clean(payee_name)
+    compared = PAYEE if _is_given(typed) else NONE
+    if compared is NONE:
+        typed = ""
     owner = clean(holder)
     finding = _judge(typed, owner, is_company=is_company)
     return NameCheck(
@@ -55,13 +58,6 @@ def check_name(*, payee_name: str | None, payer_name: str | None, holder: str, i
     )
 
 
-def _choose(payee_name: str | None, payer_name: str | None) -> tuple[str, str]:
-    for compared, name in ((PAYEE, payee_name), (PAYER, payer_name)):
-        if _is_given(cleaned := clean(name)):
-            return compared, cleaned
-    return NONE, ""
-
-
 def _is_given(cleaned: str) -> bool:
     words = words_of(cleaned[: NAME_CHARACTERS_MAX + 1])
     return bool(words) and joined(words)[0] not in PLACEHOLDERS
@@ -69,7 +65,8 @@ def _is_given(cleaned: str) -> bool:
 
 def _judge(typed: str, holder: str, *, is_company: bool) -> Finding:
     if not typed:
-        return _refused("no name was given, so nothing says that the money is for the account holder")
+        reason = "no name was given, so nothing says that the money is for the account holder"
+        return Finding(NameVerdict.MISSING, reason, (reason,))
     if len(typed) > NAME_CHARACTERS_MAX:
         return _refused(f"the text is longer than {NAME_CHARACTERS_MAX} characters, which no name is")
     typed_words, holder_words = words_of(typed), words_of(holder[:NAME_CHARACTERS_MAX])

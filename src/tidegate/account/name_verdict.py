@@ -8,11 +8,12 @@ import msgspec
 
 
 class NameVerdict(StrEnum):
-    """Exact is credited, close is held for a person to look at, different is returned."""
+    """Exact is credited, close or missing is held for a person to look at, different is returned."""
 
     EXACT = "exact"
     CLOSE = "close"
     DIFFERENT = "different"
+    MISSING = "missing"
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from tidegate.core import ids
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
-from tidegate.infra.http.paging import PageNumber, PerPage
+from tidegate.infra.http.paging import PER_PAGE, PageNumber, PerPage
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.field import Metadata, PersonName, Reference, Remark
@@ -31,7 +31,6 @@ from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails
 
 DOCUMENTS_MAX = 20
-PER_PAGE = 10
 
 AccountCurrency = Literal["USD", "EUR"]
 
@@ -78,7 +77,7 @@ def problems_between(fields: Mapping[str, Any], *, value: Any) -> Iterator[Probl
 
 def is_payable(holder: str, *, is_company: bool) -> bool:
     """Whether whoever types the name as it stands on the account passes."""
-    check = check_name(payee_name=holder, payer_name=None, holder=holder, is_company=is_company)
+    check = check_name(payee_name=holder, holder=holder, is_company=is_company)
     return check.verdict is NameVerdict.EXACT
 
 
@@ -159,8 +158,8 @@ class AccountRecord(msgspec.Struct, kw_only=True, rename="camel"):
     account_type: AccountType
     entity_type: str = "main_account"
     virtual_account_type: str
-    account_number: Annotated[str | None, Meta(description="None before approval.")]
-    account_information: AccountInformation | None
+    account_number: Annotated[str, Meta(description="Empty before approval.")]
+    account_information: Annotated[AccountInformation, Meta(description="Empty texts before approval.")]
     merchant_reference: str | None
     kyc_information: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})] = msgspec.field(
         name="KYCInformation"
@@ -207,8 +206,8 @@ def record_of(account: Account, business: Business, *, now: datetime) -> Account
         settlement_currency=account.settlement_currency,
         account_type=account.account_type,
         virtual_account_type="temporary" if account.is_temporary else "additional",
-        account_number=account.details.account_number if account.details else None,
-        account_information=_information(account, account.details) if account.details else None,
+        account_number=account.details.account_number if account.details else "",
+        account_information=_information(account, account.details) if account.details else _NO_INFORMATION,
         merchant_reference=account.merchant_reference,
         kyc_information=msgspec.Raw(account.kyc.encode()),
         note=account.note,
@@ -246,6 +245,18 @@ def _information(account: Account, details: AccountDetails) -> AccountInformatio
             bank_swift_code=details.swift_code or "",
         ),
     )
+
+
+# The same shape before approval: what the specification types as text is always text.
+_NO_INFORMATION = AccountInformation(
+    account_name="",
+    account_number="",
+    bank_name="",
+    bank_code="",
+    country_code="",
+    reference="",
+    other_info=FurtherDetails(iban="", account_number="", check_number="", sort_code="", bank_swift_code=""),
+)
 
 
 def _documents(account: Account, wanted: DocumentType) -> list[DocumentRecord]:

@@ -21,11 +21,12 @@ from tidegate.merchant import commands as merchants
 from tidegate.rail.till import Till
 
 # 1 and 2 mean that the command itself went wrong.
-EXIT_CODES = {NameVerdict.EXACT: 0, NameVerdict.CLOSE: 3, NameVerdict.DIFFERENT: 4}
+EXIT_CODES = {NameVerdict.EXACT: 0, NameVerdict.CLOSE: 3, NameVerdict.DIFFERENT: 4, NameVerdict.MISSING: 3}
 _VERDICTS = {
     NameVerdict.EXACT: "[bold green]exact[/]: it would be credited",
     NameVerdict.CLOSE: "[bold yellow]close[/]: it would be held until somebody has looked at it",
     NameVerdict.DIFFERENT: "[bold red]different[/]: it would be returned",
+    NameVerdict.MISSING: "[bold yellow]missing[/]: it would be held until somebody has looked at it",
 }
 _COLOURS = {
     AccountStatus.PENDING: "yellow",
@@ -176,7 +177,7 @@ def match(context: click.Context, typed: str, holder: str, company: bool, as_jso
 
     Ends with 0 when the names are exact, 3 when they are close, 4 when they are different. Needs no database.
     """
-    check = check_name(payee_name=typed, payer_name=None, holder=holder, is_company=company)
+    check = check_name(payee_name=typed, holder=holder, is_company=company)
     if as_json:
         print_record(msgspec.to_builtins(check))
     else:

@@ -24,7 +24,12 @@ _COLOURS = {
     CollectionStatus.REVERSED: "red",
     CollectionStatus.FAILED: "red",
 }
-_VERDICT_COLOURS = {NameVerdict.EXACT: "green", NameVerdict.CLOSE: "yellow", NameVerdict.DIFFERENT: "red"}
+_VERDICT_COLOURS = {
+    NameVerdict.EXACT: "green",
+    NameVerdict.CLOSE: "yellow",
+    NameVerdict.DIFFERENT: "red",
+    NameVerdict.MISSING: "yellow",
+}
 
 note_option = click.option("--note", metavar="TEXT", help="Why; kept with the inflow and in the audit trail.")
 
@@ -51,7 +56,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
         print_record([wire.record_of(one) for one in held])
         return
     table = Table()
-    for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since"):
+    for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since", "Goes back"):
         # The reference is what other commands want whole.
         table.add_column(heading, no_wrap=heading in ("Inflow, business", "Amount"), overflow="fold")
     for one in held:
@@ -59,7 +64,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
         table.add_row(
             f"{one.reference}\n[dim]{one.business_id}[/]", str(one.amount),
             f"{plain(check.typed or '–')}\n[dim]{plain(check.holder)}[/]",
-            one.reason.sentence if one.reason else "–", ago(one.created_at, now),
+            one.reason.sentence if one.reason else "–", ago(one.created_at, now), _goes_back(one),
         )  # fmt: skip
     out.print(table if held else "[green]✓[/] Nothing is held.")
 
@@ -120,6 +125,10 @@ def _decide(decide: Callable[..., Awaitable[Collection]], reference: str, note: 
     return at_the_till(run)
 
 
+def _goes_back(held: Collection) -> str:
+    return f"{held.held_until:%Y-%m-%d %H:%M} UTC" if held.held_until else "–"
+
+
 def _show(found: Collection) -> None:
     credited, sent_back = found.credited, found.sent_back
     exchanged = credited.exchanged if credited else None
@@ -133,6 +142,7 @@ def _show(found: Collection) -> None:
         if credited and exchanged
         else None,
         "why": found.reason.sentence if found.reason else None,
+        "goes back": _goes_back(found) if found.status is CollectionStatus.PENDING else None,
         "note": found.note,
         "payer": " ".join(
             part for part in (found.payer.name, found.payer.account_number, found.payer.bank_name) if part

@@ -26,7 +26,7 @@ from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
-from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key
+from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key, NamePolicy
 from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.model import WithSecret
@@ -134,6 +134,8 @@ def revoke(business_id: str, key_id: int) -> None:
               help="What is done with a transfer that is too short or too long.")  # fmt: skip
 @click.option("--variance-tolerance-minor", type=click.IntRange(0, 10**12),
               help="A difference that counts as exact, in minor units.")  # fmt: skip
+@click.option("--inflow-name-policy", type=click.Choice([policy.value for policy in NamePolicy]),
+              help="An inflow with a close or missing name: hold it, or strict: return it at once.")  # fmt: skip
 @click.option("--redirect-host", "redirect_hosts", multiple=True,
               help="Allow only these hosts in redirectUrl; repeat for several, '' for any.")  # fmt: skip
 @click.option(
@@ -263,6 +265,7 @@ def _business_json(business: Business, keys: list[Key]) -> dict[str, Any]:
         "sessionMinutes": business.session_minutes,
         "variancePolicy": business.variance_policy,
         "varianceToleranceMinor": business.variance_tolerance_minor,
+        "inflowNamePolicy": business.inflow_name_policy.value,
         "redirectHosts": list(business.redirect_hosts),
         **brand_json(business),
     }

@@ -27,6 +27,7 @@ from tidegate.core.method import InflowMethod
 from tidegate.core.money import Money
 from tidegate.ledger import recipes
 from tidegate.ledger.model import Conversion, Journal
+from tidegate.merchant.model import NamePolicy
 from tidegate.money_return.model import GoingBack
 from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.till import InflowTerms
@@ -51,6 +52,12 @@ class Credit(msgspec.Struct, frozen=True):
 
 Verdict = SendBack | Hold | Credit
 
+REASON_OF_NAME = {
+    NameVerdict.CLOSE: InflowReason.NAME_IS_CLOSE,
+    NameVerdict.MISSING: InflowReason.NAME_MISSING,
+    NameVerdict.DIFFERENT: InflowReason.NAME_DIFFERS,
+}
+
 
 def on_arrival(
     place: Place, news: MoneyArrived, *, rail: str, terms: InflowTerms, told_by: ToldBy | None, now: datetime
@@ -58,7 +65,6 @@ def on_arrival(
     account = place.account
     name_check = check_name(
         payee_name=news.payee_name,
-        payer_name=news.payer.name,
         holder=account.holder,
         is_company=account.account_type is AccountType.CORPORATE,
     )
@@ -89,6 +95,8 @@ def on_arrival(
     ):
         # Whoever looks at it for one reason must see the other.
         arrived = msgspec.structs.replace(arrived, note=f"also: {InflowReason.AMOUNT_IS_LARGE.sentence}")
+    if isinstance(verdict, Hold) and verdict.reason is not InflowReason.TAKEN_BACK:
+        arrived = msgspec.structs.replace(arrived, held_until=now + terms.hold)
     return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), told_by=told_by)
 
 
@@ -100,8 +108,9 @@ def judge(place: Place, amount: Money, name_check: NameCheck, *, terms: InflowTe
     if obstacle is not None:
         return SendBack(REASON_OF_OBSTACLE[obstacle])
     if name_check.verdict is not NameVerdict.EXACT:
-        is_close = name_check.verdict is NameVerdict.CLOSE
-        return Hold(InflowReason.NAME_IS_CLOSE) if is_close else SendBack(InflowReason.NAME_DIFFERS)
+        reason = REASON_OF_NAME[name_check.verdict]
+        may_hold = place.business.inflow_name_policy is NamePolicy.HOLD and reason is not InflowReason.NAME_DIFFERS
+        return Hold(reason) if may_hold else SendBack(reason)
     if _is_large(amount, terms):
         return Hold(InflowReason.AMOUNT_IS_LARGE)
     if not place.business.is_active:
@@ -110,7 +119,8 @@ def judge(place: Place, amount: Money, name_check: NameCheck, *, terms: InflowTe
 
 
 def _is_large(amount: Money, terms: InflowTerms) -> bool:
-    return amount.minor >= terms.review_from_major * amount.currency.minor_per_major
+    review_from = terms.review_from_major
+    return review_from > 0 and amount.minor >= review_from * amount.currency.minor_per_major
 
 
 def price(place: Place, amount: Money, *, terms: InflowTerms, now: datetime) -> Hold | Credit:
@@ -157,6 +167,13 @@ def on_review_passed(
 def on_review_refused(held: Collection, *, note: str | None, now: datetime) -> Change:
     noted = msgspec.structs.replace(held, note=note)
     return _change(noted, SendBack(InflowReason.REVIEW_REFUSED), is_held=True, now=now)
+
+
+def on_hold_ended(held: Collection, *, now: datetime) -> Change:
+    """The note says why it had been held."""
+    assert held.reason is not None  # By the table's own rule.
+    noted = msgspec.structs.replace(held, note=f"held because {held.reason.sentence}")
+    return _change(noted, SendBack(InflowReason.HOLD_ENDED), is_held=True, now=now)
 
 
 def _change(before: Collection, verdict: Verdict, *, is_held: bool, now: datetime) -> Change:

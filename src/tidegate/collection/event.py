@@ -12,8 +12,6 @@ from tidegate.webhook.model import Event
 
 COLLECTION_SUCCESSFUL = "collection.successful"
 COLLECTION_RETURNED = "collection.returned"
-# Banks do not always say who sends.
-UNKNOWN = "unknown"
 
 
 def collection_successful(collection: Collection) -> Event:
@@ -59,13 +57,13 @@ def _common(collection: Collection) -> dict[str, Any]:
     return {
         "business": collection.business_id,
         "virtualAccount": collection.account_id,
-        "senderAddress": collection.payer.account_number or UNKNOWN,
-        "senderBank": collection.payer.bank_name,
+        "senderAddress": collection.payer.account_number or "",
+        "senderBank": collection.payer.bank_name or "",
         "sourceCurrency": collection.amount.currency,
         "destinationCurrency": collection.destination_currency,
         "sourceAmount": collection.amount.major,
         "description": description_of(collection),
-        "customerName": collection.payer.name or UNKNOWN,
+        "customerName": collection.payer.name or "",
         "status": collection.status,
         "initiatedAt": to_iso(collection.valued_at),
         "createdAt": to_iso(collection.created_at),
@@ -78,4 +76,5 @@ def _common(collection: Collection) -> dict[str, Any]:
 
 def description_of(collection: Collection) -> str:
     """What the payer wrote, or else what it is."""
-    return collection.remittance or f"Bank transfer from {collection.payer.name or UNKNOWN}"
+    payer = collection.payer.name
+    return collection.remittance or (f"Bank transfer from {payer}" if payer else "Bank transfer")

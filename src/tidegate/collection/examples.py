@@ -32,6 +32,7 @@ RECORD: dict[str, Any] = {
     "reference": REFERENCE,
     "status": "successful",
     "reason": None,
+    "heldUntil": None,
     "paymentMethod": "virtual_account",
     "paymentScheme": "sepa",
     "sourceCurrency": "EUR",

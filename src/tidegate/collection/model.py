@@ -72,6 +72,8 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     merchant_reference: str | None
     status: CollectionStatus
     reason: InflowReason | None = None
+    # When it goes back unless it was decided on.
+    held_until: datetime | None = None
     # An operator's words on the decision.
     note: str | None = None
     amount: Money

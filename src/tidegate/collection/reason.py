@@ -14,8 +14,10 @@ class InflowReason(StrEnum):
     ACCOUNT_EXPIRED = "account_expired"
     ACCOUNT_CLOSED = "account_closed"
     REVIEW_REFUSED = "review_refused"
+    HOLD_ENDED = "hold_ended"
     # Somebody must look at it.
     NAME_IS_CLOSE = "name_is_close"
+    NAME_MISSING = "name_missing"
     AMOUNT_IS_LARGE = "amount_is_large"
     BUSINESS_SUSPENDED = "business_suspended"
     RATE_MISSING = "rate_missing"
@@ -41,7 +43,9 @@ _SENTENCES: dict[InflowReason, str] = {
     InflowReason.ACCOUNT_EXPIRED: "the account has expired",
     InflowReason.ACCOUNT_CLOSED: "the account is closed",
     InflowReason.REVIEW_REFUSED: "it was looked at and not accepted",
+    InflowReason.HOLD_ENDED: "it was held for review, and its time ended without a decision",
     InflowReason.NAME_IS_CLOSE: "the name given is close to the account holder's, but not the same",
+    InflowReason.NAME_MISSING: "the bank gave no name for the recipient",
     InflowReason.AMOUNT_IS_LARGE: "an amount like this is looked at before it is credited",
     InflowReason.BUSINESS_SUSPENDED: "the business is suspended",
     InflowReason.RATE_MISSING: "there is no rate of exchange into the wallet's currency",
@@ -52,6 +56,8 @@ _SENTENCES: dict[InflowReason, str] = {
 }
 _RETURN_CODES: dict[InflowReason, str] = {
     InflowReason.NAME_DIFFERS: "BE01",
+    InflowReason.NAME_IS_CLOSE: "BE01",
+    InflowReason.NAME_MISSING: "BE01",
     InflowReason.ACCOUNT_SUSPENDED: "AC06",
     InflowReason.ACCOUNT_EXPIRED: "AC04",
     InflowReason.ACCOUNT_CLOSED: "AC04",

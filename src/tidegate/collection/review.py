@@ -1,4 +1,4 @@
-"""Held inflows: an operator credits them or sends them back."""
+"""Held inflows: an operator credits them or sends them back, or their time ends and they go back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tidegate.account import store as account_store
 from tidegate.audit import store as audit
-from tidegate.audit.model import By
+from tidegate.audit.model import OURSELVES, By
 from tidegate.collection import decide, review_store, store
 from tidegate.collection.model import REFERENCE, Change, Collection, CollectionStatus, Place
 from tidegate.collection.reason import InflowReason
@@ -15,6 +15,7 @@ from tidegate.infra.db import StaleChange, Tx
 from tidegate.rail.till import Till
 from tidegate.webhook.model import NEWS
 
+BATCH = 50
 NO_COLLECTION = "there is no such collection"
 
 
@@ -41,6 +42,22 @@ async def send_back(till: Till, reference: str, *, note: str | None, by: By, now
         change = decide.on_review_refused(await _held(tx, reference), note=note, now=now)
         await _write(tx, change, by, "collection.sent_back")
     return change.collection
+
+
+async def return_overdue(till: Till, now: datetime) -> int:
+    """A round of the worker: what was held and not decided on in time goes back."""
+    async with till.db.connection() as tx:
+        overdue = await review_store.list_overdue(tx, now, limit=BATCH)
+    return sum([await _return_overdue(till, held, now) for held in overdue])
+
+
+async def _return_overdue(till: Till, held: Collection, now: datetime) -> bool:
+    try:
+        async with till.db.transaction() as tx:
+            await _write(tx, decide.on_hold_ended(held, now=now), OURSELVES, "collection.hold_ended")
+    except Conflict:
+        return False  # It was decided on in this moment.
+    return True
 
 
 async def get_anybodys(till: Till, reference: str) -> Collection:

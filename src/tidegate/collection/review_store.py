@@ -34,6 +34,15 @@ async def list_held(tx: Tx, *, business_id: str | None, limit: int) -> list[Coll
     return [collection_of(row) for row in rows]
 
 
+async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Collection]:
+    """Held for longer than they may be."""
+    rows = await tx.fetch(
+        "SELECT * FROM collection WHERE status = 'pending' AND held_until <= $1 ORDER BY held_until LIMIT $2",
+        now, limit,
+    )  # fmt: skip
+    return [collection_of(row) for row in rows]
+
+
 async def insert_rate(tx: Tx, rate: Rate, *, now: datetime) -> None:
     await tx.execute(
         """

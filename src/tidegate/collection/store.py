@@ -66,7 +66,12 @@ async def record(tx: Tx, change: Change, *, account_version: int) -> bool:
     """
     with naming({"TG001": StaleChange, "collection_one_per_transaction": AlreadyReceived}):
         is_news = await tx.fetchval(
-            _RECORD, *_recording(change), account_version, change.collection.merchant_reference, change.collection.note
+            _RECORD,
+            *_recording(change),
+            account_version,
+            change.collection.merchant_reference,
+            change.collection.note,
+            change.collection.held_until,
         )
     if is_news is None:
         raise AlreadyReceived
@@ -87,9 +92,9 @@ _RECORD = """
                                 destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
                                 valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
                                 fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
-                                return_asked_at, created_at, updated_at, merchant_reference, note)
+                                return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
         SELECT $2, new_collection_id($1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-               $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $1, $1, $45, $46
+               $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $1, $1, $45, $46, $47
           FROM news
          WHERE EXISTS (SELECT FROM virtual_account WHERE business_id = $2 AND id = $4 AND version = $44)
         RETURNING id),
@@ -265,6 +270,7 @@ def collection_of(row: Row) -> Collection:
         merchant_reference=row["merchant_reference"],
         status=CollectionStatus(row["status"]),
         reason=InflowReason(row["reason"]) if row["reason"] else None,
+        held_until=row["held_until"],
         note=row["note"],
         amount=Money(row["source_minor"], source),
         destination_currency=destination,

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.account.name_rule import NameVerdict
-from tidegate.collection.event import UNKNOWN, description_of
+from tidegate.collection.event import description_of
 from tidegate.collection.list_store import Filter
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.errors import Problem
@@ -19,11 +19,10 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http.csv_text import Cell
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
-from tidegate.infra.http.paging import PageNumber, PerPage
+from tidegate.infra.http.paging import PER_PAGE, PageNumber, PerPage
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 
-PER_PAGE = 10
 # Beyond these the date that a bank gives is worth a second look; the books have our own time.
 VALUED_AHEAD_MAX = timedelta(days=1)
 VALUED_BEHIND_MAX = timedelta(days=30)
@@ -89,7 +88,7 @@ class NameCheckRecord(msgspec.Struct, kw_only=True, rename="camel"):
     verdict: NameVerdict
     reason: str
     typed: str | None
-    compared: Annotated[str, Meta(description="`payee`, the name typed for the recipient; or `payer`; or `none`.")]
+    compared: Annotated[str, Meta(description="`payee`, the name typed for the recipient; or `none`.")]
     holder: str
     steps: list[str]
 
@@ -106,6 +105,9 @@ class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
     reference: str
     status: CollectionStatus
     reason: Annotated[str | None, Meta(description="Why it is held, or went back.")]
+    held_until: Annotated[
+        Timestamp | None, Meta(description="While it is held: when it goes back unless the operator has decided on it.")
+    ]
     payment_method: str = "virtual_account"
     payment_scheme: str
     source_currency: Currency
@@ -117,9 +119,9 @@ class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
     vat: Decimal
     exchange: Exchange | None
     payee_name: Annotated[str, Meta(description="As the payer typed it, or else the account holder.")]
-    customer_name: str
-    sender_address: str
-    sender_bank: str | None
+    customer_name: Annotated[str, Meta(description="Who sent it; empty where the bank does not say.")]
+    sender_address: Annotated[str, Meta(description="The sender's account number; empty where the bank does not say.")]
+    sender_bank: Annotated[str, Meta(description="Empty where the bank does not say.")]
     description: str
     merchant_reference: str | None
     virtual_account_id: str
@@ -152,6 +154,7 @@ def record_of(collection: Collection) -> CollectionRecord:
         reference=collection.reference,
         status=collection.status,
         reason=collection.reason.sentence if collection.reason else None,
+        held_until=_held_until(collection),
         payment_scheme=collection.scheme,
         source_currency=collection.amount.currency,
         source_amount=collection.amount.major,
@@ -162,9 +165,9 @@ def record_of(collection: Collection) -> CollectionRecord:
         vat=credited.fee.vat.major if credited else Decimal(0),
         exchange=_exchange(collection),
         payee_name=collection.payee_name or collection.name_check.holder,
-        customer_name=collection.payer.name or UNKNOWN,
-        sender_address=collection.payer.account_number or UNKNOWN,
-        sender_bank=collection.payer.bank_name,
+        customer_name=collection.payer.name or "",
+        sender_address=collection.payer.account_number or "",
+        sender_bank=collection.payer.bank_name or "",
         description=description_of(collection),
         merchant_reference=collection.merchant_reference,
         virtual_account_id=collection.account_id,
@@ -179,6 +182,11 @@ def record_of(collection: Collection) -> CollectionRecord:
         created_at=to_iso(collection.created_at),
         updated_at=to_iso(collection.updated_at),
     )
+
+
+def _held_until(collection: Collection) -> str | None:
+    is_held = collection.status is CollectionStatus.PENDING
+    return to_iso(collection.held_until) if is_held and collection.held_until else None
 
 
 def _exchange(collection: Collection) -> Exchange | None:

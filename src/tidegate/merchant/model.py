@@ -22,6 +22,13 @@ class BusinessStatus(StrEnum):
     SUSPENDED = "suspended"
 
 
+class NamePolicy(StrEnum):
+    """What is done with an inflow whose typed recipient is not the same name as the account holder."""
+
+    HOLD = "hold"  # a close or missing name waits for a decision
+    STRICT = "strict"  # anything but the same name goes back at once
+
+
 class KeyKind(StrEnum):
     SECRET = "secret"  # noqa: S105 - a kind of key, not a key
     PUBLIC = "public"
@@ -59,6 +66,7 @@ class Business:
     redirect_hosts: tuple[str, ...]
     variance_policy: str
     variance_tolerance_minor: int
+    inflow_name_policy: NamePolicy
     own_fee_rules: Mapping[tuple[Currency, Priced], FeeRule]
     brand: Brand
     created_at: datetime

@@ -10,7 +10,7 @@ from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
 from tidegate.merchant.logo import Logo
-from tidegate.merchant.model import Brand, Business, BusinessStatus, Caller, Key, KeyKind, Support
+from tidegate.merchant.model import Brand, Business, BusinessStatus, Caller, Key, KeyKind, NamePolicy, Support
 
 
 async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, email: str, now: datetime) -> Business:
@@ -66,7 +66,8 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                accent = nullif(coalesce($12, accent), ''),
                support_email = nullif(coalesce($13, support_email), ''),
                support_phone = nullif(coalesce($14, support_phone), ''),
-               support_url = nullif(coalesce($15, support_url), '')
+               support_url = nullif(coalesce($15, support_url), ''),
+               inflow_name_policy = coalesce($16, inflow_name_policy)
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -75,6 +76,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         changes.get("rate_per_second"), changes.get("rate_burst"), changes.get("session_minutes"),
         changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
         changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
+        changes.get("inflow_name_policy"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
 
@@ -227,6 +229,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         redirect_hosts=tuple(row["redirect_hosts"]),
         variance_policy=row["variance_policy"],
         variance_tolerance_minor=row["variance_tolerance_minor"],
+        inflow_name_policy=NamePolicy(row["inflow_name_policy"]),
         own_fee_rules={(Currency(r["currency"]), priced_in(r["method"])): _fee_rule(r) for r in rules},
         brand=Brand(
             accent=row["accent"],

@@ -66,4 +66,4 @@ async def set_disabled(
 
 
 def _not_found() -> NotFound:
-    return NotFound("no payment of this business has that merchant reference")
+    return NotFound("no payment of this business has that reference or pay code")

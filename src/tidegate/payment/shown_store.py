@@ -14,13 +14,19 @@ _decode = msgspec.json.Decoder(list[Shown]).decode
 # All of them as one text: asyncpg reads column by column, which costs 2 µs more for each of them.
 _FIND = """
     SELECT json_agg(json_build_array(
-               number, id, business_id, pay_code, reference, status, variance, currency, asked_minor, expected_minor,
-               received_minor, held_minor, refunded_minor, fee_bearer, methods, default_method, customer_name,
-               customer_email, customer_phone, redirect_url, success_message, metadata, is_disabled, paid_at,
-               created_at, updated_at))
+               number, id, found.business_id, pay_code, found.reference, status, variance, currency, asked_minor,
+               expected_minor, received_minor, held_minor, refunded_minor, fee_bearer, methods, default_method,
+               customer_name, customer_email, customer_phone, redirect_url, success_message, metadata, is_disabled,
+               paid_at, created_at, updated_at))
       FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
            WITH ORDINALITY AS asked (business_id, reference, number)
-      JOIN payment USING (business_id, reference)
+      JOIN LATERAL (
+          SELECT * FROM payment WHERE payment.business_id = asked.business_id AND payment.reference = asked.reference
+          UNION ALL
+          -- The pay code finds it too: a webhook's receiver may know nothing else.
+          SELECT * FROM payment
+           WHERE payment.business_id = asked.business_id AND payment.pay_code = asked.reference
+             AND payment.reference <> payment.pay_code) AS found ON true
 """
 
 

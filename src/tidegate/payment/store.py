@@ -107,7 +107,10 @@ def _inserted_before(draft: Draft, old: Mapping[Key, Row]) -> Inserted | None:
 
 
 async def find(tx: Tx, key: Key) -> Payment | None:
-    text = await tx.fetchval("SELECT payment_row(payment) FROM payment WHERE business_id = $1 AND reference = $2", *key)
+    """By the merchant's reference or the pay code; no reference is shaped like a pay code."""
+    text = await tx.fetchval(
+        "SELECT payment_row(payment) FROM payment WHERE business_id = $1 AND (reference = $2 OR pay_code = $2)", *key
+    )
     return payment_of(text) if text else None
 
 

@@ -107,7 +107,7 @@ class Created(msgspec.Struct, kw_only=True, rename="camel"):
 class CustomerRecord(msgspec.Struct, kw_only=True, rename="camel"):
     name: str
     email: str
-    phone_number: str | None
+    phone_number: Annotated[str, Meta(description="Empty when none was given.")]
 
 
 class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
@@ -291,7 +291,7 @@ def record_of(shown: Shown, names: MethodNames) -> PaymentRecord:
         created_at=to_iso(shown.created_at),
         updated_at=to_iso(shown.updated_at),
         customer=CustomerRecord(
-            name=shown.customer_name, email=shown.customer_email, phone_number=shown.customer_phone
+            name=shown.customer_name, email=shown.customer_email, phone_number=shown.customer_phone or ""
         ),
         amount_expected=major_of(shown.expected_minor, currency),
         amount_refunded=major_of(shown.refunded_minor, currency),

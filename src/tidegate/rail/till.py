@@ -15,11 +15,13 @@ from tidegate.rail.interface import Rail
 
 @dataclass(frozen=True)
 class InflowTerms:
-    """Which inflows somebody must look at first, and how old a rate of exchange may be."""
+    """Which inflows are held for review and for how long, and how old a rate of exchange may be."""
 
-    # In major units, whatever the currency.
-    review_from_major: int
     rate_lasts: timedelta
+    # How long a held inflow waits for a decision before it goes back.
+    hold: timedelta
+    # In major units, whatever the currency; 0 for no review by amount.
+    review_from_major: int = 0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tidegate.core.errors import Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
-from tidegate.infra.http.paging import PerPage
+from tidegate.infra.http.paging import PER_PAGE, PerPage
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import Remark
@@ -22,8 +22,6 @@ from tidegate.refund.list_store import Filter
 from tidegate.refund.model import RefundStatus, Told
 from tidegate.refund.subject_store import Key
 from tidegate.refund.wish import Wish
-
-PER_PAGE = 10
 
 BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
 AnyReference = Annotated[

@@ -15,14 +15,12 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http.csv_text import Cell
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
-from tidegate.infra.http.paging import PerPage
+from tidegate.infra.http.paging import PER_PAGE, PerPage
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import JournalKind
 from tidegate.merchant.model import Business, BusinessStatus
 from tidegate.wallet.model import Holding, Line, Order, Period
-
-PER_PAGE = 10
 
 
 class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):

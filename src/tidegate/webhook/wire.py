@@ -12,6 +12,7 @@ from tidegate.core.errors import Problem
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.paging import PER_PAGE
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 from tidegate.webhook.field import Description, Secret, delivery_id
@@ -30,7 +31,8 @@ from tidegate.webhook.model import (
     WithSecret,
 )
 
-PER_PAGE, PER_PAGE_MAX = 10, 50
+# A delivery carries its payload and the answers to it.
+DELIVERIES_PER_PAGE_MAX = 50
 
 EventName = Literal[
     "charge.successful",
@@ -122,7 +124,7 @@ class ListDeliveries(msgspec.Struct, kw_only=True, rename="camel"):
     reference: Reference | UnsetType = UNSET
     date_from: From | UnsetType = UNSET
     date_to: To | UnsetType = UNSET
-    per_page: Annotated[int, Meta(ge=1, le=PER_PAGE_MAX)] = PER_PAGE
+    per_page: Annotated[int, Meta(ge=1, le=DELIVERIES_PER_PAGE_MAX)] = PER_PAGE
     cursor: NextCursor | UnsetType = UNSET
 
 

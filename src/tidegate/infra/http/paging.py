@@ -9,7 +9,8 @@ import msgspec
 
 from tidegate.core.errors import Invalid, Problem
 
-PER_PAGE_MAX = 100
+# Every list has the same page, unless it is asked for another.
+PER_PAGE, PER_PAGE_MAX = 50, 100
 # A page that is asked for by its number begins among these.
 ROWS_BY_NUMBER_MAX = 10_000
 

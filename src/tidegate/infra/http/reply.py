@@ -10,7 +10,7 @@ from starlette.types import Message, Receive, Scope, Send
 from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.http.whole import Block, Steady, lines_of, write_whole
 
-API_VERSION = "2026-11-15"
+API_VERSION = "2026-11-16"
 
 JSON = Steady((b"content-type", b"application/json; charset=utf-8"))
 # What every answer says.
