@@ -11,10 +11,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-START_TIMEOUT_S = 20.0
+START_TIMEOUT_S = 60.0
 ENCRYPTION_KEY = "b25seSBmb3IgdGVzdHMsIGFuZCBmb3Igbm8gb3RoZXI="
 
 
@@ -41,12 +41,21 @@ def tidegate(*arguments: str, **environment: str) -> subprocess.Popen[str]:
 @contextmanager
 def api(database_url: str, *, workers: int = 1, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """`tidegate serve`, ready to answer; its base address and its process."""
+    with api_process(database_url, workers=workers, **environment) as (base_url, process):
+        wait_until_ready(base_url, process)
+        yield base_url, process
+
+
+@contextmanager
+def api_process(
+    database_url: str, *, workers: int = 1, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`tidegate serve`, whether or not it is ready yet."""
     port = free_port()
     base_url = f"http://127.0.0.1:{port}"
     environment |= {"PORT": str(port), "DATABASE_URL": database_url, "TIDEGATE_BASE_URL": base_url}
     process = tidegate("serve", "--workers", str(workers), **environment)
     try:
-        wait_until_ready(base_url, process)
         yield base_url, process
     finally:
         stop(process)
@@ -73,7 +82,7 @@ def status_of(url: str) -> int | None:
         return None
 
 
-def stop(process: subprocess.Popen[str], *, timeout_s: float = 15.0) -> int:
+def stop(process: subprocess.Popen[str], *, timeout_s: float = 40.0) -> int:
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
@@ -86,6 +95,24 @@ def stop(process: subprocess.Popen[str], *, timeout_s: float = 15.0) -> int:
         sys.stdout.write(process.stdout.read())
         process.stdout.close()
     return process.returncode
+
+
+def supervised_by(parent: subprocess.Popen[str], *, within_s: float = START_TIMEOUT_S) -> list[int]:
+    """The processes that it keeps running; waits until there is one, since a killed one is replaced a moment later."""
+    ends_at = time.monotonic() + within_s
+    while time.monotonic() < ends_at:
+        assert parent.poll() is None, f"the parent ended with {parent.returncode}"
+        # The resource tracker of multiprocessing is a child too.
+        if found := [pid for pid in children_of(parent.pid) if b"spawn_main" in _command_of(pid)]:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("no child was started again in time")
+
+
+def _command_of(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
 
 
 def children_of(pid: int) -> list[int]:

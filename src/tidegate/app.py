@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
+import socket
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tidegate import settings as settings_module
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.desk import Desk
@@ -19,13 +20,12 @@ from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock
 from tidegate.house import House, running
 from tidegate.infra import memory, telemetry
-from tidegate.infra.http import openapi
+from tidegate.infra.http import openapi, server
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
-from tidegate.infra.http.server import drain_on_signal
 from tidegate.infra.page.reports import Reports
 from tidegate.infra.page.site import Site
 from tidegate.infra.rate_limit import RateLimit
@@ -61,17 +61,8 @@ def build(
     is_sandbox = isinstance(house.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(house.till)) if is_sandbox else None
     pages = CheckoutPages(checkout.desk, Site(settings.base_url), lambda: house.secret, panel)
-    health = Health(house.db, meter)
-
-    @asynccontextmanager
-    async def lifespan() -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            stack.callback(meter.requests.tell)
-            await stack.enter_async_context(house.open())
-            await keyring.refresh()
-            await stack.enter_async_context(running(keyring.watch()))
-            await stack.enter_async_context(running(watch.run()))
-            yield
+    health = Health(house.db)
+    life = _Life(house, keyring, watch, meter)
 
     routes: list[Route] = [
         *routes_of(operations, gate.admit),
@@ -84,13 +75,45 @@ def build(
     ]
     front_door = FrontDoor(
         routes,
-        lifespan=lifespan,
+        lifespan=life.span,
         meter=meter,
         backlog=house.db.backlog,
         trusted_proxies=settings.trusted_proxies,
     )
+    life.front_door = front_door
     health.watch(front_door)
     return front_door
+
+
+class _Life:
+    """What runs beside the requests. They are refused until the database is there and is ours."""
+
+    def __init__(self, house: House, keyring: Keyring, watch: Watch, meter: telemetry.Meter) -> None:
+        self._house, self._keyring, self._watch, self._meter = house, keyring, watch, meter
+        self._has_looked = asyncio.Event()
+        self.front_door: FrontDoor | None = None
+
+    @asynccontextmanager
+    async def span(self) -> AsyncIterator[None]:
+        """Ready at once when the database is there; one that is away keeps no process from starting."""
+        try:
+            async with running(self._work):
+                await self._has_looked.wait()
+                yield
+        finally:
+            self._meter.requests.tell()
+
+    async def _work(self) -> None:
+        async with self._house.open(waiting=self._wait_for):
+            await self._keyring.refresh()
+            async with running(self._keyring.watch), running(self._watch.run):
+                self._wait_for(None)
+                await asyncio.Event().wait()
+
+    def _wait_for(self, reason: str | None) -> None:
+        assert self.front_door is not None
+        self.front_door.waiting_for = reason
+        self._has_looked.set()
 
 
 def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Operation]:
@@ -128,11 +151,9 @@ def _beside(file: Path | None, name: str) -> Path | None:
     return file.with_name(f"{file.name}-{name}") if file else None
 
 
-def from_environment() -> FrontDoor:
-    """What each API process of `tidegate serve` loads."""
-    settings = settings_module.from_environment()
+def serve(settings: Settings, listening: socket.socket) -> None:
+    """What each API process of `tidegate serve` runs."""
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     front_door = build(settings)
-    drain_on_signal(front_door)
     memory.settle()
-    return front_door
+    server.serve(front_door, listening)

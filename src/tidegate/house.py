@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+import structlog
+
 from tidegate.core.clock import Clock, ShiftedClock, SystemClock
+from tidegate.core.errors import Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
 from tidegate.deployment import commands as deployment
-from tidegate.infra import telemetry
-from tidegate.infra.db import Database
+from tidegate.deployment.commands import WrongDatabase
+from tidegate.infra import backoff, telemetry
+from tidegate.infra.db import AWAY, Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
@@ -26,6 +30,13 @@ from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
 from tidegate.webhook.commands import Office
 from tidegate.webhook.deliver import Courier
+
+PAUSE_FIRST_S = 0.1
+PAUSE_MOST_S = 3.0
+
+log = structlog.get_logger("house")
+# Hears why there is no database to work with yet.
+Waiting = Callable[[str], None]
 
 
 @dataclass
@@ -72,17 +83,38 @@ class House:
         return Courier(self.db, Egress(self.office.guard), self.office.vault, self.clock, meter)
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
-        await self.db.open()
+    async def open(self, *, waiting: Waiting | None = None) -> AsyncIterator[None]:
+        """With `waiting`, a database that is away or not ours yet is waited for; without, it is an error."""
         try:
-            await self.furnish()
+            if waiting is None:
+                await self._open_once()
+            else:
+                await self._open_patiently(waiting)
             if not isinstance(self.clock, ShiftedClock):
                 yield
                 return
-            async with running(sandbox_clock.follow(self.db, self.clock)):
+            async with running(partial(sandbox_clock.follow, self.db, self.clock)):
                 yield
         finally:
             await self.db.close()
+
+    async def _open_once(self) -> None:
+        await self.db.open()
+        await self.furnish()
+
+    async def _open_patiently(self, waiting: Waiting) -> None:
+        failures = 0
+        while True:
+            try:
+                return await self._open_once()
+            except Exception as error:  # Whatever it is, it may be mended while this process runs.
+                failures += 1
+                pause = backoff.pause_s(failures, first_s=PAUSE_FIRST_S, most_s=PAUSE_MOST_S)
+                reason = _reason(error)
+                log.warning("not ready", reason=reason, error=repr(error), again_in_s=round(pause, 2))
+                waiting(reason)
+            await self.db.close()
+            await asyncio.sleep(pause)
 
     async def furnish(self) -> None:
         """On a database that is open: is it ours, which rails are there, what time is it."""
@@ -93,12 +125,32 @@ class House:
             await sandbox_clock.catch_up(self.db, self.clock)
 
 
+def _reason(error: Exception) -> str:
+    """For anybody who asks; the log has the rest."""
+    if isinstance(error, WrongDatabase):
+        return str(error)
+    is_away = isinstance(error, (Unavailable, *AWAY))
+    return "the database cannot be reached" if is_away else "the database cannot be used; the log says why"
+
+
 @asynccontextmanager
-async def running(forever: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    task = asyncio.create_task(forever)
+async def running(forever: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """In the background; started again when it fails."""
+    task = asyncio.create_task(_again_and_again(forever))
     try:
         yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+async def _again_and_again(forever: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    failures = 0
+    while True:
+        try:
+            return await forever()
+        except Exception:
+            failures += 1
+            log.exception("background task failed", task=repr(forever))
+        await asyncio.sleep(backoff.pause_s(failures, first_s=PAUSE_FIRST_S, most_s=PAUSE_MOST_S))

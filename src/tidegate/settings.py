@@ -46,7 +46,7 @@ class Settings:
     trusted_proxies: int = 0
     # What webhook secrets are encrypted with; the first seals, all open.
     encryption_keys: tuple[bytes, ...] = field(default=(), repr=False)
-    # Where a worker shows its numbers; 0 for nowhere.
+    # Where metrics are shown, apart from the API; 0 for nowhere.
     metrics_port: int = 0
     # Inflows of this much, in major units, are held for review; 0 for none.
     review_inflows_from: int = 0
@@ -57,11 +57,6 @@ class Settings:
     @property
     def checkout_url(self) -> str:
         return f"{self.base_url}/pay"
-
-    @property
-    def encryption_keys_text(self) -> str:
-        """As the environment has it."""
-        return " ".join(base64.b64encode(key).decode() for key in self.encryption_keys)
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from typing import Any
@@ -203,11 +204,10 @@ def test_migrate_again_says_it_is_up_to_date(database_url: str) -> None:
     assert (code, said.strip()) == (0, "The database is up to date.")
 
 
-def test_several_processes_show_their_numbers_together_and_stop_well(database_url: str) -> None:
+def test_several_processes_stop_well(database_url: str) -> None:
     with api(database_url, workers=2, TIDEGATE_DRAIN_S="1") as (base_url, process):
         for _ in range(20):
             assert status_of(f"{base_url}/healthz") == 200
-        assert status_of(f"{base_url}/metrics") == 200
         assert_stops_gently(base_url, process)
 
 
@@ -234,3 +234,12 @@ def test_a_worker_stops_when_told(database_url: str) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     assert stop(process) == 0
+
+
+def test_a_port_for_the_numbers_that_is_taken_is_said_in_a_sentence(database_url: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, said = run("worker", DATABASE_URL=database_url, TIDEGATE_METRICS_PORT=port)
+    assert (code, "TIDEGATE_METRICS_PORT" in said, "Traceback" in said) == (1, True, False)

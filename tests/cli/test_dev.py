@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from process import free_port, status_of, stop, tidegate, wait_until_ready
+from process import START_TIMEOUT_S, free_port, status_of, stop, supervised_by, tidegate, wait_until_ready
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="the printed lines are for curl")
 
@@ -93,17 +93,24 @@ def test_a_busy_port_is_said_in_a_sentence(home: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         process = tidegate("dev", "--port", str(taken.getsockname()[1]), TIDEGATE_HOME=str(home))
-        said, _ = process.communicate(timeout=20)
+        said, _ = process.communicate(timeout=START_TIMEOUT_S)
     assert process.returncode == 1
     assert "is in use" in said
     assert "PORT=9000" in said
     assert "Traceback" not in said
 
 
+def test_api_and_worker_are_started_again_when_they_die(sandbox: Sandbox) -> None:
+    [child] = supervised_by(sandbox.process)
+    os.kill(child, signal.SIGKILL)
+    assert sandbox.paste(sandbox.pasted(after="Create a payment"))["status"] is True
+    assert supervised_by(sandbox.process) != [child]
+
+
 def test_postgresql_is_started_again_when_it_dies(sandbox: Sandbox, home: Path) -> None:
     pid_file = next(home.glob("postgres-*/postmaster.pid"))
     os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
-    ends_at = time.monotonic() + 20
+    ends_at = time.monotonic() + START_TIMEOUT_S
     seen_away = False
     while time.monotonic() < ends_at:
         status = status_of(f"{sandbox.base_url}/readyz")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import httpx
 import pytest
@@ -10,7 +9,6 @@ from tidegate.core.clock import SettableClock
 from tidegate.infra import migrate
 from tidegate.infra.db import Database
 from tidegate.infra.http.health import Health
-from tidegate.infra.telemetry import Meter
 
 
 async def test_alive_and_ready(client: httpx.AsyncClient) -> None:
@@ -23,13 +21,13 @@ async def test_not_ready_when_the_database_is_away(database_url: str) -> None:
     away = Database(database_url)
     await away.open()
     await away.close()
-    health = Health(away, Meter(), SettableClock(datetime.now(UTC)))
+    health = Health(away, SettableClock(datetime.now(UTC)))
     answer = await health._ready(None)  # type: ignore[arg-type]
     assert answer.status_code == 503
 
 
 async def test_not_ready_when_the_clocks_differ(open_db: Database) -> None:
-    health = Health(open_db, Meter(), SettableClock(datetime(2020, 1, 1, tzinfo=UTC)))
+    health = Health(open_db, SettableClock(datetime(2020, 1, 1, tzinfo=UTC)))
     answer = await health._ready(None)  # type: ignore[arg-type]
     assert answer.status_code == 503
     assert b"clock" in answer.body
@@ -37,13 +35,7 @@ async def test_not_ready_when_the_clocks_differ(open_db: Database) -> None:
 
 async def test_not_ready_on_an_old_schema(open_db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "latest_version", lambda: 10_000)
-    health = Health(open_db, Meter(), SettableClock(datetime.now(UTC)))
+    health = Health(open_db, SettableClock(datetime.now(UTC)))
     answer = await health._ready(None)  # type: ignore[arg-type]
     assert answer.status_code == 503
     assert b"migration" in answer.body
-
-
-async def test_metrics_count_requests_by_operation_and_status(client: httpx.AsyncClient, shop: Any) -> None:
-    await shop.create()
-    text = (await client.get("/metrics")).text
-    assert 'tidegate_request_seconds_count{operation="createPayment",status="201"}' in text

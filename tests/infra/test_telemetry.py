@@ -10,7 +10,7 @@ import structlog
 from prometheus_client import generate_latest
 
 from build import make_shop, order
-from process import api
+from process import api, free_port
 from serving import serving_front_door
 from tidegate import app
 from tidegate.infra import request_tally
@@ -82,12 +82,17 @@ async def test_what_was_counted_last_is_told_before_the_end(database_url: str, m
     assert line in generate_latest(meter._registry)
 
 
-async def test_any_process_soon_shows_what_all_of_them_counted(database_url: str) -> None:
+async def test_the_numbers_of_all_processes_are_shown_on_a_port_of_their_own(database_url: str) -> None:
     line = 'tidegate_request_seconds_count{operation="other",status="404"} '
-    with api(database_url, workers=2) as (base_url, _):
+    port = free_port()
+    with api(database_url, workers=2, TIDEGATE_METRICS_PORT=str(port)) as (base_url, _):
         for _ in range(ASKED):
             async with httpx.AsyncClient(base_url=base_url) as client:  # Each a connection, which any of them may take.
                 await client.get("/nothing")
-        async with asyncio.timeout(10), httpx.AsyncClient(base_url=base_url) as client:
+        async with asyncio.timeout(60), httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
             while f"{line}{ASKED}.0" not in (await client.get("/metrics")).text:  # noqa: ASYNC110 - others tell it
                 await asyncio.sleep(0.05)
+
+
+async def test_the_public_listener_shows_no_numbers(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/metrics")).status_code == 404

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from conftest import ENCRYPTION_KEY
 from payment.raw_http import ANSWER_WITHIN_S, CHUNKED, Wire, ask, chunk, open_wire
-from serving import serving, serving_front_door
+from serving import metrics_of, serving, serving_front_door
 from tidegate.infra.db import Database
 from tidegate.infra.http import places, shed
 from tidegate.infra.http.front_door import FrontDoor
@@ -72,7 +72,7 @@ async def all_that_comes(wire: Wire) -> bytes:
 
 
 def turned_away(meter: Meter) -> float:
-    lines = meter.render().decode().splitlines()
+    lines = metrics_of(meter).splitlines()
     counts = [line for line in lines if line.startswith("tidegate_request_seconds_count") and '"503"' in line]
     return sum(float(line.split()[-1]) for line in counts)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import os
 import shutil
 import signal
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sized
 from pathlib import Path
 
 import asyncpg
@@ -18,7 +18,7 @@ import pytest
 
 from build import Shop, make_shop, order
 from conftest import postgres_bin
-from process import api, children_of
+from process import api, supervised_by
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
@@ -26,8 +26,7 @@ from tidegate.infra.embedded import EmbeddedPostgres
 
 CLIENTS = 8
 KILLS = 3
-PAUSE_S = 0.7
-AWAY_S = 0.4
+WITHIN_S = 60.0
 
 
 @pytest.fixture
@@ -70,7 +69,8 @@ class Journal:
 
     async def create_one(self, reference: str) -> None:
         """Asks until the answer is definite, as a merchant would."""
-        for _ in range(200):
+        ends_at = time.monotonic() + WITHIN_S
+        while time.monotonic() < ends_at:
             answer = await self._send(reference)
             if answer is not None and answer.status_code in (201, 409):
                 self.acknowledged[reference] = answer.json()["data"]["payCode"]
@@ -88,17 +88,28 @@ class Journal:
         return answer
 
 
-async def load_while(shop: Shop, disturb: Callable[[], Awaitable[None]]) -> Journal:
+async def load_while(shop: Shop, disturb: Callable[[Journal], Awaitable[None]]) -> Journal:
     journal = Journal(shop)
     done = asyncio.Event()
     clients = [asyncio.create_task(journal.create_until_told(done)) for _ in range(CLIENTS)]
     for _ in range(KILLS):
-        await asyncio.sleep(PAUSE_S)
-        await disturb()
-    await asyncio.sleep(PAUSE_S)
+        await more_than(len(journal.acknowledged) + CLIENTS, journal.acknowledged)
+        await disturb(journal)
+    await more_than(len(journal.acknowledged) + CLIENTS, journal.acknowledged)
     done.set()
     await asyncio.gather(*clients)
     return journal
+
+
+async def more_than(count: int, things: Sized) -> None:
+    await until(lambda: len(things) > count, f"there were never more than {count}")
+
+
+async def until(is_so: Callable[[], bool], otherwise: str) -> None:
+    ends_at = time.monotonic() + WITHIN_S
+    while not is_so():
+        assert time.monotonic() < ends_at, otherwise
+        await asyncio.sleep(0.02)
 
 
 async def check(journal: Journal, url: str) -> None:
@@ -116,19 +127,12 @@ async def test_killing_the_api_loses_nothing(url: str, crash_db: Database) -> No
         async with httpx.AsyncClient(base_url=base_url, timeout=5, limits=limits) as client:
             shop = await make_shop(crash_db, client, rate_per_second=100_000, rate_burst=100_000)
 
-            async def kill_one() -> None:
-                # The resource tracker of multiprocessing is a child too; killing it would prove nothing.
-                workers = [pid for pid in children_of(process.pid) if b"spawn_main" in command_of(pid)]
-                os.kill(workers[0], signal.SIGKILL)
+            async def kill_one(_: Journal) -> None:
+                children = await asyncio.to_thread(supervised_by, process)
+                os.kill(children[0], signal.SIGKILL)
 
             journal = await load_while(shop, kill_one)
     await check(journal, url)
-
-
-def command_of(pid: int) -> bytes:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    return b""
 
 
 async def test_killing_postgresql_loses_nothing(url: str, crash_db: Database, postgres: EmbeddedPostgres) -> None:
@@ -136,14 +140,14 @@ async def test_killing_postgresql_loses_nothing(url: str, crash_db: Database, po
         async with httpx.AsyncClient(base_url=base_url, timeout=5) as client:
             shop = await make_shop(crash_db, client, rate_per_second=100_000, rate_burst=100_000)
 
-            async def kill_postgres() -> None:
+            async def kill_postgres(journal: Journal) -> None:
                 assert postgres.pid is not None
+                seen = journal.unavailable
                 os.kill(postgres.pid, signal.SIGKILL)
-                await asyncio.sleep(AWAY_S)  # Long enough for the clients to notice.
+                await until(lambda: journal.unavailable > seen, "the database was never seen away")
                 postgres.start()
 
             journal = await load_while(shop, kill_postgres)
-            assert journal.unavailable > 0, "the database was never seen away"
             ready = await client.get("/readyz")
             assert ready.status_code == 200
     await check(journal, url)

@@ -14,6 +14,7 @@ import asyncpg
 import pytest
 
 from receiver import OK, Exchange, Receiver, answer, hang, receiving
+from serving import metrics_of
 from tidegate.core.clock import SystemClock
 from tidegate.infra.db import Database
 from tidegate.infra.egress import Egress
@@ -245,7 +246,7 @@ async def _is_listening(admin: Any, find: str) -> bool:
 
 
 async def _has_stumbled(meter: Meter, *, times: int) -> bool:
-    found = re.search(r'tidegate_work_failures_total\{loop="deliver_webhooks"\} (\d+)', meter.render().decode())
+    found = re.search(r'tidegate_work_failures_total\{loop="deliver_webhooks"\} (\d+)', metrics_of(meter))
     return found is not None and int(found[1]) >= times
 
 
@@ -266,4 +267,4 @@ async def test_what_it_does_can_be_graphed(world: World, receiver: Receiver, mon
 
 
 async def _shows(meter: Meter, line: str) -> bool:
-    return line in meter.render().decode()
+    return line in metrics_of(meter)

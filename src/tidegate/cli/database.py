@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from tidegate.cli.console import err
 from tidegate.core.errors import Unavailable
 from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
 from tidegate.infra.db import Database
-from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
 from tidegate.infra.migrate import Migration
 from tidegate.infra.vault import key_kept_in
 from tidegate.settings import Settings
@@ -56,8 +57,18 @@ async def _prepare(settings: Settings) -> list[Migration]:
 
 
 def check(settings: Settings) -> None:
-    """Says in a sentence, before anything is started, why this database cannot be served."""
-    asyncio.run(_on_database(settings.database_url or "", lambda db: deployment.check(db, settings.mode)))
+    """Says in a sentence, before anything is started, why this database cannot be served. One that is away is waited
+    for by the processes that are started."""
+    with suppress(Unavailable):
+        asyncio.run(_on_database(settings.database_url or "", lambda db: deployment.check(db, settings.mode)))
+
+
+def mend(postgres: EmbeddedPostgres | None) -> None:
+    """Starts our own PostgreSQL again when it has died. On the main thread: the server ends with its thread."""
+    if postgres is not None and not postgres.is_running():
+        err.print("[yellow]PostgreSQL has stopped; starting it again.[/]")
+        with suppress(EmbeddedPostgresFailed):
+            postgres.start()
 
 
 def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:

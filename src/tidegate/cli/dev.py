@@ -1,30 +1,23 @@
-"""The sandbox in one process: our own PostgreSQL as a child, API and worker on one event loop."""
+"""The sandbox: a parent keeps our own PostgreSQL running, and a child with API and worker on one event loop."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-from contextlib import suppress
+from functools import partial
 from typing import Any
 
-import uvloop
 from rich.panel import Panel
 from rich.table import Table
 
-from tidegate import app, worker
-from tidegate.cli.console import err, out
-from tidegate.cli.database import prepare, with_database, with_encryption_key
+from tidegate.cli.console import out
+from tidegate.cli.database import mend, prepare, with_database, with_encryption_key
 from tidegate.house import House
-from tidegate.infra import memory, telemetry
-from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
-from tidegate.infra.http.server import GentleServer, bind, configure, stop_on_terminate
+from tidegate.infra import telemetry
+from tidegate.infra.http.server import BACKLOG, bind
 from tidegate.infra.reference.routes import SandboxKeys
+from tidegate.infra.supervisor import Supervisor, stop_on_terminate
 from tidegate.sandbox.seed import FILE_NAME, seed
 from tidegate.settings import Settings
-
-WATCH_EVERY_S = 1.0
-# Who presses Ctrl-C does not want to wait for a receiver that hangs.
-GRACE_S = 1.0
 
 
 def run(settings: Settings) -> None:
@@ -33,43 +26,27 @@ def run(settings: Settings) -> None:
     telemetry.configure_logs(as_json=False, level="warning")
     stop_on_terminate()
     starting = out.status("Starting PostgreSQL …")
-    with starting, with_database(settings) as (ready, postgres):
-        prepare(ready)
+    with (
+        starting,
+        telemetry.showing_metrics(settings.host, settings.metrics_port) as on_end,
+        with_database(settings) as (found, postgres),
+    ):
+        prepare(found)
+        ready = with_encryption_key(found)
+        sandbox = asyncio.run(_seed(ready))
         starting.stop()
-        with suppress(KeyboardInterrupt):
-            uvloop.run(_run(with_encryption_key(ready), postgres, listening))
+        listening.listen(BACKLOG)  # Clients wait while the process is started again, instead of being refused.
+        _greet(ready, sandbox)
+        keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])
+        child = "tidegate.cli.dev_process:run"
+        Supervisor(child, ready, keys, listening, look=partial(mend, postgres), on_end=on_end).run()
     out.print("Stopped.")
 
 
-async def _run(settings: Settings, postgres: EmbeddedPostgres | None, listening: socket.socket) -> None:
-    house = House.of(settings, statement_timeout_ms=worker.STATEMENT_TIMEOUT_MS)
-    async with house.open(), asyncio.TaskGroup() as background:
-        sandbox = await seed(house.office, house.till, settings, now=house.clock.now())
-        keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])
-        meter = telemetry.Meter()
-        server = GentleServer(configure(app.build(settings, sandbox_keys=keys, meter=meter)))
-        courier = house.courier(meter).run(grace_s=GRACE_S)
-        working = worker.run(house.till, house.clock, meter, worker.SANDBOX_LOOPS, courier)
-        tasks = [background.create_task(working)]
-        if postgres is not None:
-            tasks.append(background.create_task(_keep_alive(postgres)))
-        memory.settle()
-        _greet(settings, sandbox)
-        try:
-            await server.serve(sockets=[listening])
-        finally:
-            for task in tasks:
-                task.cancel()
-
-
-async def _keep_alive(postgres: EmbeddedPostgres) -> None:
-    """Starts PostgreSQL again when it dies. On the event loop's own thread, since the server ends with the thread."""
-    while True:
-        await asyncio.sleep(WATCH_EVERY_S)
-        if not postgres.is_running():
-            err.print("[yellow]PostgreSQL has stopped; starting it again.[/]")
-            with suppress(EmbeddedPostgresFailed):
-                postgres.start()
+async def _seed(settings: Settings) -> dict[str, Any]:
+    house = House.of(settings)
+    async with house.open():
+        return await seed(house.office, house.till, settings, now=house.clock.now())
 
 
 def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
@@ -77,6 +54,7 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
     for name, value in (
         ("API", settings.base_url),
         ("Reference", f"{settings.base_url}/docs"),
+        *([("Metrics", f"http://localhost:{settings.metrics_port}/metrics")] if settings.metrics_port else []),
         ("Business", sandbox["businessId"]),
         ("Secret key", sandbox["secretKey"]),
         ("Public key", sandbox["publicKey"]),

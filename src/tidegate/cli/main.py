@@ -11,7 +11,7 @@ from tidegate import __version__
 # In the order of the help: the module, and what the command is called there.
 _COMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("run", "dev"),
-    "serve": ("run", "serve"),
+    "serve": ("serve", "serve"),
     "worker": ("worker", "worker"),
     "migrate": ("run", "migrate"),
     "merchant": ("merchant", "merchant"),

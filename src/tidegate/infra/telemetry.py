@@ -5,14 +5,18 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager
+from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest, start_http_server
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, start_http_server
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
+from tidegate.core.errors import Unavailable
 from tidegate.infra.request_tally import RequestTally
 
 MASK = "***"
@@ -72,7 +76,7 @@ def _dumps(event: Any, **_: Any) -> bytes:
 
 
 class Meter:
-    """What /metrics shows. With several processes on a machine, any of them shows the sum of all."""
+    """What a process counts; its parent shows it."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -89,7 +93,7 @@ class Meter:
         )  # fmt: skip
         self._oldest_due = Gauge(
             "tidegate_delivery_oldest_due_seconds", "How long the webhook that waits longest has been due.",
-            registry=self._registry, multiprocess_mode="max",
+            registry=self._registry, multiprocess_mode="livemax",
         )  # fmt: skip
 
     def count_work(self, loop: str, done: int) -> None:
@@ -104,14 +108,26 @@ class Meter:
     def show_oldest_due(self, seconds: float) -> None:
         self._oldest_due.set(seconds)
 
-    def serve(self, host: str, port: int) -> None:
-        """For a process that serves nothing else."""
-        start_http_server(port, host, registry=self._registry)
 
-    def render(self) -> bytes:
-        self.requests.tell()
-        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-            return generate_latest(self._registry)
+@contextmanager
+def showing_metrics(host: str, port: int) -> Iterator[Callable[[int], None]]:
+    """For a parent: shows the sum of what its children count, which find the folder in their environment.
+
+    Gives what is to be called with the process id of a child that has ended.
+    """
+    if not port:
+        yield lambda _: None
+        return
+    with TemporaryDirectory(prefix="tidegate-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+        try:
+            server, _ = start_http_server(port, host, registry=registry)
+        except OSError as error:
+            raise Unavailable(f"TIDEGATE_METRICS_PORT: cannot listen on {host}:{port}: {error.strerror}") from None
+        try:
+            yield partial(mark_process_dead, path=folder)
+        finally:
+            server.shutdown()
+            server.server_close()

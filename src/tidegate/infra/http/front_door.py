@@ -15,7 +15,7 @@ from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
 from tidegate.infra.gathering import Backlog
 from tidegate.infra.http.operation import RawHeaders, encode
-from tidegate.infra.http.places import IS_LET_IN, Places
+from tidegate.infra.http.places import ALWAYS_OPEN, IS_LET_IN, Places
 from tidegate.infra.http.reply import EVERYWHERE_NOT_STORED, JSON, Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.shed import REQUEST_ID, Held, PreparedAnswer
@@ -23,6 +23,7 @@ from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.telemetry import Meter, is_said
 
 SHED_RETRY_AFTER_S = 1
+START_RETRY_AFTER_S = 2
 # After these the rest of the request may still be on the wire, so the connection cannot be used again.
 _CLOSES = frozenset({400, 408, 413, 415})
 
@@ -49,6 +50,8 @@ class FrontDoor:
         self.places = Places(backlog or Backlog())
         self.held = Held()
         self.is_draining = False
+        # Why nothing can be served yet.
+        self.waiting_for: str | None = None
 
     def count_turned_away(self, count: int, seconds: float) -> None:
         self._requests.add("other", 503, seconds, count)
@@ -69,6 +72,8 @@ class FrontDoor:
         try:
             if not scope[IS_LET_IN]:
                 raise _full()
+            if self.waiting_for is not None and scope["path"] not in ALWAYS_OPEN:
+                raise Unavailable(f"starting: {self.waiting_for}; try again", retry_after_s=START_RETRY_AFTER_S)
             await self.routing(scope, receive, reply)
         except Exception as error:
             await _answer_error(error, scope, reply)

@@ -1,4 +1,4 @@
-"""Alive, ready, and how busy."""
+"""Alive, and ready."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from tidegate.infra.db import Database
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import encode
 from tidegate.infra.http.routing import Route, answering
-from tidegate.infra.telemetry import Meter
 
 PING_TIMEOUT_S = 0.5
 CLOCK_SKEW_MAX_S = 2.0
 
 
 class Health:
-    def __init__(self, db: Database, meter: Meter, clock: Clock | None = None) -> None:
+    def __init__(self, db: Database, clock: Clock | None = None) -> None:
         self._db = db
         # The real time, whatever a sandbox's clock says.
         self._clock = clock or SystemClock()
-        self._meter = meter
         self._front_door: FrontDoor | None = None
 
     def watch(self, front_door: FrontDoor) -> None:
@@ -36,7 +34,6 @@ class Health:
         return [
             answering("/healthz", self._alive),
             answering("/readyz", self._ready),
-            answering("/metrics", self._metrics),
         ]
 
     async def _alive(self, _: Request) -> Response:
@@ -49,10 +46,9 @@ class Health:
         message = "; ".join(problems) or "ready"
         return _json(503 if problems else 200, {"success": not problems, "message": message})
 
-    async def _metrics(self, _: Request) -> Response:
-        return Response(self._meter.render(), media_type="text/plain; version=0.0.4")
-
     async def _problems(self) -> list[str]:
+        if self._front_door is not None and self._front_door.waiting_for is not None:
+            return [self._front_door.waiting_for]
         try:
             async with asyncio.timeout(PING_TIMEOUT_S), self._db.connection() as tx:
                 version = await migrate.applied_version(tx)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
-import os
 import resource
 import signal
 import socket
-import time
 from contextlib import suppress
 from types import FrameType
 from typing import Any
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
 from tidegate.core.errors import Unavailable
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.protocol import GuardedProtocol
+from tidegate.infra.supervisor import DRAIN_SIGNAL, stop_on_terminate
 
 KEEP_ALIVE_S = 30
 GRACEFUL_STOP_S = 20
@@ -26,15 +23,10 @@ BACKLOG = 2_048
 # libuv lets in one new client per listener and turn of the loop. Under load a turn is long, and with one listener new
 # clients would wait for seconds while those inside are served at once.
 LISTENERS = 32
-DRAIN_SIGNAL = signal.SIGUSR1
 
 
 class GentleServer(uvicorn.Server):
-    """On the first signal it says it is not ready, waits for the load balancer to notice, then stops."""
-
-    def __init__(self, config: uvicorn.Config, *, drain_s: float = 0.0) -> None:
-        super().__init__(config)
-        self._drain_s = drain_s
+    """On a signal it says that it is not ready, then stops."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         allow_many_connections()
@@ -42,29 +34,17 @@ class GentleServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app = self.config.loaded_app
-        is_first = isinstance(app, FrontDoor) and not app.is_draining
         if isinstance(app, FrontDoor):
             app.is_draining = True  # Open streams end by themselves when they see this.
-        if self._drain_s and is_first:
-            asyncio.get_running_loop().call_later(self._drain_s, super().handle_exit, sig, frame)
-            return
         super().handle_exit(sig, frame)
 
 
-class GentleSupervisor(Multiprocess):
-    """The same for several processes: each is told by a signal that it is not ready any more."""
-
-    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], *, drain_s: float) -> None:
-        allow_many_connections()
-        super().__init__(config, listeners(sockets))
-        self._drain_s = drain_s
-
-    def handle_term(self) -> None:
-        for process in self.processes:
-            if process.pid is not None:
-                os.kill(process.pid, DRAIN_SIGNAL)
-        time.sleep(self._drain_s)
-        super().handle_term()
+def serve(app: Any, listening: socket.socket) -> None:
+    """Until SIGTERM; in a child of a supervisor, which drains it first."""
+    stop_on_terminate()  # uvicorn gives the signal back when it has stopped.
+    if isinstance(app, FrontDoor):
+        drain_on_signal(app)
+    GentleServer(configure(app)).run(sockets=[listening])
 
 
 def drain_on_signal(service: FrontDoor) -> None:
@@ -90,7 +70,6 @@ def bind(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(f"port {port} is in use; stop what listens there or choose another: PORT=9000") from None
         raise PortTaken(f"cannot listen on {host}:{port}: {error.strerror}") from None
-    listening.set_inheritable(True)
     return listening
 
 
@@ -106,21 +85,10 @@ def allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def stop_on_terminate() -> None:
-    """uvicorn gives the signal back when it has stopped; without this, nothing after it would run."""
-    signal.signal(signal.SIGTERM, _exit)
-
-
-def _exit(_: int, __: FrameType | None) -> None:
-    raise SystemExit(0)
-
-
-def configure(app: Any, *, workers: int = 1, factory: bool = False) -> uvicorn.Config:
+def configure(app: Any) -> uvicorn.Config:
     """The listening socket is given when it is served."""
     return uvicorn.Config(
         app,
-        factory=factory,
-        workers=workers,
         http=GuardedProtocol,
         ws="none",
         loop="uvloop",

@@ -1,0 +1,34 @@
+"""The child of `tidegate dev`: API and worker on one event loop."""
+
+from __future__ import annotations
+
+import socket
+from functools import partial
+
+import uvloop
+
+from tidegate import app
+from tidegate.cli.worker_process import work
+from tidegate.house import running
+from tidegate.infra import memory, telemetry
+from tidegate.infra.http.server import GentleServer, configure
+from tidegate.infra.reference.routes import SandboxKeys
+from tidegate.infra.supervisor import stop_on_terminate
+from tidegate.settings import Settings
+
+# Who presses Ctrl-C does not want to wait for a receiver that hangs.
+GRACE_S = 1.0
+
+
+def run(settings: Settings, keys: SandboxKeys, listening: socket.socket) -> None:
+    telemetry.configure_logs(as_json=False, level="warning")
+    stop_on_terminate()
+    uvloop.run(_serve_and_work(settings, keys, listening))
+
+
+async def _serve_and_work(settings: Settings, keys: SandboxKeys, listening: socket.socket) -> None:
+    meter = telemetry.Meter()
+    server = GentleServer(configure(app.build(settings, sandbox_keys=keys, meter=meter)))
+    memory.settle()
+    async with running(partial(work, settings, meter, grace_s=GRACE_S)):
+        await server.serve(sockets=[listening])

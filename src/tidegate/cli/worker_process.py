@@ -1,0 +1,41 @@
+"""The child of `tidegate worker`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+import uvloop
+
+from tidegate import worker as worker_module
+from tidegate.core.ids import Mode
+from tidegate.house import House
+from tidegate.infra import memory, telemetry
+from tidegate.settings import Settings
+from tidegate.webhook.deliver import GRACE_S
+
+
+def run(settings: Settings) -> None:
+    telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
+    uvloop.run(_until_told(work(settings, telemetry.Meter())))
+
+
+async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = GRACE_S) -> None:
+    """Until cancelled; then what is under way is waited for."""
+    house = House.of(settings, statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS)
+    loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LOOPS
+    async with house.open(waiting=lambda _: None):
+        memory.settle()
+        courier = house.courier(meter).run(grace_s=grace_s)
+        await worker_module.run(house.till, house.clock, meter, loops, courier)
+
+
+async def _until_told(work: Coroutine[Any, Any, None]) -> None:
+    """SIGTERM lets what is under way come to its end."""
+    task = asyncio.create_task(work)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    with suppress(asyncio.CancelledError):
+        await task
