@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from build import Checkout, Shop, make_shop, order
+from conformance.table import PassedTests
 from inflow import Inflows
 from serving import serving
 from tidegate import worker
@@ -61,6 +62,10 @@ def with_database_name(url: str, name: str) -> str:
 def postgres_bin() -> Path | None:
     path = os.environ.get("TIDEGATE_POSTGRES_BIN")
     return Path(path) if path else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(PassedTests())
 
 
 @pytest.fixture(scope="session")
