@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,8 +42,7 @@ class PassedTests:
         not_run = sorted({test for row in requirements() for test in row.tests} - self._passed)
         if not_run:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-            reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-            reporter.write_line(f"\ndocs/conformance.md names tests that did not pass: {', '.join(not_run)}", red=True)
+            sys.stderr.write(f"\ndocs/conformance.md names tests that did not pass: {', '.join(not_run)}\n")
 
 
 def _is_whole(config: pytest.Config) -> bool:
