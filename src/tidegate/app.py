@@ -31,6 +31,7 @@ from tidegate.infra.page.site import Site
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
+from tidegate.merchant.api import MerchantApi
 from tidegate.merchant.gate import Gate
 from tidegate.merchant.keyring import Keyring
 from tidegate.payment import temporary_account
@@ -127,6 +128,7 @@ def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Ope
     return [
         *PaymentApi(house.db, clock, till.names, settings.mode, settings.checkout_url).operations(),
         *checkout.operations(),
+        *MerchantApi(settings.mode, settings.checkout_url).operations(),
         *AccountApi(house.db, clock, temporary_account.find).operations(),
         *RefundApi(house.db, clock).operations(),
         *CollectionApi(house.db).operations(),

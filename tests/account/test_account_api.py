@@ -340,3 +340,34 @@ async def test_json_that_no_library_writes_is_refused(inflows: Inflows) -> None:
         headers={"api-key": inflows.shop.secret_key, "content-type": "application/json"},
     )
     await assert_refused(inflows.admin, sending, 400, "MALFORMED_REQUEST")
+
+
+async def test_requests_are_listed_with_what_became_of_them(inflows: Inflows) -> None:
+    async def listed(**query: Any) -> tuple[list[str], int]:
+        path, headers = "/profile/virtual-accounts/requests", {"api-key": inflows.shop.secret_key}
+        answer = await inflows.shop.client.get(path, params=query, headers=headers)
+        assert answer.status_code == 200, answer.text
+        data = answer.json()["data"]
+        for record in data["results"]:
+            assert_whole(record)
+        return [record["status"] for record in data["results"]], data["total"]
+
+    approved, closed = await inflows.account(), await inflows.account(Currency.USD)
+    declined = (await inflows.ask_for(request())).json()["data"]["_id"]
+    await inflows.ask_for(request())
+    now = inflows.house.clock.now()
+    await commands.decline(inflows.house.db, declined, "no passport", by=OPERATOR, now=now)
+    await commands.close(inflows.house.db, closed.id, "not used", by=OPERATOR, now=now)
+    assert approved.id
+    assert await listed() == (["pending", "declined", "approved"], 3)
+    assert await listed(status="declined") == (["declined"], 1)
+    assert await listed(perPage=1, page=2) == (["declined"], 3)
+    assert await listed(currency="USD") == ([], 0)
+
+
+@pytest.mark.parametrize(("name", "value"), [("status", "closed"), ("state", "pending"), ("page", "0")])
+async def test_a_list_of_requests_ignores_no_filter(inflows: Inflows, name: str, value: str) -> None:
+    path, headers = "/profile/virtual-accounts/requests", {"api-key": inflows.shop.secret_key}
+    answer = await inflows.shop.client.get(path, params={name: value}, headers=headers)
+    assert answer.status_code == 422, answer.text
+    assert [problem["field"] for problem in answer.json()["errors"]] == [name]

@@ -280,14 +280,18 @@ async def test_what_is_no_card_number_is_refused_and_never_repeated_P7(
         pytest.param({"expiryMonth": 13}, "card.expiryMonth", id="month 13"),
         pytest.param({"expiryMonth": 0}, "card.expiryMonth", id="month 0"),
         pytest.param({"expiryMonth": -1}, "card.expiryMonth", id="month -1"),
-        pytest.param({"expiryMonth": "12"}, "card.expiryMonth", id="month as text"),
+        pytest.param({"expiryMonth": "13"}, "card.expiryMonth", id="month 13 as text"),
+        pytest.param({"expiryMonth": "007"}, "card.expiryMonth", id="month of three digits"),
+        pytest.param({"expiryMonth": " 7"}, "card.expiryMonth", id="month with a space"),
+        pytest.param({"expiryMonth": "٧"}, "card.expiryMonth", id="month in other digits"),
         pytest.param({"expiryMonth": 1.5}, "card.expiryMonth", id="half a month"),
         pytest.param({"expiryMonth": True}, "card.expiryMonth", id="month true"),
         pytest.param({"expiryMonth": ...}, "card.expiryMonth", id="no month"),
         pytest.param({"expiryYear": 2101}, "card.expiryYear", id="year 2101"),
         pytest.param({"expiryYear": 2**63}, "card.expiryYear", id="huge year"),
         pytest.param({"expiryYear": -30}, "card.expiryYear", id="negative year"),
-        pytest.param({"expiryYear": "30"}, "card.expiryYear", id="year as text"),
+        pytest.param({"expiryYear": "2101"}, "card.expiryYear", id="year 2101 as text"),
+        pytest.param({"expiryYear": "203"}, "card.expiryYear", id="year of three digits"),
         pytest.param({"expiryYear": None}, "card.expiryYear", id="no year"),
         pytest.param({"cvv": "84"}, "card.cvv", id="cvv of 2"),
         pytest.param({"cvv": "84791"}, "card.cvv", id="cvv of 5"),
@@ -359,9 +363,21 @@ def test_a_card_is_good_until_its_month_is_over_everywhere(month: int, year: int
     assert [(problem.field, problem.kind) for problem in problems] == ([(field, wire.EXPIRED_CARD)] if field else [])
 
 
-@pytest.mark.parametrize("card_field", [None, "5319", {}, {"expiryMonth": "1", "expiryYear": 20}, {"expiryMonth": 1}])
+@pytest.mark.parametrize("card_field", [None, "5319", {}, {"expiryMonth": "x", "expiryYear": 20}, {"expiryMonth": 1}])
 def test_an_expiry_in_the_wrong_form_is_not_judged(card_field: Any) -> None:
     assert list(wire.expiry_passed({"card": card_field}, now=datetime(2026, 1, 1, tzinfo=UTC))) == []
+
+
+@pytest.mark.parametrize(("month", "year"), [("10", "2040"), ("07", "40"), ("7", 2040), (7, "40"), (12, 40)])
+async def test_an_expiry_date_is_taken_as_text_and_as_numbers(
+    new_checkout: MakeCheckout, month: str | int, year: str | int
+) -> None:
+    assert (await begun(await new_checkout(), card(expiryMonth=month, expiryYear=year)))["status"] == "success"
+
+
+def test_an_expiry_date_given_as_text_is_found_to_have_passed() -> None:
+    passed = wire.expiry_passed(card(expiryMonth="03", expiryYear="26"), now=datetime(2026, 6, 1, tzinfo=UTC))
+    assert [problem.field for problem in passed] == ["card.expiryMonth"]
 
 
 async def test_two_digits_of_the_year_are_enough(new_checkout: MakeCheckout) -> None:

@@ -61,7 +61,18 @@ def _plainness(segment: str) -> int:
 @given(st.lists(st.sampled_from(["a", "b", "c", "d", "e", "", "%", "é", "a b"]), max_size=6).map("/".join))
 def test_the_tree_finds_what_a_list_of_patterns_would(path: str) -> None:
     routing = Routing([Route(pattern, Named(pattern)) for pattern in PATHS])
-    assert found(routing, f"/{path}") == found_by_patterns(f"/{path}")
+    assert found(routing, f"/{path}") == found_by_patterns(f"/{path}" if path == "" else f"/{path}".removesuffix("/"))
+
+
+@pytest.mark.parametrize("path", ["/a", "/a/b", "/a/1", "/a/1/b", "/d/e/1", "/d/whatever/else"])
+def test_a_slash_at_the_end_is_the_same_address(path: str) -> None:
+    routing = Routing([Route(pattern, Named(pattern)) for pattern in PATHS])
+    assert found(routing, f"{path}/") == found(routing, path) is not None
+
+
+@pytest.mark.parametrize("path", ["/a//", "/a/1//", "//", "//a"])
+def test_two_slashes_are_another_address(path: str) -> None:
+    assert found(Routing([Route("/a", Named("/a")), Route("/a/{x}", Named("/a/{x}"))]), path) is None
 
 
 def test_a_line_break_at_the_end_is_part_of_the_address() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,13 @@ import pytest
 from conftest import ENCRYPTION_KEY
 from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
+from tidegate.core.ids import Mode
 from tidegate.house import House
 from tidegate.infra.db import Database
-from tidegate.sandbox.seed import FILE_NAME, seed
+from tidegate.merchant import commands as merchants
+from tidegate.merchant import store
+from tidegate.merchant.model import hash_of
+from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key, seed
 from tidegate.settings import Settings
 from tidegate.webhook import commands
 from tidegate.webhook.model import NewEndpoint, WithSecret
@@ -46,6 +51,40 @@ async def test_every_start_finds_the_same(db: Database, house: House, settings: 
     assert await start(house, moved) == {
         **first, "baseUrl": "http://localhost:9000", "checkoutUrl": "http://localhost:9000/pay"
     }  # fmt: skip
+
+
+async def businesses(db: Database) -> int:
+    return len(await merchants.list_all(db))
+
+
+async def test_after_the_key_was_rolled_and_has_ended_it_is_the_same_business_with_a_key_that_works(
+    db: Database, house: House, settings: Settings
+) -> None:
+    first, now = await start(house, settings), house.clock.now()
+    await merchants.roll_secret_key(
+        house.db, first["businessId"], mode=Mode.SANDBOX, overlap=timedelta(0), now=now - timedelta(seconds=1)
+    )
+    again = await start(house, settings)
+    assert {**again, "secretKey": first["secretKey"]} == first
+    assert again["secretKey"] != first["secretKey"]
+    async with house.db.connection() as tx:
+        found = await store.find_caller(tx, hash_of(again["secretKey"]))
+    assert found is not None
+    assert found.business.id == first["businessId"]
+    assert found.key.is_valid_at(now)
+    assert await businesses(house.db) == 1
+    assert await start(house, settings) == again
+
+
+async def test_a_rolled_key_is_kept_in_the_file_of_its_own_business_only(
+    db: Database, house: House, settings: Settings
+) -> None:
+    first, path = await start(house, settings), settings.home / FILE_NAME
+    keep_rolled_key(path, "0" * 24, "sk_test_other")
+    assert json.loads(path.read_text()) == first
+    keep_rolled_key(path, first["businessId"], "sk_test_new")
+    assert json.loads(path.read_text()) == {**first, "secretKey": "sk_test_new"}
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 async def test_the_first_endpoint_signs_with_the_secret_of_the_file(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from msgspec import UNSET
 
 from tidegate.account import commands, examples, store, wire
-from tidegate.account.model import ID, Account
+from tidegate.account.model import ID, Account, AccountStatus
 from tidegate.audit import model as audit
 from tidegate.core import errors
 from tidegate.core.clock import Clock
@@ -56,7 +56,14 @@ class AccountApi:
         return call.answer(wire.record_of(account, business, now=self.clock.now()))
 
     async def list_accounts(self, call: Call) -> Answer:
-        request = read(call.query, wire.ListAccounts)
+        return await self._list(call, read(call.query, wire.ListAccounts), tuple(AccountStatus))
+
+    async def list_requests(self, call: Call) -> Answer:
+        return await self._list(call, read(call.query, wire.ListRequests), wire.REQUEST_STATUSES)
+
+    async def _list(
+        self, call: Call, request: wire.ListAccounts | wire.ListRequests, statuses: Sequence[str]
+    ) -> Answer:
         business = call.caller.business
         refuse_deep(request.page, request.per_page)
         async with self.db.connection() as tx:
@@ -64,7 +71,7 @@ class AccountApi:
                 tx,
                 business.id,
                 currency=None if request.currency is UNSET else Currency(request.currency),
-                status=None if request.status is UNSET else request.status,
+                statuses=statuses if request.status is UNSET else [request.status],
                 offset=(request.page - 1) * request.per_page,
                 limit=request.per_page,
             )
@@ -103,6 +110,18 @@ class AccountApi:
                 response=wire.AccountPage,
                 response_example=examples.PAGE,
                 success_message="Virtual accounts found",
+            ),
+            offer(
+                method="GET",
+                path="/profile/virtual-accounts/requests",
+                name="listAccountRequests",
+                summary="List requests for virtual accounts",
+                description=examples.LIST_REQUESTS_DESCRIPTION,
+                handler=self.list_requests,
+                query=wire.ListRequests,
+                response=wire.AccountPage,
+                response_example=examples.REQUESTS_PAGE,
+                success_message="Requests found",
             ),
             offer(
                 method="GET",

@@ -36,7 +36,7 @@ async def request(db: Database, account: Account, *, by: By, now: datetime) -> A
 
 
 async def request_in(tx: Tx, account: Account, *, by: By, now: datetime) -> Account:
-    _, total = await store.list_page(tx, account.business_id, currency=None, status=None, offset=0, limit=1)
+    _, total = await store.list_page(tx, account.business_id, offset=0, limit=1)
     if total >= ACCOUNTS_MAX:
         raise Conflict(f"a business has at most {ACCOUNTS_MAX} virtual accounts; ask the operator")
     await store.insert(tx, account)
@@ -57,7 +57,7 @@ async def list_active(db: Database, business_id: str, *, now: datetime) -> dict[
     """The newest in each currency that takes money."""
     async with db.connection() as tx:
         approved, _ = await store.list_page(
-            tx, business_id, currency=None, status=AccountStatus.APPROVED, offset=0, limit=ACCOUNTS_MAX
+            tx, business_id, statuses=[AccountStatus.APPROVED], offset=0, limit=ACCOUNTS_MAX
         )
     return {account.currency: account for account in reversed(approved) if account.is_active(now)}
 

@@ -16,6 +16,10 @@ REQUEST_DESCRIPTION = (
     "operator can open. In the sandbox approve it yourself: `POST /sandbox/virtual-accounts/{accountId}/approve`."
 )
 LIST_DESCRIPTION = "The newest first. Temporary accounts of checkouts are not in it; get them by their ids."
+LIST_REQUESTS_DESCRIPTION = (
+    "The newest first: requests that are `pending`, `approved`, or `declined` with the `reason`. A request and the "
+    "account it became are one record with one `_id`. Accounts that have ended since are not in it."
+)
 GET_DESCRIPTION = (
     "The crediting details are in `accountInformation`. The temporary account of a checkout has the same record, with "
     "`isCheckoutVa` and `expiresAt`."
@@ -110,6 +114,7 @@ RECORD: dict[str, Any] = {
     "updatedAt": "2026-11-15T10:02:11.480Z",
 }
 PAGE: dict[str, Any] = {"results": [RECORD], "total": 1}
+REQUESTS_PAGE: dict[str, Any] = {"results": [PENDING_RECORD], "total": 1}
 
 # An approved one, and its number. Only a sandbox offers the second step.
 NEW_IBAN = "DE02999999999000123456"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -68,23 +69,29 @@ async def find_anybodys(tx: Tx, account_id: str) -> Account | None:
 
 
 async def list_page(
-    tx: Tx, business_id: str, *, currency: Currency | None, status: AccountStatus | None, offset: int, limit: int
+    tx: Tx,
+    business_id: str,
+    *,
+    currency: Currency | None = None,
+    statuses: Sequence[str] = tuple(AccountStatus),
+    offset: int,
+    limit: int,
 ) -> tuple[list[Account], int]:
     """The newest first, and how many there are in all. A business has few."""
     rows = await tx.fetch(
         """
         SELECT * FROM virtual_account
-         WHERE business_id = $1 AND ($2::text IS NULL OR currency = $2) AND ($3::text IS NULL OR status = $3)
+         WHERE business_id = $1 AND ($2::text IS NULL OR currency = $2) AND status = ANY($3::text[])
          ORDER BY created_at DESC, id DESC OFFSET $4 LIMIT $5
         """,
-        business_id, currency, status, offset, limit,
+        business_id, currency, statuses, offset, limit,
     )  # fmt: skip
     total: int = await tx.fetchval(
         """
         SELECT count(*) FROM virtual_account
-         WHERE business_id = $1 AND ($2::text IS NULL OR currency = $2) AND ($3::text IS NULL OR status = $3)
+         WHERE business_id = $1 AND ($2::text IS NULL OR currency = $2) AND status = ANY($3::text[])
         """,
-        business_id, currency, status,
+        business_id, currency, statuses,
     )  # fmt: skip
     return [account_of(row) for row in rows], total
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -33,6 +33,8 @@ from tidegate.rail.interface import AccountDetails
 DOCUMENTS_MAX = 20
 
 AccountCurrency = Literal["USD", "EUR"]
+RequestStatus = Literal["pending", "approved", "declined"]
+REQUEST_STATUSES = get_args(RequestStatus)
 
 
 class DocumentGiven(msgspec.Struct, kw_only=True):
@@ -115,6 +117,15 @@ class ListAccounts(msgspec.Struct, kw_only=True, rename="camel"):
     per_page: PerPage = PerPage.when_absent(PER_PAGE)
     currency: AccountCurrency | UnsetType = UNSET
     status: AccountStatus | UnsetType = UNSET
+
+
+class ListRequests(msgspec.Struct, kw_only=True, rename="camel"):
+    """What a list of requests may be asked for."""
+
+    page: PageNumber = PageNumber.when_absent(1)
+    per_page: PerPage = PerPage.when_absent(PER_PAGE)
+    currency: AccountCurrency | UnsetType = UNSET
+    status: RequestStatus | UnsetType = UNSET
 
 
 class FurtherDetails(msgspec.Struct, kw_only=True, rename="camel"):

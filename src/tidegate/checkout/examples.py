@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Step
 from tidegate.payment import examples as payments
+from tidegate.rail.bank import USSD_BANKS
 
 PAY_CODE = payments.PAY_CODE
 
 GROUP = "What the payer does, for apps that draw their own checkout. No key is needed: the pay code is enough."
 VIEW = (
-    "What the hosted page shows. The same address with `/events` behind it sends it as server-sent events "
+    "What the hosted page shows, with the `banks` and `operators` that a charge may name. The same address with "
+    "`/events` behind it sends it as server-sent events "
     "(`event: status`), at once and whenever it changes."
 )
 CHARGE = (
@@ -78,6 +81,8 @@ VIEWED: dict[str, Any] = {
     "variancePolicy": "accept",
     "paymentMethods": ["card", "bank_transfer"],
     "defaultPaymentMethod": "card",
+    "banks": [],
+    "operators": [],
     "successMessage": "Thank you! Your order is on its way.",
     "attemptsLeft": 5,
     "isDisabled": False,
@@ -93,5 +98,8 @@ CANCELLED: dict[str, Any] = {
     "ending": "cancelled",
     "paymentMethods": ["bank_transfer", "card", "payattitude"],
     "defaultPaymentMethod": "bank_transfer",
+    "banks": [
+        {"code": bank.code, "name": bank.name, "dialPrefix": f"*{bank.ussd}"} for bank in USSD_BANKS[Currency.NGN]
+    ],
     "successMessage": None,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import filterfalse
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tidegate.core import digit
 from tidegate.core.card_number import is_card_number
@@ -50,6 +50,39 @@ class Cvv(_Secret):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         return {"type": "string", "pattern": "^[0-9]{3,4}$"}
+
+
+class _NumberOrDigits(int):
+    """A whole number, or its digits as text: most client libraries send expiry dates as text."""
+
+    least: ClassVar[int]
+    most: ClassVar[int]
+    text: ClassVar[str]
+    complaint: ClassVar[str]
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        number = int(value) if isinstance(value, str) and re.fullmatch(cls.text, value, re.ASCII) else value
+        if type(number) is not int or not cls.least <= number <= cls.most:
+            raise ValueError(cls.complaint)
+        return cls(number)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        as_number = {"type": "integer", "minimum": cls.least, "maximum": cls.most}
+        return {"anyOf": [as_number, {"type": "string", "pattern": f"^({cls.text})$"}]}
+
+
+class ExpiryMonth(_NumberOrDigits):
+    least, most = 1, 12
+    text = "0?[1-9]|1[0-2]"
+    complaint = "must be a month from 1 to 12"
+
+
+class ExpiryYear(_NumberOrDigits):
+    least, most = 0, 2100
+    text = "[0-9]{2}|20[0-9]{2}"
+    complaint = "must be a year of two or four digits, at most 2100"
 
 
 class PinText(_Secret):

@@ -10,24 +10,25 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from tidegate.checkout.field import CardNumber, Cvv, OtpText, PinText
+from tidegate.checkout.field import CardNumber, Cvv, ExpiryMonth, ExpiryYear, OtpText, PinText
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.model import Business
+from tidegate.merchant.wire import SupportView, logo_url, support_view
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import is_final
+from tidegate.rail.bank import USSD_BANKS
 from tidegate.rail.interface import DialAction, RedirectAction, TransferAction, month_has_passed
+from tidegate.rail.phone import OPERATORS
 
 # The one detail of an attempt that is kept and not shown.
 HIDDEN_NUMBER = "number"
 Text = Annotated[str, Meta(min_length=1, max_length=100)]
-Year = Annotated[int, Meta(ge=0, le=2100)]
-Month = Annotated[int, Meta(ge=1, le=12)]
 
 _STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `failed` or `expired`."
 _ATTEMPT_STATUS = (
@@ -41,8 +42,8 @@ _FAILURE = (
 
 class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
     number: Annotated[CardNumber, Meta(description="With or without spaces.")]
-    expiry_month: Month
-    expiry_year: Annotated[Year, Meta(description="Two digits or four.")]
+    expiry_month: Annotated[ExpiryMonth, Meta(description="From 1 to 12, as a number or as text.")]
+    expiry_year: Annotated[ExpiryYear, Meta(description="Two digits or four, as a number or as text.")]
     cvv: Annotated[Cvv, Meta(description="The security code.")]
     holder: Annotated[
         Annotated[str, Meta(max_length=100)] | None, Meta(description="The name as it stands on the card.")
@@ -68,12 +69,6 @@ class Authorize(msgspec.Struct, kw_only=True, rename="camel"):
     pin: Annotated[PinText | None, Meta(description="When the action is `pin`.")] = None
     otp: Annotated[OtpText | None, Meta(description="When the action is `otp` or `redirect`.")] = None
     address: AddressFields | None = None
-
-
-class SupportView(msgspec.Struct):
-    email: str | None
-    phone: Annotated[str | None, Meta(description="In international form, such as +2348012345678.")]
-    url: str | None
 
 
 class BusinessView(msgspec.Struct, kw_only=True, rename="camel"):
@@ -129,6 +124,17 @@ class Charged(msgspec.Struct, kw_only=True, rename="camel"):
     action: ActionView
 
 
+class BankView(msgspec.Struct, kw_only=True, rename="camel", frozen=True):
+    code: Annotated[str, Meta(description="What `bank` of a charge must be.")]
+    name: str
+    dial_prefix: Annotated[str, Meta(description="What the code that the payer dials begins with.")]
+
+
+class OperatorView(msgspec.Struct, kw_only=True, frozen=True):
+    id: Annotated[str, Meta(description="What `operator` of a charge must be.")]
+    name: str
+
+
 class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     pay_code: str
     reference: Annotated[str, Meta(description="The merchant's.")]
@@ -152,6 +158,10 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     ]
     payment_methods: Annotated[list[str], Meta(description="Those offered, in the order of the page.")]
     default_payment_method: str
+    banks: Annotated[tuple[BankView, ...], Meta(description="Those that USSD takes; none where USSD is not offered.")]
+    operators: Annotated[
+        tuple[OperatorView, ...], Meta(description="Those of mobile money; none where it is not offered.")
+    ]
     success_message: Annotated[str | None, Meta(description="To be shown after a success, as plain text.")]
     attempts_left: int
     is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: nothing new begins.")]
@@ -159,6 +169,16 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     expires_at: Annotated[Timestamp, Meta(description="The checkout closes then.")]
     paid_at: Timestamp | None
     attempt: Annotated[AttemptView | None, Meta(description="The newest one.")]
+
+
+_BANKS = {
+    currency: tuple(BankView(code=bank.code, name=bank.name, dial_prefix=f"*{bank.ussd}") for bank in banks)
+    for currency, banks in USSD_BANKS.items()
+}
+_OPERATORS = {
+    currency: tuple(OperatorView(id=operator.id, name=operator.name) for operator in operators)
+    for currency, operators in OPERATORS.items()
+}
 
 
 def card_data_elsewhere(value: Any) -> Iterator[Problem]:
@@ -175,8 +195,8 @@ def expiry_passed(value: Any, *, now: datetime) -> Iterator[Problem]:
     if not isinstance(card, dict):
         return
     try:
-        month, year = msgspec.convert((card.get("expiryMonth"), card.get("expiryYear")), tuple[Month, Year])
-    except msgspec.ValidationError:
+        month, year = ExpiryMonth.parse(card.get("expiryMonth")), ExpiryYear.parse(card.get("expiryYear"))
+    except ValueError:
         return  # Wrong by themselves, which is said elsewhere.
     if month_has_passed(month=month, year=year, now=now):
         is_year = month_has_passed(month=12, year=year, now=now)
@@ -212,6 +232,8 @@ def view_of(situation: Situation, names: MethodNames, *, attempts_max: int, chec
         variance_policy=situation.business.variance_policy,
         payment_methods=names.in_records(order.methods),
         default_payment_method=names.in_record(order.default_method),
+        banks=_BANKS.get(order.asked.currency, ()) if Method.USSD in order.methods else (),
+        operators=_OPERATORS.get(order.asked.currency, ()) if Method.MOBILE_MONEY in order.methods else (),
         success_message=order.success_message,
         attempts_left=attempts_max - payment.attempts,
         is_disabled=payment.is_disabled,
@@ -223,12 +245,11 @@ def view_of(situation: Situation, names: MethodNames, *, attempts_max: int, chec
 
 
 def business_view(business: Business, *, checkout_url: str) -> BusinessView:
-    support, logo_hash = business.support, business.brand.logo_hash
     return BusinessView(
         name=business.name,
-        logo_url=f"{checkout_url}/logo/{business.code}/{logo_hash}" if logo_hash else None,
+        logo_url=logo_url(business, checkout_url=checkout_url),
         accent_colour=business.brand.accent,
-        support=SupportView(email=support.email, phone=support.phone, url=support.url),
+        support=support_view(business.support),
     )
 
 

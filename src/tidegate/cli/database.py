@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from tidegate.cli.console import err
+from tidegate.cli.console import err, fail
 from tidegate.core.errors import Unavailable
 from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
@@ -24,12 +24,22 @@ KEY_FILE = "encryption-key"
 
 
 @contextmanager
-def with_database(settings: Settings) -> Iterator[tuple[Settings, EmbeddedPostgres | None]]:
-    """Settings with a DATABASE_URL that works. Our own PostgreSQL is started when nobody else runs it."""
+def with_database(
+    settings: Settings, *, may_create: bool = False
+) -> Iterator[tuple[Settings, EmbeddedPostgres | None]]:
+    """Settings with a DATABASE_URL that works. Our own PostgreSQL is started when nobody else runs it.
+
+    Only a command that says so creates one: any other, called in the wrong folder, would report on an empty database.
+    """
     if settings.database_url is not None:
         yield settings, None
         return
     postgres = EmbeddedPostgres(settings.home, bin_dir=settings.postgres_bin)
+    if not may_create and not postgres.has_data():
+        fail(
+            f"There is no sandbox here: {settings.home} holds no database. Start one with `make run`, or set "
+            "TIDEGATE_HOME to the folder of another sandbox, or DATABASE_URL to a PostgreSQL of your own."
+        )
     postgres.start()
     try:
         yield replace(settings, database_url=postgres.url()), postgres

@@ -29,7 +29,7 @@ def run(settings: Settings) -> None:
     with (
         starting,
         telemetry.showing_metrics(settings.host, settings.metrics_port) as on_end,
-        with_database(settings) as (found, postgres),
+        with_database(settings, may_create=True) as (found, postgres),
     ):
         prepare(found)
         ready = with_encryption_key(found)

@@ -27,6 +27,7 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key, NamePolicy
+from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
 from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.model import WithSecret
@@ -104,7 +105,9 @@ def roll(business_id: str, overlap_hours: float, as_json: bool) -> None:
         overlap = timedelta(hours=overlap_hours)
         return await commands.roll_secret_key(db, business_id, mode=settings.mode, overlap=overlap, now=clock.now())
 
-    facts = {"businessId": business_id, "secretKey": run_on_database(settings, run)}
+    secret_key = run_on_database(settings, run)
+    keep_rolled_key(settings.home / FILE_NAME, business_id, secret_key)
+    facts = {"businessId": business_id, "secretKey": secret_key}
     _show(facts, as_json, note="Keep the secret key safe: it is not stored and cannot be shown again.")
 
 

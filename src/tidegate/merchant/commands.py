@@ -83,6 +83,14 @@ async def roll_secret_key(db: Database, business_id: str, *, mode: ids.Mode, ove
     return secret_key
 
 
+async def add_key(db: Database, business_id: str, kind: KeyKind, mode: ids.Mode, *, now: datetime) -> str:
+    """Another key of this kind; the others stay as they are."""
+    key = ids.new_secret_key(mode) if kind is KeyKind.SECRET else ids.new_public_key(mode)
+    async with db.transaction() as tx:
+        await _add_key(tx, business_id, kind, key, now)
+    return key
+
+
 async def revoke_key(db: Database, business_id: str, key_id: int, *, now: datetime) -> None:
     async with db.connection() as tx:
         if not await store.revoke_key(tx, business_id, key_id, now=now):

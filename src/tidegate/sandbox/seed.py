@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,15 @@ from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
-from tidegate.merchant.model import hash_of
+from tidegate.merchant.model import KeyKind, hash_of
 from tidegate.rail.till import Till
 from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import Office
 
 FILE_NAME = "sandbox.json"
-_KEYS = ("businessId", "secretKey", "publicKey")
+_KIND_OF = {"secretKey": KeyKind.SECRET, "publicKey": KeyKind.PUBLIC}
+_KEYS = {"businessId", *_KIND_OF}
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"
 _HOLDER = {"firstName": "Ada", "lastName": "Obi"}
@@ -34,14 +36,7 @@ async def seed(office: Office, till: Till, settings: Settings, *, now: datetime)
     """The seeded business. The same one on every start, as long as the file and the database agree."""
     path = settings.home / FILE_NAME
     known = read_file(path)
-    keys = {name: known[name] for name in _KEYS if name in known}
-    if len(keys) < len(_KEYS) or not await _is_known(office.db, keys):
-        new = await merchants.create(office.db, name=_NAME, email=_EMAIL, mode=Mode.SANDBOX, now=now)
-        keys = {
-            "businessId": new.business.id,
-            "secretKey": new.secret_key,
-            "publicKey": new.public_key,
-        }
+    keys = await _known_keys(office.db, known, now=now) or await _new_business(office.db, now=now)
     # There is no endpoint to send to yet; the first one that is created gets this secret.
     secret = await webhooks.keep_for_first(office, keys["businessId"], known.get("webhookSecret"), now=now)
     addresses = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url}
@@ -88,14 +83,33 @@ def read_file(path: Path) -> dict[str, str]:
         return {}
 
 
-async def _is_known(db: Database, keys: dict[str, str]) -> bool:
-    """False when the file speaks of another database, or its key has ended."""
+async def _new_business(db: Database, *, now: datetime) -> dict[str, str]:
+    new = await merchants.create(db, name=_NAME, email=_EMAIL, mode=Mode.SANDBOX, now=now)
+    return {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
+
+
+async def _known_keys(db: Database, known: Mapping[str, str], *, now: datetime) -> dict[str, str] | None:
+    """Of the file's business, with new keys in place of those that were rolled or revoked. None when the file speaks
+    of another database, or its business is suspended."""
+    if not _KEYS.issubset(known):
+        return None
     async with db.connection() as tx:
-        found = await store.find_caller(tx, hash_of(keys["secretKey"]))
-    if found is None:
-        return False
-    key, business = found.key, found.business
-    return business.is_active and business.id == keys["businessId"] and key.revoked_at is key.expires_at is None
+        business = await store.find_business(tx, known["businessId"])
+        keys = await store.list_keys(tx, known["businessId"])
+    if business is None or not business.is_active:
+        return None
+    lasting = {key.key_hash for key in keys if key.is_lasting}
+    found = {"businessId": business.id}
+    for name, kind in _KIND_OF.items():
+        is_good = hash_of(known[name]) in lasting
+        found[name] = known[name] if is_good else await merchants.add_key(db, business.id, kind, Mode.SANDBOX, now=now)
+    return found
+
+
+def keep_rolled_key(path: Path, business_id: str, secret_key: str) -> None:
+    """So that whatever reads the file goes on working. A file that speaks of another business stays as it is."""
+    if read_file(path).get("businessId") == business_id:
+        _write(path, {**json.loads(path.read_text()), "secretKey": secret_key})
 
 
 def _write(path: Path, sandbox: dict[str, Any]) -> None:

@@ -94,6 +94,10 @@ class EmbeddedPostgres:
                 process.wait(timeout_s)
                 return
 
+    def has_data(self) -> bool:
+        """Whether a server was ever started here; start() would otherwise make a new one."""
+        return (self._data / "PG_VERSION").exists()
+
     def is_running(self) -> bool:
         return self.pid is not None
 

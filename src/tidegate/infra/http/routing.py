@@ -86,6 +86,9 @@ class Routing:
         return app(scope, receive, reply)
 
     def _find(self, path: str) -> tuple[App, dict[str, str]]:
+        """A slash at the end changes nothing: client libraries add one to the addresses they are given."""
+        if path[-1:] == "/" != path:
+            path = path[:-1]
         spelled = self._spelled.get(path)
         if spelled is not None:
             return spelled, {}

@@ -1,0 +1,37 @@
+"""What a merchant may ask about its own business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.core.ids import Mode
+from tidegate.infra.http.operation import Answer, Call, Operation
+from tidegate.merchant import examples, wire
+from tidegate.merchant.gate import SECRET_KEY
+
+
+@dataclass(frozen=True)
+class MerchantApi:
+    mode: Mode
+    checkout_url: str
+
+    async def me(self, call: Call) -> Answer:
+        return call.answer(wire.record_of(call.caller.business, mode=self.mode, checkout_url=self.checkout_url))
+
+    def operations(self) -> list[Operation]:
+        return [
+            Operation(
+                method="GET",
+                path="/profile/merchants/me",
+                name="getBusiness",
+                summary="Get your business",
+                description=examples.GET_DESCRIPTION,
+                handler=self.me,
+                credentials=SECRET_KEY,
+                response=wire.BusinessRecord,
+                response_example=examples.RECORD,
+                success_message="Business found",
+                group="Business",
+                group_words=examples.GROUP,
+            )
+        ]

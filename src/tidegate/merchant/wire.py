@@ -1,0 +1,72 @@
+"""A business as JSON, for itself: nothing in it is secret."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tidegate.core.ids import Mode
+from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.timestamp import to_iso
+from tidegate.merchant.model import Business, BusinessStatus, Support
+
+
+class SupportView(msgspec.Struct):
+    email: str | None
+    phone: Annotated[str | None, Meta(description="In international form, such as +2348012345678.")]
+    url: str | None
+
+
+class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
+    id: Annotated[str, Meta(description="What `x-business-id` and `business` must be.")]
+    name: Annotated[str, Meta(description="As payers see it.")]
+    email: str
+    status: BusinessStatus
+    mode: Annotated[Mode, Meta(description="Whether this service moves real money: `live`, or `sandbox`.")]
+    rate_per_second: Annotated[int, Meta(description="How many requests a second are answered; more get 429.")]
+    rate_burst: Annotated[int, Meta(description="How many may come at once.")]
+    session_minutes: Annotated[int, Meta(description="How long a checkout stays open.")]
+    variance_policy: Annotated[
+        str, Meta(description="What becomes of another amount than expected: `accept`, `top_up` or `return`.")
+    ]
+    variance_tolerance_minor: Annotated[
+        int, Meta(description="A difference up to this, in minor units, counts as exact.")
+    ]
+    redirect_hosts: Annotated[
+        list[str], Meta(description="The only hosts that `redirectUrl` may have; any when it is empty.")
+    ]
+    accent_colour: Annotated[str | None, Meta(description="Of the payer's pages, such as `#0f7b6c`.")]
+    logo_url: Annotated[str | None, Meta(description="The picture on the payer's pages.")]
+    support: Annotated[SupportView, Meta(description="Where payers may ask.")]
+    created_at: Timestamp
+
+
+def record_of(business: Business, *, mode: Mode, checkout_url: str) -> BusinessRecord:
+    return BusinessRecord(
+        id=business.id,
+        name=business.name,
+        email=business.email,
+        status=business.status,
+        mode=mode,
+        rate_per_second=business.rate_per_second,
+        rate_burst=business.rate_burst,
+        session_minutes=business.session_minutes,
+        variance_policy=business.variance_policy,
+        variance_tolerance_minor=business.variance_tolerance_minor,
+        redirect_hosts=list(business.redirect_hosts),
+        accent_colour=business.brand.accent,
+        logo_url=logo_url(business, checkout_url=checkout_url),
+        support=support_view(business.support),
+        created_at=to_iso(business.created_at),
+    )
+
+
+def logo_url(business: Business, *, checkout_url: str) -> str | None:
+    logo_hash = business.brand.logo_hash
+    return f"{checkout_url}/logo/{business.code}/{logo_hash}" if logo_hash else None
+
+
+def support_view(support: Support) -> SupportView:
+    return SupportView(email=support.email, phone=support.phone, url=support.url)
