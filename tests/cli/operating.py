@@ -9,15 +9,21 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from process import ENCRYPTION_KEY
 from tidegate.cli import main
 
 
 class Operator:
     def __init__(self, database_url: str, home: Path) -> None:
-        self._variables = {"DATABASE_URL": database_url, "TIDEGATE_HOME": str(home), "COLUMNS": "240"}
+        self._variables = {
+            "DATABASE_URL": database_url,
+            "TIDEGATE_HOME": str(home),
+            "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY,
+        }
 
-    async def run(self, *arguments: str) -> tuple[int, str]:
-        done = await asyncio.to_thread(CliRunner().invoke, main, arguments, env=self._variables)
+    async def run(self, *arguments: str, columns: int = 240) -> tuple[int, str]:
+        variables = {**self._variables, "COLUMNS": str(columns)}
+        done = await asyncio.to_thread(CliRunner().invoke, main, arguments, env=variables)
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return done.exit_code, done.output
 

@@ -18,7 +18,7 @@ COMMANDS = [
     ["account", "list"],
     ["inflow", "list"],
     ["rate", "list"],
-    ["refund", "list"],
+    ["refund", "list", ID],
     ["wallet", "list", ID],
     ["statement", ID, "NGN"],
     ["events", "list", "--business", ID],

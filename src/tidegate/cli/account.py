@@ -13,7 +13,7 @@ from tidegate.account import commands, store, wire
 from tidegate.account.model import Account, AccountStatus
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso
@@ -77,7 +77,7 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
             f"{one.id}\n[dim]{one.business_id}[/]", plain(one.holder), f"{number}\n[dim]{one.currency}[/]",
             _state_of(one, now), ago(one.created_at, now),
         )  # fmt: skip
-    out.print(table if found else "No such account: merchants ask with POST /profile/virtual-accounts/requests.")
+    show_table(table, "No such account: merchants ask with POST /profile/virtual-accounts/requests.")
 
 
 @account.command()

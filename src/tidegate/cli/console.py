@@ -11,8 +11,13 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 import msgspec
+from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
+from rich.style import StyleType
+from rich.table import Table
+from rich.text import Text
 
 from tidegate.core.errors import Refusal
 from tidegate.deployment.commands import WrongDatabase
@@ -25,6 +30,9 @@ from tidegate.settings import WrongSettings
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+# Wider than anything that is measured.
+_ANY_WIDTH = 10_000
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,6 +55,38 @@ def print_record(value: Any) -> None:
 def plain(text: str) -> str:
     """A stranger's text, for print: what it says is shown, and nothing in it is obeyed."""
     return escape(_CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text))
+
+
+def show_table(table: Table, empty: str = "") -> None:
+    """As a table where the terminal is wide enough for its longest row, otherwise one record below the other: no word
+    and no id is ever cut or broken."""
+    if not table.row_count:
+        if empty:
+            out.print(empty, soft_wrap=True)
+        return
+    table.box, table.show_edge, table.pad_edge = box.SIMPLE_HEAD, False, False
+    if Measurement.get(out, out.options.update(width=_ANY_WIDTH), table).maximum <= out.width:
+        out.print(table)
+        return
+    if table.title:
+        out.print(table.title, style="italic")
+    headings = [str(column.header) for column in table.columns]
+    label_width = max(map(len, headings)) + 2
+    for row, *cells in zip(table.rows, *(column.cells for column in table.columns), strict=True):
+        for heading, cell in zip(headings, cells, strict=True):
+            _show_field(heading.ljust(label_width), out.render_str(str(cell)), style=row.style or "")
+        out.print()
+
+
+def _show_field(label: str, value: Text, *, style: StyleType) -> None:
+    if not value.plain:
+        return
+    value.stylize_before(style)
+    # A word that is longer than the rest of the line has the terminal break it, so that it is copied whole.
+    room = max(out.width - len(label), Measurement.get(out, out.options.update(width=_ANY_WIDTH), value).minimum)
+    for at, line in enumerate(value.wrap(out, room)):
+        line.rstrip()
+        out.print(Text.assemble((label if at == 0 else " " * len(label), "dim"), line), soft_wrap=True)
 
 
 def fail(message: str) -> NoReturn:

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, out, print_json, speaks_plainly
+from tidegate.cli.console import as_json_option, out, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency, Money
@@ -40,7 +40,7 @@ def doctor(with_books: bool, as_json: bool) -> None:
         for finding in findings:
             _show(finding)
         if with_books:
-            out.print(_trial_balance(sums) if sums else "Nothing is booked yet.")
+            show_table(_trial_balance(sums), "Nothing is booked yet.")
     if not all(finding.is_well for finding in findings):
         raise SystemExit(1)
 

@@ -10,7 +10,7 @@ import msgspec
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, fail, out, plain, print_json, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, print_record, show_table, speaks_plainly
 from tidegate.cli.office import Visit, business_option, visit
 from tidegate.core.errors import NotFound
 from tidegate.infra.egress import USER_AGENT
@@ -65,10 +65,8 @@ def list_(business_id: str | None, as_json: bool, limit: int, before: str | None
     if as_json:
         print_record([wire.delivery_record(delivery) for delivery in found[:limit]])
         return
-    if not found:
-        out.print("Nothing. What happened while there was no endpoint is sent by `tidegate events replay`.")
-        return
-    out.print(_table_of(found[:limit], now))
+    nothing = "Nothing. What happened while there was no endpoint is sent by `tidegate events replay`."
+    show_table(_table_of(found[:limit], now), nothing)
     if len(found) > limit:
         out.print(f"[dim]There are more: --before {delivery_id(found[limit - 1].id)}[/]", soft_wrap=True)
 

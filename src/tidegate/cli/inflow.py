@@ -11,7 +11,7 @@ from rich.table import Table
 from tidegate.account.name_rule import NameVerdict
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.account import show_name_check
-from tidegate.cli.console import as_json_option, out, plain, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
@@ -66,7 +66,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
             f"{plain(check.typed or '–')}\n[dim]{plain(check.holder)}[/]",
             one.reason.sentence if one.reason else "–", ago(one.created_at, now), _goes_back(one),
         )  # fmt: skip
-    out.print(table if held else "[green]✓[/] Nothing is held.")
+    show_table(table, "[green]✓[/] Nothing is held.")
 
 
 @inflow.command()

@@ -14,7 +14,7 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
-from tidegate.cli.console import as_json_option, fail, out, print_json, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.cli.office import now_of, office_of
 from tidegate.cli.webhook import SHOWN_ONCE
@@ -83,7 +83,7 @@ def list_(as_json: bool) -> None:
         for index, key in enumerate(keys):
             head = (business.id, name_and_brand(business), business.status.value) if index == 0 else ("", "", "")
             table.add_row(*head, str(key.id), key.kind.value, f"…{key.last_four}", _state_of(key))
-    out.print(table if found else "No business yet: `tidegate merchant create NAME --email …` makes one.")
+    show_table(table, "No business yet: `tidegate merchant create NAME --email …` makes one.")
 
 
 @merchant.group()

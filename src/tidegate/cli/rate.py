@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, out, plain, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.till import ago, at_the_till
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
@@ -89,7 +89,7 @@ def list_(as_json: bool) -> None:
             ago(one.quoted_at, now),
             "[red]too old: inflows are held[/]" if is_stale else "[green]used[/]",
         )
-    out.print(table if rates else "No rate yet: `tidegate rate set EUR USD 1.0842 --source ecb` sets one.")
+    show_table(table, "No rate yet: `tidegate rate set EUR USD 1.0842 --source ecb` sets one.")
 
 
 def _number(text: str | None) -> Decimal | str | None:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, speaks_plainly
+from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.core.ids import Mode
 from tidegate.core.money import Money
@@ -164,7 +164,7 @@ def _print(made: Report, show: int) -> None:
     if made.findings and show:
         # Breaks first: what only wants a look must not push one out of sight.
         shown = [*made.breaks, *made.notices][:show]
-        out.print(_findings_table(shown))
+        show_table(_findings_table(shown))
         if len(made.findings) > len(shown):
             out.print(
                 f"[dim]… and {len(made.findings) - len(shown)} more: list them with --show, or all with --json[/]"
@@ -173,8 +173,7 @@ def _print(made: Report, show: int) -> None:
     for kind, count in sorted(counts.items(), key=lambda item: list(Kind).index(item[0])):
         mark = "[bold red]✗[/]" if kind.is_break else "[yellow]•[/]"
         out.print(f"{mark} [bold]{kind.value:<12}[/]{count:>8,}  [yellow]→ {report.ADVICE[kind]}[/]", soft_wrap=True)
-    if made.sums:
-        out.print(_sums_table(made))
+    show_table(_sums_table(made))
     for balance in made.balances:
         _print_balance(balance.moved, balance.ledger)
     _print_verdict(made)

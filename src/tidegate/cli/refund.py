@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.till import ago, at_the_till, limit_option, words
 from tidegate.rail.till import Till
 from tidegate.refund import commands, list_store, wire
@@ -102,7 +102,7 @@ def list_(business_id: str, limit: int, as_json: bool) -> None:
         one = told.refund
         of = plain(told.subject.merchant_reference or told.subject.reference)
         table.add_row(one.reference, of, str(one.amount), _status(one.status), ago(one.initiated_at, now))
-    out.print(table if found else "There are no refunds.")
+    show_table(table, "There are no refunds.")
 
 
 def _status(status: RefundStatus) -> str:

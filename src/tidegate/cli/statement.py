@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.cli.office import now_of
 from tidegate.cli.till import limit_option
@@ -105,5 +105,5 @@ def _show(period: Period, lines: list[Line], is_more: bool) -> None:
         )  # fmt: skip
     if is_more:
         out.print(f"[yellow]Only the newest {len(lines)} lines; --limit shows more, --csv all of them.[/]")
-    out.print(table if lines else "Nothing was booked in this period.")
+    show_table(table, "Nothing was booked in this period.")
     out.print(f"[dim]closing balance[/] {currency} {figure(period.closing)}")

@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, out, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, print_record, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.core.money import Money
 from tidegate.infra.db import Database
@@ -48,4 +48,4 @@ def list_(business_id: str, as_json: bool) -> None:
         amounts: tuple[Money, ...] = (held.balance, held.locked, held.balance + held.locked, holding.pending)
         figures = [figure(amount) for amount in amounts]
         table.add_row(str(held.number), held.balance.currency, *figures, to_iso(held.updated_at))
-    out.print(table if holdings else "No wallet yet: the first money that arrives in a currency makes one.")
+    show_table(table, "No wallet yet: the first money that arrives in a currency makes one.")

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, fail, out, plain, print_record, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.office import Visit, business_option, visit
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.read import read
@@ -66,7 +66,7 @@ def list_(business_id: str | None, as_json: bool) -> None:
     for endpoint in endpoints:
         what = plain(endpoint.url) + (f"\n[dim]{plain(endpoint.description)}[/]" if endpoint.description else "")
         table.add_row(endpoint.id, what, "\n".join(endpoint.events), _state_of(endpoint), str(endpoint.rate_per_second))
-    out.print(table if endpoints else "No endpoint yet: `tidegate webhook add URL` makes one.")
+    show_table(table, "No endpoint yet: `tidegate webhook add URL` makes one.")
 
 
 @webhook.command()
