@@ -7,7 +7,7 @@ import binascii
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -58,6 +58,15 @@ class Settings:
     def checkout_url(self) -> str:
         return f"{self.base_url}/pay"
 
+    def on_port(self, port: int) -> Settings:
+        """As port 0 became another one. An address that was chosen stays."""
+        is_default = self.base_url == default_base_url(self.port)
+        return replace(self, port=port, base_url=default_base_url(port) if is_default else self.base_url)
+
+
+def default_base_url(port: int) -> str:
+    return f"http://localhost:{port}"
+
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     read = _Reader(environment)
@@ -68,7 +77,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         database_url=read.text("DATABASE_URL") or None,
         host=read.text("HOST", default="127.0.0.1"),
         port=port,
-        base_url=read.text("TIDEGATE_BASE_URL", default=f"http://localhost:{port}").rstrip("/"),
+        base_url=read.text("TIDEGATE_BASE_URL", default=default_base_url(port)).rstrip("/"),
         ussd_method=read.text("TIDEGATE_USSD_METHOD", default="payAttitude"),
         home=Path(read.text("TIDEGATE_HOME", default=".tidegate")).absolute(),
         postgres_bin=Path(path) if (path := read.text("TIDEGATE_POSTGRES_BIN")) else None,

@@ -23,6 +23,7 @@ from tidegate.settings import Settings
 def run(settings: Settings) -> None:
     # A busy port is found out before anything else is started.
     listening = bind(settings.host, settings.port)
+    settings = settings.on_port(listening.getsockname()[1])
     telemetry.configure_logs(as_json=False, level="warning")
     stop_on_terminate()
     starting = out.status("Starting PostgreSQL …")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 import click
@@ -10,6 +11,7 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, out, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
+from tidegate.cli.office import seeded
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import Finding, examine, examine_books
@@ -24,6 +26,8 @@ from tidegate.ledger.books import Sum
 def doctor(with_books: bool, as_json: bool) -> None:
     """Check the settings, the database and the invariants. Exits with 1 when something is wrong."""
     settings = settings_module.from_environment()
+    # The sandbox that runs here may have been given another port than this command was.
+    settings = replace(settings, base_url=seeded(settings).get("baseUrl") or settings.base_url)
 
     async def run(db: Database) -> tuple[list[Finding], list[Sum]]:
         now = SystemClock().now()

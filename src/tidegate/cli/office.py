@@ -55,8 +55,8 @@ def visit(business_id: str | None, work: Callable[[Visit], Awaitable[T]]) -> T:
 
 
 def seeded(settings: Settings) -> dict[str, str]:
-    """What the sandbox's file says; nothing where there is none."""
-    return read_file(settings.home / FILE_NAME)
+    """What the sandbox's file says; nothing where there is none, nor in live mode."""
+    return read_file(settings.home / FILE_NAME) if settings.mode is Mode.SANDBOX else {}
 
 
 def office_of(settings: Settings, db: Database) -> Office:

@@ -26,11 +26,7 @@ def dev(port: int | None) -> None:
 @speaks_plainly
 def migrate() -> None:
     """Bring the database up to date. Safe to run from several machines at once."""
-<<<<<<< HEAD
-    with with_database(settings_for()) as (ready, _):
-=======
-    with with_database(_settings(), may_create=True) as (ready, _):
->>>>>>> 77141e0 (api: own record, account requests, banks and operators; a trailing slash and an expiry as text are taken; a rolled key keeps its business; commands make no sandbox)
+    with with_database(settings_for(), may_create=True) as (ready, _):
         applied = prepare(ready)
     for migration in applied:
         out.print(f"[green]✓[/] {migration.name}")

@@ -1,0 +1,44 @@
+"""`tidegate env`: the sandbox's address and keys as variables of a shell."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from tidegate import settings as settings_module
+from tidegate.cli.console import fail, speaks_plainly
+from tidegate.sandbox.seed import FILE_NAME
+
+_NAMES = {
+    "URL": "baseUrl",
+    "KEY": "secretKey",
+    "PUBLIC_KEY": "publicKey",
+    "BUSINESS": "businessId",
+    "WEBHOOK_SECRET": "webhookSecret",
+}
+
+
+@click.command()
+@speaks_plainly
+def env() -> None:
+    """Print the sandbox's address, keys and accounts for a shell: eval "$(tidegate env)"."""
+    path = settings_module.from_environment().home / FILE_NAME
+    try:
+        sandbox = json.loads(path.read_text())
+        lines = [f"export {name}={shlex.quote(value)}" for name, value in _variables(sandbox)]
+    except FileNotFoundError:
+        fail(f"There is no sandbox here: {path} is missing. Start one with `make run`, or set TIDEGATE_HOME.")
+    except (ValueError, KeyError, AttributeError, TypeError):
+        fail(f"{path} cannot be read. The next `make run` writes it again.")
+    click.echo("\n".join(lines))
+
+
+def _variables(sandbox: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for variable, name in _NAMES.items():
+        yield variable, sandbox[name]
+    for currency, account in sandbox["virtualAccounts"].items():
+        yield f"{currency}_ACCOUNT", account["accountNumber"]
