@@ -33,6 +33,7 @@ TRANSFER = {"type": "bank_transfer"}
 ON_THE_PHONE = {"type": "payAttitude", "bank": "058"}
 
 VIEW_KEYS = {
+    "banks", "operators",
     "payCode", "reference", "business", "customerName", "amount", "amountExpected", "amountReceived",
     "amountRemaining", "amountReturned", "currency", "status", "ending", "varianceType", "variancePolicy",
     "paymentMethods", "defaultPaymentMethod", "successMessage", "attemptsLeft", "isDisabled", "version", "expiresAt",

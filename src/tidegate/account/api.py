@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from msgspec import UNSET
@@ -21,6 +21,8 @@ from tidegate.infra.http.paging import refuse_deep
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_KEY
 
+PATH = "/profile/virtual-accounts"
+REQUESTS_PATH = f"{PATH}/requests"
 # A checkout's own account, which belongs to an attempt to pay.
 FindTemporary = Callable[[Tx, str, str], Awaitable[Account | None]]
 
@@ -84,7 +86,7 @@ class AccountApi:
         return [
             offer(
                 method="POST",
-                path="/profile/virtual-accounts/requests",
+                path=REQUESTS_PATH,
                 name="requestAccount",
                 summary="Ask for a virtual account",
                 description=examples.REQUEST_DESCRIPTION,
@@ -99,33 +101,10 @@ class AccountApi:
                 errors=(errors.DuplicateReference,),
                 is_idempotent_by_key=True,
             ),
+            *self._lists(offer),
             offer(
                 method="GET",
-                path="/profile/virtual-accounts",
-                name="listAccounts",
-                summary="List virtual accounts",
-                description=examples.LIST_DESCRIPTION,
-                handler=self.list_accounts,
-                query=wire.ListAccounts,
-                response=wire.AccountPage,
-                response_example=examples.PAGE,
-                success_message="Virtual accounts found",
-            ),
-            offer(
-                method="GET",
-                path="/profile/virtual-accounts/requests",
-                name="listAccountRequests",
-                summary="List requests for virtual accounts",
-                description=examples.LIST_REQUESTS_DESCRIPTION,
-                handler=self.list_requests,
-                query=wire.ListRequests,
-                response=wire.AccountPage,
-                response_example=examples.REQUESTS_PAGE,
-                success_message="Requests found",
-            ),
-            offer(
-                method="GET",
-                path="/profile/virtual-accounts/{accountId}",
+                path=f"{PATH}/{{accountId}}",
                 name="getAccount",
                 summary="Get a virtual account",
                 description=examples.GET_DESCRIPTION,
@@ -138,3 +117,29 @@ class AccountApi:
                 prepared_by=examples.AN_ACCOUNT,
             ),
         ]
+
+    def _lists(self, offer: Callable[..., Operation]) -> list[Operation]:
+        accounts = offer(
+            method="GET",
+            path=PATH,
+            name="listAccounts",
+            summary="List virtual accounts",
+            description=examples.LIST_DESCRIPTION,
+            handler=self.list_accounts,
+            query=wire.ListAccounts,
+            response=wire.AccountPage,
+            response_example=examples.PAGE,
+            success_message="Virtual accounts found",
+        )
+        requests = replace(
+            accounts,
+            path=REQUESTS_PATH,
+            name="listAccountRequests",
+            summary="List requests for virtual accounts",
+            description=examples.LIST_REQUESTS_DESCRIPTION,
+            handler=self.list_requests,
+            query=wire.ListRequests,
+            response_example=examples.REQUESTS_PAGE,
+            success_message="Requests found",
+        )
+        return [accounts, requests]

@@ -79,14 +79,13 @@ def show_table(table: Table, empty: str = "") -> None:
 
 
 def _show_field(label: str, value: Text, *, style: StyleType) -> None:
-    if not value.plain:
-        return
     value.stylize_before(style)
     # A word that is longer than the rest of the line has the terminal break it, so that it is copied whole.
     room = max(out.width - len(label), Measurement.get(out, out.options.update(width=_ANY_WIDTH), value).minimum)
     for at, line in enumerate(value.wrap(out, room)):
-        line.rstrip()
-        out.print(Text.assemble((label if at == 0 else " " * len(label), "dim"), line), soft_wrap=True)
+        shown = Text.assemble((label if at == 0 else " " * len(label), "dim"), line)
+        shown.rstrip()
+        out.print(shown, soft_wrap=True)
 
 
 def fail(message: str) -> NoReturn:

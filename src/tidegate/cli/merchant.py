@@ -80,8 +80,8 @@ def list_(as_json: bool) -> None:
     for heading in ("Business", "Name", "Status", "Key", "Kind", "Ends in", "State"):
         table.add_column(heading, no_wrap=heading == "Business")  # The id is what other commands want whole.
     for business, keys in found:
-        for index, key in enumerate(keys):
-            head = (business.id, name_and_brand(business), business.status.value) if index == 0 else ("", "", "")
+        for key in keys:
+            head = (business.id, name_and_brand(business), business.status.value)
             table.add_row(*head, str(key.id), key.kind.value, f"…{key.last_four}", _state_of(key))
     show_table(table, "No business yet: `tidegate merchant create NAME --email …` makes one.")
 

@@ -21,6 +21,7 @@ RECORD: dict[str, Any] = {
     "sessionMinutes": 120,
     "variancePolicy": "accept",
     "varianceToleranceMinor": 0,
+    "inflowNamePolicy": "review",
     "redirectHosts": [],
     "accentColour": None,
     "logoUrl": None,

@@ -10,7 +10,7 @@ from msgspec import Meta
 from tidegate.core.ids import Mode
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
-from tidegate.merchant.model import Business, BusinessStatus, Support
+from tidegate.merchant.model import Business, BusinessStatus, NamePolicy, Support
 
 
 class SupportView(msgspec.Struct):
@@ -34,6 +34,9 @@ class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
     variance_tolerance_minor: Annotated[
         int, Meta(description="A difference up to this, in minor units, counts as exact.")
     ]
+    inflow_name_policy: Annotated[
+        NamePolicy, Meta(description="What becomes of an inflow whose typed name is close to the account holder's.")
+    ]
     redirect_hosts: Annotated[
         list[str], Meta(description="The only hosts that `redirectUrl` may have; any when it is empty.")
     ]
@@ -55,6 +58,7 @@ def record_of(business: Business, *, mode: Mode, checkout_url: str) -> BusinessR
         session_minutes=business.session_minutes,
         variance_policy=business.variance_policy,
         variance_tolerance_minor=business.variance_tolerance_minor,
+        inflow_name_policy=business.inflow_name_policy,
         redirect_hosts=list(business.redirect_hosts),
         accent_colour=business.brand.accent,
         logo_url=logo_url(business, checkout_url=checkout_url),
