@@ -21,7 +21,7 @@ RECORD: dict[str, Any] = {
     "sessionMinutes": 120,
     "variancePolicy": "accept",
     "varianceToleranceMinor": 0,
-    "inflowNamePolicy": "review",
+    "inflowNamePolicy": "hold",
     "redirectHosts": [],
     "accentColour": None,
     "logoUrl": None,
