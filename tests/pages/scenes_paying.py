@@ -47,7 +47,7 @@ async def card_wrong(stage: Stage) -> Page:
 async def mobile_wrong(stage: Stage) -> Page:
     payer = await paying(stage, refused=422, **KENYAN)
     await payer.pays_by_phone("0712")
-    await payer.sees("Please check what you entered")
+    await payer.sees("This number is too short")
     return payer.page
 
 
@@ -55,7 +55,7 @@ async def ussd_wrong(stage: Stage) -> Page:
     payer = await paying(stage, refused=422)
     await payer.chooses("USSD")
     await payer.presses("Get the code")
-    await payer.sees("Please check what you entered")
+    await payer.sees("Choose your bank")
     return payer.page
 
 

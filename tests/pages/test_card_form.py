@@ -124,6 +124,35 @@ async def test_an_expiry_can_be_deleted_over_its_slash(form: Payer) -> None:
     await expect(expiry).to_have_value("11 / 41")
 
 
+async def test_the_code_is_where_the_card_has_it(form: Payer) -> None:
+    await form.fills(number="4084")
+    await form.sees("3 digits on the back")
+    await form.fills(number="3782")
+    await form.sees("4 digits on the front")
+    await form.fills(number="")
+    await form.sees("3 digits on the back")
+
+
+async def test_the_cards_that_are_taken_are_shown_until_one_is_typed(form: Payer) -> None:
+    marks = form.page.locator("[data-marks]")
+    await expect(marks).to_have_text("VISAMastercardVerve")
+    await form.fills(number="5319")
+    await expect(marks).to_be_hidden()
+    await expect(form.page.locator("[data-brand]")).to_have_text("Mastercard")
+    await form.fills(number="")
+    await expect(marks).to_be_visible()
+
+
+async def test_a_state_is_asked_for_where_the_country_has_one(form: Payer) -> None:
+    await form.pays_by_card(WANTS_ADDRESS)
+    await expect(form.field("country")).to_have_value("NG")
+    await expect(form.field("state")).to_be_visible()
+    await form.field("country").select_option("FR")
+    await expect(form.field("state")).to_be_hidden()
+    await form.field("country").select_option("US")
+    await expect(form.field("state")).to_be_visible()
+
+
 # Digits of other keyboards.
 
 
@@ -173,6 +202,7 @@ async def test_browsers_know_what_goes_into_each_field(form: Payer) -> None:
     assert await completions(form) == {
         "line": "billing address-line1",
         "city": "billing address-level2",
+        "state": "billing address-level1",
         "postalCode": "billing postal-code",
     }
 

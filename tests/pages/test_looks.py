@@ -86,6 +86,28 @@ async def test_there_is_room_for_the_details_on_a_desk(stage: Stage) -> None:
     await expect(payer.page.get_by_text("You pay").first).to_be_visible()
 
 
+GROUPS_OF_DIGITS = """() => {
+    const text = document.querySelector("#main .large bdi").firstChild;
+    const lines = (from, to) => {
+        const range = document.createRange();
+        range.setStart(text, from);
+        range.setEnd(text, to);
+        return range.getClientRects().length;
+    };
+    return [...text.data.matchAll(/[0-9]+/g)].map(({ 0: digits, index }) => lines(index, index + digits.length));
+}"""
+
+
+async def test_an_account_number_keeps_its_groups_together_at_twice_the_size(still_stage: Stage) -> None:
+    page = await HOSTED_PAGE["transfer-account"](still_stage)
+    await page.set_viewport_size({"width": 195, "height": 422})
+    assert await page.evaluate(GROUPS_OF_DIGITS) == [1, 1, 1]
+    height = await page.locator("#main .large").evaluate(
+        "e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight)"
+    )
+    assert height < 1.5
+
+
 # On paper.
 
 

@@ -11,6 +11,7 @@ from tidegate.core import digit
 from tidegate.core.card_number import is_card_number
 
 CARD_NUMBER_LENGTH_MAX = 40
+_CARD_DIGITS = re.compile(r"\d{13,19}", re.ASCII)
 _BETWEEN_DIGITS = ("Zs", "Pd", "Cf")
 
 
@@ -23,6 +24,12 @@ class _Secret(str):
         return "'…'"
 
 
+class WrongCheckDigit(ValueError):
+    """As long as a card number, and none: most often one digit was typed wrong."""
+
+    kind = "check_digit"
+
+
 class CardNumber(_Secret):
     __slots__ = ()
 
@@ -31,8 +38,10 @@ class CardNumber(_Secret):
         # Typed on any keyboard, pasted with or without spaces.
         is_short = isinstance(value, str) and len(value) <= CARD_NUMBER_LENGTH_MAX
         digits = digit.in_ascii("".join(filterfalse(_is_between_digits, value))) if is_short else ""
+        if not _CARD_DIGITS.fullmatch(digits):
+            raise ValueError("must be a card number of 13 to 19 digits")
         if not is_card_number(digits):
-            raise ValueError("must be a card number")
+            raise WrongCheckDigit("must be a card number: its check digit is wrong")
         return cls(digits)
 
     @classmethod

@@ -35,7 +35,7 @@ def authorization_from(request: wire.Authorize) -> Authorization:
         return Otp(request.otp)
     address = request.address
     assert address is not None  # The request was checked to have exactly one.
-    return Address(address.line, address.city, address.country, address.postal_code)
+    return Address(address.line, address.city, address.country, address.postal_code, address.state)
 
 
 def _card(request: wire.Charge) -> tuple[Means, dict[str, Any]]:

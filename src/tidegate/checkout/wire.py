@@ -53,6 +53,7 @@ class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
 class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
     line: Annotated[Text, Meta(description="Street and number.")]
     city: Text
+    state: Annotated[Text | None, Meta(description="Or province, region; where the country has them.")] = None
     country: Text
     postal_code: Text | None = None
 

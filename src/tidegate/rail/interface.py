@@ -162,6 +162,7 @@ class Address(msgspec.Struct, frozen=True):
     city: str
     country: str
     postal_code: str | None = None
+    state: str | None = None
 
 
 Authorization = Pin | Otp | Address

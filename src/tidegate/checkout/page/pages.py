@@ -22,6 +22,7 @@ from tidegate.checkout.page.choice import choose
 from tidegate.checkout.page.easel import TEMPLATE, Easel
 from tidegate.checkout.page.failure import failure_of
 from tidegate.checkout.page.look import Look
+from tidegate.checkout.page.qr import qr_svg
 from tidegate.checkout.page.receipt_pdf import receipt_pdf
 from tidegate.checkout.page.scene import Scene, scene_of
 from tidegate.checkout.page.shell import bare_shell
@@ -155,6 +156,15 @@ class CheckoutPages:
             raise NotFound("there is no such logo")
         return File(logo.body, logo.media_type, headers=[(b"cache-control", b"public, max-age=31536000, immutable")])
 
+    async def qr(self, visit: Visit) -> File:
+        """The link of the payment. Drawn from the pay code alone, so that it costs no look-up and says nothing new."""
+        self.desk.limit.check(Limited.LOOK, visit.client)
+        pay_code = visit.path["payCode"]
+        if not ids.looks_like_pay_code(pay_code):
+            raise NotFound("there is no such payment")
+        body = qr_svg(f"{self.desk.checkout_url}/{pay_code}")
+        return File(body, "image/svg+xml", headers=[(b"cache-control", b"private, max-age=86400")])
+
     async def _logo(self, business: Business) -> Logo | None:
         if business.brand.logo_hash is None:
             return None
@@ -267,6 +277,7 @@ class CheckoutPages:
             Page("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel),
             Page("GET", f"{PATH}/receipt", "showReceipt", self.receipt),
             Page("GET", f"{PATH}/receipt.pdf", "downloadReceipt", self.receipt_file),
+            Page("GET", f"{PATH}/qr.svg", "showQrCode", self.qr),
             Page("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo),
         ]
         return [

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import starmap
 
 from tidegate.checkout.page import values
 from tidegate.checkout.page.scene import Scene
 from tidegate.checkout.page.sketch import Sketch
 
-# In the order of the alphabet by code; the names come from babel, in the payer's language.
-COUNTRIES = ("CM", "CI", "EG", "ET", "GB", "GH", "KE", "MA", "NG", "RW", "SN", "TZ", "UG", "US", "ZA", "ZM", "ZW")
+# Countries whose addresses have a state, province or region.
+WITH_STATES = (
+    "AE AR AU BR BS CA CL CN CO CR CV EC EG ES GT HK HN ID IE IN IQ IT JM JP KR MM MX MY NG NI PA PE PG PH RU SD SO "
+    "SS SV TH TR TW UA US UY UZ VE VN"
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,9 @@ class Field:
     label: str
     autocomplete: str
     choices: tuple[Choice, ...] = ()
-    is_optional: bool = False
+    is_required: bool = True
+    # The countries that have it; where none is named, all have it.
+    only_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,13 +72,13 @@ def question_of(sketch: Sketch) -> Question:
 
 def _address_fields(sketch: Sketch) -> tuple[Field, ...]:
     words = sketch.words
-    named = [Choice(code, words.country(code)) for code in COUNTRIES]
     # The country of the currency first: most payers are at home.
     at_home = sketch.shape.currency.value[:2]
-    countries = sorted(named, key=lambda choice: (choice.id != at_home, choice.name))
+    countries = sorted(starmap(Choice, words.countries.items()), key=lambda choice: choice.id != at_home)
     return (
+        Field("country", words("question.country"), "billing country", choices=tuple(countries)),
         Field("line", words("question.line"), "billing address-line1"),
         Field("city", words("question.city"), "billing address-level2"),
-        Field("postalCode", words("question.postal_code"), "billing postal-code", is_optional=True),
-        Field("country", words("question.country"), "billing country", choices=tuple(countries)),
+        Field("state", words("question.state"), "billing address-level1", is_required=False, only_in=WITH_STATES),
+        Field("postalCode", words("question.postal_code"), "billing postal-code", is_required=False),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -35,9 +34,9 @@ class Renderer:
     """Everything that can be made once is made here."""
 
     def __init__(self, site: Site) -> None:
-        # The style sheet goes into the page itself, so that the first paint needs one request.
-        self._style = Constant((files(_PACKAGE) / "static" / STYLE).read_bytes())
         self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
+        # The style sheet goes into the page itself, so that the first paint needs one request.
+        self._style = Constant(self._files[STYLE].body)
         self._environment = Environment(
             loader=PackageLoader(_PACKAGE),
             autoescape=True,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tidegate.checkout.field import WrongCheckDigit
 from tidegate.checkout.page.view import Filled
 from tidegate.checkout.page.words import Words
 from tidegate.checkout.wire import EXPIRED_CARD
@@ -17,6 +18,8 @@ from tidegate.rail import phone as phones
 
 _EXPIRY = re.compile(r"\s*(\d{1,2})\s*[-/. ]?\s*(\d{4}|\d{2})\s*", re.ASCII)
 _NOT_AN_EXPIRY = ("0", "0")
+_WRONG: dict[str | None, str] = {EXPIRED_CARD: "wrong.expiry_passed", WrongCheckDigit.kind: "wrong.check_digit"}
+_AMEX = re.compile(r"\s*3[47]", re.ASCII)
 # Never shown again, however the form ends.
 _SECRETS = frozenset({"cvv", "pin", "otp", "token"})
 # A field of the API and the field of the form that it comes from, where the two have different names.
@@ -28,6 +31,7 @@ _FORM_FIELD = {
     "card.holder": "holder",
     "address.line": "line",
     "address.city": "city",
+    "address.state": "state",
     "address.country": "country",
     "address.postalCode": "postalCode",
 }
@@ -62,7 +66,9 @@ def answer_in(form: Mapping[str, str]) -> dict[str, Any]:
     for name in ("pin", "otp"):
         if name in form:
             return {name: form[name].replace(" ", "")}
-    address = {name: form[name].strip() for name in ("line", "city", "country", "postalCode") if form.get(name)}
+    address = {
+        name: form[name].strip() for name in ("line", "city", "state", "country", "postalCode") if form.get(name)
+    }
     return {"address": address}
 
 
@@ -72,17 +78,19 @@ def filled_of(form: Mapping[str, str], refusal: Invalid, words: Words, currency:
     for problem in refusal.problems:
         name = _FORM_FIELD.get(problem.field, problem.field)
         if name in FIELDS:
-            errors.setdefault(name, _text(problem, name, words, currency))
+            errors.setdefault(name, _text(problem, name, words, currency, form))
     if not errors:
         return None
     return Filled({name: text for name, text in form.items() if name not in _SECRETS}, errors)
 
 
-def _text(problem: Problem, name: str, words: Words, currency: Currency) -> str:
+def _text(problem: Problem, name: str, words: Words, currency: Currency, form: Mapping[str, str]) -> str:
     if problem.rule == Invalid.CARD_DATA:
         return words("wrong.card_elsewhere")
-    if problem.kind == EXPIRED_CARD:
-        return words("wrong.expiry_passed")
+    if problem.kind in _WRONG:
+        return words(_WRONG[problem.kind])  # words: wrong.expiry_passed, wrong.check_digit
+    if name == "cvv" and _AMEX.match(digit.in_ascii(form.get("number", ""))):
+        return words("wrong.cvv_front")
     if problem.kind == phones.NumberFault.OTHER_COUNTRY:
         return words("wrong.phone_other_country", code=f"+{phones.COUNTRIES[currency].calling_code}")
     if name == "phone":

@@ -63,6 +63,8 @@ class Page:
     # The method that is selected.
     chosen: str
     here: str
+    # A code that a phone can scan, while there is something left to do.
+    qr_url: str | None
     version: str
     # Differs whenever the page shows something else.
     mark: str
@@ -131,6 +133,7 @@ def page_of(
         scene=shape.scene,
         chosen=shape.chosen.value,
         here=sketch.here,
+        qr_url=None if shape.scene in ENDINGS else f"{sketch.here}/qr.svg",
         version=own(values.version),
         # Time alone closes an account, and money arrives at the payer's bank, without any change of the payment. Which
         # tab is open does not count: the script changes tabs without asking.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -29,6 +30,8 @@ from tidegate.infra.page.slot import Slot, is_written_in
 _LOCALES: Mapping[str, str] = {"en": "en", "fr": "fr", "sw": "sw", "pt": "pt_PT", "ar": "ar"}
 _CATALOGUES = files("tidegate.checkout.page") / "language"
 _META = "meta"
+# Islands without a code of their own in ISO 3166, groups of countries, and codes that stand for none.
+_NO_COUNTRIES = frozenset({"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"})
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z_]*)\}")
 _BRACE = re.compile(r"[{}]")
@@ -72,7 +75,7 @@ class Words:
     texts: Mapping[str, Text]
     money_format: MoneyFormat
     time_format: TimeFormat
-    # By their ISO codes.
+    # By their ISO codes, in the order of the language's alphabet.
     countries: Mapping[str, str]
 
     @classmethod
@@ -87,7 +90,7 @@ class Words:
             texts=dict(_parsed(texts, language=language)),
             money_format=MoneyFormat.of(locale),
             time_format=TimeFormat.of(locale),
-            countries={code: name for code, name in locale.territories.items() if len(code) == 2},
+            countries=dict(sorted(_countries(locale), key=lambda country: _folded(country[1]))),
         )
 
     def __call__(self, key: str, /, **values: Value) -> str:
@@ -116,10 +119,6 @@ class Words:
     def moment(self, moment: datetime, zone: timezone) -> str:
         return self.time_format.moment(moment, zone)
 
-    def country(self, code: str) -> str:
-        """The name of a country by its ISO code."""
-        return self.countries.get(code, code)
-
     def _pieces(self, key: str, values: Mapping[str, Value]) -> list[str]:
         text = self.texts[key]
         if values.keys() != text.names:
@@ -146,6 +145,15 @@ class Words:
         if self.direction == "ltr" and not _RIGHT_TO_LEFT.search(text):
             return text
         return _FIRST_STRONG_ISOLATE + text + _POP_ISOLATE
+
+
+def _countries(locale: Locale) -> Iterator[tuple[str, str]]:
+    return ((code, name) for code, name in locale.territories.items() if len(code) == 2 and code not in _NO_COUNTRIES)
+
+
+def _folded(name: str) -> str:
+    """To be sorted by: É beside E, أ beside ا."""
+    return "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each)).casefold()
 
 
 def words_for(language: str) -> Words:

@@ -103,7 +103,8 @@ def _problem_of(error: msgspec.ValidationError, field: str, field_type: Any) -> 
     choices = _choices_of(field_type)
     # A wrong value and a value of the wrong type are mended in the same way: by choosing one of these.
     message = f"must be one of {', '.join(choices)}" if choices else _in_plain_words(match["what"])
-    return Problem(field + inner, message)
+    # Set by a type that has several rules.
+    return Problem(field + inner, message, kind=getattr(error.__cause__, "kind", None))
 
 
 def _choices_of(field_type: Any) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
 from starlette.types import Receive, Scope
@@ -22,6 +24,11 @@ from tidegate.infra.page.compress import LEVEL_ONCE, accepts_gzip
 from tidegate.infra.page.site import Site
 
 HASH_DIGITS = 16
+# Comments on lines of their own, and indentation: a fifth of a compressed script, of use only to its authors.
+_FOR_AUTHORS = {
+    ".css": re.compile(rb"^\s*/\*[^*]*\*/\s*|^[ \t]+", re.MULTILINE),
+    ".js": re.compile(rb"^[ \t]*//.*\n|^[ \t]+", re.MULTILINE),
+}
 OPERATION = "staticFile"
 _MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -63,13 +70,18 @@ def load(package: str, folder: str, *, under: str, site: Site) -> dict[str, Stat
     return {
         entry.name: StaticFile(
             name=entry.name,
-            body=entry.read_bytes(),
+            body=_body(entry),
             media_type=_MEDIA_TYPES[PurePosixPath(entry.name).suffix],
             folder=under,
             site=site,
         )
         for entry in found
     }
+
+
+def _body(entry: Traversable) -> bytes:
+    for_authors = _FOR_AUTHORS.get(PurePosixPath(entry.name).suffix)
+    return for_authors.sub(b"", entry.read_bytes()) if for_authors else entry.read_bytes()
 
 
 def routes(static_files: Iterable[StaticFile]) -> list[Route]:

@@ -36,6 +36,11 @@
     offline.textContent = words;
     offline.hidden = !isOffline;
   };
+  // What asks the payer to press again stays until they do, whatever else gets through.
+  const followNetwork = () => {
+    const asks = [offline.dataset.missed, offline.dataset.again].includes(offline.textContent);
+    if (offline.hidden || !asks || !navigator.onLine) setOffline(!navigator.onLine);
+  };
   // Tabs that are not open have their own headings and faults.
   const firstSeen = (selector) => all(selector).find((element) => element.offsetParent !== null);
 
@@ -71,7 +76,7 @@
       const html = await answer.text();
       // Some proxy, or our own server in distress: as good as no answer.
       if (!html.includes('id="page"')) throw new Error("not a page of ours");
-      setOffline(false);
+      followNetwork();
       return { html, url: answer.url, status: answer.status };
     } finally { clearTimeout(timer); }
   };
@@ -89,7 +94,7 @@
       if (mark === page().dataset.mark || isBusy) return;
       if (isTyping()) document.activeElement.addEventListener("blur", afterTyping, { once: true });
       else show(answer.html, null);
-    } catch { setOffline(!navigator.onLine); }
+    } catch { followNetwork(); }
   };
 
   // Forms.
@@ -106,6 +111,7 @@
     const label = button?.firstChild;
     const words = label?.textContent;
     isBusy = true;
+    setOffline(false);
     form.setAttribute("aria-busy", "true");
     if (button && form.dataset.busy) { label.textContent = form.dataset.busy; announce(form.dataset.busy); }
     try {
@@ -201,9 +207,13 @@
   const enhanceCard = (form) => {
     const number = one("#number", form);
     const brand = one("[data-brand]", form);
+    const hint = one("#cvv-hint", form);
+    const onTheBack = hint?.textContent;
     const update = () => {
       const digits = digitsOf(number.value);
       brand.textContent = BRANDS.find(([pattern]) => pattern.test(digits))?.[1] ?? "";
+      one("[data-marks]", form).hidden = Boolean(brand.textContent);
+      if (hint) hint.textContent = brand.textContent === "Amex" ? hint.dataset.front : onTheBack;
     };
     number.addEventListener("input", (event) => { keepCaret(number, formatNumber, event); update(); });
     const expiry = one("#expiry", form);
@@ -211,6 +221,16 @@
       if (event.inputType !== "deleteContentBackward") keepCaret(expiry, formatExpiry, event);
     });
     if (number.value) keepCaret(number, formatNumber);
+    update();
+  };
+
+  const enhanceState = (field) => {
+    const country = one("#country");
+    const update = () => {
+      field.hidden = !field.dataset.onlyIn.includes(country.value);
+      one("input", field).disabled = field.hidden;
+    };
+    country.addEventListener("change", update);
     update();
   };
 
@@ -311,12 +331,12 @@
     source = page().dataset.watch ? new EventSource(page().dataset.watch) : null;
     source?.addEventListener("status", (event) => {
       isPushed = true;
-      setOffline(!navigator.onLine);
+      followNetwork();
       if (String(JSON.parse(event.data).version) !== page().dataset.version) refresh();
     });
     source?.addEventListener("error", () => {
       isPushed = false;
-      setOffline(!navigator.onLine);
+      followNetwork();
       // A stream that broke is opened again by the browser; one that was refused is not.
       if (source.readyState === EventSource.CLOSED) timers.push(setTimeout(watch, ASK_EVERY_MS));
     });
@@ -348,6 +368,7 @@
     all("[data-card]").forEach(enhanceCard);
     all("[data-prefixes]").forEach(enhanceOperator);
     all("[data-search]").forEach(enhanceSearch);
+    all("[data-only-in]").forEach(enhanceState);
     all("[data-leave]").forEach(enhanceLeaving);
     enhanceTimes();
     watch();
