@@ -94,7 +94,7 @@ async def _written_and_undone(house: House, opened: list[Account], *, now: datet
 
 async def _record_kinds(tx: Tx, house: House, account: Account, *, now: datetime) -> None:
     assert account.details is not None
-    place = await store.find_place(tx, account.details.account_number)
+    place = await store.find_place(tx, account.rail or "", account.details.account_number)
     assert place is not None
     for number, (payer, payee) in enumerate(KINDS):
         transaction_id = f"sbx_{secrets.token_hex(12)}"

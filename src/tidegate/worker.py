@@ -20,6 +20,7 @@ from tidegate.ledger import chain
 from tidegate.money_return import commands as money_return
 from tidegate.payment import sweep
 from tidegate.rail.till import Till
+from tidegate.refund import reversal as checkout_reversal
 from tidegate.refund import settle as refund
 from tidegate.sandbox import teller
 
@@ -56,6 +57,8 @@ LOOPS = (
     Loop("apply_reversals", reversal.apply_due, every_s=5.0),
     Loop("return_overdue_inflows", review.return_overdue, every_s=60.0),
     Loop("collect_debts", reversal.collect_debts, every_s=1.0),
+    Loop("apply_checkout_reversals", checkout_reversal.apply_due, every_s=5.0),
+    Loop("collect_checkout_debts", checkout_reversal.collect_debts, every_s=1.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
     Loop("purge_idempotency_keys", _purge_idempotency_keys, every_s=60.0),

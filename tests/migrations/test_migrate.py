@@ -26,7 +26,7 @@ GLOBAL_TABLES = {
     "credit_reversal",
 }
 # Look-ups that have to find the business first.
-GLOBAL_INDEXES = {"credential_one_hash", "attempt_one_account_number", "virtual_account_one_number"}
+GLOBAL_INDEXES = {"credential_one_hash", "attempt_one_open_account", "virtual_account_one_open_number"}
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def arrival(number: str, transaction_id: str) -> MoneyArrived:
 async def arrive(house: House, number: str, transaction_id: str, rivals: int = RIVALS) -> None:
     """The same money under as many identifiers, each on a connection of its own."""
     async with house.db.connection() as tx:
-        place = await store.find_place(tx, number)
+        place = await store.find_place(tx, "sandbox", number)
     assert place is not None
     news, now = arrival(number, transaction_id), house.clock.now()
     told = [ToldBy(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
@@ -89,7 +89,7 @@ async def test_a_change_of_the_account_is_seen_by_whoever_decided_before_it(infl
     assert account.details is not None
     number = account.details.account_number
     async with inflows.house.db.connection() as tx:
-        stale = await store.find_place(tx, number)
+        stale = await store.find_place(tx, "sandbox", number)
     assert stale is not None
     await accounts.suspend(inflows.house.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
     told = ToldBy(rail="sandbox", id="n-1", body=b"")
@@ -148,7 +148,7 @@ async def test_d17_whoever_dies_before_it_rings_has_written_the_event_all_the_sa
     async with receiving() as receiver:
         await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url()})
         async with inflows.house.db.connection() as tx:
-            place = await store.find_place(tx, number)
+            place = await store.find_place(tx, "sandbox", number)
         assert place is not None
         monkeypatch.setattr(settle, "_tell", die)
         told = ToldBy(rail="sandbox", id="n-1", body=b"")

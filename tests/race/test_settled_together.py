@@ -17,6 +17,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.house import House
 from tidegate.intake import commands as intake
 from tidegate.payment import attempt_store, decide, settle
+from tidegate.payment.attempt_store import Destination
 from tidegate.payment.change import Change, Outcome
 from tidegate.payment.decide import Arrival
 from tidegate.payment.settle import TRIES
@@ -61,7 +62,7 @@ async def waiting(new_checkout: MakeCheckout, shop: Shop, count: int) -> tuple[l
 
 async def change_of(till: Till, house: House, account: str, *, told_id: str | None = None, **credited: Any) -> Change:
     """What is to be written once this much has arrived there."""
-    situation = await settle.find_by_account_number(till, account)
+    situation = await settle.find_by_destination(till, Destination("sandbox", account, "T-1"))
     assert situation is not None
     assert situation.attempt is not None
     news = credit(house, account, **credited)

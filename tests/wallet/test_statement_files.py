@@ -91,7 +91,7 @@ async def test_a_file_ends_where_it_was_to_end_when_it_was_asked_for(
 ) -> None:
     monkeypatch.setattr(commands, "BATCH", 2)
     there = await teller.book(*(sale(1) for _ in range(5)))
-    period = await commands.get_period(teller.db, teller.shop.business_id, "NGN", start=None, end=None)
+    period = await commands.get_period(teller.db, teller.shop.business_id, "NGN", start=None, end=None, now=MIDNIGHT)
     seen = []
     async for lines in commands.batches(teller.db, period):
         seen += lines
@@ -149,7 +149,7 @@ async def test_a_client_gets_what_it_would_rather_have(teller: Teller, accept: s
 async def test_a_statement_has_the_logo_and_is_no_test_in_live_mode(teller: Teller) -> None:
     await a_few(teller)
     business = await merchants.set_logo(teller.db, teller.shop.business_id, png(), now=MIDNIGHT)
-    period = await commands.get_period(teller.db, business.id, "NGN", start=None, end=None)
+    period = await commands.get_period(teller.db, business.id, "NGN", start=None, end=None, now=MIDNIGHT)
     file = await commands.print_statement(teller.db, business, period, mode=Mode.LIVE, now=MIDNIGHT)
     page = pypdf.PdfReader(io.BytesIO(file), strict=True).pages[0]
     resources: Any = page["/Resources"]

@@ -36,6 +36,7 @@ async def request(db: Database, account: Account, *, by: By, now: datetime) -> A
 
 
 async def request_in(tx: Tx, account: Account, *, by: By, now: datetime) -> Account:
+    await merchant_store.lock(tx, account.business_id)
     _, total = await store.list_page(tx, account.business_id, offset=0, limit=1)
     if total >= ACCOUNTS_MAX:
         raise Conflict(f"a business has at most {ACCOUNTS_MAX} virtual accounts; ask the operator")
@@ -79,7 +80,11 @@ async def approve(till: Till, account_id: str, *, by: By, now: datetime, expires
     def move(found: Account) -> Account:
         return model.approve(found, details, rail=rail.name, expires_at=expires_at)
 
-    return await _act(till.db, account_id, Action.APPROVE, move, by=by, now=now)
+    try:
+        return await _act(till.db, account_id, Action.APPROVE, move, by=by, now=now)
+    except store.NumberTaken:
+        number = details.account_number
+        raise Conflict(f"{rail.name} gave the number {number}, which another open account has; ask the rail") from None
 
 
 async def decline(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:

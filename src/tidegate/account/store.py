@@ -21,6 +21,10 @@ class _ReferenceTaken(Exception):
     pass
 
 
+class NumberTaken(Exception):
+    """Another open account of this rail has this number; nothing was written."""
+
+
 async def insert(tx: Tx, account: Account) -> None:
     try:
         with naming({"virtual_account_one_merchant_reference": _ReferenceTaken}):
@@ -41,19 +45,20 @@ async def insert(tx: Tx, account: Account) -> None:
 
 
 async def update(tx: Tx, account: Account, *, now: datetime) -> bool:
-    """Over the version it was decided on. False when somebody else was faster."""
-    done = await tx.fetchval(
-        """
-        UPDATE virtual_account
-           SET status = $4, is_suspended = $5, reason = $6, rail = $7, account_number = $8, details = $9,
-               expires_at = $10, version = version + 1, updated_at = $11
-         WHERE business_id = $1 AND id = $2 AND version = $3
-        RETURNING true
-        """,
-        account.business_id, account.id, account.version, account.status, account.is_suspended, account.reason,
-        account.rail, account.details.account_number if account.details else None,
-        msgspec.json.encode(account.details).decode() if account.details else None, account.expires_at, now,
-    )  # fmt: skip
+    """Over the version it was decided on. False when somebody else was faster. Raises NumberTaken."""
+    with naming({"virtual_account_one_open_number": NumberTaken}):
+        done = await tx.fetchval(
+            """
+            UPDATE virtual_account
+               SET status = $4, is_suspended = $5, reason = $6, rail = $7, account_number = $8, details = $9,
+                   expires_at = $10, version = version + 1, updated_at = $11
+             WHERE business_id = $1 AND id = $2 AND version = $3
+            RETURNING true
+            """,
+            account.business_id, account.id, account.version, account.status, account.is_suspended, account.reason,
+            account.rail, account.details.account_number if account.details else None,
+            msgspec.json.encode(account.details).decode() if account.details else None, account.expires_at, now,
+        )  # fmt: skip
     return done is True
 
 

@@ -50,11 +50,11 @@ def statement(
 
     async def run(db: Database) -> tuple[Period, list[Line], bool]:
         business = await merchants.get(db, business_id)
-        period = await commands.get_period(db, business_id, currency, start=start, end=end)
+        now = await now_of(settings, db)
+        period = await commands.get_period(db, business_id, currency, start=start, end=end, now=now)
         if csv_file:
             await _write_csv(db, period, csv_file)
         if pdf_file:
-            now = await now_of(settings, db)
             pdf_file.write(await commands.print_statement(db, business, period, mode=settings.mode, now=now))
         if as_json:
             return period, [line async for batch in commands.batches(db, period) for line in batch], False

@@ -10,7 +10,7 @@ import structlog
 from tidegate.collection import event, reversal_store, store
 from tidegate.collection.model import Change, Collection, CollectionStatus, Credited
 from tidegate.collection.reason import InflowReason
-from tidegate.collection.reversal_store import Reversal, Unclaimed
+from tidegate.collection.reversal_store import ReceiptReversal, Reversal
 from tidegate.core.money import Money
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.ledger import recipes
@@ -41,7 +41,7 @@ async def apply_due(till: Till, now: datetime) -> int:
     """A round of the worker: those whose credit has come meanwhile."""
     async with till.db.connection() as tx:
         due = await reversal_store.list_due(tx, limit=BATCH)
-        unclaimed = await reversal_store.list_unclaimed(tx, limit=BATCH)
+        unclaimed = await reversal_store.list_of_receipts(tx, is_in_suspense=True, limit=BATCH)
     done = [await _apply(till, reversal, now) for reversal in due]
     done += [await _apply_unclaimed(till, one, now) for one in unclaimed]
     return sum(done)
@@ -121,19 +121,17 @@ def _reversing(collection: Collection, credited: Credited, owed: Money | None, n
     )
 
 
-async def _apply_unclaimed(till: Till, one: Unclaimed, now: datetime) -> bool:
-    """Of money that no inflow was made of: what lay in suspense is gone; of a paid checkout somebody must decide."""
+async def _apply_unclaimed(till: Till, one: ReceiptReversal, now: datetime) -> bool:
+    """Of money that nobody was found for: what lay in suspense is gone."""
     async with till.db.transaction() as tx:
         if not await reversal_store.mark_applied(tx, one, now=now):
             return False
-        if one.is_in_suspense:
-            cause = f"{one.rail}/{one.transaction_id}"
-            journal = recipes.held_reversed(cause=cause, held=one.amount, event_at=now)
-            await ledger.post(tx, one.business_id, journal, now)
-        else:
-            log.error("a bank took back what a checkout was paid with", transaction_id=one.transaction_id)
-            why = f"{one.amount} of {one.transaction_id} was taken back, with which a checkout was paid"
+        if one.amount != one.received:
+            why = f"{one.amount} of {one.transaction_id} was taken back, of which {one.received} had arrived"
             await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
+            return True
+        cause = f"{one.rail}/{one.transaction_id}"
+        await ledger.post(tx, one.business_id, recipes.held_reversed(cause=cause, held=one.amount, event_at=now), now)
     return True
 
 

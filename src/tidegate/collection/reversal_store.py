@@ -25,7 +25,7 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
     collection: Collection
 
 
-class Unclaimed(msgspec.Struct, frozen=True, kw_only=True):
+class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     """Of money that no inflow was made of."""
 
     rail: str
@@ -33,8 +33,12 @@ class Unclaimed(msgspec.Struct, frozen=True, kw_only=True):
     transaction_id: str
     id: str
     amount: Money
+    reason: str
     business_id: str
-    is_in_suspense: bool
+    # What arrived, for which payment, and what was done with it; None of money that is for nobody.
+    received: Money
+    payment_id: int | None
+    taken: str
 
 
 async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime) -> bool:
@@ -76,9 +80,10 @@ async def list_due(
         """
         SELECT reversal, collection
           FROM credit_reversal AS reversal
-          JOIN virtual_account AS account ON account.account_number = reversal.account_number
+          JOIN virtual_account AS account ON account.rail = reversal.rail
+               AND account.account_number = reversal.account_number
           JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
-               AND collection.transaction_id = reversal.transaction_id
+               AND collection.transaction_id = reversal.transaction_id AND collection.account_id = account.id
          WHERE reversal.applied_at IS NULL
            AND ($2::text IS NULL OR (reversal.rail = $2 AND reversal.account_number = $3
                                      AND reversal.transaction_id = $4))
@@ -89,34 +94,38 @@ async def list_due(
     return [_reversal(row["reversal"], row["collection"]) for row in rows]
 
 
-async def list_unclaimed(tx: Tx, *, limit: int) -> list[Unclaimed]:
-    """Those whose money is in suspense, or paid a checkout."""
-    rows = await tx.fetch(
-        """
-        SELECT reversal.*, receipt.business_id, receipt.taken = 'suspense' AS is_in_suspense
-          FROM credit_reversal AS reversal
-          CROSS JOIN LATERAL (
-              SELECT * FROM receipt
-               WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
-                 AND receipt.account_number = reversal.account_number AND receipt.currency = reversal.currency
-                 AND receipt.amount_minor = reversal.amount_minor LIMIT 1) AS receipt
-         WHERE reversal.applied_at IS NULL
-         ORDER BY reversal.created_at LIMIT $1
-        """,
-        limit,
-    )
+async def list_of_receipts(tx: Tx, *, is_in_suspense: bool, limit: int) -> list[ReceiptReversal]:
+    """Those whose money is in suspense; or those whose money is a checkout's."""
+    rows = await tx.fetch(_OF_RECEIPTS, limit, is_in_suspense)
     return [
-        Unclaimed(
+        ReceiptReversal(
             rail=row["rail"],
             account_number=row["account_number"],
             transaction_id=row["transaction_id"],
             id=row["reversal_id"],
             amount=Money(row["amount_minor"], Currency(row["currency"])),
+            reason=row["reason"],
             business_id=row["business_id"],
-            is_in_suspense=row["is_in_suspense"],
+            received=Money(row["received_minor"], Currency(row["received_currency"])),
+            payment_id=row["payment_id"],
+            taken=row["taken"],
         )
         for row in rows
     ]
+
+
+_OF_RECEIPTS = """
+    SELECT reversal.*, receipt.*
+      FROM credit_reversal AS reversal
+     CROSS JOIN LATERAL (
+            SELECT business_id, payment_id, taken, amount_minor AS received_minor, currency AS received_currency
+              FROM receipt
+             WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
+               AND receipt.account_number = reversal.account_number
+               AND (receipt.taken = 'suspense') = $2 LIMIT 1) AS receipt
+     WHERE reversal.applied_at IS NULL
+     ORDER BY reversal.created_at LIMIT $1
+"""
 
 
 async def lock_wallet(tx: Tx, collection: Collection) -> Money:
@@ -159,7 +168,7 @@ async def pay_debt(tx: Tx, collection: Collection, part: Money, *, now: datetime
     return done is True
 
 
-async def mark_applied(tx: Tx, reversal: Reversal | Unclaimed, *, now: datetime) -> bool:
+async def mark_applied(tx: Tx, reversal: Reversal | ReceiptReversal, *, now: datetime) -> bool:
     done = await tx.fetchval(
         """
         UPDATE credit_reversal SET applied_at = $4

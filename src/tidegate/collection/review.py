@@ -84,7 +84,7 @@ async def _place_of(tx: Tx, held: Collection) -> Place:
     account = await account_store.find(tx, held.business_id, held.account_id)
     assert account is not None  # By the foreign key.
     assert account.details is not None  # Or nothing could have arrived there.
-    place = await store.find_place(tx, account.details.account_number)
+    place = await store.find_place(tx, held.rail, account.details.account_number, held.transaction_id)
     assert place is not None
     return place
 

@@ -33,7 +33,7 @@ async def record_arrival(till: Till, place: Place, news: MoneyArrived, *, told_b
             try:
                 is_news = await store.record(tx, change, account_version=found.account.version)
             except StaleChange:  # The account was suspended, say, in this very moment.
-                found = await store.find_place(tx, news.account_number, news.transaction_id)
+                found = await store.find_place(tx, told_by.rail, news.account_number, news.transaction_id)
                 continue
         if not is_news:
             raise ToldBefore

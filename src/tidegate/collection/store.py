@@ -35,9 +35,9 @@ _name_checks = msgspec.json.Decoder(NameCheck)
 _parties = msgspec.json.Decoder(Party)
 
 
-async def find_place(tx: Tx, account_number: str, transaction_id: str | None = None) -> Place | None:
+async def find_place(tx: Tx, rail: str, account_number: str, transaction_id: str | None = None) -> Place | None:
     """The bank names an account; whose it is, we have to find out. All that a decision needs, in one question."""
-    row = await tx.fetchrow(_PLACE, account_number, transaction_id)
+    row = await tx.fetchrow(_PLACE, rail, account_number, transaction_id)
     return _place(row) if row else None
 
 
@@ -46,7 +46,7 @@ _PLACE = """
            ARRAY(SELECT fee_rule FROM fee_rule
                   WHERE fee_rule.business_id = account.business_id AND ended_at IS NULL) AS rules,
            EXISTS (SELECT FROM credit_reversal
-                    WHERE rail = account.rail AND credit_reversal.account_number = $1 AND transaction_id = $2
+                    WHERE rail = $1 AND credit_reversal.account_number = $2 AND transaction_id = $3
                       AND applied_at IS NULL) AS is_taken_back
       FROM virtual_account AS account
       JOIN business ON business.id = account.business_id
@@ -54,7 +54,13 @@ _PLACE = """
           SELECT exchange_rate AS rate FROM exchange_rate
            WHERE base = account.currency AND quote = account.settlement_currency
            ORDER BY quoted_at DESC, id DESC LIMIT 1) AS newest ON true
-     WHERE account.account_number = $1
+     WHERE account.rail = $1 AND account.account_number = $2
+     -- A rail may use a number again. Money that is known already stays where it was recorded; other money is for the
+     -- open account, and if there is none, for the newest.
+     ORDER BY EXISTS (SELECT FROM collection
+                       WHERE collection.business_id = account.business_id AND collection.rail = $1
+                         AND collection.transaction_id = $3 AND collection.account_id = account.id) DESC,
+              account.status = 'approved' DESC, account.created_at DESC LIMIT 1
 """
 
 

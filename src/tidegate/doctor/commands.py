@@ -103,6 +103,7 @@ async def _refunds(tx: Tx) -> list[tuple[str, list[str], str]]:
     return [
         ("refunds", await refund_store.list_wrongly_counted(tx), "what counts as refunded is the sum of refunds"),
         ("locks", await refund_store.list_wrongly_locked(tx), "every wallet locks just what runs out in refunds"),
+        ("checkout reversals", await refund_store.list_wrongly_reversed(tx), "what banks took back is booked and told"),
         ("refund bookings", await refund_store.list_wrongly_ended(tx), "every refund is booked as it began and ended"),
     ]
 

@@ -162,6 +162,8 @@ async def list_reversals_to_settle(tx: Tx) -> list[str]:
           FROM credit_reversal WHERE applied_at IS NULL
          UNION ALL
         SELECT destination_currency, owed_minor, reference, 'the merchant owes it' FROM collection WHERE owed_minor > 0
+         UNION ALL
+        SELECT currency, owed_minor, pay_code, 'the merchant owes it' FROM payment WHERE owed_minor > 0
          LIMIT $1
         """,
         FINDINGS_MAX,

@@ -76,13 +76,26 @@ async def list_wrongly_settled(tx: Tx) -> list[str]:
 
 
 async def list_lost_money(tx: Tx) -> list[str]:
-    """I11: what arrived for a payment was kept, is held, or went back: to the minor unit."""
+    """I11: what arrived for a payment was kept, is held, went back, or was taken back while it was held: to the minor
+    unit."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
           FROM payment
           LEFT JOIN (SELECT business_id, payment_id, sum(amount_minor) AS arrived_minor
-                       FROM receipt WHERE taken <> 'suspense' GROUP BY business_id, payment_id) AS money
+                       FROM receipt
+                      WHERE taken <> 'suspense'
+                        AND NOT (taken = 'held'
+                                 AND EXISTS (SELECT FROM journal
+                                              WHERE journal.business_id = receipt.business_id
+                                                AND journal.kind = 'held_reversed'
+                                                AND journal.cause = receipt.rail || '/' || receipt.transaction_id)
+                                 AND NOT EXISTS (SELECT FROM money_return AS back
+                                                  WHERE back.business_id = receipt.business_id
+                                                    AND back.payment_id = receipt.payment_id
+                                                    AND back.rail = receipt.rail
+                                                    AND back.transaction_id = receipt.transaction_id))
+                      GROUP BY business_id, payment_id) AS money
                ON money.business_id = payment.business_id AND money.payment_id = payment.id
          WHERE coalesce(money.arrived_minor, 0)
                <> payment.received_minor + payment.held_minor + payment.returned_minor

@@ -69,3 +69,37 @@ async def list_wrongly_ended(tx: Tx) -> list[str]:
         FINDINGS_MAX,
     )
     return [row["thing"] for row in rows]
+
+
+async def list_wrongly_reversed(tx: Tx) -> list[str]:
+    """What a payment says was taken back, and is owed for it, was booked so; and each time the merchant was told."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id || '/' || payment.id AS payment
+          FROM payment
+          LEFT JOIN LATERAL (
+               SELECT coalesce(sum(entry.amount_minor) FILTER (WHERE entry.account = 'rail'), 0) AS reversed_minor,
+                      coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'suspense'), 0) AS owed_minor,
+                      count(DISTINCT journal.id) AS journals, count(DISTINCT event.id) AS events
+                 FROM receipt
+                 JOIN journal ON journal.business_id = receipt.business_id AND journal.kind = 'credit_reversed'
+                      AND journal.cause = receipt.rail || '/' || receipt.transaction_id
+                 JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+                 LEFT JOIN event ON event.business_id = journal.business_id AND event.type = 'charge.reversed'
+                      AND event.cause = journal.cause
+                WHERE receipt.business_id = payment.business_id AND receipt.payment_id = payment.id) AS booked ON true
+          LEFT JOIN LATERAL (
+               SELECT coalesce(sum(entry.amount_minor), 0) AS minor
+                 FROM journal
+                 JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+                      AND entry.account = 'suspense'
+                WHERE payment.reversed_minor > 0 AND journal.business_id = payment.business_id
+                  AND journal.kind = 'debt_collected' AND journal.cause LIKE payment.pay_code || '/%') AS collected
+               ON true
+         WHERE (payment.reversed_minor, payment.owed_minor, booked.journals)
+               <> (booked.reversed_minor, booked.owed_minor - collected.minor, booked.events)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["payment"] for row in rows]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
 import structlog
 
 from tidegate.account.model import CURRENCIES as ACCOUNT_CURRENCIES
+from tidegate.account.model import AccountStatus
 from tidegate.collection import reversal
 from tidegate.collection import settle as inflow
 from tidegate.collection import store as collection_store
@@ -23,6 +26,7 @@ from tidegate.ledger import recipes
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
 from tidegate.payment import settle
+from tidegate.payment.attempt_store import Destination
 from tidegate.payment.change import Receipt, Situation
 from tidegate.payment.decide import Arrival, WrongCurrency
 from tidegate.rail.interface import (
@@ -82,7 +86,14 @@ async def _route(till: Till, told: Told, told_by: ToldBy, now: datetime) -> None
 async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: datetime) -> None:
     try:
         situation = await settle.record_state(
-            till, news.business_id, news.reference, news.state, told_by=told_by, now=now
+            till,
+            news.business_id,
+            news.reference,
+            news.state,
+            told_by=told_by,
+            now=now,
+            # News that changes nothing is recorded all the same.
+            unchanged=partial(_note, till, told_by, "done", None, now),
         )
     except WrongCurrency as wrong:
         assert isinstance(news.state, Succeeded)
@@ -90,8 +101,8 @@ async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: dat
         await _suspend(till, news.business_id, receipt, told_by, account_number=None, now=now)
         return
     if situation is not None:
-        await _note(till, told_by, "done", None, now)  # News that changed nothing is recorded all the same.
-    elif isinstance(news.state, Succeeded):
+        return
+    if isinstance(news.state, Succeeded):
         receipt = _unclaimed(
             told_by, news.state.transaction_id, news.state.amount, {}, f"no attempt has the reference {news.reference}"
         )
@@ -101,7 +112,7 @@ async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: dat
 
 
 async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
-    owner = await _owner_of(till, news)
+    owner = await _owner_of(till, news, told_by.rail)
     if isinstance(owner, Situation):
         await _for_a_checkout(till, owner, news, told_by, now)
     elif isinstance(owner, Place):
@@ -111,16 +122,35 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: d
         await _suspend(till, HOUSE_BUSINESS_ID, receipt, told_by, account_number=news.account_number, now=now)
 
 
-async def _owner_of(till: Till, news: MoneyArrived) -> Situation | Place | None:
-    """The bank names an account: a checkout's own, or a permanent one. The likelier kind is asked for first."""
+async def _owner_of(till: Till, news: MoneyArrived, rail: str) -> Situation | Place | None:
+    """The bank names an account: a checkout's own, or a permanent one. The likelier kind is asked for first, and the
+    other one too unless the first is open: the rail may have used its number again.
+    """
+    destination = Destination(rail, news.account_number, news.transaction_id)
+    finders: list[Callable[[Till, Destination], Awaitable[Situation | Place | None]]] = [
+        settle.find_by_destination,
+        _find_place,
+    ]
     if news.amount.currency in ACCOUNT_CURRENCIES:
-        return await _account_of(till, news) or await settle.find_by_account_number(till, news.account_number)
-    return await settle.find_by_account_number(till, news.account_number) or await _account_of(till, news)
+        finders.reverse()
+    found = None
+    for find in finders:
+        owner = await find(till, destination)
+        if owner is not None and _is_open(owner):
+            return owner
+        found = found or owner
+    return found
 
 
-async def _account_of(till: Till, news: MoneyArrived) -> Place | None:
+def _is_open(owner: Situation | Place) -> bool:
+    if isinstance(owner, Place):
+        return owner.account.status is AccountStatus.APPROVED
+    return owner.attempt is not None and owner.attempt.is_open
+
+
+async def _find_place(till: Till, destination: Destination) -> Place | None:
     async with till.db.connection() as tx:
-        return await collection_store.find_place(tx, news.account_number, news.transaction_id)
+        return await collection_store.find_place(tx, *destination)
 
 
 async def _for_a_checkout(till: Till, situation: Situation, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
@@ -163,7 +193,7 @@ def _payer(news: MoneyArrived) -> dict[str, Any]:
 
 async def _return_told(till: Till, news: ReturnTold, told_by: ToldBy, now: datetime) -> None:
     async with till.db.connection() as tx:
-        known = await money_return_store.find(tx, news.business_id, news.reference)
+        known = await money_return_store.find(tx, news.business_id, news.reference, rail=told_by.rail)
         collection = None
         if known is not None and known.collection_id is not None:
             collection = await collection_store.find_by_id(tx, news.business_id, known.collection_id)
@@ -195,7 +225,7 @@ async def _same_notification_again(till: Till, told_by: ToldBy, now: datetime) -
 
 async def _same_money_again(till: Till, news: News, told_by: ToldBy, now: datetime) -> None:
     """The rail tells twice, under two identifiers. When it tells two amounts, or two accounts, somebody must look."""
-    transaction_id, told, business_id = await _known(till, news)
+    transaction_id, told, business_id = await _known(till, news, told_by.rail)
     async with till.db.connection() as tx:
         recorded = await store.find_recorded(tx, business_id, told_by.rail, transaction_id)
     if recorded is not None and recorded.is_same_as(told):
@@ -206,11 +236,11 @@ async def _same_money_again(till: Till, news: News, told_by: ToldBy, now: dateti
     await _quarantine(till, told_by, contradiction, now)
 
 
-async def _known(till: Till, news: News) -> tuple[str, Recorded, str]:
+async def _known(till: Till, news: News, rail: str) -> tuple[str, Recorded, str]:
     if isinstance(news, AttemptTold) and isinstance(news.state, Succeeded):
         return news.state.transaction_id, Recorded(news.state.amount, None), news.business_id
     assert isinstance(news, MoneyArrived)
-    owner = await _owner_of(till, news)
+    owner = await _owner_of(till, news, rail)
     told = Recorded(news.amount, news.account_number)
     return news.transaction_id, told, owner.business.id if owner else HOUSE_BUSINESS_ID
 

@@ -19,8 +19,8 @@
                        fee, vat                              … our fee goes with it where the price list says so
     refund done        refunds     rail                      the rail confirmed it
     refund failed      refunds     wallet, fee, vat          the rail refused it
-    credit reversed    as inflow credited or converted,      the bank took an inflow back: the wallet gives it back,
-                       the other way round                   and we our fee
+    credit reversed    as inflow credited or converted,      the bank took an inflow, or a checkout's transfer, back:
+                       the other way round                   the wallet gives it back, and we our fee
                                                              … what it no longer has it owes: suspense is negative
     held reversed      suspense    rail                      … what was held
     debt collected     wallet      suspense                  … the wallet has something again

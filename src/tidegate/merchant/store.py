@@ -26,6 +26,11 @@ async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, ema
     return business_of(row, [])
 
 
+async def lock(tx: Tx, business_id: str) -> None:
+    """Whoever counts what a business has, to add to it, waits for others who do. Nobody else does."""
+    await tx.execute("SELECT FROM business WHERE id = $1 FOR NO KEY UPDATE", business_id)
+
+
 async def find_business(tx: Tx, business_id: str) -> Business | None:
     row = await tx.fetchrow(
         """

@@ -55,10 +55,13 @@ async def mark_sent(tx: Tx, money: ReturnMoney, *, token: str, next_try_at: date
     return done is True
 
 
-async def find(tx: Tx, business_id: str, reference: str) -> KnownReturn | None:
+async def find(tx: Tx, business_id: str, reference: str, *, rail: str) -> KnownReturn | None:
     row = await tx.fetchrow(
-        "SELECT amount_minor, currency, collection_id FROM money_return WHERE business_id = $1 AND reference = $2",
-        business_id, reference,
+        """
+        SELECT amount_minor, currency, collection_id FROM money_return
+         WHERE business_id = $1 AND reference = $2 AND rail = $3
+        """,
+        business_id, reference, rail,
     )  # fmt: skip
     if row is None:
         return None

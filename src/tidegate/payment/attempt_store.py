@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,6 +21,10 @@ from tidegate.rail.interface import Action, FailureReason
 from tidegate.rail.told import AlreadyReceived
 
 _actions = msgspec.json.Decoder(Action)
+
+
+class AccountNumberTaken(Exception):
+    """Another open account of this rail has this number; nothing was written."""
 
 
 async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> Situation | None:
@@ -40,7 +44,8 @@ async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> Situation
     return _situation(row) if row else None
 
 
-async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Situation | None:
+async def find_by_reference(tx: Tx, business_id: str, reference: str, *, rail: str | None = None) -> Situation | None:
+    """`rail` is the one that speaks of it: None for us, who know it."""
     row = await tx.fetchrow(
         """
         SELECT payment_row(payment) AS payment, attempt, business,
@@ -48,29 +53,55 @@ async def find_by_reference(tx: Tx, business_id: str, reference: str) -> Situati
           FROM attempt
           JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
           JOIN business ON business.id = attempt.business_id
-         WHERE attempt.business_id = $1 AND attempt.reference = $2
+         WHERE attempt.business_id = $1 AND attempt.reference = $2 AND ($3::text IS NULL OR attempt.rail = $3)
         """,
-        business_id, reference,
+        business_id, reference, rail,
     )  # fmt: skip
     return _situation(row) if row else None
 
 
-async def find_by_account_numbers(tx: Tx, account_numbers: Sequence[str]) -> list[Situation | None]:
+class Destination(NamedTuple):
+    """Where a rail says that money arrived, and in which transaction."""
+
+    rail: str
+    account_number: str
+    transaction_id: str
+
+
+async def find_by_destinations(tx: Tx, destinations: Sequence[Destination]) -> list[Situation | None]:
     """The bank names an account; whose it is, we have to find out."""
-    rows = await tx.fetch(
-        """
-        SELECT payment_row(payment) AS payment, attempt, business,
-               ARRAY(SELECT fee_rule FROM fee_rule
-                      WHERE fee_rule.business_id = attempt.business_id AND ended_at IS NULL) AS rules
-          FROM attempt
-          JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
-          JOIN business ON business.id = attempt.business_id
-         WHERE attempt.account_number = ANY ($1)
-        """,
-        account_numbers,
-    )
-    found = {row["attempt"]["account_number"]: _situation(row) for row in rows}
-    return [found.get(number) for number in account_numbers]
+    rows = await tx.fetch(_BY_DESTINATION, *map(list, zip(*destinations, strict=True)))
+    found = {row["position"]: _situation(row) for row in rows}
+    return [found.get(position) for position in range(1, len(destinations) + 1)]
+
+
+# A rail may use a number again. Money that is known already stays where it was recorded; other money is for the open
+# account, and if there is none, for the newest, from which it goes back.
+_BY_DESTINATION = """
+    SELECT given.position, payment_row(payment) AS payment, attempt, business,
+           ARRAY(SELECT fee_rule FROM fee_rule
+                  WHERE fee_rule.business_id = attempt.business_id AND ended_at IS NULL) AS rules
+      FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY
+        AS given (rail, account_number, transaction_id, position)
+     CROSS JOIN LATERAL (
+            (SELECT known.business_id, known.id FROM receipt
+               JOIN attempt AS known ON known.business_id = receipt.business_id
+                    AND known.payment_id = receipt.payment_id AND known.account_number = receipt.account_number
+              WHERE receipt.rail = given.rail AND receipt.transaction_id = given.transaction_id
+                AND receipt.account_number = given.account_number LIMIT 1)
+             UNION ALL
+            (SELECT business_id, id FROM attempt AS open
+              WHERE open.rail = given.rail AND open.account_number = given.account_number
+                AND open.status IN ('starting', 'waiting', 'running') LIMIT 1)
+             UNION ALL
+            (SELECT business_id, id FROM attempt AS newest
+              WHERE newest.rail = given.rail AND newest.account_number = given.account_number
+              ORDER BY newest.id DESC LIMIT 1)
+             LIMIT 1) AS found
+      JOIN attempt ON attempt.business_id = found.business_id AND attempt.id = found.id
+      JOIN payment ON payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
+      JOIN business ON business.id = attempt.business_id
+"""
 
 
 async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Situation | None:
@@ -133,12 +164,17 @@ async def apply_all(tx: Tx, changes: Sequence[Change]) -> list[Outcome]:
     """Changes of one business, in one round trip and one commit: of each everything or nothing.
 
     Raises for all of them what one of them makes impossible: AlreadyReceived when its money is known, StaleChange when
-    its journal was posted before.
+    its journal was posted before, AccountNumberTaken when another open account has its number.
     """
     first = _without_rivals(changes)
     rows = [_row(position, changes[position]) for position in first]
     now = max(changes[position].now for position in first)
-    with naming({"TG001": StaleChange, "receipt_one_per_transaction": AlreadyReceived}):
+    refusals = {
+        "TG001": StaleChange,
+        "receipt_one_per_transaction": AlreadyReceived,
+        "attempt_one_open_account": AccountNumberTaken,
+    }
+    with naming(refusals):
         done = await tx.fetch(_APPLY, changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now)
     outcomes = [Outcome.STALE] * len(changes)
     for row in done:

@@ -15,13 +15,14 @@ from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt
-from tidegate.payment.change import Receipt
+from tidegate.payment.change import Receipt, Situation
 from tidegate.payment.model import Payment
-from tidegate.payment.wire import VARIANCE_MESSAGE
+from tidegate.payment.wire import REVERSED_MESSAGE, VARIANCE_MESSAGE
 from tidegate.rail.interface import TransferAction
 from tidegate.webhook.model import Event
 
 CHARGE_SUCCESSFUL = "charge.successful"
+CHARGE_REVERSED = "charge.reversed"
 
 
 def charge_successful(
@@ -37,6 +38,39 @@ def charge_successful(
         cause=f"payment/{payment.id}",
         reference=payment.reference,
         payload=payload,
+    )
+
+
+class Reversal(msgspec.Struct, frozen=True, kw_only=True):
+    """What the bank took back of a transfer, and of the whole payment so far."""
+
+    transaction_id: str
+    amount: Money
+    total: Money
+    reason: str
+
+
+def charge_reversed(situation: Situation, taken: Reversal, names: MethodNames, *, now: datetime) -> Event:
+    payment, attempt = situation.payment, situation.attempt
+    assert attempt is not None  # Or it could not have been paid.
+    data = _data(payment, attempt, names, now)
+    data |= {
+        "message": REVERSED_MESSAGE,
+        "isReversed": True,
+        "amountReversed": taken.total.major,
+        "reversal": {
+            "sessionId": taken.transaction_id,
+            "amount": taken.amount.major,
+            "reason": taken.reason,
+            "createdAt": to_iso(now),
+        },
+    }
+    return Event(
+        id=ids.new_event_id(),
+        type=CHARGE_REVERSED,
+        cause=f"{attempt.rail}/{taken.transaction_id}",
+        reference=payment.reference,
+        payload=encode({"event": CHARGE_REVERSED, "type": "charge", "data": data}),
     )
 
 

@@ -156,6 +156,8 @@ async def _write(payer: Payer, situation: Situation, change: Change) -> Situatio
             await attempt_store.apply(tx, change)
     except StaleChange:
         raise changed_elsewhere() from None
+    except attempt_store.AccountNumberTaken:
+        raise Conflict("this account is closed and its number is in use again; begin again for a new one") from None
     return after(situation, change)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 
 import msgspec
+import structlog
 
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.fee import FeeRule
@@ -14,9 +15,10 @@ from tidegate.infra.db import Database, StaleChange
 from tidegate.infra.gathering import TOGETHER_MAX
 from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide
+from tidegate.payment.attempt_store import Destination
 from tidegate.payment.change import Change, Outcome, Situation, after
 from tidegate.payment.decide import Arrival
-from tidegate.rail.interface import AttemptState
+from tidegate.rail.interface import AttemptState, Failed, FailureReason
 from tidegate.rail.till import Till
 from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
 from tidegate.webhook.model import NEWS
@@ -27,6 +29,13 @@ TRIES = 2 * TOGETHER_MAX
 
 Find = Callable[[], Awaitable[Situation | None]]
 Decide = Callable[[Situation, FeeRule], Change | None]
+Unchanged = Callable[[], Awaitable[None]]
+
+log = structlog.get_logger("payment")
+
+
+async def _nothing() -> None:
+    pass
 
 
 async def record_state(
@@ -38,14 +47,25 @@ async def record_state(
     told_by: ToldBy | None,
     now: datetime,
     lease: str | None = None,
+    unchanged: Unchanged = _nothing,
 ) -> Situation | None:
-    """What is known of an attempt now. None when there is no such attempt."""
+    """What is known of an attempt now. None when there is no such attempt, or it is another rail's than the one that
+    tells of it. `unchanged` is called when it changes nothing.
+    """
 
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
         change = decide.on_state(situation, state, rule=rule, names=till.names, told_by=told_by, now=now)
         return _leased(change, situation, lease)
 
-    return await _change(till, partial(_find_by_reference, till, business_id, reference), choose)
+    rail = told_by.rail if told_by else None
+    find = partial(_find_by_reference, till, business_id, reference, rail)
+    try:
+        return await _change(till, find, choose, unchanged=unchanged)
+    except attempt_store.AccountNumberTaken:
+        log.error("a rail gave a number that another open account has", reference=reference)
+    # Asked again, the rail would give the same one: the payer may try again, and gets another.
+    failed = Failed(FailureReason.NOT_STARTED)
+    return await record_state(till, business_id, reference, failed, told_by=told_by, now=now, lease=lease)
 
 
 async def record_time_out(
@@ -71,21 +91,22 @@ async def record_arrival(
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
         return decide.on_arrival(situation, arrival, rule=rule, names=till.names, told_by=told_by, now=now)
 
-    return await _change(till, partial(find_by_account_number, till, account_number), choose, known)
+    destination = Destination(arrival.rail, account_number, arrival.transaction_id)
+    return await _change(till, partial(find_by_destination, till, destination), choose, known)
 
 
-async def _find_by_reference(till: Till, business_id: str, reference: str) -> Situation | None:
+async def _find_by_reference(till: Till, business_id: str, reference: str, rail: str | None = None) -> Situation | None:
     async with till.db.connection() as tx:
-        return await attempt_store.find_by_reference(tx, business_id, reference)
+        return await attempt_store.find_by_reference(tx, business_id, reference, rail=rail)
 
 
-async def find_by_account_number(till: Till, account_number: str) -> Situation | None:
-    return await till.together.do("account number", account_number, partial(_find_by_account_numbers, till.db))
+async def find_by_destination(till: Till, destination: Destination) -> Situation | None:
+    return await till.together.do("destination", destination, partial(_find_by_destinations, till.db))
 
 
-async def _find_by_account_numbers(db: Database, account_numbers: Sequence[str]) -> list[Situation | None]:
+async def _find_by_destinations(db: Database, destinations: Sequence[Destination]) -> list[Situation | None]:
     async with db.connection() as tx:
-        return await attempt_store.find_by_account_numbers(tx, account_numbers)
+        return await attempt_store.find_by_destinations(tx, destinations)
 
 
 def _leased(change: Change | None, situation: Situation, lease: str | None) -> Change | None:
@@ -96,7 +117,14 @@ def _leased(change: Change | None, situation: Situation, lease: str | None) -> C
     return msgspec.structs.replace(change, lease=lease) if is_ours else None
 
 
-async def _change(till: Till, find: Find, choose: Decide, known: Situation | None = None) -> Situation | None:
+async def _change(
+    till: Till,
+    find: Find,
+    choose: Decide,
+    known: Situation | None = None,
+    *,
+    unchanged: Unchanged = _nothing,
+) -> Situation | None:
     """Read, decide, write over what was read; when somebody else was faster, begin again."""
     for _ in range(TRIES):
         situation, known = known or await find(), None
@@ -104,6 +132,7 @@ async def _change(till: Till, find: Find, choose: Decide, known: Situation | Non
             return None
         change = choose(situation, await _rule_of(till, situation))
         if change is None:
+            await unchanged()
             return situation
         try:
             outcome = await _write(till, change)

@@ -24,6 +24,7 @@ class Shown(msgspec.Struct, frozen=True, array_like=True):
     received_minor: int
     held_minor: int
     refunded_minor: int
+    reversed_minor: int
     fee_bearer: str
     methods: list[str]
     default_method: str

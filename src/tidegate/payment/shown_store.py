@@ -15,9 +15,9 @@ _decode = msgspec.json.Decoder(list[Shown]).decode
 _FIND = """
     SELECT json_agg(json_build_array(
                number, id, found.business_id, pay_code, found.reference, status, variance, currency, asked_minor,
-               expected_minor, received_minor, held_minor, refunded_minor, fee_bearer, methods, default_method,
-               customer_name, customer_email, customer_phone, redirect_url, success_message, metadata, is_disabled,
-               paid_at, created_at, updated_at))
+               expected_minor, received_minor, held_minor, refunded_minor, reversed_minor, fee_bearer, methods,
+               default_method, customer_name, customer_email, customer_phone, redirect_url, success_message, metadata,
+               is_disabled, paid_at, created_at, updated_at))
       FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
            WITH ORDINALITY AS asked (business_id, reference, number)
       JOIN LATERAL (

@@ -85,6 +85,10 @@ async def list_held_of_ended(tx: Tx, *, limit: int) -> list[HeldReceipt]:
                SELECT FROM money_return
                 WHERE money_return.business_id = receipt.business_id AND money_return.payment_id = payment.id
                   AND money_return.rail = receipt.rail AND money_return.transaction_id = receipt.transaction_id)
+           AND NOT EXISTS (
+               SELECT FROM credit_reversal AS reversal
+                WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
+                  AND reversal.transaction_id = receipt.transaction_id)
          LIMIT $1
         """,
         limit,

@@ -140,6 +140,8 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     customer: CustomerRecord
     amount_expected: Decimal
     amount_refunded: Annotated[Decimal, Meta(description="By you: under way, or arrived.")]
+    is_reversed: Annotated[bool, Meta(description="Whether the customer's bank took the money, or part of it, back.")]
+    amount_reversed: Annotated[Decimal, Meta(description="What the bank took back of `amountReceived`.")]
     message: str | None
     action_required: str | None
 
@@ -253,6 +255,11 @@ def _plain(text: str | None) -> str | None:
 
 
 VARIANCE_MESSAGE = "INCORRECT_AMOUNT"
+REVERSED_MESSAGE = "PAYMENT_REVERSED"
+_REVERSED_ACTION = (
+    "The bank took the customer's transfer back, and your wallet gave it back or owes it. Do not deliver, or ask the "
+    "customer to pay again with a new payment."
+)
 _VARIANCE_ACTION = {
     Variance.UNDERPAYMENT: "The customer paid less than expected. Process a refund through the dashboard or the "
     "refund operation, or deliver what was paid for.",
@@ -295,13 +302,23 @@ def record_of(shown: Shown, names: MethodNames) -> PaymentRecord:
         ),
         amount_expected=major_of(shown.expected_minor, currency),
         amount_refunded=major_of(shown.refunded_minor, currency),
-        message=VARIANCE_MESSAGE if shown.variance else None,
+        is_reversed=shown.reversed_minor > 0,
+        amount_reversed=major_of(shown.reversed_minor, currency),
+        message=_message(shown),
         action_required=_action_required(shown),
     )
 
 
+def _message(shown: Shown) -> str | None:
+    if shown.reversed_minor:
+        return REVERSED_MESSAGE
+    return VARIANCE_MESSAGE if shown.variance else None
+
+
 def _action_required(shown: Shown) -> str | None:
     """Until it is done: the excess refunded, or all of what was too little."""
+    if shown.reversed_minor:
+        return _REVERSED_ACTION
     if shown.variance is None:
         return None
     variance = Variance(shown.variance)

@@ -63,11 +63,20 @@ _MOVEMENTS = """
          WHERE leg.rail = $1
         UNION ALL
         SELECT 'reversal', 'out', reversal.reversal_id, NULL, reversal.currency, reversal.amount_minor,
-               reversal.created_at, 'done', account.business_id, NULL, collection.id
+               reversal.created_at, 'done', coalesce(credited.business_id, receipt.business_id), receipt.payment_id,
+               credited.id
           FROM credit_reversal AS reversal
-          LEFT JOIN virtual_account AS account ON account.account_number = reversal.account_number
-          LEFT JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
-               AND collection.transaction_id = reversal.transaction_id
+          LEFT JOIN LATERAL (
+               SELECT collection.business_id, collection.id
+                 FROM virtual_account AS account
+                 JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
+                      AND collection.transaction_id = reversal.transaction_id AND collection.account_id = account.id
+                WHERE account.rail = reversal.rail AND account.account_number = reversal.account_number
+                LIMIT 1) AS credited ON true
+          LEFT JOIN LATERAL (
+               SELECT business_id, payment_id FROM receipt
+                WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
+                  AND receipt.account_number = reversal.account_number LIMIT 1) AS receipt ON true
          WHERE reversal.rail = $1)
     SELECT moved.*, coalesce(payment.pay_code, collection.reference) AS subject
       FROM moved
@@ -90,6 +99,11 @@ async def list_balances(tx: Tx) -> list[Balance]:
                 UNION ALL
                 -- Taken back by the bank. Reversals that contradict their credit wait for somebody to look at them.
                 SELECT source_currency, -source_minor, 0 FROM collection WHERE reason = 'taken_back'
+                UNION ALL
+                SELECT receipt.currency, -receipt.amount_minor, 0
+                  FROM credit_reversal AS reversal
+                  JOIN receipt USING (rail, account_number, transaction_id, currency, amount_minor)
+                 WHERE reversal.applied_at IS NOT NULL
                 UNION ALL
                 SELECT currency, -amount_minor, 0 FROM money_return WHERE status = 'confirmed'
                 UNION ALL

@@ -52,12 +52,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     fee_given: Fee
     # The newest first.
     transfers: tuple[Transfer, ...]
+    # Taken back by the bank, beyond what was refunded of it.
+    gone: Money | None = None
     # Why nothing of it can be refunded.
     obstacle: str | None = None
 
     @property
     def left(self) -> Money:
-        return self.received - self.refunded
+        return self.received - self.refunded - (self.gone or Money.zero(self.received.currency))
 
     @property
     def cause(self) -> str:
@@ -155,8 +157,8 @@ def _fee_to_return(subject: Subject, amount: Money) -> Fee:
     if amount == subject.left:
         return left
     return Fee(
-        min(_share(subject.fee.fee, amount, subject.received), left.fee),
-        min(_share(subject.fee.vat, amount, subject.received), left.vat),
+        min(share(subject.fee.fee, amount, subject.received), left.fee),
+        min(share(subject.fee.vat, amount, subject.received), left.vat),
     )
 
 
@@ -182,12 +184,12 @@ def _legs(refund: Refund, transfers: Sequence[Transfer]) -> Iterator[Leg]:
 def _part_of(fee: Fee, start: Money, end: Money, whole: Money) -> Fee:
     """Of all parts in a row, so that they sum to the whole."""
     return Fee(
-        _share(fee.fee, end, whole) - _share(fee.fee, start, whole),
-        _share(fee.vat, end, whole) - _share(fee.vat, start, whole),
+        share(fee.fee, end, whole) - share(fee.fee, start, whole),
+        share(fee.vat, end, whole) - share(fee.vat, start, whole),
     )
 
 
-def _share(amount: Money, part: Money, whole: Money) -> Money:
+def share(amount: Money, part: Money, whole: Money) -> Money:
     """Half up."""
     return Money((2 * amount.minor * part.minor + whole.minor) // (2 * whole.minor), amount.currency)
 

@@ -13,7 +13,7 @@ from tidegate.refund.model import Subject, Transfer
 
 _NOT_PAID = "nothing can be refunded: this payment is {}, not success"
 _NOT_CREDITED = "nothing can be refunded: this collection is {}, not successful"
-_TAKEN_BACK = "nothing can be refunded: the bank has taken this money back; ask the operator"
+_TAKEN_BACK = "nothing can be refunded: the customer's bank has taken this money back"
 _CONVERTED = "it was converted into another currency; ask the operator to refund it"
 
 
@@ -69,11 +69,18 @@ async def get(tx: Tx, key: Key) -> Subject:
         currency = Currency(row["currency"])
         transfers = await _list_transfers(tx, key.business_id, row["id"], currency)
         subject = payment_subject(row, row["on_refund"], await _get_fee_given(tx, key, currency), transfers)
-        return msgspec.structs.replace(subject, obstacle=_TAKEN_BACK) if row["is_taken_back"] else subject
+        return subject if row["is_taken_back"] is None else _taken_back(subject, is_done=row["is_taken_back"])
     row = await tx.fetchrow(_COLLECTION, key.business_id, key.collection_id)
     assert row is not None
     fee_given = await _get_fee_given(tx, key, Currency(row["source_currency"]))
     return collection_subject(row, row["on_refund"], fee_given)
+
+
+def _taken_back(subject: Subject, *, is_done: bool) -> Subject:
+    """Of a payment of several transfers the bank may leave some."""
+    left = sum((transfer.left for transfer in subject.transfers), start=Money.zero(subject.received.currency))
+    obstacle = subject.obstacle or (None if is_done and left.minor else _TAKEN_BACK)
+    return msgspec.structs.replace(subject, obstacle=obstacle, gone=subject.left - left)
 
 
 async def _get_fee_given(tx: Tx, key: Key, currency: Currency) -> Fee:
@@ -93,8 +100,9 @@ async def _get_fee_given(tx: Tx, key: Key, currency: Currency) -> Fee:
 _PAYMENT = """
     SELECT payment.*, (SELECT on_refund FROM fee_rule
                         WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = payment.fee_rule_id),
-           EXISTS (SELECT FROM receipt JOIN credit_reversal USING (rail, account_number, transaction_id)
-                    WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id) AS is_taken_back
+           (SELECT bool_and(credit_reversal.applied_at IS NOT NULL)
+              FROM receipt JOIN credit_reversal USING (rail, account_number, transaction_id)
+             WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id) AS is_taken_back
       FROM payment WHERE business_id = $1 AND id = $2
 """
 _COLLECTION = """
@@ -127,19 +135,23 @@ def payment_subject(
 
 
 async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: Currency) -> tuple[Transfer, ...]:
-    """The newest first. Of each, what went back as not wanted or was refunded before is gone."""
+    """The newest first. Of each, what the bank took back, what was not wanted and what was refunded is gone."""
     rows = await tx.fetch(
         """
         SELECT receipt.rail, receipt.transaction_id,
-               receipt.amount_minor
-               - coalesce((SELECT sum(amount_minor) FROM money_return
-                            WHERE money_return.business_id = $1 AND money_return.payment_id = $2
-                              AND money_return.rail = receipt.rail
-                              AND money_return.transaction_id = receipt.transaction_id), 0)
-               - coalesce((SELECT sum(amount_minor) FROM refund_leg
-                            WHERE refund_leg.business_id = $1 AND refund_leg.rail = receipt.rail
-                              AND refund_leg.transaction_id = receipt.transaction_id
-                              AND refund_leg.status <> 'failed'), 0) AS left_minor
+               CASE WHEN EXISTS (SELECT FROM credit_reversal AS reversal
+                                  WHERE reversal.rail = receipt.rail
+                                    AND reversal.account_number = receipt.account_number
+                                    AND reversal.transaction_id = receipt.transaction_id) THEN 0
+                    ELSE receipt.amount_minor
+                         - coalesce((SELECT sum(amount_minor) FROM money_return
+                                      WHERE money_return.business_id = $1 AND money_return.payment_id = $2
+                                        AND money_return.rail = receipt.rail
+                                        AND money_return.transaction_id = receipt.transaction_id), 0)
+                         - coalesce((SELECT sum(amount_minor) FROM refund_leg
+                                      WHERE refund_leg.business_id = $1 AND refund_leg.rail = receipt.rail
+                                        AND refund_leg.transaction_id = receipt.transaction_id
+                                        AND refund_leg.status <> 'failed'), 0) END AS left_minor
           FROM receipt
          WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND receipt.taken IN ('settled', 'held')
          ORDER BY receipt.id DESC

@@ -68,7 +68,12 @@ class WalletApi:
     async def _asked(self, call: Call) -> tuple[wire.ReadStatement, Period]:
         request = read(call.query, wire.ReadStatement, wire.problems_between)
         period = await commands.get_period(
-            self.db, call.caller.business.id, call.path["currency"], start=request.start, end=request.end
+            self.db,
+            call.caller.business.id,
+            call.path["currency"],
+            start=request.start,
+            end=request.end,
+            now=self.clock.now(),
         )
         return request, period
 

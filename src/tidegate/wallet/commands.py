@@ -37,14 +37,19 @@ def _in(currency: Currency, amounts: dict[Currency, Money]) -> Money:
 
 
 async def get_period(
-    db: Database, business_id: str, currency: str, *, start: datetime | None, end: datetime | None
+    db: Database, business_id: str, currency: str, *, start: datetime | None, end: datetime | None, now: datetime
 ) -> Period:
+    """Whatever is booked later is after the period, or in one that is not over yet: two periods that follow each other
+    hold every entry once."""
     if currency not in Currency.__members__:
         raise NotFound(NO_WALLET)
     async with db.connection() as tx:
         wallet = await ledger.find_wallet(tx, business_id, Currency(currency))
         if wallet is None:
             raise NotFound(NO_WALLET)
+        past = [bound for bound in (start, end) if bound is not None and bound <= now]
+        if past:
+            await store.book_after(tx, wallet, max(past))
         return await store.find_period(tx, wallet, start=start, end=end)
 
 

@@ -10,6 +10,14 @@ from tidegate.ledger.model import JournalKind, Wallet
 from tidegate.wallet.model import Line, Order, Period
 
 
+async def book_after(tx: Tx, wallet: Wallet, moment: datetime) -> None:
+    """Waits for whoever is booking; who comes later books at that moment or after it."""
+    await tx.execute(
+        "UPDATE wallet SET booked_until = $3 WHERE business_id = $1 AND currency = $2 AND booked_until < $3",
+        wallet.business_id, wallet.balance.currency, moment,
+    )  # fmt: skip
+
+
 async def find_period(tx: Tx, wallet: Wallet, *, start: datetime | None, end: datetime | None) -> Period:
     """One statement, so that both balances are of one moment."""
     currency = wallet.balance.currency
@@ -87,6 +95,17 @@ _LINES = """
             SELECT reference, customer_name AS name FROM payment
              WHERE business_id = $1 AND journal.kind = 'checkout_settled'
                AND id = CASE WHEN journal.cause ~ '^payment/[0-9]{1,18}$' THEN substr(journal.cause, 9)::bigint END
+             UNION ALL
+            SELECT paid.reference, paid.customer_name
+              FROM receipt
+              JOIN payment AS paid ON paid.business_id = $1 AND paid.id = receipt.payment_id
+             WHERE receipt.business_id = $1 AND journal.kind = 'credit_reversed'
+               AND receipt.rail = split_part(journal.cause, '/', 1)
+               AND receipt.transaction_id = substr(journal.cause, position('/' IN journal.cause) + 1)
+             UNION ALL
+            SELECT reference, customer_name FROM payment
+             WHERE business_id = $1 AND journal.kind = 'debt_collected'
+               AND pay_code = split_part(journal.cause, '/', 1)
              LIMIT 1) AS payment ON true
       LEFT JOIN LATERAL (
             SELECT reference, payer ->> 'name' AS name,

@@ -18,6 +18,7 @@ from tidegate.infra.guard import Guard
 from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.infra.vault import NoKey, Vault
+from tidegate.merchant import store as merchant_store
 from tidegate.webhook import log_store, sign, store
 from tidegate.webhook.log_store import Window
 from tidegate.webhook.model import (
@@ -73,6 +74,7 @@ async def create(tx: Tx, vault: Vault, business_id: str, new: NewEndpoint, *, by
         created_at=now,
         updated_at=now,
     )
+    await merchant_store.lock(tx, business_id)
     others = await store.list_all(tx, business_id)
     if len(others) >= ENDPOINTS_MAX:
         raise Conflict(f"a business has at most {ENDPOINTS_MAX} webhook endpoints; delete one first")

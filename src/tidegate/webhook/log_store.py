@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from tidegate.infra.db import Row, Tx
-from tidegate.webhook.model import Attempt, Delivery, DeliveryStatus
+from tidegate.webhook.model import EVENTS, TEST_EVENT, Attempt, Delivery, DeliveryStatus
 
 # The newest of a delivery's attempts; one that is sent again and again has more.
 ATTEMPTS_SHOWN_MAX = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ID_MAX = (1 << 63) - 1
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,41 +33,55 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 async def list_deliveries(tx: Tx, business_id: str, wanted: Filter, *, limit: int) -> list[Delivery]:
     """The newest first."""
-    # One statement for each index that leads there, so that none reads a business's whole log to find a few.
-    if wanted.reference is not None:
-        statement = _IDS_BY_REFERENCE
-    elif wanted.status not in (None, DeliveryStatus.DELIVERED):
-        statement = _IDS_OF_NOT_DELIVERED
-    else:
-        statement = _IDS
-    rows = await tx.fetch(
-        statement, business_id, wanted.status, wanted.event_type, wanted.endpoint_id, wanted.reference, wanted.from_id,
-        wanted.before_id, limit,
-    )  # fmt: skip
+    rows = await tx.fetch(*question(business_id, wanted, limit=limit))
     return await _list_by_id(tx, business_id, [row["id"] for row in rows])
+
+
+def question(business_id: str, wanted: Filter, *, limit: int) -> Sequence[Any]:
+    """The statement and its values: one for each index, so that none reads a business's whole log to find a few."""
+    since = wanted.from_id if wanted.from_id is not None else 0
+    before = wanted.before_id if wanted.before_id is not None else _ID_MAX
+    values = (business_id, wanted.status, wanted.event_type, wanted.endpoint_id)
+    if wanted.reference is not None:
+        return _IDS_BY_REFERENCE, *values, since, before, limit, wanted.reference
+    if wanted.status not in (None, DeliveryStatus.DELIVERED):
+        return _IDS_OF_NOT_DELIVERED, *values, since, before, limit
+    if wanted.endpoint_id is None and wanted.event_type is None:
+        return _IDS, business_id, wanted.status, since, before, limit
+    types = [wanted.event_type] if wanted.event_type is not None else [*EVENTS, TEST_EVENT]
+    return _IDS_BY_ENDPOINT_AND_TYPE, business_id, wanted.status, types, wanted.endpoint_id, since, before, limit
 
 
 _IDS = """
     SELECT id FROM webhook_delivery
-     WHERE business_id = $1 AND id >= coalesce($6::bigint, 0) AND id < coalesce($7, 9223372036854775807)
-       AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR event_type = $3)
-       AND ($4::text IS NULL OR endpoint_id = $4) AND $5::text IS NULL
-     ORDER BY id DESC LIMIT $8
+     WHERE business_id = $1 AND id >= $3 AND id < $4 AND ($2::text IS NULL OR status = $2)
+     ORDER BY id DESC LIMIT $5
 """
 _IDS_BY_REFERENCE = """
     SELECT id FROM webhook_delivery
-     WHERE business_id = $1 AND reference = $5::text
-       AND id >= coalesce($6::bigint, 0) AND id < coalesce($7, 9223372036854775807)
+     WHERE business_id = $1 AND reference = $8::text AND id >= $5 AND id < $6
        AND ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR event_type = $3)
        AND ($4::text IS NULL OR endpoint_id = $4)
-     ORDER BY id DESC LIMIT $8
+     ORDER BY id DESC LIMIT $7
 """
 _IDS_OF_NOT_DELIVERED = """
     SELECT id FROM webhook_delivery
-     WHERE business_id = $1 AND status = $2::text AND status <> 'delivered'
-       AND id >= coalesce($6::bigint, 0) AND id < coalesce($7, 9223372036854775807)
-       AND ($3::text IS NULL OR event_type = $3) AND ($4::text IS NULL OR endpoint_id = $4) AND $5::text IS NULL
-     ORDER BY id DESC LIMIT $8
+     WHERE business_id = $1 AND status = $2::text AND status <> 'delivered' AND id >= $5 AND id < $6
+       AND ($3::text IS NULL OR event_type = $3) AND ($4::text IS NULL OR endpoint_id = $4)
+     ORDER BY id DESC LIMIT $7
+"""
+# The newest of each endpoint and type, of which there are few; then the newest of those.
+_IDS_BY_ENDPOINT_AND_TYPE = """
+    SELECT newest.id
+      FROM webhook_endpoint AS endpoint
+     CROSS JOIN unnest($3::text[]) AS wanted (event_type)
+     CROSS JOIN LATERAL (
+            SELECT id FROM webhook_delivery
+             WHERE business_id = $1 AND endpoint_id = endpoint.id AND event_type = wanted.event_type
+               AND id >= $5 AND id < $6 AND ($2::text IS NULL OR status = $2)
+             ORDER BY id DESC LIMIT $7) AS newest
+     WHERE endpoint.business_id = $1 AND ($4::text IS NULL OR endpoint.id = $4)
+     ORDER BY newest.id DESC LIMIT $7
 """
 
 

@@ -10,6 +10,7 @@ import msgspec
 # Whoever registers is told of money that came in, always; of these others only when it asks.
 EVENTS_ALWAYS = ("charge.successful", "collection.successful")
 EVENTS_ON_REQUEST = (
+    "charge.reversed",
     "collection.returned",
     "refund.successful",
     "refund.failed",

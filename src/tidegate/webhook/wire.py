@@ -37,6 +37,7 @@ DELIVERIES_PER_PAGE_MAX = 50
 EventName = Literal[
     "charge.successful",
     "collection.successful",
+    "charge.reversed",
     "collection.returned",
     "refund.successful",
     "refund.failed",

@@ -1,0 +1,121 @@
+"""Transfers of a checkout that their bank takes back: the wallet gives them back, or owes them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import structlog
+
+from tidegate.collection import reversal_store as told
+from tidegate.collection.reversal_store import ReceiptReversal
+from tidegate.core.fee import Fee, fee_within
+from tidegate.core.method import MethodNames
+from tidegate.core.money import Money
+from tidegate.infra.db import Tx
+from tidegate.ledger import recipes
+from tidegate.ledger import store as ledger
+from tidegate.payment import attempt_store, event
+from tidegate.rail.till import Till
+from tidegate.refund import reversal_store, subject_store
+from tidegate.refund.model import share
+from tidegate.refund.reversal_store import Debt, Reversible
+from tidegate.refund.subject_store import Key
+from tidegate.webhook import outbox_store
+from tidegate.webhook.model import NEWS
+
+BATCH = 50
+
+log = structlog.get_logger("reversal")
+
+
+async def apply_due(till: Till, now: datetime) -> int:
+    """A round of the worker."""
+    async with till.db.connection() as tx:
+        due = await told.list_of_receipts(tx, is_in_suspense=False, limit=BATCH)
+    return sum([await _apply(till, one, now) for one in due])
+
+
+async def _apply(till: Till, one: ReceiptReversal, now: datetime) -> bool:
+    """False when another worker is at it."""
+    assert one.payment_id is not None  # Only money in suspense has none.
+    async with till.db.transaction() as tx:
+        if not await told.mark_applied(tx, one, now=now):
+            return False
+        await subject_store.lock(tx, Key(one.business_id, one.payment_id, None))
+        found = await reversal_store.get(tx, one)
+        if one.amount != one.received:
+            await _alert(tx, one, f"of which {one.received} had arrived", now)
+            return True
+        kept = one.amount - found.sent_back
+        if kept.minor > 0:
+            await _undo(tx, one, found, kept, names=till.names, now=now)
+        if found.sent_back.minor > 0:
+            # The bank has it twice: the books say so, and somebody must ask for it.
+            await _alert(tx, one, f"of which {found.sent_back} had been sent back", now)
+            await _post_held(tx, one, found.sent_back, now)
+    till.db.ring(NEWS)
+    return True
+
+
+async def _undo(
+    tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *, names: MethodNames, now: datetime
+) -> None:
+    if not found.is_paid:
+        await reversal_store.release(tx, one, kept, now=now)
+        await _post_held(tx, one, kept, now)
+        return
+    fee = _fee_of(found, kept)
+    owed = max(kept - fee.total - await reversal_store.lock_wallet(tx, one), Money.zero(kept.currency))
+    if owed.minor:
+        log.error("a merchant owes what a bank took back", pay_code=found.pay_code, owed=str(owed))
+    await reversal_store.count(tx, one, kept, owed=owed, now=now)
+    journal = recipes.credit_reversed(cause=_cause(one), received=kept, fee=fee, owed=owed, event_at=now)
+    await ledger.post(tx, one.business_id, journal, now)
+    situation = await attempt_store.find_by_pay_code(tx, one.business_id, found.pay_code)
+    assert situation is not None
+    total = found.reversed + kept
+    taken = event.Reversal(transaction_id=one.transaction_id, amount=kept, total=total, reason=one.reason)
+    told_of = event.charge_reversed(situation, taken, names, now=now)
+    await outbox_store.insert(tx, one.business_id, told_of, now=now)
+
+
+def _fee_of(found: Reversible, kept: Money) -> Fee:
+    """We give our fee back in proportion, with the last part all that is left of it."""
+    left = found.fee_left
+    if found.reversed + kept != found.received:
+        fee, vat = share(found.fee.fee, kept, found.received), share(found.fee.vat, kept, found.received)
+        left = Fee(min(fee, left.fee), min(vat, left.vat))
+    return fee_within(kept, left)
+
+
+async def _post_held(tx: Tx, one: ReceiptReversal, held: Money, now: datetime) -> None:
+    journal = recipes.held_reversed(cause=_cause(one), held=held, event_at=now)
+    await ledger.post(tx, one.business_id, journal, now)
+
+
+def _cause(one: ReceiptReversal) -> str:
+    return f"{one.rail}/{one.transaction_id}"
+
+
+async def _alert(tx: Tx, one: ReceiptReversal, which: str, now: datetime) -> None:
+    why = f"{one.amount} of {one.transaction_id} was taken back, {which}"
+    log.error("a reversal does not fit what arrived", why=why)
+    await told.quarantine(tx, one.rail, one.id, why=why, now=now)
+
+
+async def collect_debts(till: Till, now: datetime) -> int:
+    """A round of the worker: a wallet that owes, and has something again, pays."""
+    async with till.db.connection() as tx:
+        owing = await reversal_store.list_owing(tx, limit=BATCH)
+    return sum([await _collect(till, debt, now) for debt in owing])
+
+
+async def _collect(till: Till, debt: Debt, now: datetime) -> bool:
+    async with till.db.transaction() as tx:
+        await subject_store.lock(tx, Key(debt.business_id, debt.payment_id, None))
+        part = min(debt.owed, await reversal_store.lock_wallet(tx, debt))
+        if part.minor == 0 or not await reversal_store.pay_debt(tx, debt, part, now=now):
+            return False
+        journal = recipes.debt_collected(cause=f"{debt.pay_code}/{debt.version}", collected=part, event_at=now)
+        await ledger.post(tx, debt.business_id, journal, now)
+    return True

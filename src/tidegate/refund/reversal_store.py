@@ -1,0 +1,143 @@
+"""SQL of checkouts whose money banks take back. Lock order: the payment, then the wallet."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from tidegate.collection.reversal_store import ReceiptReversal
+from tidegate.core.fee import Fee
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Tx
+
+
+class Reversible(msgspec.Struct, frozen=True, kw_only=True):
+    """A payment while it is locked, and what has become of one of its transfers."""
+
+    pay_code: str
+    is_paid: bool
+    received: Money
+    reversed: Money
+    fee: Fee
+    # What neither refunds nor earlier reversals have given back.
+    fee_left: Fee
+    # Of the transfer, as not wanted.
+    sent_back: Money
+
+
+class Debt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a merchant owes for a payment that was taken back."""
+
+    business_id: str
+    payment_id: int
+    pay_code: str
+    version: int
+    owed: Money
+
+
+async def get(tx: Tx, one: ReceiptReversal) -> Reversible:
+    row = await tx.fetchrow(_GET, one.business_id, one.payment_id, one.rail, one.transaction_id)
+    assert row is not None
+    currency = Currency(row["currency"])
+    fee = Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency))
+    given = Fee(Money(row["fee_given_minor"], currency), Money(row["vat_given_minor"], currency))
+    return Reversible(
+        pay_code=row["pay_code"],
+        is_paid=row["status"] == "success",
+        received=Money(row["received_minor"], currency),
+        reversed=Money(row["reversed_minor"], currency),
+        fee=fee,
+        fee_left=Fee(fee.fee - given.fee, fee.vat - given.vat),
+        sent_back=Money(row["sent_back_minor"], currency),
+    )
+
+
+_GET = """
+    SELECT payment.pay_code, payment.status, payment.currency, payment.received_minor, payment.reversed_minor,
+           coalesce(payment.fee_minor, 0) AS fee_minor, coalesce(payment.vat_minor, 0) AS vat_minor,
+           (refunds.fee_minor + reversals.fee_minor)::bigint AS fee_given_minor,
+           (refunds.vat_minor + reversals.vat_minor)::bigint AS vat_given_minor,
+           (SELECT coalesce(sum(amount_minor), 0)::bigint FROM money_return
+             WHERE business_id = $1 AND payment_id = $2 AND rail = $3 AND transaction_id = $4) AS sent_back_minor
+      FROM payment
+     CROSS JOIN (SELECT coalesce(sum(fee_returned_minor), 0) AS fee_minor,
+                        coalesce(sum(vat_returned_minor), 0) AS vat_minor
+                   FROM refund WHERE business_id = $1 AND payment_id = $2 AND status <> 'failed') AS refunds
+     CROSS JOIN (SELECT coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'fee'), 0) AS fee_minor,
+                        coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'vat'), 0) AS vat_minor
+                   FROM receipt
+                   JOIN journal ON journal.business_id = $1 AND journal.kind = 'credit_reversed'
+                        AND journal.cause = receipt.rail || '/' || receipt.transaction_id
+                   JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
+                  WHERE receipt.business_id = $1 AND receipt.payment_id = $2) AS reversals
+     WHERE payment.business_id = $1 AND payment.id = $2
+"""
+
+
+async def lock_wallet(tx: Tx, one: ReceiptReversal | Debt) -> Money:
+    """Says what it has."""
+    currency = one.amount.currency if isinstance(one, ReceiptReversal) else one.owed.currency
+    minor = await tx.fetchval(
+        "SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = $2 FOR NO KEY UPDATE",
+        one.business_id, currency,
+    )  # fmt: skip
+    return Money(minor or 0, currency)
+
+
+async def count(tx: Tx, one: ReceiptReversal, kept: Money, *, owed: Money, now: datetime) -> None:
+    await tx.execute(
+        """
+        UPDATE payment
+           SET reversed_minor = reversed_minor + $3, owed_minor = owed_minor + $4, version = version + 1,
+               updated_at = $5
+         WHERE business_id = $1 AND id = $2
+        """,
+        one.business_id, one.payment_id, kept.minor, owed.minor, now,
+    )  # fmt: skip
+
+
+async def release(tx: Tx, one: ReceiptReversal, held: Money, *, now: datetime) -> None:
+    """It waited for the rest, and is gone."""
+    await tx.execute(
+        """
+        UPDATE payment SET held_minor = held_minor - $3, version = version + 1, updated_at = $4
+         WHERE business_id = $1 AND id = $2
+        """,
+        one.business_id, one.payment_id, held.minor, now,
+    )  # fmt: skip
+
+
+async def list_owing(tx: Tx, *, limit: int) -> list[Debt]:
+    """Those whose wallet has something, the oldest payment first."""
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id, payment.id, payment.pay_code, payment.version, payment.owed_minor, payment.currency
+          FROM payment JOIN wallet USING (business_id, currency)
+         WHERE payment.owed_minor > 0 AND wallet.balance_minor > 0 ORDER BY payment.id LIMIT $1
+        """,
+        limit,
+    )
+    return [
+        Debt(
+            business_id=row["business_id"],
+            payment_id=row["id"],
+            pay_code=row["pay_code"],
+            version=row["version"],
+            owed=Money(row["owed_minor"], Currency(row["currency"])),
+        )
+        for row in rows
+    ]
+
+
+async def pay_debt(tx: Tx, debt: Debt, part: Money, *, now: datetime) -> bool:
+    """False when the payment has changed since it was read."""
+    done = await tx.fetchval(
+        """
+        UPDATE payment SET owed_minor = owed_minor - $4, version = version + 1, updated_at = $5
+         WHERE business_id = $1 AND id = $2 AND version = $3
+        RETURNING true
+        """,
+        debt.business_id, debt.payment_id, debt.version, part.minor, now,
+    )  # fmt: skip
+    return done is True

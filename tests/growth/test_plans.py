@@ -1,0 +1,119 @@
+"""Questions that are asked all the time, among many rows: what is read stays as little as the answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tidegate.collection import reversal_store
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Database
+from tidegate.merchant import commands as merchants
+from tidegate.webhook import log_store
+from tidegate.webhook.model import DeliveryStatus
+
+ROWS = 20_000
+# A few for each look into an index; any of these tables or its indexes has more than three times as many.
+BLOCKS_MAX = 50
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+
+# Of many businesses, so that no index that a business leads is a short way.
+_BUSINESSES = """
+    INSERT INTO business (id, code, name, email, status, created_at, updated_at)
+    SELECT lpad(to_hex(number), 24, '0'), 'x' || lpad(to_hex(number), 4, '0'), 'Grown', 'grown@example.com', 'active',
+           $1, $1
+      FROM generate_series(1, $2::integer) AS number
+"""
+_RECEIPTS = """
+    INSERT INTO receipt (business_id, rail, transaction_id, account_number, currency, amount_minor, taken, created_at)
+    SELECT lpad(to_hex(number), 24, '0'), 'sandbox', 'T-' || number, 'A-' || number % 1000, 'NGN', 100, 'suspense', $1
+      FROM generate_series(1, $2::integer) AS number
+"""
+_REVERSALS = """
+    INSERT INTO credit_reversal (rail, transaction_id, reversal_id, account_number, currency, amount_minor, reason,
+                                 created_at)
+    VALUES ('sandbox', 'T-7', 'R-7', 'A-7', 'NGN', 100, 'sent twice', $1),
+           ('sandbox', 'unknown', 'R-8', 'A-7', 'NGN', 100, 'sent twice', $1)
+"""
+_ENDPOINTS = """
+    INSERT INTO webhook_endpoint (business_id, id, url, events, status, rate_per_second, created_at, updated_at)
+    SELECT $1, id, 'https://shop.example.com', '{}', 'enabled', 25, $2, $2 FROM unnest('{busy,quiet}'::text[]) AS id
+"""
+_EVENTS = """
+    INSERT INTO event (business_id, id, type, cause, payload, created_at, is_fanned_out)
+    SELECT $1, 'event-' || number, CASE number WHEN 5 THEN 'refund.failed' ELSE 'charge.successful' END,
+           'cause-' || number, '', $2, true
+      FROM generate_series(1, $3::integer) AS number
+"""
+# One of the quiet endpoint, one of the rare event, both among the oldest.
+_DELIVERIES = """
+    INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, status, lane, created_at)
+    SELECT $1, number, CASE number WHEN 3 THEN 'quiet' ELSE 'busy' END, 'event-' || number,
+           CASE number WHEN 5 THEN 'refund.failed' ELSE 'charge.successful' END, 'delivered', 0, $2
+      FROM generate_series(1, $3::integer) AS number
+"""
+
+
+@pytest.fixture(scope="module")
+async def grown(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[Any, Database, str]]:
+    url = await make_database("tidegate_test_plans")
+    database = Database(url)
+    await database.open()
+    new = await merchants.create(database, name="Grown", email="grown@example.com", mode=Mode.SANDBOX, now=NOW)
+    admin = await asyncpg.connect(url)
+    business_id = new.business.id
+    await admin.execute(_BUSINESSES, NOW, ROWS)
+    await admin.execute(_RECEIPTS, NOW, ROWS)
+    await admin.execute(_REVERSALS, NOW)
+    await admin.execute(_ENDPOINTS, business_id, NOW)
+    await admin.execute(_EVENTS, business_id, NOW, ROWS)
+    await admin.execute(_DELIVERIES, business_id, NOW, ROWS)
+    await admin.execute("ANALYZE")
+    yield admin, database, business_id
+    await admin.close()
+    await database.close()
+
+
+async def blocks_read(admin: Any, statement: str, *arguments: Any) -> int:
+    """By the plan that serves for all values, which is what a connection uses after a few calls."""
+    async with admin.transaction():
+        await admin.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        text = await admin.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement}", *arguments)
+    plan = json.loads(text)[0]["Plan"]
+    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+
+async def test_reversals_of_money_that_no_inflow_was_made_of_do_not_read_all_receipts(
+    grown: tuple[Any, Database, str],
+) -> None:
+    admin, database, _ = grown
+    async with database.connection() as tx:
+        found = await reversal_store.list_of_receipts(tx, is_in_suspense=True, limit=50)
+    assert [one.transaction_id for one in found] == ["T-7"]
+    assert await blocks_read(admin, reversal_store._OF_RECEIPTS, 50, True) < BLOCKS_MAX
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"endpoint_id": "quiet"}, [3]),
+        ({"event_type": "refund.failed"}, [5]),
+        ({"endpoint_id": "busy", "event_type": "refund.failed"}, [5]),
+        ({"endpoint_id": "quiet", "event_type": "refund.failed"}, []),
+        ({"endpoint_id": "quiet", "status": DeliveryStatus.DELIVERED}, [3]),
+        ({"endpoint_id": "nobody's"}, []),
+    ],
+)
+async def test_a_log_of_one_endpoint_or_event_does_not_read_the_whole_log(
+    grown: tuple[Any, Database, str], wanted: dict[str, Any], found: list[int]
+) -> None:
+    admin, database, business_id = grown
+    asked = log_store.Filter(**wanted)
+    async with database.connection() as tx:
+        assert [one.id for one in await log_store.list_deliveries(tx, business_id, asked, limit=20)] == found
+    assert await blocks_read(admin, *log_store.question(business_id, asked, limit=20)) < BLOCKS_MAX

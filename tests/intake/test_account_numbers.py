@@ -1,0 +1,254 @@
+"""Numbers that a rail uses again, and rails that speak of one another's payments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from build import Checkout
+from conftest import MakeCheckout
+from inflow import HOLDER, Inflows, reversal_of
+from inflow import credit as inflow_credit
+from intake.test_notifications import credit
+from tidegate.account import commands as accounts
+from tidegate.account.model import Account
+from tidegate.audit.model import OPERATOR
+from tidegate.core.errors import Conflict
+from tidegate.core.money import Currency
+from tidegate.house import House
+from tidegate.intake import commands as intake
+from tidegate.payment import pay, sweep
+from tidegate.payment.attempt import AttemptStatus
+from tidegate.payment.change import Situation
+from tidegate.rail.interface import (
+    AccountDetails,
+    AttemptState,
+    FailureReason,
+    OpenAccount,
+    StartAttempt,
+    Transfer,
+    TransferAction,
+    Waiting,
+)
+from tidegate.rail.sandbox import SandboxRail, notice
+from tidegate.rail.till import Till
+
+NUMBER = "9900000001"
+
+
+class PoolRail(SandboxRail):
+    """A rail with one account number, which it gives to everybody."""
+
+    def __init__(self, house: House, name: str = "sandbox") -> None:
+        super().__init__(house.db, house.secret)
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def start(self, attempt: StartAttempt, *, now: Any) -> AttemptState:
+        state = await super().start(attempt, now=now)
+        assert isinstance(state, Waiting)
+        assert isinstance(state.action, TransferAction)
+        return Waiting(msgspec.structs.replace(state.action, account_number=NUMBER))
+
+    async def open_account(self, order: OpenAccount, *, now: Any) -> AccountDetails:
+        return msgspec.structs.replace(await super().open_account(order, now=now), account_number=NUMBER)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Payments whose account all have the one number, on the rail of that name."""
+
+    house: House
+    new_checkout: MakeCheckout
+    till: Till
+
+    async def pay(self, checkout: Checkout | None = None, *, rail: str = "sandbox") -> tuple[Checkout, Situation]:
+        checkout = checkout or await self.new_checkout()
+        now = self.house.clock.now()
+        till = replace(self.till, rails={rail: self.till.rails[rail]})
+        payer = pay.Payer(till, checkout.shop.business_id, checkout.pay_code, "http://localhost", now)
+        seen = await pay.view(till.db, payer.business_id, payer.pay_code)
+        means = Transfer(account_name="Shop", expires_at=now)
+        return checkout, await pay.charge(payer, seen, next(iter(seen.payment.order.methods)), means, {})
+
+    async def told(self, body: dict[str, Any], *, rail: str = "sandbox") -> None:
+        raw = notice.sign(json.dumps(body).encode(), self.house.secret, now=self.house.clock.now())
+        await intake.receive(self.till, rail, raw, now=self.house.clock.now())
+
+    async def close(self) -> None:
+        """Every account whose time is over is closed, and sessions stay."""
+        await sweep.close_accounts(self.till, self.house.clock.now() + timedelta(minutes=31))
+
+
+@pytest.fixture
+def pool(house: House, new_checkout: MakeCheckout) -> Pool:
+    async def transfers(**fields: Any) -> Checkout:
+        return await new_checkout(paymentMethods=["bank_transfer"], **fields)
+
+    rails = {name: PoolRail(house, name) for name in ("sandbox", "other")}
+    return Pool(house, transfers, replace(house.till, rails=rails))
+
+
+async def status(checkout: Checkout) -> str:
+    found: str = (await checkout.record())["status"]
+    return found
+
+
+async def test_a_number_is_used_again_once_its_account_has_ended(pool: Pool) -> None:
+    first, _ = await pool.pay()
+    await pool.close()
+    second, situation = await pool.pay()
+    assert situation.attempt is not None
+    assert (situation.attempt.status, situation.attempt.account_number) == (AttemptStatus.WAITING, NUMBER)
+    await pool.told(credit(NUMBER))
+    assert (await status(first), await status(second)) == ("pending", "success")
+
+
+async def test_money_for_a_number_that_no_open_account_has_goes_back_from_the_newest(pool: Pool, admin: Any) -> None:
+    first, _ = await pool.pay()
+    await pool.close()
+    second, _ = await pool.pay()
+    await pool.close()
+    late = pool.house.clock.now() + timedelta(minutes=40)
+    raw = notice.sign(json.dumps(credit(NUMBER)).encode(), pool.house.secret, now=late)
+    await intake.receive(pool.till, "sandbox", raw, now=late)
+    assert (await status(first), await status(second)) == ("pending", "pending")
+    assert (await second.view())["amountReturned"] == 100
+    assert await admin.fetchval("SELECT taken FROM receipt") == "returned"
+
+
+async def test_money_that_was_told_before_its_number_was_used_again_is_not_the_successors(
+    pool: Pool, admin: Any
+) -> None:
+    first, _ = await pool.pay()
+    await pool.told(credit(NUMBER, transactionId="T-1"))
+    second, _ = await pool.pay()
+    await pool.told(credit(NUMBER, transactionId="T-1"))
+    assert (await status(first), await status(second)) == ("success", "pending")
+    assert await admin.fetchval("SELECT count(*) FROM receipt") == 1
+
+
+async def test_a_number_that_an_open_account_has_fails_the_attempt_and_nothing_else(pool: Pool) -> None:
+    first, _ = await pool.pay()
+    second, situation = await pool.pay()
+    assert situation.attempt is not None
+    assert (situation.attempt.status, situation.attempt.failure) == (AttemptStatus.FAILED, FailureReason.NOT_STARTED)
+    assert await status(second) == "pending"
+    await pool.told(credit(NUMBER))
+    assert (await status(first), await status(second)) == ("success", "pending")
+    # The number is free again, and so may the payer try again.
+    _, again = await pool.pay(second)
+    assert again.attempt is not None
+    assert again.attempt.status is AttemptStatus.WAITING
+
+
+async def test_an_account_whose_number_another_has_meanwhile_gets_no_more_time(pool: Pool) -> None:
+    first, _ = await pool.pay()
+    await pool.close()
+    await pool.pay()
+    answer = await first.extend()
+    assert answer.status_code == 409
+    assert "begin again" in answer.json()["message"]
+
+
+async def test_two_rails_may_use_the_same_number(pool: Pool) -> None:
+    first, _ = await pool.pay()
+    second, situation = await pool.pay(rail="other")
+    assert situation.attempt is not None
+    assert situation.attempt.status is AttemptStatus.WAITING
+    await pool.told(credit(NUMBER), rail="other")
+    assert (await status(first), await status(second)) == ("pending", "success")
+    await pool.told(credit(NUMBER))
+    assert await status(first) == "success"
+
+
+async def test_money_that_another_rail_tells_of_is_not_for_this_account(pool: Pool, admin: Any) -> None:
+    checkout, _ = await pool.pay()
+    await pool.told(credit(NUMBER), rail="other")
+    assert await status(checkout) == "pending"
+    assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
+
+
+async def test_an_outcome_that_another_rail_tells_of_changes_nothing(pool: Pool, admin: Any) -> None:
+    checkout, situation = await pool.pay()
+    assert situation.attempt is not None
+    outcome: Callable[[str], dict[str, Any]] = lambda kind: {  # noqa: E731
+        "type": f"attempt.{kind}", "id": f"N-{kind}", "businessId": checkout.shop.business_id,
+        "reference": situation.attempt.reference if situation.attempt else "",
+    }  # fmt: skip
+    await pool.told({**outcome("failed"), "reason": "declined"}, rail="other")
+    await pool.told(
+        {**outcome("succeeded"), "transactionId": "T-1", "amount": "10000", "currency": "NGN"}, rail="other"
+    )
+    assert await status(checkout) == "pending"
+    assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
+    assert await admin.fetchval("SELECT status FROM attempt") == "waiting"
+
+
+async def test_a_return_that_another_rail_tells_of_is_not_confirmed(pool: Pool, admin: Any) -> None:
+    checkout, _ = await pool.pay()
+    await pool.told(credit(NUMBER))
+    await pool.told(credit(NUMBER))
+    reference = await admin.fetchval("SELECT reference FROM money_return")
+    body = {
+        "type": "return.left", "id": "N-1", "businessId": checkout.shop.business_id, "reference": reference,
+        "transactionId": "T-1",
+    }  # fmt: skip
+    await pool.told(body, rail="other")
+    assert await admin.fetchval("SELECT status FROM money_return") != "confirmed"
+    await pool.told(body)
+    assert await admin.fetchval("SELECT status FROM money_return") == "confirmed"
+
+
+# Permanent accounts.
+
+
+async def approved(inflows: Inflows, house: House, **changes: Any) -> Account:
+    pooled = replace(house, rails={"sandbox": PoolRail(house)})
+    return await replace(inflows, house=pooled).account(**changes)
+
+
+async def test_a_permanent_number_is_used_again_once_its_account_is_closed(
+    inflows: Inflows, house: House, admin: Any
+) -> None:
+    first = await approved(inflows, house)
+    await accounts.close(house.db, first.id, "not used", by=OPERATOR, now=inflows.now)
+    second = await approved(inflows, house)
+    body = inflow_credit(NUMBER)
+    await inflows.told(body)
+    assert await admin.fetchval("SELECT account_id FROM collection") == second.id
+    assert await inflows.wallet("EUR") == 95_00
+    # What the bank takes back of it is found through the account that had it.
+    await inflows.tell(reversal_of(body))
+    assert await inflows.wallet("EUR") == 0
+    await accounts.close(house.db, second.id, "not used", by=OPERATOR, now=inflows.now)
+    late = await inflows.told(inflow_credit(NUMBER))
+    assert (late["status"], await inflows.wallet("EUR")) == ("reversed", 0)
+
+
+async def test_a_permanent_number_that_an_open_account_has_is_refused(inflows: Inflows, house: House) -> None:
+    await approved(inflows, house)
+    with pytest.raises(Conflict, match="another open account"):
+        await approved(inflows, house)
+
+
+async def test_an_open_account_of_either_kind_comes_before_a_closed_one(
+    pool: Pool, inflows: Inflows, house: House, admin: Any
+) -> None:
+    closed = await approved(inflows, house)
+    await accounts.close(house.db, closed.id, "not used", by=OPERATOR, now=inflows.now)
+    checkout, _ = await pool.pay()
+    await pool.told(credit(NUMBER))
+    assert await status(checkout) == "success"
+    opened = await approved(inflows, house, currency=Currency.EUR, holder=HOLDER)
+    await pool.told(inflow_credit(NUMBER))
+    assert await admin.fetchval("SELECT account_id FROM collection") == opened.id

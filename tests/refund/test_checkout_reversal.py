@@ -1,0 +1,278 @@
+"""The bank takes a checkout's transfer back: the wallet gives it back or owes it, and everybody is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from build import Checkout
+from conftest import MakeCheckout
+from inflow import SPEND, reversal_of
+from intake.test_notifications import credit
+from tidegate.core import ids
+from tidegate.core.clock import SystemClock
+from tidegate.doctor.commands import Finding, examine_books
+from tidegate.house import House
+from tidegate.ledger import chain
+from tidegate.rail.sandbox import notice
+from tidegate.refund import reversal
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Tells of transfers and takes them back; and looks at what became of it."""
+
+    house: House
+    client: httpx.AsyncClient
+    admin: Any
+
+    async def tell(self, checkout: Checkout, body: dict[str, Any]) -> None:
+        raw = json.dumps(body).encode()
+        signed = notice.sign(raw, self.house.secret, now=self.house.clock.now())
+        answer = await self.client.post("/intake/sandbox", content=raw, headers=dict(signed.headers))
+        assert answer.status_code == 200, answer.text
+        await checkout.tick()
+
+    async def paid(self, checkout: Checkout, minor: int = 10_000, account: str = "") -> dict[str, Any]:
+        told = credit(account or await checkout.account(), minor)
+        await self.tell(checkout, told)
+        return told
+
+    async def wallet(self, checkout: Checkout) -> int:
+        found = await self.admin.fetchval(
+            "SELECT balance_minor FROM wallet WHERE business_id = $1", checkout.shop.business_id
+        )
+        return int(found or 0)
+
+    async def spend(self, checkout: Checkout, minor: int) -> None:
+        await self.admin.execute(SPEND, checkout.shop.business_id, "NGN", minor, ids.new_event_id())
+
+    async def owed(self, checkout: Checkout) -> int:
+        owed: int = await self.admin.fetchval("SELECT owed_minor FROM payment WHERE pay_code = $1", checkout.pay_code)
+        return owed
+
+    async def events(self, checkout: Checkout) -> list[dict[str, Any]]:
+        rows = await self.admin.fetch(
+            "SELECT payload FROM event WHERE business_id = $1 AND type = 'charge.reversed'", checkout.shop.business_id
+        )
+        return [json.loads(row["payload"], parse_float=Decimal) for row in rows]
+
+    async def findings(self) -> dict[str, Finding]:
+        now = SystemClock().now()
+        while await chain.extend(self.house.db, now):
+            pass
+        found, _ = await examine_books(self.house.db, now=now)
+        return {finding.subject: finding for finding in found}
+
+    async def is_well(self) -> bool:
+        return all(one.is_well for one in (await self.findings()).values())
+
+
+@pytest.fixture
+def bank(house: House, client: httpx.AsyncClient, admin: Any) -> Bank:
+    return Bank(house, client, admin)
+
+
+async def refund(checkout: Checkout, amount: float | None = None) -> httpx.Response:
+    body = {"transReference": checkout.reference, **({"amount": amount} if amount else {})}
+    answer = await checkout.post("/collections/refund", body, **{"api-key": checkout.shop.secret_key})
+    await checkout.let_pass("1m")
+    return answer
+
+
+async def test_what_the_bank_takes_back_leaves_the_wallet_and_everybody_is_told(
+    bank: Bank, new_checkout: MakeCheckout
+) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    assert await bank.wallet(checkout) == 98_49
+    await bank.tell(checkout, reversal_of(told))
+    assert await bank.wallet(checkout) == 0
+    record = await checkout.record()
+    assert (record["status"], record["isReversed"], record["amountReversed"]) == ("success", True, 100)
+    assert (record["amountReceived"], record["message"]) == (100, "PAYMENT_REVERSED")
+    assert "took the customer's transfer back" in record["actionRequired"]
+    [event] = await bank.events(checkout)
+    assert (event["event"], event["type"], event["data"]["isReversed"]) == ("charge.reversed", "charge", True)
+    assert (event["data"]["amountReversed"], event["data"]["merchantReference"]) == (100, checkout.reference)
+    assert event["data"]["reversal"]["sessionId"] == told["transactionId"]
+    assert await bank.is_well()
+
+
+async def test_a_payment_that_was_not_taken_back_says_so(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    await bank.paid(checkout)
+    record = await checkout.record()
+    assert (record["isReversed"], record["amountReversed"], record["message"]) == (False, 0, None)
+
+
+async def test_a_reversal_that_is_told_twice_counts_once(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout, other = await new_checkout(), None
+    told = await bank.paid(checkout)
+    other = await new_checkout(checkout.shop)
+    await bank.paid(replace(other, shop=checkout.shop))
+    body = reversal_of(told)
+    for again in (body, body, reversal_of(told)):
+        await bank.tell(checkout, again)
+    assert await bank.wallet(checkout) == 98_49
+    assert len(await bank.events(checkout)) == 1
+    assert await bank.is_well()
+
+
+async def test_two_workers_at_once_take_it_once(bank: Bank, new_checkout: MakeCheckout, house: House) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    quiet = replace(checkout, tick=_nothing)
+    await bank.tell(quiet, reversal_of(told))
+    now = house.clock.now()
+    done = await asyncio.gather(*(reversal.apply_due(house.till, now) for _ in range(4)))
+    assert (sum(done), await bank.wallet(checkout)) == (1, 0)
+
+
+async def _nothing() -> None:
+    pass
+
+
+async def test_what_the_wallet_no_longer_has_is_owed_and_collected_later(
+    bank: Bank, new_checkout: MakeCheckout
+) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    await bank.spend(checkout, 90_00)
+    await bank.tell(checkout, reversal_of(told))
+    assert (await bank.wallet(checkout), await bank.owed(checkout)) == (0, 90_00)
+    found = await bank.findings()
+    assert f"{checkout.pay_code}: the merchant owes it" in found["reversals"].what
+    assert all(one.is_well for one in found.values())
+    next_sale = await new_checkout(checkout.shop)
+    await bank.paid(replace(next_sale, shop=checkout.shop))
+    assert (await bank.wallet(checkout), await bank.owed(checkout)) == (8_49, 0)
+    found = await bank.findings()
+    assert "nobody owes" in found["reversals"].what
+    assert all(one.is_well for one in found.values())
+
+
+async def test_nothing_of_it_can_be_refunded_afterwards(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    await bank.tell(checkout, reversal_of(told))
+    for amount in (None, 1):
+        answer = await refund(checkout, amount)
+        assert (answer.status_code, answer.json()["errorType"]) == (409, "CONFLICT")
+        assert "taken this money back" in answer.json()["message"]
+
+
+async def test_after_a_partial_refund_the_merchant_gives_all_of_it(bank: Bank, new_checkout: MakeCheckout) -> None:
+    """The customer has the refunded part twice, which only the merchant can ask for."""
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    assert (await refund(checkout, 40)).status_code == 200
+    assert await bank.wallet(checkout) == 58_49
+    await bank.tell(checkout, reversal_of(told))
+    assert (await bank.wallet(checkout), await bank.owed(checkout)) == (0, 40_00)
+    record = await checkout.record()
+    assert (record["amountRefunded"], record["amountReversed"]) == (40, 100)
+    assert (await refund(checkout)).status_code == 409
+    assert await bank.is_well()
+
+
+async def test_after_a_full_refund_the_merchant_owes_it(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    other = await new_checkout(checkout.shop)
+    await bank.paid(replace(other, shop=checkout.shop))
+    assert (await refund(checkout)).status_code == 200
+    assert await bank.wallet(checkout) == 2 * 98_49 - 100_00
+    await bank.tell(checkout, reversal_of(told))
+    assert (await bank.wallet(checkout), await bank.owed(checkout)) == (0, 98_49 - (2 * 98_49 - 100_00))
+    assert await bank.is_well()
+
+
+async def test_before_settlement_what_was_held_is_gone(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "top_up"})
+    account = await checkout.account()
+    told = await bank.paid(checkout, 40_00, account)
+    await bank.tell(checkout, reversal_of(told))
+    record = await checkout.record()
+    assert (record["status"], record["amountReceived"], record["isReversed"]) == ("pending", 0, False)
+    assert await bank.is_well()
+    await bank.paid(checkout, 30_00, account)
+    await checkout.let_pass("3h")
+    # Only what was still there goes back.
+    assert (await checkout.view())["amountReturned"] == 30
+    assert await bank.is_well()
+
+
+async def test_of_two_transfers_one_may_stay(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "top_up"})
+    account = await checkout.account()
+    first, second = [await bank.paid(checkout, minor, account) for minor in (40_00, 60_00)]
+    await bank.tell(checkout, reversal_of(first))
+    # Four tenths of the fee of 1.40 and the tax of 0.11 came back.
+    assert await bank.wallet(checkout) == 98_49 - (40_00 - 56 - 4)
+    assert (await checkout.record())["amountReversed"] == 40
+    too_much = await refund(checkout, 61)
+    assert (too_much.status_code, too_much.json()["errorType"]) == (422, "REFUND_EXCEEDS_AVAILABLE")
+    await bank.tell(checkout, reversal_of(second))
+    assert await bank.wallet(checkout) == 0
+    assert (await checkout.record())["amountReversed"] == 100
+    assert await bank.is_well()
+
+
+async def test_the_transfer_that_stays_can_be_refunded(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "top_up"})
+    account = await checkout.account()
+    first, _ = [await bank.paid(checkout, minor, account) for minor in (40_00, 60_00)]
+    other = await new_checkout(checkout.shop)
+    await bank.paid(replace(other, shop=checkout.shop))
+    await bank.tell(checkout, reversal_of(first))
+    answer = await refund(checkout)
+    assert (answer.status_code, answer.json()["data"]["amountRefunded"]) == (200, 60)
+    assert (await refund(checkout)).status_code == 409
+    assert await bank.is_well()
+
+
+@pytest.mark.breaks_the_books
+async def test_what_had_been_sent_back_already_is_for_the_operator(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "return"})
+    told = await bank.paid(checkout, 40_00)
+    assert (await checkout.view())["amountReturned"] == 40
+    await bank.tell(checkout, reversal_of(told))
+    found = await bank.findings()
+    assert [subject for subject, one in found.items() if not one.is_well] == ["quarantine"]
+    assert "had been sent back" in found["quarantine"].what
+
+
+async def test_another_amount_than_arrived_is_for_the_operator(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    await bank.tell(checkout, reversal_of(told, amount="9999"))
+    assert await bank.wallet(checkout) == 98_49
+    assert not (await checkout.record())["isReversed"]
+    assert "had arrived" in (await bank.findings())["quarantine"].what
+
+
+async def test_a_reversal_of_an_unknown_transaction_waits_and_is_shown(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    await bank.tell(checkout, reversal_of(told, transactionId="T-unknown"))
+    assert await bank.wallet(checkout) == 98_49
+    assert "sandbox/T-unknown: waits for its credit" in (await bank.findings())["reversals"].what
+
+
+async def test_a_statement_names_the_payment_that_was_taken_back(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    await bank.tell(checkout, reversal_of(told))
+    answer = await checkout.shop.client.get(
+        "/wallets/NGN/statement", params={"order": "asc"}, headers={"api-key": checkout.shop.secret_key}
+    )
+    line = answer.json()["data"]["results"][-1]
+    assert (line["kind"], line["reference"], line["balance"]) == ("credit_reversed", checkout.reference, 0)
+    assert line["description"] == "Reversal of bank transfer from Ada Obi"
