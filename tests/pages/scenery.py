@@ -69,6 +69,17 @@ async def transferred(stage: Stage, *amounts: int, **order: Any) -> LinkedChecko
     return checkout
 
 
+async def taken_back(stage: Stage, **order: Any) -> LinkedCheckout:
+    """Paid by transfer, which the bank takes back."""
+    checkout = await new_order(stage, **order)
+    transaction = f"BANK-{checkout.pay_code}"
+    await checkout.transfer(await checkout.account(), "10000", reference=transaction)
+    answer = await checkout.sandbox(f"transfers/{transaction}/reverse")
+    assert answer.is_success, answer.text
+    await checkout.tick()
+    return checkout
+
+
 async def later(stage: Stage, checkout: LinkedCheckout, duration: str, pattern: str, **window: Any) -> Page:
     """The page when time has passed and it says so: each server looks at the sandbox's clock in its own time."""
     await checkout.let_pass(duration)

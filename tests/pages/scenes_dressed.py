@@ -7,7 +7,7 @@ from typing import Any
 from playwright.async_api import Page
 
 import pictures
-from pages.scenery import BACK, Scene, charged, new_order, seen, transferred
+from pages.scenery import BACK, Scene, charged, new_order, seen, taken_back, transferred
 from pages.stage import Stage
 from tidegate.core.clock import SystemClock
 from tidegate.core.method import CHECKOUT_MAX_MAJOR
@@ -39,6 +39,13 @@ def account(language: str, **order: Any) -> Scene:
 def paid(language: str, **order: Any) -> Scene:
     async def show(stage: Stage) -> Page:
         return await seen(stage, await transferred(stage, 10_000, **order), locale=language)
+
+    return show
+
+
+def reversed_in(language: str) -> Scene:
+    async def show(stage: Stage) -> Page:
+        return await seen(stage, await taken_back(stage), locale=language)
 
     return show
 
@@ -76,6 +83,7 @@ SCENES: dict[str, Scene] = {
     **{f"{language}-form": form(language) for language in ("fr", "sw", "pt", "ar")},
     **{f"{language}-account": account(language) for language in ("fr", "ar")},
     "ar-paid": paid("ar"),
+    "ar-reversed": reversed_in("ar"),
     "long-form": form(ENGLISH, **LONG),
     "long-account": account(ENGLISH, **LONG),
     "long-paid": paid(ENGLISH, **LONG, redirectUrl=BACK),

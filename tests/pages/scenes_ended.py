@@ -7,7 +7,19 @@ from typing import Any
 from playwright.async_api import Page, expect
 
 from checkout.paying import SUCCEEDS, WITHOUT_MONEY, card, phone
-from pages.scenery import ANSWERED_WITH, BACK, KENYAN, Scene, charged, later, new_order, paying, seen, transferred
+from pages.scenery import (
+    ANSWERED_WITH,
+    BACK,
+    KENYAN,
+    Scene,
+    charged,
+    later,
+    new_order,
+    paying,
+    seen,
+    taken_back,
+    transferred,
+)
 from pages.stage import LinkedCheckout, Stage
 from tidegate.checkout.limit import Limited
 from tidegate.core.clock import SystemClock
@@ -56,6 +68,14 @@ async def paid_by_ussd(stage: Stage) -> Page:
 async def excess_gone_back(stage: Stage) -> Page:
     checkout = await transferred(stage, 12_000, shop=RETURN)
     return await later(stage, checkout, LONG_ENOUGH_TO_CONFIRM, "was sent back")
+
+
+async def reversed_by_the_bank(stage: Stage) -> Page:
+    return await seen(stage, await taken_back(stage, successMessage=MESSAGE))
+
+
+async def receipt_reversed(stage: Stage) -> Page:
+    return await _receipt(stage, await taken_back(stage))
 
 
 async def cancelled(stage: Stage) -> Page:
@@ -169,6 +189,7 @@ SCENES: dict[str, Scene] = {
     "paid-in-parts": paid(4_000, 6_000, shop=TOP_UP),
     "excess-going-back": paid(12_000, shop=RETURN),
     "excess-gone-back": excess_gone_back,
+    "reversed": reversed_by_the_bank,
     "too-little-going-back": paid(8_000, shop=RETURN),
     "cancelled": cancelled,
     "cancelled-with-money": cancelled_with_money,
@@ -179,6 +200,7 @@ SCENES: dict[str, Scene] = {
     "suspended": suspended,
     "receipt": receipt,
     "receipt-with-return": receipt_with_return,
+    "receipt-reversed": receipt_reversed,
     "error-404": not_found,
     "error-403": refused,
     "error-429": limited,

@@ -75,6 +75,21 @@ async def moved(inflows: Inflows, new_checkout: MakeCheckout) -> Checkout:
     return sold
 
 
+async def test_a_checkouts_transfer_that_the_bank_took_back_is_in_our_books_too(
+    moved: Checkout, new_checkout: MakeCheckout, admin: Any, database_url: str, tmp_path: Path
+) -> None:
+    checkout = await new_checkout(moved.shop)
+    await checkout.transfer(await checkout.account(), "100", reference="BANK-1")
+    assert (await checkout.sandbox("transfers/BANK-1/reverse")).is_success
+    await checkout.tick()
+    assert (await checkout.record())["isReversed"]
+    rows = await statement_of_the_rail(admin)
+    code, report = await reconciled(database_url, write(tmp_path / "s.csv", rows))
+    assert (report["breaks"], report["notices"]) == ([], [])
+    assert {each["currency"]: each["agrees"] for each in report["ledger"]} == {"EUR": True, "NGN": True}
+    assert (code, report["agrees"]) == (0, True)
+
+
 async def test_what_the_rail_did_is_what_our_books_say(
     moved: Checkout, admin: Any, database_url: str, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from inflow import SPEND, reversal_of
 from intake.test_notifications import credit
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock
+from tidegate.doctor import refund_store
 from tidegate.doctor.commands import Finding, examine_books
 from tidegate.house import House
 from tidegate.ledger import chain
@@ -113,10 +114,10 @@ async def test_a_payment_that_was_not_taken_back_says_so(bank: Bank, new_checkou
 
 
 async def test_a_reversal_that_is_told_twice_counts_once(bank: Bank, new_checkout: MakeCheckout) -> None:
-    checkout, other = await new_checkout(), None
+    checkout = await new_checkout()
     told = await bank.paid(checkout)
     other = await new_checkout(checkout.shop)
-    await bank.paid(replace(other, shop=checkout.shop))
+    await bank.paid(other)
     body = reversal_of(told)
     for again in (body, body, reversal_of(told)):
         await bank.tell(checkout, again)
@@ -151,7 +152,7 @@ async def test_what_the_wallet_no_longer_has_is_owed_and_collected_later(
     assert f"{checkout.pay_code}: the merchant owes it" in found["reversals"].what
     assert all(one.is_well for one in found.values())
     next_sale = await new_checkout(checkout.shop)
-    await bank.paid(replace(next_sale, shop=checkout.shop))
+    await bank.paid(next_sale)
     assert (await bank.wallet(checkout), await bank.owed(checkout)) == (8_49, 0)
     found = await bank.findings()
     assert "nobody owes" in found["reversals"].what
@@ -186,7 +187,7 @@ async def test_after_a_full_refund_the_merchant_owes_it(bank: Bank, new_checkout
     checkout = await new_checkout()
     told = await bank.paid(checkout)
     other = await new_checkout(checkout.shop)
-    await bank.paid(replace(other, shop=checkout.shop))
+    await bank.paid(other)
     assert (await refund(checkout)).status_code == 200
     assert await bank.wallet(checkout) == 2 * 98_49 - 100_00
     await bank.tell(checkout, reversal_of(told))
@@ -230,7 +231,7 @@ async def test_the_transfer_that_stays_can_be_refunded(bank: Bank, new_checkout:
     account = await checkout.account()
     first, _ = [await bank.paid(checkout, minor, account) for minor in (40_00, 60_00)]
     other = await new_checkout(checkout.shop)
-    await bank.paid(replace(other, shop=checkout.shop))
+    await bank.paid(other)
     await bank.tell(checkout, reversal_of(first))
     answer = await refund(checkout)
     assert (answer.status_code, answer.json()["data"]["amountRefunded"]) == (200, 60)
@@ -276,3 +277,46 @@ async def test_a_statement_names_the_payment_that_was_taken_back(bank: Bank, new
     line = answer.json()["data"]["results"][-1]
     assert (line["kind"], line["reference"], line["balance"]) == ("credit_reversed", checkout.reference, 0)
     assert line["description"] == "Reversal of bank transfer from Ada Obi"
+
+
+async def test_the_payer_is_shown_that_the_bank_took_it_back(bank: Bank, new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    assert (await checkout.view())["amountReversed"] == 0
+    await bank.tell(checkout, reversal_of(told))
+    view = await checkout.view()
+    assert (view["status"], view["amountReceived"], view["amountReversed"]) == ("success", 100, 100)
+    page = await checkout.shop.client.get(f"/pay/{checkout.pay_code}", headers={"accept-language": "en"})
+    assert "Your bank took" in page.text
+    assert "Thank you" not in page.text
+    receipt = await checkout.shop.client.get(f"/pay/{checkout.pay_code}/receipt", headers={"accept-language": "en"})
+    assert "Your bank took" in receipt.text
+
+
+TAMPERED = (
+    "UPDATE payment SET reversed_minor = reversed_minor - 1",
+    "UPDATE payment SET owed_minor = owed_minor + 1",
+    "UPDATE journal SET cause = 'x' || cause WHERE kind = 'credit_reversed'",
+    "UPDATE journal SET cause = 'x' || cause WHERE kind = 'debt_collected'",
+    "DELETE FROM event WHERE type = 'charge.reversed'",
+)
+
+
+@pytest.mark.breaks_the_books
+async def test_the_doctor_finds_a_reversal_that_somebody_tampered_with(
+    bank: Bank, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    told = await bank.paid(checkout)
+    await bank.spend(checkout, 90_00)
+    await bank.tell(checkout, reversal_of(told))
+    next_sale = await new_checkout(checkout.shop)
+    await bank.paid(next_sale, 20_00)
+    for statement in TAMPERED:
+        undone = admin.transaction()
+        await undone.start()
+        await admin.execute("SET LOCAL session_replication_role = replica")
+        assert await refund_store.list_wrongly_reversed(admin) == []
+        assert not (await admin.execute(statement)).endswith(" 0"), statement
+        assert await refund_store.list_wrongly_reversed(admin) != [], statement
+        await undone.rollback()

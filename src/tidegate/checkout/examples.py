@@ -74,6 +74,7 @@ VIEWED: dict[str, Any] = {
     "amountReceived": 0,
     "amountRemaining": 2500,
     "amountReturned": 0,
+    "amountReversed": 0,
     "currency": "NGN",
     "status": "initiated",
     "ending": None,

@@ -61,6 +61,14 @@ class Refunded:
     completed_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """Money that the payer's bank took back."""
+
+    amount: Money
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Movements:
     """Each the oldest first."""
@@ -68,6 +76,7 @@ class Movements:
     receipts: tuple[Received, ...] = ()
     returns: tuple[SentBack, ...] = ()
     refunds: tuple[Refunded, ...] = ()
+    reversals: tuple[TakenBack, ...] = ()
 
 
 NO_MOVEMENTS = Movements()

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.checkout.model import NO_MOVEMENTS, Movements, Received, Refunded, ReturnStatus, SentBack, TakenAs
+from tidegate.checkout.model import (
+    NO_MOVEMENTS,
+    Movements,
+    Received,
+    Refunded,
+    ReturnStatus,
+    SentBack,
+    TakenAs,
+    TakenBack,
+)
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.money_return.reason import reason_in
@@ -29,7 +38,7 @@ async def list_versions(tx: Tx, watched: Sequence[tuple[str, str]]) -> dict[tupl
 
 
 async def list_movements(tx: Tx, business_id: str, payment_id: int) -> Movements:
-    """What arrived for a payment, what went back and what is refunded, in one question."""
+    """What arrived for a payment, what went back, is refunded, or was taken back, in one question."""
     rows = [*reversed(await tx.fetch(_MOVEMENTS, business_id, payment_id, MOVEMENTS_MAX))]
     if not rows:
         return NO_MOVEMENTS
@@ -37,6 +46,7 @@ async def list_movements(tx: Tx, business_id: str, payment_id: int) -> Movements
         receipts=tuple(_received(row) for row in rows if row["kind"] == "receipt"),
         returns=tuple(_sent_back(row) for row in rows if row["kind"] == "return"),
         refunds=tuple(_refunded(row) for row in rows if row["kind"] == "refund"),
+        reversals=tuple(TakenBack(amount=_amount(row), at=row["at"]) for row in rows if row["kind"] == "reversal"),
     )
 
 
@@ -52,6 +62,11 @@ _MOVEMENTS = """
     SELECT 'refund', id, currency, CASE status WHEN 'successful' THEN refunded_minor ELSE amount_minor END,
            initiated_at, status, reason, completed_at, NULL, NULL, NULL
       FROM refund WHERE business_id = $1 AND payment_id = $2
+     UNION ALL
+    SELECT 'reversal', receipt.id, reversal.currency, reversal.amount_minor, reversal.applied_at, NULL, NULL, NULL,
+           NULL, NULL, NULL
+      FROM receipt JOIN credit_reversal AS reversal USING (rail, account_number, transaction_id, amount_minor)
+     WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND reversal.applied_at IS NOT NULL
      ORDER BY at DESC, id DESC LIMIT $3
 """
 

@@ -148,6 +148,7 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     amount_received: Decimal
     amount_remaining: Annotated[Decimal, Meta(description="What is still to be paid; 0 once it is paid.")]
     amount_returned: Annotated[Decimal, Meta(description="What goes back to the payer, or went.")]
+    amount_reversed: Annotated[Decimal, Meta(description="What the payer's bank took back of `amountReceived`.")]
     currency: str
     status: Annotated[str, Meta(description=_STATUS)]
     ending: Annotated[str | None, Meta(description="Why it failed for good: `cancelled` or `attempts_used_up`.")]
@@ -226,6 +227,7 @@ def view_of(situation: Situation, names: MethodNames, *, attempts_max: int, chec
         amount_received=arrived.major,
         amount_remaining=remaining.major if remaining.minor > 0 and not payment.paid_at else Decimal(0),
         amount_returned=payment.returned.major,
+        amount_reversed=payment.reversed.major if payment.reversed else Decimal(0),
         currency=order.asked.currency,
         status=payment.status,
         ending=payment.ending,

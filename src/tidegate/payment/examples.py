@@ -64,6 +64,8 @@ RECORD: dict[str, Any] = {
     "customer": {"name": "Ada Obi", "email": "ada@example.com", "phoneNumber": "+2348012345678"},
     "amountExpected": 2500,
     "amountRefunded": 0,
+    "isReversed": False,
+    "amountReversed": 0,
     "message": None,
     "actionRequired": None,
 }

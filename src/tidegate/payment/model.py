@@ -72,6 +72,8 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     returned: Money
     # By the merchant: under way, or arrived.
     refunded: Money
+    # Taken back by the payer's bank. Of few payments, and told where it is shown only.
+    reversed: Money | None = None
     fee: Fee | None
     settled: Money | None
     method_chosen: Method | None
@@ -83,6 +85,11 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def is_reversed(self) -> bool:
+        """All of it, not a part."""
+        return self.reversed == self.received
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):

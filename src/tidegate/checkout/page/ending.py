@@ -59,12 +59,13 @@ class Ending:
 def ending_of(look: Look, sketch: Sketch) -> Ending:
     scene = look.scene
     is_paid = scene is Scene.PAID
+    is_good = is_paid and not look.situation.payment.is_reversed
     notes = tuple(_notes(look, scene))
     return Ending(
-        is_good=is_paid,
-        icon={Scene.PAID: "tick", Scene.EXPIRED: "clock"}.get(scene, "cross"),
+        is_good=is_good,
+        icon="tick" if is_good else "clock" if scene is Scene.EXPIRED else "cross",
         title=_title(look, scene),
-        message=look.situation.payment.order.success_message if is_paid else None,
+        message=look.situation.payment.order.success_message if is_good else None,
         lead=_lead(look, scene),
         notes=notes,
         rows=tuple(rows_of(look) if is_paid else _open_rows(look)),
@@ -74,6 +75,8 @@ def ending_of(look: Look, sketch: Sketch) -> Ending:
 
 
 def _title(look: Look, scene: Scene) -> str:
+    if look.situation.payment.is_reversed:
+        return look.words("ending.reversed", amount=look.money(look.situation.payment.received))
     if scene is Scene.PAID:
         return look.words("ending.paid", amount=look.money(look.situation.payment.received))
     if scene is Scene.CLOSED:
@@ -84,6 +87,8 @@ def _title(look: Look, scene: Scene) -> str:
 
 def _lead(look: Look, scene: Scene) -> str | None:
     words, shop = look.words, look.shop_name
+    if look.situation.payment.is_reversed:
+        return words("ending.reversed_more", shop=shop)
     if scene is Scene.PAID:
         return None if look.situation.payment.order.success_message else words("ending.paid_thanks", shop=shop)
     if look.situation.payment.held.minor or look.situation.payment.returned.minor:
@@ -114,6 +119,11 @@ def movements_of(look: Look) -> Iterator[str]:
     """Where money is that is not, or no longer, the shop's."""
     yield from _returns_of(look)
     yield from _refunds_of(look)
+    shop = escape(look.shop_name)
+    for taken in look.movements.reversals:
+        yield look.words.rich(
+            "ending.taken_back", amount=look.money(taken.amount), shop=shop, when=look.moment(taken.at)
+        )
 
 
 def _refunds_of(look: Look) -> Iterator[str]:
@@ -155,6 +165,8 @@ def rows_of(look: Look) -> Iterator[Row]:
     refunded = [refund.amount for refund in look.movements.refunds if refund.status is RefundStatus.SUCCESSFUL]
     if refunded:
         yield Row(words("row.refunded"), look.money(sum(refunded, start=Money.zero(look.currency))))
+    if payment.reversed:
+        yield Row(words("row.reversed"), look.money(payment.reversed))
     yield Row(words("row.method"), method_text(look))
     if payment.paid_at:
         yield Row(words("row.when"), look.moment(payment.paid_at))

@@ -63,7 +63,8 @@ def price_at_the_end(sketch: Sketch, look: Look) -> Price:
         parts=parts,
         is_long=len(parts.digits) >= LONG_AMOUNT,
         lines=(*_lines(sketch, 0), total),
-        state=words("summary.paid") if is_paid else words("summary.not_paid"),
+        # What the bank took back is not paid any more.
+        state=words("summary.paid") if is_paid and not payment.is_reversed else words("summary.not_paid"),
     )
 
 

@@ -80,6 +80,8 @@ def _rows(look: Look) -> Iterator[Row]:
         yield Row(words("row.when"), look.moment(payment.paid_at))
     yield Row(words("row.expected"), look.money(payment.expected))
     yield Row(words("row.received"), look.money(payment.received))
+    if payment.reversed:
+        yield Row(words("row.reversed"), look.money(payment.reversed))
     # As it was taken: on another amount than was asked for it is another fee.
     if payment.fee is not None and payment.order.fee_bearer is FeeBearer.CUSTOMER and payment.fee.total.minor:
         yield Row(words("row.fee"), look.money(payment.fee.total))
