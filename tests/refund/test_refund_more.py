@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
+from pypdf import PdfReader
 
 from build import Checkout
 from checkout.paying import card
@@ -178,3 +180,22 @@ async def test_a_receipt_shows_the_fee_that_was_taken(new_checkout: MakeCheckout
         assert "₦150.50" not in shown
         assert "₦140.00" not in shown
     assert "₦1.51" in shown
+
+
+async def test_a_receipt_shows_what_was_refunded_what_remains_and_in_which_time_zone(
+    new_checkout: MakeCheckout,
+) -> None:
+    checkout = await new_checkout(amount=10_000)
+    await checkout.transfer(await checkout.account(), "10000")
+    headers = {"api-key": checkout.shop.secret_key}
+    answer = await checkout.post(REFUND, {"transReference": checkout.reference, "amount": 2_500}, **headers)
+    assert answer.status_code == 200, answer.text
+    page = (await checkout.shop.client.get(f"/pay/{checkout.pay_code}/receipt")).text
+    file = (await checkout.shop.client.get(f"/pay/{checkout.pay_code}/receipt.pdf")).content
+    printed = PdfReader(io.BytesIO(file)).pages[0].extract_text()
+    for shown in (page, printed):
+        assert "Refunded" in shown
+        assert "₦2,500.00" in shown
+        assert "Paid after refunds" in shown
+        assert "₦7,500.00" in shown
+        assert "WAT" in shown

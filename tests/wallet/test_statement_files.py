@@ -80,10 +80,23 @@ async def test_files_and_pages_add_up_alike(teller: Teller) -> None:
         ("Opening balance", page["openingBalance"]),
         ("Money in", taken_in),
         ("Money out", paid_out),
+        ("Fees", sum(line["fee"] for line in page["results"])),
+        ("VAT on fees", sum(line["vat"] for line in page["results"])),
         ("Closing balance", page["closingBalance"]),
     ):
         assert f"{label} {amount:,.2f}" in text
     assert page["openingBalance"] + taken_in - paid_out == page["closingBalance"]
+
+
+async def test_a_pdf_says_what_each_amount_was_before_the_fee(teller: Teller) -> None:
+    await a_few(teller)
+    lines = [line for line in (await teller.statement())["results"] if line["fee"]]
+    assert lines
+    text = said(await teller.pdf())
+    for line in lines:
+        gross = line["amount"] + line["fee"] + line["vat"]
+        assert f"gross {gross:,.2f} · fee {line['fee']:,.2f}" in text
+    assert "UTC" in text
 
 
 async def test_a_file_ends_where_it_was_to_end_when_it_was_asked_for(

@@ -66,6 +66,11 @@ class Line:
         return self.amount.minor > 0
 
     @property
+    def gross(self) -> Money:
+        """Before our fee and the tax on it."""
+        return self.amount + self.fee + self.vat
+
+    @property
     def debit(self) -> Money | None:
         return None if self.is_in else -self.amount
 
@@ -101,13 +106,16 @@ class Period:
 class Totals:
     taken_in: Money
     paid_out: Money
+    fee: Money
+    vat: Money
 
     @classmethod
     def of(cls, lines: Iterable[Line], nothing: Money) -> Self:
-        taken_in = paid_out = nothing
+        taken_in = paid_out = fee = vat = nothing
         for line in lines:
+            fee, vat = fee + line.fee, vat + line.vat
             if line.is_in:
                 taken_in = taken_in + line.amount
             else:
                 paid_out = paid_out - line.amount
-        return cls(taken_in, paid_out)
+        return cls(taken_in, paid_out, fee, vat)

@@ -24,6 +24,8 @@ class Row:
     debit: str
     credit: str
     balance: str
+    # How the amount came about, where a fee was taken.
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +63,21 @@ def statement_of(
             ("Wallet number", str(wallet.number)),
             ("Currency", currency),
             ("Period", period_text(start, max(start, end))),
-            ("Issued", f"{moment_text(now)} by {ISSUER}"),
+            ("Issued", f"{moment_text(now)} UTC by {ISSUER}"),
         ),
         sums=(
             ("Opening balance", figure(period.opening)),
             ("Money in", figure(totals.taken_in)),
             ("Money out", figure(totals.paid_out)),
+            ("Fees", figure(totals.fee)),
+            ("VAT on fees", figure(totals.vat)),
             ("Closing balance", figure(period.closing)),
         ),
         opening=Row(day_text(start), "Opening balance", "", "", "", figure(period.opening)),
         rows=tuple(map(_row, lines)),
         closing=Row(day_text(_last_moment(max(start, end))), "Closing balance", "", "", "", figure(period.closing)),
         running_head=f"Wallet {wallet.number} · {currency}",
-        footer=f"Issued by {ISSUER} on {moment_text(now)} · days and times in UTC",
+        footer=f"Issued by {ISSUER} on {moment_text(now)} UTC · days and times in UTC",
         note=_TEST_NOTE if mode is Mode.SANDBOX else "",
         accent=str(palette_for(business.brand.accent, LIGHT).accent_text),
         logo=logo,
@@ -89,7 +93,15 @@ def _row(line: Line) -> Row:
         debit=figure(line.debit),
         credit=figure(line.credit),
         balance=figure(line.balance),
+        detail=_detail(line),
     )
+
+
+def _detail(line: Line) -> str:
+    if not line.fee.minor and not line.vat.minor:
+        return ""
+    vat = f" · VAT {figure(line.vat)}" if line.vat.minor else ""
+    return f"gross {figure(line.gross)} · fee {figure(line.fee)}{vat}"
 
 
 def figure(money: Money | None) -> str:

@@ -48,6 +48,7 @@ BUSINESS_LINES_MAX = 2
 FACT_LINES_MAX = 2
 # What is longer ends in an ellipsis; the CSV has all of it.
 CELL_LINES_MAX = 3
+DETAIL_LINES_MAX = 2
 
 BUSINESS = Style(14, INK, Weight.BOLD, leading=1.3)
 HEADING = Style(14, MUTED, leading=1.3)
@@ -206,14 +207,20 @@ class StatementPdf:
             (self._cell(row.description, style, width=places.description_width), places.description),
             (self._cell(row.reference, style, width=places.reference_width), places.reference),
         )
-        height = max(text.height for text, _ in texts) + 2 * ROW_PADDING
+        detail = self._setter.text(row.detail, SMALL, width=places.description_width, lines_max=DETAIL_LINES_MAX)
+        described = texts[1][0].height
+        heights = (described + detail.height if row.detail else described, texts[2][0].height)
+        height = max(heights) + 2 * ROW_PADDING
         if self._top + height > BOTTOM:
             self._turn_page()
             yield
         self._bar(height=HAIRLINE, colour=LINE)
         top = self._top + ROW_PADDING
         for text, x in texts:
-            self._write(text, x=x, top=top, part=element.add("TD"))
+            cell = element.add("TD")
+            self._write(text, x=x, top=top, part=cell)
+            if row.detail and x == places.description:
+                self._write(detail, x=x, top=top + described, part=cell)
         figure_style = replace(style, size=style.size * places.figure_scale)
         for figure, x in zip((row.debit, row.credit, row.balance), places.figure_ends, strict=True):
             part = element.add("TD")

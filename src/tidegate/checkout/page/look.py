@@ -94,7 +94,9 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
         return time_element(to_iso(moment), self.words.time(moment, self.zone), self.zone, "time")
 
     def moment(self, moment: datetime) -> Markup:
-        return time_element(to_iso(moment), self.words.moment(moment, self.zone), self.zone, "moment")
+        """With the zone's name: on paper and without script nothing else says which it is."""
+        text = f"{self.words.moment(moment, self.zone)} {self.zone.tzname(None)}"
+        return time_element(to_iso(moment), text, self.zone, "moment")
 
     def seconds_until(self, moment: datetime) -> int:
         return max(0, int((moment - self.now).total_seconds()))

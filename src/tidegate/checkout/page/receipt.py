@@ -82,6 +82,10 @@ def _rows(look: Look) -> Iterator[Row]:
     yield Row(words("row.received"), look.money(payment.received))
     if payment.reversed:
         yield Row(words("row.reversed"), look.money(payment.reversed))
+    if payment.refunded.minor:
+        yield Row(words("row.refunded"), look.money(payment.refunded))
+    if payment.refunded.minor and not payment.reversed:
+        yield Row(words("row.net"), look.money(payment.received - payment.refunded))
     # As it was taken: on another amount than was asked for it is another fee.
     if payment.fee is not None and payment.order.fee_bearer is FeeBearer.CUSTOMER and payment.fee.total.minor:
         yield Row(words("row.fee"), look.money(payment.fee.total))
