@@ -26,8 +26,10 @@ from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
+from tidegate.infra.page.home import HomePage
 from tidegate.infra.page.reports import Reports
 from tidegate.infra.page.site import Site
+from tidegate.infra.page.site_pages import SitePages
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
@@ -41,6 +43,8 @@ from tidegate.sandbox.api import SandboxApi
 from tidegate.sandbox.office_api import OfficeApi
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
+from tidegate.sandbox.start_page import PACKAGE as START_PACKAGE
+from tidegate.sandbox.start_page import StartPage
 from tidegate.settings import Settings
 from tidegate.wallet.api import WalletApi
 from tidegate.webhook.api import WebhookApi
@@ -62,6 +66,7 @@ def build(
     is_sandbox = isinstance(house.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(house.till)) if is_sandbox else None
     pages = CheckoutPages(checkout.desk, Site(settings.base_url), lambda: house.secret, panel)
+    site = SitePages(Site(settings.base_url), is_sandbox=is_sandbox, packages=[START_PACKAGE] if sandbox_keys else [])
     health = Health(house.db)
     life = _Life(house, keyring, watch, meter)
 
@@ -72,7 +77,9 @@ def build(
         *Reports().routes(),
         *IntakeApi(house.till, house.clock).routes(),
         *health.routes(),
-        *reference.routes(document, operations, sandbox_keys),
+        *reference.routes(document, operations, sandbox_keys, site.door),
+        *site.routes(),
+        *_front_page(house, site, sandbox_keys),
     ]
     front_door = FrontDoor(
         routes,
@@ -80,10 +87,22 @@ def build(
         meter=meter,
         backlog=house.db.backlog,
         trusted_proxies=settings.trusted_proxies,
+        answer_page=site.answer_page,
     )
     life.front_door = front_door
     health.watch(front_door)
     return front_door
+
+
+def _front_page(house: House, site: SitePages, keys: reference.SandboxKeys | None) -> list[Route]:
+    settings = house.settings
+    home = HomePage(site, settings.mode)
+    if keys is None:
+        return home.routes()
+    start = StartPage(
+        home, lambda: house.secret, house.db, house.clock, house.till.names, keys.business_id, settings.home
+    )
+    return start.routes()
 
 
 class _Life:

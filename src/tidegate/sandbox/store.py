@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from tidegate.infra.db import StaleChange, Tx, naming
 from tidegate.payment.model import Payment
+from tidegate.payment.row import payment_of
 
 
 async def get_ahead(tx: Tx) -> timedelta:
@@ -19,6 +20,15 @@ async def advance(tx: Tx, by: timedelta, *, ahead_max: timedelta) -> timedelta |
         "UPDATE sandbox_clock SET ahead = ahead + $1 WHERE ahead + $1 <= $2 RETURNING ahead", by, ahead_max
     )
     return ahead
+
+
+async def list_newest_payments(tx: Tx, business_id: str, *, limit: int) -> list[Payment]:
+    rows = await tx.fetch(
+        "SELECT payment_row(payment) AS text FROM payment WHERE business_id = $1 ORDER BY id DESC LIMIT $2",
+        business_id,
+        limit,
+    )
+    return [payment_of(row["text"]) for row in rows]
 
 
 async def end_session(tx: Tx, payment: Payment, *, now: datetime) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
@@ -28,6 +28,8 @@ START_RETRY_AFTER_S = 2
 _CLOSES = frozenset({400, 408, 413, 415})
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+# Says a refusal as a page; False when the client would rather have JSON.
+AnswerPage = Callable[[Refusal, int, Scope, Reply], Awaitable[bool]]
 log = structlog.get_logger("http")
 
 
@@ -42,11 +44,13 @@ class FrontDoor:
         meter: Meter,
         backlog: Backlog | None = None,
         trusted_proxies: int = 0,
+        answer_page: AnswerPage | None = None,
     ) -> None:
         self.routing = Routing(routes)
         self._lifespan = lifespan
         self._requests = meter.requests
         self._trusted_proxies = trusted_proxies
+        self._answer_page = answer_page
         self.places = Places(backlog or Backlog())
         self.held = Held()
         self.is_draining = False
@@ -76,10 +80,20 @@ class FrontDoor:
                 raise Unavailable(f"starting: {self.waiting_for}; try again", retry_after_s=START_RETRY_AFTER_S)
             await self.routing(scope, receive, reply)
         except Exception as error:
-            await _answer_error(error, scope, reply)
+            await self._answer_error(error, scope, reply)
         finally:
             self.places.leave(scope)
             self._record(scope, reply.status, monotonic_s() - started, request_id)
+
+    async def _answer_error(self, error: Exception, scope: Scope, reply: Reply) -> None:
+        if reply.status:  # The answer has begun; all that is left is to cut it.
+            _say(log.error, "answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
+            raise error
+        status, refusal = outcome_of(error, scope)
+        if self._answer_page is not None and await self._answer_page(refusal, status, scope, reply):
+            return
+        body = encode(error_body(refusal, scope["tidegate.request_id"]))
+        await reply.whole(status, body, headers=headers_of(refusal, status))
 
     def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         operation = scope.get("tidegate.operation", "other")
@@ -101,15 +115,6 @@ def _say(write: Callable[..., Any], event: str, **fields: Any) -> None:
     """A log that cannot be written, on a full disk or a closed pipe, must not cost the client an answer."""
     with suppress(OSError, ValueError):
         write(event, **fields)
-
-
-async def _answer_error(error: Exception, scope: Scope, reply: Reply) -> None:
-    if reply.status:  # The answer has begun; all that is left is to cut it.
-        _say(log.error, "answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
-        raise error
-    status, refusal = outcome_of(error, scope)
-    body = encode(error_body(refusal, scope["tidegate.request_id"]))
-    await reply.whole(status, body, headers=headers_of(refusal, status))
 
 
 def outcome_of(error: Exception, scope: Scope) -> tuple[int, Refusal]:

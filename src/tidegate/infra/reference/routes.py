@@ -39,7 +39,9 @@ class SandboxKeys:
         return {"api-key": self.secret_key, "x-pub-key": self.public_key, "x-business-id": self.business_id}
 
 
-def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None) -> list[Route]:
+def routes(
+    document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None, door: Door | None = None
+) -> list[Route]:
     """Everything is made here, once; a request only sends it."""
     site = Site(document["servers"][0]["url"])
     static_files = static.load(_PACKAGE, "static", under="/docs/static", site=site)
@@ -54,7 +56,7 @@ def routes(document: Mapping[str, Any], operations: Sequence[Operation], keys: S
 
     return [
         answering("/openapi.json", describe),
-        *Door().routes([Page("GET", "/docs", "showReference", show)]),
+        *(door or Door()).routes([Page("GET", "/docs", "showReference", show)]),
         *static.routes(static_files.values()),
     ]
 

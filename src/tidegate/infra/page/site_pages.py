@@ -1,0 +1,116 @@
+"""Pages of the service itself, in one look: its front page, and what browsers get instead of a refusal in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from starlette.types import Receive, Scope
+
+from tidegate.core.errors import MethodNotAllowed, Refusal
+from tidegate.infra.http.accept import prefers
+from tidegate.infra.http.front_door import headers_of
+from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.reply import Reply
+from tidegate.infra.http.routing import Route
+from tidegate.infra.http.whole import Steady
+from tidegate.infra.page import static
+from tidegate.infra.page.answer import Html, ready
+from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
+from tidegate.infra.page.door import Door, Visit
+from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+from tidegate.infra.page.site import Site
+
+_PACKAGE = "tidegate.infra.page"
+STATIC_PATH = "/static"
+_ICONS = {"/favicon.ico": "favicon.ico", "/favicon.svg": "favicon.svg"}
+VARIES = (b"vary", b"accept")
+_TITLES = {
+    404: "There is nothing at this address",
+    405: "This address takes other requests",
+    429: "Too many requests",
+    503: "Not available right now",
+}
+_BUG = "Something went wrong on our side"
+
+
+def wants_page(headers: Headers) -> bool:
+    """Browsers name text/html first. Whoever sends an API key is a program, whatever it accepts."""
+    is_program = bool(headers.all(b"api-key"))
+    return not is_program and prefers(headers.all(b"accept"), "text/html", over="application/json")
+
+
+class SitePages:
+    def __init__(self, site: Site, *, is_sandbox: bool, packages: Sequence[str] = ()) -> None:
+        self.site = site
+        self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
+        self._environment = Environment(
+            loader=ChoiceLoader([PackageLoader(name) for name in (_PACKAGE, *packages)]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.globals.update(files=self._files, site=site, is_sandbox=is_sandbox)
+
+    @cached_property
+    def door(self) -> Door:
+        return Door(self.error, reports_to=self.site.url(REPORTS_PATH))
+
+    def html(self, template: str, *, status: int = 200, cookies: CookieLines = NOTHING_SET, **facts: Any) -> Html:
+        text = self._environment.get_template(template).render(**facts)
+        page = Html.of(text, status=status, cookies=cookies)
+        return Html(page.content, page.status, [VARIES], page.cookies)
+
+    def error(self, refusal: Refusal, status: int, visit: Visit) -> Html:
+        return self._error(refusal, status, visit.request_id)
+
+    def _error(self, refusal: Refusal, status: int, request_id: str) -> Html:
+        title = _TITLES.get(status) or (_BUG if status >= 500 else "This request was refused")
+        allowed = refusal.allowed if isinstance(refusal, MethodNotAllowed) else ()
+        return self.html(
+            "error.html",
+            status=status,
+            title=title,
+            message=refusal.message[:1].upper() + refusal.message[1:],
+            allowed=", ".join(allowed),
+            request_id=request_id,
+        )
+
+    async def answer_page(self, refusal: Refusal, status: int, scope: Scope, reply: Reply) -> bool:
+        """For the front door: what it would otherwise say in JSON."""
+        headers = Headers(scope["headers"])
+        if not wants_page(headers):
+            return False
+        html = self._error(refusal, status, scope["tidegate.request_id"])
+        answer = ready(
+            Html(html.content, status, [*html.headers, *headers_of(refusal, status)]),
+            headers,
+            nonce=new_nonce(),
+            reports_to=self.site.url(REPORTS_PATH),
+        )
+        await reply.whole(answer.status, answer.body, answer.block, answer.headers)
+        return True
+
+    def routes(self) -> list[Route]:
+        icons = [Route(path, _Icon(self._files[name])) for path, name in _ICONS.items()]
+        return [*static.routes(self._files.values()), *icons]
+
+
+class _Icon:
+    """Browsers ask at these addresses whatever the page says, so they cannot be named after their content."""
+
+    def __init__(self, file: static.StaticFile) -> None:
+        self._body = file.body
+        self._block = Steady(
+            (b"content-type", file.media_type.encode("ascii")), (b"cross-origin-resource-policy", b"same-origin")
+        )
+
+    async def __call__(self, scope: Scope, _: Receive, reply: Reply) -> None:
+        scope["tidegate.operation"] = static.OPERATION
+        if scope["method"] not in ("GET", "HEAD"):
+            raise MethodNotAllowed(["GET", "HEAD"])
+        await reply.whole(200, self._body, self._block, [(b"cache-control", b"public, max-age=86400")])

@@ -1,0 +1,175 @@
+"""The front page of a sandbox on one's own machine: its keys, a form that creates a payment, the latest payments."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from tidegate import __version__
+from tidegate.core.clock import Clock
+from tidegate.core.errors import AccessDenied, Invalid
+from tidegate.core.ids import Mode
+from tidegate.core.method import MethodNames
+from tidegate.infra.db import Database
+from tidegate.infra.http.read import read
+from tidegate.infra.http.routing import Route
+from tidegate.infra.page.answer import File, Html, see_other
+from tidegate.infra.page.csrf import Csrf
+from tidegate.infra.page.door import Page, Visit
+from tidegate.infra.page.home import HomePage
+from tidegate.infra.page.site_pages import SitePages, wants_page
+from tidegate.merchant import commands as merchants
+from tidegate.merchant.model import Business
+from tidegate.payment import commands, wire
+from tidegate.payment import store as payments
+from tidegate.payment.model import Payment
+from tidegate.sandbox import store
+from tidegate.sandbox.seed import FILE_NAME
+
+PACKAGE = "tidegate.sandbox"
+LATEST_MAX = 8
+AMOUNT_DIGITS_MAX = 18
+SCOPE = "start"
+_CUSTOMER = {"name": "Ada Obi", "email": "ada@example.com"}
+_AMOUNT, _CURRENCY = "2500", "NGN"
+
+
+@dataclass(frozen=True)
+class Fact:
+    name: str
+    shown: str
+    # Empty while it is masked.
+    copied: str
+
+
+@dataclass(frozen=True)
+class Line:
+    reference: str
+    amount: str
+    state: str
+    href: str
+
+
+@dataclass(frozen=True)
+class StartPage:
+    # For programs, and for whoever is not on this machine.
+    home_page: HomePage
+    # Known once the database is open.
+    secret: Callable[[], bytes]
+    db: Database
+    clock: Clock
+    names: MethodNames
+    business_id: str
+    home: Path
+
+    @property
+    def pages(self) -> SitePages:
+        return self.home_page.pages
+
+    @cached_property
+    def csrf(self) -> Csrf:
+        return Csrf(self.pages.site, key=hmac.digest(self.secret(), b"forms of the start page", "sha256"))
+
+    async def show(self, visit: Visit) -> Html | File:
+        if not wants_page(visit.headers) or not self._is_local(visit):
+            return await self.home_page.show(visit)
+        return await self._page(visit)
+
+    async def show_keys(self, visit: Visit) -> Html:
+        """Answers with the page itself: what it shows has no address that a history would keep."""
+        self._admit(visit)
+        return await self._page(visit, is_shown=True)
+
+    async def create(self, visit: Visit) -> Html:
+        self._admit(visit)
+        business = await merchants.get(self.db, self.business_id)
+        try:
+            pay_code = await self._create(business, visit.form.get("amount", ""), visit.form.get("currency", ""))
+        except Invalid as wrong:
+            return await self._page(visit, wrong=wrong)
+        return see_other(self.pages.site.url(f"/pay/{pay_code}"))
+
+    def _admit(self, visit: Visit) -> None:
+        if not self._is_local(visit):
+            raise AccessDenied("the sandbox's keys are shown on its own machine only; open it as localhost")
+        self.csrf.check(visit.headers, visit.form.get("token"), scope=SCOPE)
+
+    def _is_local(self, visit: Visit) -> bool:
+        """Under a name of its own, another site can have a browser here ask us and read the answer."""
+        host = urlsplit(f"//{visit.headers.one(b'host') or ''}").hostname
+        return host in ("localhost", "127.0.0.1", "::1", urlsplit(self.pages.site.base_url).hostname)
+
+    async def _create(self, business: Business, amount: str, currency: str) -> str:
+        text = amount.replace(",", "").replace(" ", "")
+        is_whole = text.isascii() and text.isdigit() and len(text) <= AMOUNT_DIGITS_MAX
+        value: dict[str, Any] = {"amount": int(text) if is_whole else text, "currency": currency}
+        value["customer"] = _CUSTOMER
+        if not business.redirect_hosts:
+            value["redirectUrl"] = f"{self.pages.site.base_url}/"
+        check = partial(wire.problems_between, value=None, business=business, names=self.names, mode=Mode.SANDBOX)
+        order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
+        async with self.db.transaction() as tx:
+            created = await commands.create(partial(payments.insert, tx), business, order, now=self.clock.now())
+        return created.pay_code
+
+    async def _page(self, visit: Visit, *, is_shown: bool = False, wrong: Invalid | None = None) -> Html:
+        business = await merchants.get(self.db, self.business_id)
+        async with self.db.connection() as tx:
+            latest = await store.list_newest_payments(tx, self.business_id, limit=LATEST_MAX)
+        visitor = self.csrf.visitor_of(visit.cookies)
+        return self.pages.html(
+            "start.html",
+            status=422 if wrong else 200,
+            cookies=self.csrf.cookie(visitor),
+            token=self.csrf.token(visitor, scope=SCOPE),
+            business=business,
+            facts=list(self._facts(is_shown=is_shown)),
+            is_shown=is_shown,
+            file=self.home / FILE_NAME,
+            payments=[self._line(payment) for payment in latest],
+            currencies=get_args(wire.CheckoutCurrency),
+            amount=visit.form.get("amount", _AMOUNT),
+            currency=visit.form.get("currency", _CURRENCY),
+            wrong="; ".join(f"{problem.field} {problem.message}" for problem in wrong.problems) if wrong else "",
+            version=__version__,
+        )
+
+    def _line(self, payment: Payment) -> Line:
+        href = self.pages.site.url(f"/pay/{payment.pay_code}")
+        return Line(payment.reference, str(payment.order.asked), payment.status.value, href)
+
+    def _facts(self, *, is_shown: bool) -> Iterator[Fact]:
+        """As the file has them now: a key may have been rolled since the start."""
+        sandbox: dict[str, Any] = json.loads((self.home / FILE_NAME).read_text())
+        for label, name, is_secret in (
+            ("Secret key", "secretKey", True),
+            ("Public key", "publicKey", False),
+            ("Business id", "businessId", False),
+            ("Webhook secret", "webhookSecret", True),
+        ):
+            value = sandbox[name]
+            is_masked = is_secret and not is_shown
+            yield Fact(label, _masked(value) if is_masked else value, "" if is_masked else value)
+        for currency, account in sandbox["virtualAccounts"].items():
+            yield Fact(f"{currency} account, {account['accountName']}", *[account["accountNumber"]] * 2)
+
+    def routes(self) -> list[Route]:
+        return self.pages.door.routes(
+            [
+                Page("GET", "/", "showStart", self.show),
+                Page("POST", "/start/payment", "createTestPayment", self.create),
+                Page("POST", "/start/keys", "showTestKeys", self.show_keys),
+            ]
+        )
+
+
+def _masked(secret: str) -> str:
+    """Enough to recognise it: `sk_test_`, and its end."""
+    prefix = secret[: secret.rindex("_") + 1]
+    return f"{prefix}{'•' * 12}{secret[-4:]}"

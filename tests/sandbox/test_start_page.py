@@ -1,0 +1,158 @@
+"""The front page of the service, and what browsers get instead of JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from conftest import ENCRYPTION_KEY
+from serving import serving_front_door
+from tidegate import app
+from tidegate.house import House
+from tidegate.infra.db import Database
+from tidegate.infra.reference.routes import SandboxKeys
+from tidegate.sandbox.seed import seed
+from tidegate.settings import Settings
+
+BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}
+
+
+@pytest.fixture
+async def sandbox(db: Database, house: House, database_url: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """As `tidegate dev` serves it: with the keys of its seeded business."""
+    settings = Settings(database_url=database_url, home=tmp_path, encryption_keys=(ENCRYPTION_KEY,))
+    made = await seed(house.office, house.till, settings, now=house.clock.now())
+    keys = SandboxKeys(made["secretKey"], made["publicKey"], made["businessId"])
+    async with (
+        serving_front_door(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys)) as (url, _),
+        httpx.AsyncClient(base_url=url, timeout=20, headers=BROWSER) as client,
+    ):
+        yield client
+
+
+def token_in(page: httpx.Response) -> str:
+    found = re.search(r'name="token" value="([^"]+)"', page.text)
+    assert found, page.text
+    return found[1]
+
+
+def secrets_in(text: str) -> list[str]:
+    return re.findall(r"(?:sk_test|whsec)_[A-Za-z0-9+/=]{20,}", text)
+
+
+async def test_the_front_page_of_a_sandbox_masks_its_secrets(sandbox: httpx.AsyncClient) -> None:
+    page = await sandbox.get("/")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "The sandbox is running." in page.text
+    assert 'href="/docs"' in page.text
+    assert "sk_test_••••" in page.text
+    assert secrets_in(page.text) == []
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+
+
+async def test_the_secrets_are_shown_on_demand_by_a_form_of_the_page_only(sandbox: httpx.AsyncClient) -> None:
+    token = token_in(await sandbox.get("/"))
+    shown = await sandbox.post("/start/keys", data={"token": token})
+    assert shown.status_code == 200
+    assert len(set(secrets_in(shown.text))) == 2
+    assert "no-store" in shown.headers["cache-control"]
+    for refused in (
+        await sandbox.post("/start/keys", data={"token": "x" * 64}),
+        await sandbox.post("/start/keys", data={"token": token}, headers={"origin": "https://evil.example.com"}),
+        await sandbox.post("/start/keys", data={"token": token}, headers={"host": "evil.example.com"}),
+    ):
+        assert refused.status_code in (403, 421), refused.text
+        assert secrets_in(refused.text) == []
+
+
+async def test_under_another_name_no_business_is_shown(sandbox: httpx.AsyncClient) -> None:
+    page = await sandbox.get("/", headers={"host": "evil.example.com"})
+    assert "sk_test" not in page.text
+    assert "pk_test" not in page.text
+
+
+async def test_a_payment_is_created_opened_and_listed(sandbox: httpx.AsyncClient) -> None:
+    form = {"token": token_in(await sandbox.get("/")), "amount": "1,750", "currency": "KES"}
+    created = await sandbox.post("/start/payment", data=form)
+    assert created.status_code == 303
+    assert created.headers["location"].startswith("/pay/")
+    opened = await sandbox.get(created.headers["location"])
+    assert opened.status_code == 200
+    assert "1,750" in opened.text
+    listed = (await sandbox.get("/")).text
+    assert f'href="{created.headers["location"]}"' in listed
+    assert "KES 1,750.00" in listed
+    assert "initiated" in listed
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency"), [("", "NGN"), ("ten", "NGN"), ("0", "NGN"), ("9" * 30, "NGN"), ("1.5", "NGN"), ("5", "USD")]
+)
+async def test_a_wrong_amount_is_said_on_the_page_and_nothing_is_created(
+    sandbox: httpx.AsyncClient, amount: str, currency: str
+) -> None:
+    form = {"token": token_in(await sandbox.get("/")), "amount": amount, "currency": currency}
+    again = await sandbox.post("/start/payment", data=form)
+    assert again.status_code == 422
+    assert 'role="alert"' in again.text
+    assert "None yet." in again.text
+
+
+async def test_programs_get_json_at_the_front_door(sandbox: httpx.AsyncClient, client: httpx.AsyncClient) -> None:
+    for one in (sandbox, client):
+        for accept in ("*/*", "application/json", ""):
+            told = await one.get("/", headers={"accept": accept})
+            assert told.headers["content-type"] == "application/json; charset=utf-8"
+            assert told.json()["docs"] == f"{one.base_url}/docs".replace("//docs", "/docs")
+            assert told.json().keys() == {"name", "mode", "docs", "openapi"}
+
+
+async def test_a_service_for_others_has_a_plain_page_without_keys(client: httpx.AsyncClient) -> None:
+    page = await client.get("/", headers=BROWSER)
+    assert page.status_code == 200
+    assert "Looking for your payment?" in page.text
+    assert "sk_test" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nowhere", 404),
+        ("GET", "/collections/nowhere/at/all", 404),
+        ("GET", "/checkout/payments", 405),
+        ("DELETE", "/docs", 405),
+        ("GET", "/wallets", 401),
+    ],
+)
+async def test_a_browser_gets_a_page_where_a_program_gets_json(
+    client: httpx.AsyncClient, method: str, path: str, status: int
+) -> None:
+    page = await client.request(method, path, headers=BROWSER)
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["x-request-id"] in page.text
+    assert "<h1>" in page.text
+    assert 'href="/docs"' in page.text
+    for headers in ({"accept": "*/*"}, {**BROWSER, "api-key": "sk_test_wrong"}):
+        if path != "/docs":
+            told = await client.request(method, path, headers=headers)
+            assert told.headers["content-type"] == "application/json; charset=utf-8"
+            assert told.json()["requestId"] == told.headers["x-request-id"]
+            assert told.status_code in (page.status_code, 401)
+    assert page.status_code == status
+    assert page.headers.get("allow") == (told.headers.get("allow") if path != "/docs" else page.headers.get("allow"))
+
+
+@pytest.mark.parametrize(
+    ("path", "media", "begins"),
+    [("/favicon.ico", "image/vnd.microsoft.icon", b"\0\0\1\0"), ("/favicon.svg", "image/svg+xml", b"<svg")],
+)
+async def test_there_is_an_icon(client: httpx.AsyncClient, path: str, media: str, begins: bytes) -> None:
+    icon = await client.get(path)
+    assert icon.status_code == 200
+    assert icon.headers["content-type"].startswith(media)
+    assert icon.content.startswith(begins)
