@@ -136,7 +136,7 @@ class StartPage:
             currencies=get_args(wire.CheckoutCurrency),
             amount=visit.form.get("amount", _AMOUNT),
             currency=visit.form.get("currency", _CURRENCY),
-            wrong="; ".join(f"{problem.field} {problem.message}" for problem in wrong.problems) if wrong else "",
+            wrong="; ".join(f"The {problem.field} {problem.message}" for problem in wrong.problems) if wrong else "",
             version=__version__,
         )
 

@@ -28,7 +28,7 @@ STATIC_PATH = "/static"
 _ICONS = {"/favicon.ico": "favicon.ico", "/favicon.svg": "favicon.svg"}
 VARIES = (b"vary", b"accept")
 _TITLES = {
-    404: "There is nothing at this address",
+    404: "Page not found",
     405: "This address takes other requests",
     429: "Too many requests",
     503: "Not available right now",
@@ -77,6 +77,7 @@ class SitePages:
             title=title,
             message=refusal.message[:1].upper() + refusal.message[1:],
             allowed=", ".join(allowed),
+            is_missing=status == 404,
             request_id=request_id,
         )
 
