@@ -21,11 +21,11 @@ _FORMS = (
     r"[0-9]{4}[ -]{1,3}[0-9]{6}[ -]{1,3}[0-9]{4,5}",
 )
 _WRITTEN = re.compile(
-    r"(?<![A-Za-z0-9_+])(?<![A-Za-z0-9_][-_.])(?=[0-9]{4}[0-9 -])" + "".join(f"(?=({form}{_END})?)" for form in _FORMS)
+    r"(?<![A-Za-z0-9_+])(?<![A-Za-z0-9_][-_.])(?=[2-6][0-9]{3}[0-9 -])"
+    + "".join(f"(?=({form}{_END})?)" for form in _FORMS)
 )
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
-_GAPS = str.maketrans("", "", " -")
 # Each issuer's first digits and lengths. No time stamp of this age begins like one: they begin with 1 or with 20.
 _ISSUED = re.compile(
     r"""4[0-9]{12}(?:[0-9]{3}){0,2}                             # Visa
@@ -39,7 +39,7 @@ _ISSUED = re.compile(
     """,
     re.VERBOSE,
 )
-_DOUBLED = str.maketrans("0123456789", "0246813579")
+_DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 
 
 def contains_card_number(text: str) -> bool:
@@ -75,7 +75,10 @@ def _character_in_ascii(character: str) -> str:
 
 def _is_in(plain: str) -> bool:
     return any(
-        is_card_number(digits.translate(_GAPS)) for found in _WRITTEN.finditer(plain) for digits in found.groups("")
+        is_card_number(digits.replace(" ", "").replace("-", ""))
+        for found in _WRITTEN.findall(plain)
+        for digits in found
+        if digits
     )
 
 
@@ -89,4 +92,5 @@ def _without_iban(found: re.Match[str]) -> str:
 
 def _has_check_digit(digits: str) -> bool:
     """By Luhn's rule."""
-    return (sum(map(int, digits[-1::-2])) + sum(map(int, digits[-2::-2].translate(_DOUBLED)))) % 10 == 0
+    plain = digits.encode()
+    return (sum(plain[-1::-2]) + sum(plain[-2::-2].translate(_DOUBLED)) - len(plain) * ord("0")) % 10 == 0

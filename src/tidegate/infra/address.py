@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import idna
 
 URL_LENGTH_MAX = 2_048
+HOST_LENGTH_MAX = 253
 _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*", re.IGNORECASE)
 # What URL libraries repair silently: they would lead elsewhere than the text seems to say.
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
@@ -131,9 +132,9 @@ def _checked_authority(authority: str) -> str:
     suffix = f":{port}" if port else ""
     if host.startswith("["):
         return _checked_ipv6(host) + suffix
-    if not host.isascii():
+    if not host.isascii() and len(host) <= HOST_LENGTH_MAX:
         host = _in_punycode(host)
-    if len(host) > 253 or not _HOST.fullmatch(host):
+    if len(host) > HOST_LENGTH_MAX or not _HOST.fullmatch(host):
         raise ValueError("has a host name that cannot exist")
     return host + suffix
 

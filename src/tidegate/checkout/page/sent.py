@@ -17,6 +17,8 @@ from tidegate.core.money import Currency
 from tidegate.rail import phone as phones
 
 _EXPIRY = re.compile(r"\s*(\d{1,2})\s*[-/. ]?\s*(\d{4}|\d{2})\s*", re.ASCII)
+# Longer ones are not read to their end: the pattern tries every way to share out the spaces.
+EXPIRY_LENGTH_MAX = 40
 _NOT_AN_EXPIRY = ("0", "0")
 _WRONG: dict[str | None, str] = {EXPIRED_CARD: "wrong.expiry_passed", WrongCheckDigit.kind: "wrong.check_digit"}
 _AMEX = re.compile(r"\s*3[47]", re.ASCII)
@@ -50,7 +52,7 @@ def charge_in(form: Mapping[str, str], method: Method | None) -> dict[str, Any]:
 
 
 def _card_in(form: Mapping[str, str]) -> dict[str, Any]:
-    found = _EXPIRY.fullmatch(digit.in_ascii(form.get("expiry", "")))
+    found = _EXPIRY.fullmatch(digit.in_ascii(form.get("expiry", "")[: EXPIRY_LENGTH_MAX + 1]))
     month, year = found.groups() if found else _NOT_AN_EXPIRY
     return {
         "number": form.get("number", ""),

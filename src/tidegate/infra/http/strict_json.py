@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, NoReturn
 
 from tidegate.core.card_number import has_digits_enough
@@ -26,7 +26,9 @@ SHOWN_LENGTH_MAX = 100
 PATH_LENGTH_MAX = 200
 
 # Possessive, and content with a string that never ends: whatever the body, it is read in one pass.
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NOT_BRACKETS = bytes(set(range(256)) - set(_STEP))
 # Written out, 1e999999999 would fill the memory.
 _FAR_EXPONENT = re.compile(rf"[eE][+-]?\d{{{NUMBER_EXPONENT_DIGITS_MAX + 1}}}")
 
@@ -83,14 +85,9 @@ def _cut(path: str) -> str:
 def _refuse_depth(body: bytes) -> None:
     if body.count(b"[") + body.count(b"{") <= DEPTH_MAX:
         return
-    depth = 0
-    for token in _STRING_OR_BRACKET.finditer(body):
-        if token[0] in b"[{":
-            depth += 1
-            if depth > DEPTH_MAX:
-                raise Malformed(f"the body is nested deeper than {DEPTH_MAX} levels")
-        elif token[0] in b"]}":
-            depth -= 1
+    brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
+    if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > DEPTH_MAX:
+        raise Malformed(f"the body is nested deeper than {DEPTH_MAX} levels")
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")

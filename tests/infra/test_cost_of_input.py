@@ -1,0 +1,238 @@
+"""What a request costs grows no faster than the request: for every operation, form and raw address.
+
+Processor time in this process is measured, so that a busy machine is no failure.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from bench.hostile_input import TEXTS, VALUES, MakeText
+
+from build import Shop, order
+from conftest import ENCRYPTION_KEY
+from tidegate import app
+from tidegate.app import operations_of
+from tidegate.checkout.page.sent import FIELDS
+from tidegate.core.clock import SystemClock
+from tidegate.house import House
+from tidegate.infra.http.body import BODY_BYTES_MAX
+from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.operation import Operation
+from tidegate.infra.http.protocol import HEADER_BYTES_MAX, URL_BYTES_MAX
+from tidegate.infra.page.security import REPORTS_PATH
+from tidegate.rail.sandbox import notice
+from tidegate.settings import Settings
+
+# Below this nothing is compared: it is little, and a small time is mostly chance.
+FLOOR_S = 0.15
+# Twice the size costs twice the time, or four times when it grows with the square.
+GROWTH_MAX = 3.0
+# What is slow once may have been disturbed; what is slow each time is slow.
+TRIES = 5
+Headers = dict[str, str]
+# A text of about so many bytes, as part of a request that is otherwise right.
+MakeBody = Callable[[int], bytes]
+CostOf = Callable[[int], Awaitable[float]]
+
+# Where a rule of a field's own may be slow; numbers of cards are looked for in any text alike.
+HARD_TO_CHECK = ("letters", "spaces", "combining marks", "dots and at signs", "labels of other letters")
+FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate"))
+
+_operations = operations_of(House.of(Settings()))
+_addresses = itertools.count()
+
+
+@dataclass
+class Caller:
+    """Calls the application without a server between, each time from another address."""
+
+    front_door: FrontDoor
+    shop: Shop
+    pay_code: str = ""
+    cookie: str = ""
+    token: str = ""
+    slow: list[str] = field(default_factory=list)
+
+    async def call(
+        self, method: str, path: str, body: bytes = b"", headers: Headers | None = None, query: str = ""
+    ) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+        number = next(_addresses)
+        sent: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        all_headers = {"host": "localhost", "content-length": str(len(body)), **(headers or {})}
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in all_headers.items()],
+            "client": (f"2001:db8:{number // 65_536:x}:{number % 65_536:x}::1", 1),
+            "scheme": "http",
+        }
+        await self.front_door(scope, receive, send)
+        whole = b"".join(message.get("body", b"") for message in sent[1:])
+        return sent[0]["status"], whole, sent[0]["headers"]
+
+    async def cost_s(self, method: str, path: str, **request: Any) -> float:
+        began = time.thread_time()
+        status, answer, _ = await self.call(method, path, **request)
+        took = time.thread_time() - began
+        # Neither a limit nor a mistake of ours has spared it the work.
+        assert status not in (429, 500, 503), (method, path, status, answer[:500])
+        return took
+
+    async def hold(self, what: str, cost_of: CostOf, size: int) -> None:
+        """Notes it as slow when the whole size costs too much more than half of it, in every try."""
+        for _ in range(TRIES):
+            whole = await cost_of(size)
+            if whole < FLOOR_S:
+                return
+            half = await cost_of(size // 2)
+            if whole <= GROWTH_MAX * half:
+                return
+        self.slow.append(f"{what}: {half * 1000:.0f} ms for half, {whole * 1000:.0f} ms for the whole")
+
+
+@pytest.fixture
+async def caller(shop: Shop, database_url: str) -> AsyncIterator[Caller]:
+    created = (await shop.create(order())).json()["data"]
+    front_door = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
+    async with _living(front_door):
+        caller = Caller(front_door, shop, created["payCode"])
+        _, page, headers = await caller.call("GET", f"/pay/{caller.pay_code}")
+        caller.cookie = next(value for name, value in headers if name == b"set-cookie").decode().partition(";")[0]
+        caller.token = re.findall(r'name="token" value="([^"]+)"', page.decode())[0]
+        gc.collect()
+        gc.disable()
+        yield caller
+        gc.enable()
+    assert caller.slow == []
+
+
+@asynccontextmanager
+async def _living(front_door: FrontDoor) -> AsyncIterator[None]:
+    async with front_door._lifespan():
+        yield
+
+
+def _path(path: str, caller: Caller, name: str = "0" * 24) -> str:
+    return re.sub(r"\{[^}]+\}", name, path.replace("{payCode}", caller.pay_code))
+
+
+def _headers(caller: Caller) -> Headers:
+    return {"content-type": "application/json", **caller.shop.create_headers, **caller.shop.verify_headers}
+
+
+def _bodies(operation: Operation) -> Iterator[tuple[str, MakeBody]]:
+    """A value beside a right request, and each field of a right request replaced by texts that are hard to check."""
+    example = json.loads(json.dumps(dict(operation.request_example or {}), default=str))
+    head = json.dumps(example)[:-1] + (", " if example else "")
+    for name, make in VALUES.items():
+        yield name, _with(f'{head}"unknown":', make, "}")
+    for name, make in TEXTS.items():
+        yield name, _with(f'{head}"unknown":"', make, '"}')
+    for where, before, after in _places_in(example):
+        for name in HARD_TO_CHECK:
+            yield f"{name} in {where}", _with(before, TEXTS[name], after)
+
+
+def _with(before: str, make: MakeText, after: str) -> MakeBody:
+    framing = len(before.encode()) + len(after.encode())
+    return lambda size: f"{before}{make(size - framing)}{after}".encode()
+
+
+def _places_in(example: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """The name of each field, and what stands before and after its text in the body."""
+    mark = "the text stands here"
+    for name, value in example.items():
+        for key in [*value] if isinstance(value, dict) else [None]:
+            changed = {**example, name: mark if key is None else {**value, key: mark}}
+            before, _, after = json.dumps(changed).partition(mark)
+            yield f"{name}.{key}" if key else name, before, after
+
+
+async def test_a_body_of_twice_the_size_costs_no_more_than_twice(caller: Caller) -> None:
+    for operation in _operations:
+        if not operation.takes_body:
+            continue
+        path = _path(operation.path, caller)
+        for what, make in _bodies(operation):
+
+            async def cost_of(size: int, *, at: str = path, by: str = operation.method, make: MakeBody = make) -> float:
+                return await caller.cost_s(by, at, body=make(size), headers=_headers(caller))
+
+            await caller.hold(f"{operation.name}, {what}", cost_of, BODY_BYTES_MAX)
+
+
+async def test_a_form_of_twice_the_size_costs_no_more_than_twice(caller: Caller) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded", "cookie": caller.cookie}
+    for path in FORMS:
+        for name in (*FIELDS, "unknown"):
+            for what in HARD_TO_CHECK:
+                before = f"token={caller.token}&type=card&{name}="
+
+                async def cost_of(size: int, *, at: str = path, before: str = before, what: str = what) -> float:
+                    body = before + TEXTS[what](size - len(before))
+                    return await caller.cost_s("POST", at.format(caller.pay_code), body=body.encode(), headers=headers)
+
+                await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
+
+
+async def test_a_report_or_notification_of_twice_the_size_costs_no_more_than_twice(
+    caller: Caller, house: House
+) -> None:
+    now = SystemClock().now()
+    for what, make in VALUES.items():
+
+        async def report(size: int, *, make: MakeText = make) -> float:
+            body = _with('{"csp-report":', make, "}")(size)
+            return await caller.cost_s("POST", REPORTS_PATH, body=body, headers={"content-type": "application/json"})
+
+        await caller.hold(f"report, {what}", report, BODY_BYTES_MAX)
+
+        async def notify(size: int, *, make: MakeText = make) -> float:
+            raw = notice.sign(make(size).encode(), house.secret, now=now)
+            return await caller.cost_s("POST", "/intake/sandbox", body=raw.body, headers=dict(raw.headers))
+
+        await caller.hold(f"notification, {what}", notify, BODY_BYTES_MAX)
+
+
+async def test_headers_and_a_query_of_twice_the_size_cost_no_more_than_twice(caller: Caller) -> None:
+    for path in {*(_path(one.path, caller) for one in _operations if one.method == "GET"), f"/pay/{caller.pay_code}"}:
+        for piece in ("4", ";", "a=b&", "%41", "text/csv;q=0.1,", "a=b;"):
+
+            async def query(size: int, *, at: str = path, piece: str = piece) -> float:
+                return await caller.cost_s("GET", at, headers=_headers(caller), query=piece * (size // len(piece)))
+
+            await caller.hold(f"{path}?{piece}", query, URL_BYTES_MAX)
+            for name in ("accept", "accept-language", "cookie", "authorization", "idempotency-key", "if-none-match"):
+
+                async def header(size: int, *, at: str = path, name: str = name, piece: str = piece) -> float:
+                    headers = {**_headers(caller), name: piece * (size // len(piece))}
+                    return await caller.cost_s("GET", at, headers=headers)
+
+                await caller.hold(f"{path}, {name}: {piece}", header, HEADER_BYTES_MAX)
+
+
+async def test_every_address_that_takes_a_body_is_held_to_it(caller: Caller) -> None:
+    paths = {route.path.replace("{rail}", "sandbox") for route in caller.front_door.routing.routes}
+    others = paths - {one.path for one in _operations}
+    taking = {path for path in others if (await caller.call("POST", path))[0] not in (404, 405)}
+    assert taking == {path.format("{payCode}") for path in FORMS} | {REPORTS_PATH, "/intake/sandbox"}
