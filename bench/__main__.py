@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from bench import (
     growth,
     line_create,
+    line_hostile,
     line_inflow,
     line_latency,
     line_overload,
@@ -60,6 +61,7 @@ DELAYS: dict[str, Callable[[Stage], Delay]] = {
 # In this order: the load of the last one leaves an API behind that has had thousands of connections.
 SECTIONS: dict[str, Callable[[Stage], Section]] = {
     "resources": resources.section,
+    "hostile": line_hostile.section,
     "latency": line_latency.section,
     "overload": line_overload.section,
 }

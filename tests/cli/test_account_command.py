@@ -73,7 +73,7 @@ async def test_accounts_are_listed_by_business_and_status(
 async def test_what_a_merchant_wrote_is_shown_and_not_obeyed(inflows: Inflows, operator: Operator) -> None:
     account = await inflows.account(holder="[bold]Ada[/] \x1b[2J")
     said = await operator.said("account", "show", account.id)
-    assert "[bold]Ada[/] \\x1b[2J" in said
+    assert "[bold]Ada[/] \\u001b[2J" in said
     assert "\x1b" not in said
 
 

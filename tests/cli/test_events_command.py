@@ -95,7 +95,7 @@ async def test_what_was_sent_is_listed_and_shown(world: World, receiver: Receive
     code, said = await tg("events", "show", f"dlv_{delivery.id}")
     assert code == 0, said
     assert "Attempt 1" in said
-    assert "try [bold]again[/] \\x1b[2J" in said
+    assert "try [bold]again[/] \\u001b[2J" in said
     assert "\x1b" not in said
     assert '"amount": 100.50' in said
     world.later(minutes=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -11,10 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.core.visible import visible
 from tidegate.infra.http.csv_text import Cell, row
 
 LAGOS = timezone(timedelta(hours=1))
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text("=+-@\t\r\n'\",a1 ", max_size=8)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text(
+    "=+-@\t\r\n'\",;a1 \x9b\u202e\u200f", max_size=8
+)
+TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @pytest.mark.parametrize(
@@ -23,7 +29,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.text
         ([], b"\r\n"),
         ([None], b'""\r\n'),
         ([None, "", "a"], b",,a\r\n"),
-        (["a,b", 'say "x"', "two\nlines", "cr\rlf"], b'"a,b","say ""x""","two\nlines","cr\rlf"\r\n'),
+        (["a,b", 'say "x"', "two\nlines"], b'"a,b","say ""x""",two\\u000alines\r\n'),
         ([-5, Decimal("-1.50"), Decimal("1E+3"), Decimal("1E-7"), 0], b"-5,-1.50,1000,0.0000001,0\r\n"),
         ([True, False], b"true,false\r\n"),
         ([datetime(2026, 11, 15, 9, 30, tzinfo=UTC)], b"2026-11-15T09:30:00.000Z\r\n"),
@@ -35,21 +41,36 @@ def test_a_row_is_written_as_rfc_4180_wants_it(values: list[Cell], written: byte
     assert row(values) == written
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
 def test_a_text_never_begins_a_formula(start: str) -> None:
     [[cell]] = csv.reader(io.StringIO(row([f"{start}SUM(A1)"]).decode(), newline=""))
     assert cell == f"'{start}SUM(A1)"
 
 
 def test_a_sign_elsewhere_is_left_alone() -> None:
-    assert row(["a=b", "a-b", " x@y", "1+1"]) == b"a=b,a-b, x@y,1+1\r\n"
+    assert row(["a=b", "a-b", " x@y", "1+1", "a; b=c"]) == b"a=b,a-b, x@y,1+1,a; b=c\r\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["a;=1+1", "a; =1", 'a;"=1"', ";;+1", "a;＝1", "=1;-1", " =1", "'=1", "\t=1", "\r\n=1"]
+)
+def test_no_cell_is_a_formula_where_semicolons_or_tabs_part_them(text: str) -> None:
+    line = row(["before", text, "after"]).decode().removesuffix("\r\n")
+    cells = re.split(r"[;,\t\r\n]", line)
+    assert not [cell for cell in cells if re.match(r"""[\s"]*[=+\-@＝＋－＠]""", cell)]
+
+
+@given(st.lists(texts, min_size=1, max_size=6))
+def test_no_control_goes_out_raw(values: list[str]) -> None:
+    written = row(values).decode().removesuffix("\r\n")
+    assert not [c for c in written if unicodedata.category(c) == "Cc" or unicodedata.bidirectional(c) in TURNING]
 
 
 @given(st.lists(texts, min_size=1, max_size=6))
 def test_any_texts_are_read_back(values: list[str]) -> None:
     [cells] = csv.reader(io.StringIO(row(values).decode(), newline=""))
-    assert [cell.removeprefix("'") for cell in cells] == [value.removeprefix("'") for value in values]
-    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert [cell.replace("'", "") for cell in cells] == [visible(value).replace("'", "") for value in values]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
 
 
 @given(st.lists(st.integers() | st.decimals(allow_nan=False, allow_infinity=False, places=4), min_size=1, max_size=6))

@@ -452,7 +452,7 @@ async def test_a_field_that_breaks_a_rule_is_named(shop: Shop, admin: Any, chang
         pytest.param("0.1", "must be an integer", id="C18 amount 0.1"),
         pytest.param("9" * 5_000, "has more than 100 digits", id="C19 amount of 5,000 digits"),
         pytest.param("9" * 101, "has more than 100 digits", id="C19 amount of 101 digits"),
-        pytest.param("9007199254740993", "must be at most 250000000", id="C19 amount 2^53 + 1, never rounded"),
+        pytest.param("9007199254740993", "must be at most 100000000 in NGN", id="C19 amount 2^53 + 1, never rounded"),
     ],
 )
 async def test_the_amount_is_an_exact_integer(shop: Shop, admin: Any, text: str, message: str) -> None:
@@ -554,6 +554,15 @@ async def test_a_card_number_is_refused_wherever_it_stands(
 async def test_a_card_number_is_recognised_in_any_notation_of_a_number_C60(shop: Shop, admin: Any, text: str) -> None:
     sending = shop.create_raw(with_raw("metadata", f'{{"n":{text}}}'))
     await assert_refused(admin, sending, 422, CARD, field="metadata.n")
+
+
+@pytest.mark.parametrize("path", ["/checkout/payments", "/checkout/data/fees"])
+@pytest.mark.parametrize("amount", [100_000_001, 249_999_999, 250_000_001, 10**40])
+async def test_there_is_one_largest_amount_of_a_currency(shop: Shop, path: str, amount: int) -> None:
+    body = order(amount=amount, currency="NGN", type="card")
+    answer = await shop.client.post(path, json=body, headers={**shop.create_headers})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"] == [{"field": "amount", "message": "must be at most 100000000 in NGN"}]
 
 
 async def test_a_card_number_among_other_problems_is_still_not_repeated_C60(shop: Shop, admin: Any) -> None:

@@ -313,6 +313,42 @@ async def test_a_request_in_a_row_that_breaks_off_does_not_take_the_others_with_
     assert await rows_in(admin) == (2, 0)
 
 
+@pytest.mark.parametrize(
+    "second",
+    [
+        b"GET http://e:99999/ HTTP/1.1\r\nhost: test\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET /%s HTTP/1.1\r\nhost: test\r\n\r\n" % (b"a" * 9_000),
+        b"nonsense\r\n\r\n",
+    ],
+    ids=["an address that cannot be read", "no host", "an address that is too long", "no HTTP"],
+)
+async def test_a_bad_request_does_not_change_the_answer_to_the_one_before(
+    shop: Shop, admin: Any, wire: Wire, second: bytes
+) -> None:
+    await wire.send(whole(shop) + second)
+    assert (await wire.answer()).status_code == 201
+    assert (await wire.answer()).status_code in (400, 414)
+    assert await wire.is_closed()
+    assert await rows_in(admin) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("request_head", "status"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nhost: a\r\nHost: a\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.0\r\nhost: a\r\nhost: b\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.0\r\n\r\n", 200),
+        (b"GET /healthz HTTP/1.1\r\nhost:\r\n\r\n", 200),
+    ],
+)
+async def test_a_request_names_one_host(wire: Wire, request_head: bytes, status: int) -> None:
+    await wire.send(request_head)
+    assert (await wire.answer()).status_code == status
+
+
 # Credentials and orders from the wrong place.
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
@@ -20,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegate.core.errors import Refusal
+from tidegate.core.visible import visible
 from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import db as database
 from tidegate.infra.embedded import EmbeddedPostgresFailed
@@ -36,25 +36,27 @@ _ANY_WIDTH = 10_000
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# What a terminal obeys instead of showing it, the turning of writing included; line breaks and tabs may stay.
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for a script.")
 
 
 def print_json(value: Any) -> None:
     """Plain text whatever the terminal, so that a pipe gets exactly this."""
-    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+    write_json(json.dumps(value, indent=2, default=str))
 
 
 def print_record(value: Any) -> None:
     """A record of the API, or several, with the names and to the digit as the API writes them."""
-    sys.stdout.write(msgspec.json.format(encode(value), indent=2).decode() + "\n")
+    write_json(msgspec.json.format(encode(value), indent=2).decode())
+
+
+def write_json(text: str) -> None:
+    """With every control as an escape: whoever reads the JSON gets it back, and a terminal does not."""
+    sys.stdout.write(visible(text, keep="\n") + "\n")
 
 
 def plain(text: str) -> str:
     """A stranger's text, for print: what it says is shown, and nothing in it is obeyed."""
-    return escape(_CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text))
+    return escape(visible(text, keep="\n\t"))
 
 
 def show_table(table: Table, empty: str = "") -> None:

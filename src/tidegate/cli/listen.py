@@ -19,7 +19,7 @@ import click
 import msgspec
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly
+from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly, write_json
 from tidegate.cli.forward import SIGN_OF_LIFE, Arrival, Forwarder, Reply
 from tidegate.cli.office import seeded
 from tidegate.cli.verify_signature import show_check
@@ -262,5 +262,5 @@ def show_as_json(arrival: Arrival) -> None:
         "answer": reply and {"status": reply.status, "problem": reply.problem, "durationMs": reply.duration_ms},
         "body": arrival.body.decode("utf-8", "replace"),
     }
-    sys.stdout.write(encode(line).decode() + "\n")
+    write_json(encode(line).decode())
     sys.stdout.flush()

@@ -77,7 +77,7 @@ class PaymentApi:
         return await self.verify(call)
 
     async def quote_fees(self, call: Call) -> Answer:
-        request = read(call.json(), wire.QuoteFees)
+        request = read(call.json(), wire.QuoteFees, wire.amount_problems)
         return call.answer(wire.quote_from(request, call.caller.business, self.names))
 
     def _created(self, pay_code: str, reference: str) -> wire.Created:

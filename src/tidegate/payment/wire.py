@@ -29,6 +29,7 @@ METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
 
 CheckoutCurrency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"]
+_AT_MOST = f"At most {', '.join(f'{most:,} {currency}' for currency, most in CHECKOUT_MAX_MAJOR.items())}."
 
 
 class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):
@@ -38,10 +39,7 @@ class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
-    amount: Annotated[
-        int,
-        Meta(ge=1, le=max(CHECKOUT_MAX_MAJOR.values()), description="In major units, a whole number."),
-    ]
+    amount: Annotated[int, Meta(ge=1, description=f"In major units, a whole number. {_AT_MOST}")]
     currency: CheckoutCurrency
     customer: Annotated[
         CustomerFields, Meta(description="An object; the same object as a JSON string is accepted too.")
@@ -80,7 +78,7 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
 class QuoteFees(msgspec.Struct, kw_only=True, rename="camel"):
     currency: CheckoutCurrency
     type: Annotated[str, Meta(min_length=1, max_length=100, description="The payment method.")]
-    amount: Annotated[int, Meta(ge=1, le=max(CHECKOUT_MAX_MAJOR.values()), description="In major units.")]
+    amount: Annotated[int, Meta(ge=1, description=f"In major units, a whole number. {_AT_MOST}")]
 
 
 class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
@@ -185,13 +183,19 @@ def problems_between(
 ) -> Iterator[Problem]:
     """What no field can know by itself. `value` is given when it may hold a card number."""
     currency = Currency(fields["currency"]) if "currency" in fields else None
-    if currency is not None and fields.get("amount", 0) > CHECKOUT_MAX_MAJOR[currency]:
-        yield Problem("amount", f"must be at most {CHECKOUT_MAX_MAJOR[currency]} in {currency}")
+    yield from amount_problems(fields)
     yield from _method_problems(fields, currency, names)
     if fields.get("redirect_url"):
         yield from _redirect_problems(fields["redirect_url"], business, mode)
     if value is not None:
         yield from card_data.problems_in(value, but_not_in=("customer.phoneNumber", "reference"))
+
+
+def amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
+    """Without a currency there is no limit to tell."""
+    if "currency" in fields and fields.get("amount", 0) > CHECKOUT_MAX_MAJOR[Currency(fields["currency"])]:
+        currency = Currency(fields["currency"])
+        yield Problem("amount", f"must be at most {CHECKOUT_MAX_MAJOR[currency]} in {currency}")
 
 
 def _method_problems(fields: Mapping[str, Any], currency: Currency | None, names: MethodNames) -> Iterator[Problem]:

@@ -7,17 +7,20 @@ the name of the first column.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
+from tidegate.core.visible import visible
 from tidegate.infra.timestamp import to_iso
 
 Cell = str | int | Decimal | datetime | None
 
-# A text that begins so is run as a formula when the file is opened; the full-width signs count where they are typed.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-_AS_TEXT = "'"
+# What begins so is run as a formula when the file is opened; the full-width signs count where they are typed. Where
+# decimals have a comma, a spreadsheet also splits at each semicolon, and quotes inside a line do not stop it.
+_FORMULA_START = re.compile(r"""((?:^|;)[\s"']*)(?=[=+\-@＝＋－＠])""")
+_AS_TEXT = r"\1'"
 
 
 class _GivenBack:
@@ -44,4 +47,4 @@ def _cell(value: Cell) -> str:
         return to_iso(value)
     if isinstance(value, int | Decimal):
         return f"{value:f}" if isinstance(value, Decimal) else str(value)
-    return f"{_AS_TEXT}{value}" if value.startswith(_FORMULA_STARTS) else value
+    return _FORMULA_START.sub(_AS_TEXT, visible(value))

@@ -32,7 +32,11 @@ LINGER_S = 2.0
 FLUSH_S = 30.0
 
 _REASONS = {
-    400: (b"400 Bad Request", "MALFORMED_REQUEST", "this is not a valid HTTP request"),
+    400: (
+        b"400 Bad Request",
+        "MALFORMED_REQUEST",
+        "this is not a valid HTTP request; HTTP/1.1 also needs exactly one Host header",
+    ),
     414: (b"414 URI Too Long", "URI_TOO_LONG", f"the address may have at most {URL_BYTES_MAX} bytes"),
     431: (
         b"431 Request Header Fields Too Large",
@@ -246,9 +250,12 @@ class GuardedProtocol(HttpToolsProtocol):
             if self.parser.get_method() == b"CONNECT":
                 self._refuse(400)
             return
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
+            self._refuse(400)
+        super().on_headers_complete()  # An address that cannot be read ends here, while the request before it runs.
         self._place = _Place.BODY
         self._stop_deadline()
-        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         self._overhead_bytes = max(0, self._overhead_bytes - len(body))

@@ -102,7 +102,7 @@ def _problem_of(error: msgspec.ValidationError, field: str, field_type: Any) -> 
     inner = (match["path"] or "$").removeprefix("$").replace("[...]", "")
     choices = _choices_of(field_type)
     # A wrong value and a value of the wrong type are mended in the same way: by choosing one of these.
-    message = f"must be one of {', '.join(choices)}" if choices else _in_plain_words(match["what"])
+    message = f"must be one of {', '.join(choices)}" if choices else _in_plain_words(match["what"], field_type)
     # Set by a type that has several rules.
     return Problem(field + inner, message, kind=getattr(error.__cause__, "kind", None))
 
@@ -120,25 +120,45 @@ def _choices_of(field_type: Any) -> list[str]:
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), phrase)
     for pattern, phrase in (
-        (r"^Expected `int` >= (\S+)$", r"must be at least \1"),
-        (r"^Expected `int` <= (\S+)$", r"must be at most \1"),
-        (r"^Expected `int`.*", r"must be an integer"),
-        (r"^Expected `str` of length >= 1$", r"must not be empty"),
+        (r"^Expected `(?:int|float)(?: \| null)?` >= (\S+)$", r"must be at least \1"),
+        (r"^Expected `(?:int|float)(?: \| null)?` <= (\S+)$", r"must be at most \1"),
+        (r"^Expected `(?:str|array)` of length >= 1$", r"must not be empty"),
+        (r"^Expected `str` of length >= (\d+)$", r"must have at least \1 characters"),
         (r"^Expected `str` of length <= (\d+)$", r"must have at most \1 characters"),
-        (r"^Expected `array` of length >= 1$", r"must not be empty"),
+        (r"^Expected `array` of length >= (\d+)$", r"must have at least \1 entries"),
         (r"^Expected `array` of length <= (\d+)$", r"must have at most \1 entries"),
-        (r"^Expected `array`.*", r"must be a list"),
-        (r"^Expected `(?:str|str \| null)`, got.*", r"must be a string"),
         (r"^Expected `str` matching regex '(.*)'$", r"must match \1"),
         (r"^Invalid enum value (.*)$", r"cannot be \1"),
-        (r"^Expected `object.*", r"must be an object"),
-        (r"^Expected `bool.*", r"must be true or false"),
+        (r"^Object missing required field `(.*)`$", r"must have the field \1"),
     )
 )
+# What the decoder expected, when it found something of another type.
+_TYPES = re.compile(r"^Expected `([^`]+)`(?:, got .*)?$")
+_TYPE_NAMES = {
+    "int": "an integer",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
+}
 
 
-def _in_plain_words(message: str) -> str:
+def _in_plain_words(message: str, field_type: Any) -> str:
     for pattern, phrase in _PHRASES:
         if pattern.match(message):
             return pattern.sub(phrase, message)
+    if found := _TYPES.match(message):
+        names = (_TYPE_NAMES.get(name, name) for name in found[1].split(" | ") if name != "null")
+        return f"must be {' or '.join(names)}".replace("an array", _array_of(field_type))
     return message
+
+
+def _array_of(field_type: Any) -> str:
+    """With what is in it, where that is said in a word."""
+    if get_origin(field_type) is not list:
+        return next((found for inner in get_args(field_type) if (found := _array_of(inner)) != "an array"), "an array")
+    [entry] = get_args(field_type)
+    if entry is str:
+        return "an array of strings"
+    return "an array of objects" if _struct_of(entry) else "an array"
