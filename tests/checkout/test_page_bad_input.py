@@ -203,7 +203,7 @@ async def test_p8_wrong_expiry_and_code_are_said_at_the_field(
 
 
 async def test_p9_after_five_attempts_the_payment_has_failed(new_checkout: MakeCheckout) -> None:
-    checkout = await new_checkout()
+    checkout = await new_checkout(paymentMethods=["card"])
     page = await visit(checkout, "?method=card")
     for _ in range(5):
         page = await page.send("/charge", IS_CARD, **{**CARD, "number": WITHOUT_MONEY})
@@ -225,7 +225,7 @@ async def test_p9_the_eleventh_card_from_one_address_waits(new_checkout: MakeChe
 
 async def test_p11_the_address_cannot_bring_texts_or_targets(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(redirectUrl="https://shop.example/back")
-    await (await visit(checkout)).send("/cancel")
+    await (await visit(checkout)).send("/cancel", sure="yes")
     page = await visit(checkout, "?redirectUrl=https://evil.example&successMessage=<b>hi</b>&shop=Evil")
     assert "evil" not in page.answer.text.lower().replace("prevent", "")
     assert "<b>hi" not in page.answer.text

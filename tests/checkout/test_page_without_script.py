@@ -121,16 +121,6 @@ async def test_mobile_money_waits_for_the_phone(new_checkout: MakeCheckout) -> N
     assert "KSh\u00a0100.00 paid" in (await page.again()).answer.text
 
 
-async def test_the_prompt_is_sent_again_to_the_same_number(new_checkout: MakeCheckout) -> None:
-    checkout = await new_checkout(currency="KES", paymentMethods=["mobile_money"])
-    page = await (await visit(checkout)).send("/charge", phone="0712 345 678")
-    page = await page.send("/charge", {"again": "yes"})
-    assert "Check your phone" in page.text
-    view = await checkout.view()
-    assert view["attemptsLeft"] == 3
-    assert view["attempt"]["details"] == {"phone": "+254 … 5678", "operator": "mpesa"}
-
-
 async def test_ussd_gives_a_code_to_dial(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(paymentMethods=["payAttitude"])
     page = await (await visit(checkout)).send("/charge", bank="058")
@@ -184,6 +174,7 @@ async def test_a_closed_account_can_be_opened_again(new_checkout: MakeCheckout) 
 async def test_giving_up_leads_back_to_the_shop(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(redirectUrl="https://shop.example/back?a=1#top", reference="ORD=1")
     page = await (await visit(checkout)).send("/cancel")
+    page = await page.send("/cancel")
     assert "You cancelled this payment" in page.text
     back = "https://shop.example/back?a=1&reference=ORD%3D1#top"
     assert back in page.links

@@ -92,7 +92,7 @@ async def cancelled_with_money(stage: Stage) -> Page:
 
 
 async def used_up(stage: Stage) -> Page:
-    checkout = await new_order(stage)
+    checkout = await new_order(stage, paymentMethods=["card"])
     for _ in range(ATTEMPTS_MAX):
         await checkout.charge(card(WITHOUT_MONEY))
     return await seen(stage, checkout)
@@ -105,6 +105,13 @@ async def _expire(checkout: LinkedCheckout) -> None:
 
 async def expired(stage: Stage) -> Page:
     checkout = await new_order(stage)
+    await _expire(checkout)
+    return await seen(stage, checkout)
+
+
+async def expired_with_account(stage: Stage) -> Page:
+    checkout = await new_order(stage)
+    await checkout.account()
     await _expire(checkout)
     return await seen(stage, checkout)
 
@@ -195,6 +202,7 @@ SCENES: dict[str, Scene] = {
     "cancelled-with-money": cancelled_with_money,
     "used-up": used_up,
     "expired": expired,
+    "expired-with-account": expired_with_account,
     "expired-with-late-money": expired_with_late_money,
     "disabled": disabled,
     "suspended": suspended,

@@ -9,10 +9,13 @@ from playwright.async_api import Page, expect
 from checkout.paying import SUCCEEDS, WANTS_3DS, WANTS_ADDRESS, WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONEY, card, phone
 from pages.scenery import KENYAN, Scene, charged, later, new_order, paying, seen, transferred
 from pages.stage import Stage
+from tidegate.payment.attempt import RESEND_PAUSE, RESENDS_MAX
+from tidegate.payment.transition import ATTEMPTS_MAX
 
 TOP_UP = {"variance_policy": "top_up"}
 # Unlike a time of day, it has one digit before the colon.
 MINUTES_LEFT = r"(?<!\d)2:\d\d"
+PAUSE = f"{int(RESEND_PAUSE.total_seconds()) + 1}s"
 SILENT_PHONE, WAITING_PHONE = "0712340005", "0712345678"
 
 
@@ -65,6 +68,54 @@ async def transfer_changed(stage: Stage) -> Page:
     await payer.checkout.charge({"type": "bank_transfer"})
     await payer.sees("Transfer exactly")
     await payer.page.goto(f"{payer.checkout.link}?changed=1")
+    return payer.page
+
+
+def declined(times: int) -> Scene:
+    async def show(stage: Stage) -> Page:
+        checkout = await new_order(stage)
+        for _ in range(times):
+            await checkout.charge(card(WITHOUT_MONEY))
+        return await seen(stage, checkout)
+
+    return show
+
+
+async def account_extended(stage: Stage) -> Page:
+    payer = await paying(stage)
+    await payer.begins_transfer()
+    await payer.presses("I need more time")
+    await payer.sees("The account now stays open until")
+    return payer.page
+
+
+async def prompt_ready(stage: Stage) -> Page:
+    """When it may be asked for again."""
+    return await later(
+        stage, await charged(stage, phone(WAITING_PHONE), **KENYAN), PAUSE, "Send the prompt again(?!.*ask)"
+    )
+
+
+async def prompt_no_more(stage: Stage) -> Page:
+    checkout = await charged(stage, phone(WAITING_PHONE), **KENYAN)
+    for _ in range(RESENDS_MAX):
+        await checkout.let_pass(PAUSE)
+        await checkout.shop.client.post(f"/checkout/payments/{checkout.pay_code}/charge/resend")
+    return await seen(stage, checkout)
+
+
+async def prompt_too_soon(stage: Stage) -> Page:
+    payer = await paying(stage, window={"javascript": False}, **KENYAN)
+    await payer.pays_by_phone(WAITING_PHONE)
+    await payer.presses("Send the prompt again")
+    await payer.sees("It was sent a moment ago")
+    return payer.page
+
+
+async def without_script_cancel(stage: Stage) -> Page:
+    payer = await paying(stage, window={"javascript": False})
+    await payer.presses("Cancel and go back")
+    await payer.sees("Give up this payment?")
     return payer.page
 
 
@@ -165,10 +216,13 @@ SCENES: dict[str, Scene] = {
     "transfer-account-closing": account_closing,
     "transfer-account-closed": account_closed,
     "transfer-sent": account_sent,
+    "transfer-extended": account_extended,
     "transfer-short": short,
     "card-form": form("card"),
     "card-wrong": card_wrong,
     "card-declined": after(card(WITHOUT_MONEY)),
+    "card-last-try": declined(ATTEMPTS_MAX - 1),
+    "card-no-more": declined(ATTEMPTS_MAX),
     "card-pin": after(card(WANTS_PIN)),
     "card-wrong-pin": wrong_pin,
     "card-otp": otp,
@@ -179,11 +233,15 @@ SCENES: dict[str, Scene] = {
     "mobile-form": form("mobile_money", **KENYAN),
     "mobile-wrong": mobile_wrong,
     "mobile-prompt": after(phone(WAITING_PHONE), **KENYAN),
+    "mobile-prompt-ready": prompt_ready,
+    "mobile-prompt-no-more": prompt_no_more,
+    "mobile-prompt-too-soon": prompt_too_soon,
     "mobile-working": after(phone(SILENT_PHONE), **KENYAN),
     "ussd-form": form("payattitude"),
     "ussd-wrong": ussd_wrong,
     "ussd-dial": after({"type": "payAttitude", "bank": "058"}),
     "card-busy": card_busy,
+    "without-script-cancel": without_script_cancel,
     "without-script-card": without_script("card"),
     "without-script-account": without_script("bank_transfer", {"type": "bank_transfer"}),
     "without-script-ussd": without_script("payattitude"),

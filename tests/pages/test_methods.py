@@ -18,8 +18,10 @@ from checkout.paying import (
 )
 from pages.payer import REFUSED_INPUT, Payer
 from pages.stage import Stage
+from tidegate.payment.attempt import RESEND_PAUSE
 
 KENYAN: dict[str, Any] = {"currency": "KES", "paymentMethods": ["mobile_money"]}
+PAUSE = f"{int(RESEND_PAUSE.total_seconds()) + 1}s"
 PAID_BY_PHONE = "KSh\u00a0100.00"
 
 
@@ -158,8 +160,13 @@ async def test_a_prompt_is_declined_sent_again_and_approved(stage: Stage) -> Non
     await payer.pays_by_phone("712345678")
     await payer.sees_heading("Check your phone")
     await payer.sees("+254\u00a0…\u00a05678")
+    again = payer.page.get_by_role("button", name="Send the prompt again")
+    await expect(again).to_be_disabled()
+    await payer.sees("You can ask again in 0:")
+    await payer.lets_pass(PAUSE)
+    await payer.page.reload()
     await payer.presses("Send the prompt again")
-    await expect(payer.page.get_by_role("status").filter(has_text="Check your phone")).to_be_attached()
+    await expect(again).to_be_disabled()
     async with payer.watching():
         await payer.on_the_phone("decline")
         await payer.sees("The payment was not approved on the phone.")

@@ -24,7 +24,7 @@ async def at_the_account(stage: Stage, policy: str = "accept", **order: Any) -> 
         pytest.param(
             4_000,
             "₦4,000.00",
-            "You sent ₦4,000.00 instead of ₦10,000.00. Test Shop accepted it and may contact you about the rest.",
+            "₦6,000.00 is missing. Test Shop knows, and decides whether to ask you for the rest or to refund you.",
             "underpayment",
             id="short",
         ),

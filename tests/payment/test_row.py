@@ -28,6 +28,7 @@ EVERYTHING: dict[str, Any] = {
     "customer_phone": "+234", "redirect_url": "https://a.example/", "success_message": "Thanks",
     "paid_at": "2026-01-01T00:00:01Z", "expires_at": "2026-01-01T00:00:02.123456Z",
     "created_at": "2026-01-01T00:00:03Z", "updated_at": "2026-01-01T00:00:04Z",
+    "attempts_by_method": {"card": 2, "ussd": 1},
 }  # fmt: skip
 NOTHING = dict.fromkeys(
     ("variance", "ending", "fee_minor", "vat_minor", "settled_minor", "method", "customer_phone", "redirect_url",
@@ -85,6 +86,7 @@ async def test_every_column_is_read_as_itself(db: Database) -> None:
         settled=naira(2**62),
         method_chosen=Method.CARD,
         attempts=3,
+        attempts_by_method={Method.CARD: 2, Method.USSD: 1},
         ending=Ending.CANCELLED,
         is_disabled=True,
         version=2,

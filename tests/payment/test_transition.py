@@ -46,7 +46,7 @@ def payment(
         id=1, business_id="b", pay_code="p", status=status, variance=None, order=order, reference="R",
         expected=naira(expected or asked), fee_rule_id=RULE.id, received=naira(0), held=naira(held), returned=naira(0),
         refunded=naira(0), fee=None, settled=None, method_chosen=None,
-        attempts=1, ending=None, is_disabled=False, version=0, paid_at=None,
+        attempts=1, attempts_by_method={}, ending=None, is_disabled=False, version=0, paid_at=None,
         expires_at=NOW + timedelta(hours=2), created_at=NOW, updated_at=NOW,
     )  # fmt: skip
 
@@ -91,8 +91,12 @@ def test_a_payment_with_an_unknown_outcome_does_not_expire() -> None:
 
 
 def test_the_attempts_are_counted() -> None:
-    last = msgspec.structs.replace(payment(), attempts=ATTEMPTS_MAX)
-    assert transition.fail_attempt(last, now=NOW).status is Status.FAILED
+    last = payment(Status.PROCESSING)
+    for _ in range(ATTEMPTS_MAX):
+        last = STEPS["begin"](last)
+    assert transition.fail_attempt(last, now=NOW).status is Status.PENDING, "a transfer may still be made"
+    order = msgspec.structs.replace(last.order, methods=(Method.CARD,))
+    assert transition.fail_attempt(msgspec.structs.replace(last, order=order), now=NOW).status is Status.FAILED
     with pytest.raises(IllegalTransition):
         STEPS["begin"](last)
 

@@ -14,13 +14,15 @@ from tidegate.checkout.desk import Desk, PayerAt
 from tidegate.checkout.watch import Watch
 from tidegate.core import errors
 from tidegate.core.clock import monotonic_s
+from tidegate.core.method import Method
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.operation import Answer, Call, Operation, encode
 from tidegate.infra.http.routing import Route, answering
 from tidegate.merchant.gate import ANYBODY
 from tidegate.payment import pay
 from tidegate.payment.change import Situation
-from tidegate.payment.transition import ATTEMPTS_MAX, is_final
+from tidegate.payment.model import Payment, Status
+from tidegate.payment.transition import is_final
 
 HEARTBEAT_S = 15.0
 # A stream is ended after this long; the page opens a new one.
@@ -48,8 +50,11 @@ class CheckoutApi:
     async def extend(self, call: Call) -> Answer:
         return self._attempt(call, await self.desk.extend(_payer_at(call)))
 
+    async def resend(self, call: Call) -> Answer:
+        return self._attempt(call, await self.desk.resend(_payer_at(call)))
+
     async def events(self, request: Request) -> Response:
-        """Server-sent events: the view now, and again whenever it changes, until the payment has ended."""
+        """Server-sent events: the view now, and again whenever it changes, until nothing more can happen to it."""
         visit = PayerAt(request.path_params["payCode"], client_of(request.scope))
         first = await self.desk.look(visit)
         self.watch.refuse_crowd()
@@ -66,7 +71,7 @@ class CheckoutApi:
         async with self.watch.on(payment.business_id, payment.pay_code) as changed:
             yield self._event(situation)
             heard_at = monotonic_s()
-            while not is_final(situation.payment.status) and monotonic_s() < ends_at:
+            while _may_change(situation.payment) and monotonic_s() < ends_at:
                 if request.app.is_draining or await request.is_disconnected():
                     return
                 if await _set_within(changed, 1.0):
@@ -84,18 +89,24 @@ class CheckoutApi:
 
     def _view(self, situation: Situation) -> wire.CheckoutView:
         return wire.view_of(
-            situation, self.desk.till.names, attempts_max=ATTEMPTS_MAX, checkout_url=self.desk.checkout_url
+            situation,
+            self.desk.till.names,
+            can_resend=self.desk.can_resend(situation),
+            checkout_url=self.desk.checkout_url,
         )
 
     def _attempt(self, call: Call, situation: Situation) -> Answer:
         assert situation.attempt is not None
-        view = wire.attempt_view(situation, self.desk.till.names)
+        view = wire.attempt_view(situation, self.desk.till.names, can_resend=self.desk.can_resend(situation))
         answer = wire.Charged(
             attempt_id=view.attempt_id,
             type=view.type,
             status=situation.payment.status,
             attempt_status=view.status,
             failure=view.failure,
+            answers_left=view.answers_left,
+            resends_left=view.resends_left,
+            resend_from=view.resend_from,
             action=view.action,
         )
         return call.answer(answer)
@@ -138,6 +149,10 @@ class CheckoutApi:
                     request=wire.Authorize, request_example=examples.AUTHORIZE_REQUEST, response=wire.Charged,
                     errors=refusals, response_example=examples.ASKED_FOR_OTP, success_message="Answer passed on",
                     prepared_by=(examples.A_CARD,)),
+            replace(base, path=f"{PATH}/charge/resend", name="resendCharge",
+                    summary="Send the prompt or the code again", description=examples.RESEND, handler=self.resend,
+                    response=wire.Charged, errors=refusals, response_example=examples.SENT_AGAIN,
+                    success_message="Sent again", prepared_by=(*examples.A_PROMPT, examples.A_PAUSE)),
             replace(base, path=f"{PATH}/charge/extend", name="extendCharge", summary="Ask for more time",
                     description=examples.EXTEND, handler=self.extend, response=wire.Charged,
                     errors=(*base.errors, errors.Conflict), response_example=examples.CHARGED,
@@ -151,6 +166,13 @@ class CheckoutApi:
 
 def _payer_at(call: Call) -> PayerAt:
     return PayerAt(call.path["payCode"], call.client)
+
+
+def _may_change(payment: Payment) -> bool:
+    """Also when it has ended unpaid: money may still be on its way to the account that was shown, and goes back."""
+    if not is_final(payment.status):
+        return True
+    return payment.status is not Status.SUCCESS and payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

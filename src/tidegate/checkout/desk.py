@@ -91,6 +91,14 @@ class Desk:
         request = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
         return await pay.authorize(payer, means.authorization_from(request))
 
+    async def resend(self, visit: PayerAt) -> Situation:
+        self.limit.check(Limited.ACT, visit.client)
+        return await pay.resend(await self._payer(visit))
+
+    async def say_sent(self, visit: PayerAt) -> Situation:
+        self.limit.check(Limited.ACT, visit.client)
+        return await pay.say_sent(await self._payer(visit))
+
     async def cancel(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.ACT, visit.client)
         return await pay.cancel(await self._payer(visit))
@@ -98,6 +106,9 @@ class Desk:
     async def extend(self, visit: PayerAt) -> Situation:
         self.limit.check(Limited.ACT, visit.client)
         return await pay.extend(await self._payer(visit))
+
+    def can_resend(self, situation: Situation) -> bool:
+        return situation.attempt is not None and pay.can_resend(self.till, situation.attempt)
 
     async def _payer(self, visit: PayerAt) -> Payer:
         business = await self._owner_of(ids.business_code_of(visit.pay_code))

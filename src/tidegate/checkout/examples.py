@@ -23,6 +23,11 @@ CHARGE = (
     "second charge replaces one that still waits for the payer, and is refused while an outcome is not known."
 )
 AUTHORIZE = "Exactly one of `pin`, `otp` and `address`, as the last `action` asked."
+RESEND = (
+    "Sends the prompt, the code to dial or the one-time code that the payer waits for once more, for the same attempt: "
+    "at most 3 times, 30 seconds apart. Sooner is a 429 with `Retry-After`; `resendFrom` says when. A code to "
+    "dial is replaced by a new one. Where `resendsLeft` is null, it cannot be sent again."
+)
 EXTEND = "Keeps the account of a bank transfer open for another 30 minutes, as long as the checkout itself lasts."
 CANCEL = "The payer gives up. Money that was already received goes back."
 
@@ -39,6 +44,15 @@ A_CARD = Step(
     "chargeCheckout",
     {"type": "card", "card": {"number": "5333018248439266", "expiryMonth": 12, "expiryYear": 2035, "cvv": "123"}},
 )
+# A payment that waits for a phone.
+A_PROMPT = (
+    Step(
+        "createPayment",
+        {"amount": 2500, "currency": "KES", "customer": {"name": "Ada Obi", "email": "ada@example.com"}},
+    ),
+    Step("chargeCheckout", {"type": "mobile_money", "phone": "+254712345678"}),
+)
+A_PAUSE = Step("advanceClock", {"advance": "1m"})
 
 _ACTION: dict[str, Any] = {
     "type": "transfer",
@@ -56,9 +70,26 @@ CHARGED: dict[str, Any] = {
     "status": "pending",
     "attemptStatus": "waiting",
     "failure": None,
+    "answersLeft": None,
+    "resendsLeft": None,
+    "resendFrom": None,
     "action": _ACTION,
 }
-ASKED_FOR_OTP: dict[str, Any] = {**CHARGED, "type": "card", "action": {"type": "otp"}}
+ASKED_FOR_OTP: dict[str, Any] = {
+    **CHARGED,
+    "type": "card",
+    "answersLeft": 3,
+    "resendsLeft": 3,
+    "resendFrom": "2026-11-15T09:30:30.000Z",
+    "action": {"type": "otp"},
+}
+SENT_AGAIN: dict[str, Any] = {
+    **CHARGED,
+    "type": "mobile_money",
+    "resendsLeft": 2,
+    "resendFrom": "2026-11-15T09:31:00.000Z",
+    "action": {"type": "prompt"},
+}
 VIEWED: dict[str, Any] = {
     "payCode": PAY_CODE,
     "reference": "ORDER-1001",
@@ -86,6 +117,7 @@ VIEWED: dict[str, Any] = {
     "operators": [],
     "successMessage": "Thank you! Your order is on its way.",
     "attemptsLeft": 5,
+    "openPaymentMethods": ["card", "bank_transfer"],
     "isDisabled": False,
     "version": 0,
     "expiresAt": "2026-11-15T11:30:00.000Z",
@@ -97,6 +129,7 @@ CANCELLED: dict[str, Any] = {
     "reference": PAY_CODE,
     "status": "failed",
     "ending": "cancelled",
+    "openPaymentMethods": [],
     "paymentMethods": ["bank_transfer", "card", "payattitude"],
     "defaultPaymentMethod": "bank_transfer",
     "banks": [

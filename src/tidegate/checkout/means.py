@@ -57,8 +57,8 @@ def _phone(request: wire.Charge, currency: Currency) -> tuple[Means, dict[str, A
         raise Invalid(Problem("phone", str(wrong), kind=wrong.kind)) from None
     operator = _operator(request, number, currency)
     masked = f"{number[:4]} … {number[-4:]}"
-    # The whole number is kept for a second prompt, and never shown: whoever has the link sees the details.
-    return Phone(number, operator.id), {"phone": masked, "operator": operator.id, wire.HIDDEN_NUMBER: number}
+    # Whoever has the link sees the details, so the whole number is not among them.
+    return Phone(number, operator.id), {"phone": masked, "operator": operator.id}
 
 
 def _operator(request: wire.Charge, number: str, currency: Currency) -> phones.Operator:

@@ -21,13 +21,19 @@ from tidegate.merchant.wire import SupportView, logo_url, support_view
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment
-from tidegate.payment.transition import is_final
+from tidegate.payment.transition import attempts_left, is_final, methods_left
 from tidegate.rail.bank import USSD_BANKS
-from tidegate.rail.interface import DialAction, RedirectAction, TransferAction, month_has_passed
+from tidegate.rail.interface import (
+    AddressAction,
+    DialAction,
+    OtpAction,
+    PinAction,
+    RedirectAction,
+    TransferAction,
+    month_has_passed,
+)
 from tidegate.rail.phone import OPERATORS
 
-# The one detail of an attempt that is kept and not shown.
-HIDDEN_NUMBER = "number"
 Text = Annotated[str, Meta(min_length=1, max_length=100)]
 
 _STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `failed` or `expired`."
@@ -38,6 +44,14 @@ _FAILURE = (
     "Why it failed, such as `insufficient_funds`; while it waits for the payer, why the same is asked again, such as "
     "`wrong_pin`."
 )
+AnswersLeft = Annotated[
+    int | None,
+    Meta(description="To `pin`, `otp`, `address` and `redirect`: the last wrong answer fails the attempt."),
+]
+ResendsLeft = Annotated[
+    int | None, Meta(description="How often the prompt or code can be sent again; null where it cannot be.")
+]
+ResendFrom = Annotated[Timestamp | None, Meta(description="Before then it is not sent again.")]
 
 
 class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
@@ -111,6 +125,9 @@ class AttemptView(msgspec.Struct, kw_only=True, rename="camel"):
     details: Annotated[
         dict[str, Any], Meta(description="What may be shown of the means, such as the last digits of a card.")
     ]
+    answers_left: AnswersLeft
+    resends_left: ResendsLeft
+    resend_from: ResendFrom
     action: ActionView
 
 
@@ -122,6 +139,9 @@ class Charged(msgspec.Struct, kw_only=True, rename="camel"):
     status: Annotated[str, Meta(description=_STATUS)]
     attempt_status: Annotated[str, Meta(description=_ATTEMPT_STATUS)]
     failure: Annotated[str | None, Meta(description=_FAILURE)]
+    answers_left: AnswersLeft
+    resends_left: ResendsLeft
+    resend_from: ResendFrom
     action: ActionView
 
 
@@ -165,7 +185,8 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         tuple[OperatorView, ...], Meta(description="Those of mobile money; none where it is not offered.")
     ]
     success_message: Annotated[str | None, Meta(description="To be shown after a success, as plain text.")]
-    attempts_left: int
+    attempts_left: Annotated[int, Meta(description="By the method that was tried last; each has 5.")]
+    open_payment_methods: Annotated[list[str], Meta(description="Those offered that can still be tried.")]
     is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: nothing new begins.")]
     version: Annotated[int, Meta(description="Counts changes; a page that shows an older one is out of date.")]
     expires_at: Annotated[Timestamp, Meta(description="The checkout closes then.")]
@@ -212,8 +233,8 @@ def one_answer(value: Any) -> Iterator[Problem]:
         yield Problem("body", "must have exactly one of pin, otp and address")
 
 
-def view_of(situation: Situation, names: MethodNames, *, attempts_max: int, checkout_url: str) -> CheckoutView:
-    payment = situation.payment
+def view_of(situation: Situation, names: MethodNames, *, can_resend: bool, checkout_url: str) -> CheckoutView:
+    payment, attempt = situation.payment, situation.attempt
     order = payment.order
     arrived = payment.received if payment.paid_at else payment.held
     remaining = payment.expected - arrived
@@ -238,12 +259,13 @@ def view_of(situation: Situation, names: MethodNames, *, attempts_max: int, chec
         banks=_BANKS.get(order.asked.currency, ()) if Method.USSD in order.methods else (),
         operators=_OPERATORS.get(order.asked.currency, ()) if Method.MOBILE_MONEY in order.methods else (),
         success_message=order.success_message,
-        attempts_left=attempts_max - payment.attempts,
+        attempts_left=attempts_left(payment, attempt.method if attempt else order.default_method),
+        open_payment_methods=names.in_records(() if is_final(payment.status) else methods_left(payment)),
         is_disabled=payment.is_disabled,
         version=payment.version,
         expires_at=to_iso(payment.expires_at),
         paid_at=_iso(payment.paid_at),
-        attempt=attempt_view(situation, names) if situation.attempt else None,
+        attempt=attempt_view(situation, names, can_resend=can_resend) if attempt else None,
     )
 
 
@@ -256,15 +278,19 @@ def business_view(business: Business, *, checkout_url: str) -> BusinessView:
     )
 
 
-def attempt_view(situation: Situation, names: MethodNames) -> AttemptView:
+def attempt_view(situation: Situation, names: MethodNames, *, can_resend: bool) -> AttemptView:
     attempt = situation.attempt
     assert attempt is not None
+    is_asked = attempt.is_open and isinstance(attempt.action, PinAction | OtpAction | AddressAction | RedirectAction)
     return AttemptView(
         attempt_id=attempt.reference,
         type=names.in_record(attempt.method),
         status=attempt.status,
         failure=attempt.failure,
-        details={name: value for name, value in attempt.details.items() if name != HIDDEN_NUMBER},
+        details=attempt.details,
+        answers_left=attempt.answers_left if is_asked else None,
+        resends_left=attempt.resends_left if can_resend else None,
+        resend_from=_iso(attempt.resend_from) if can_resend else None,
         action=_action_view(situation.payment, attempt),
     )
 

@@ -13,11 +13,13 @@
     ├─ Conflict               it clashes with what is there
     │  ├─ DuplicateReference
     │  ├─ IllegalTransition
+    │  ├─ ChangedElsewhere
     │  └─ StillRunning
     ├─ Invalid                fields that break a rule, all of them at once
     ├─ InsufficientBalance    the wallet holds less than this takes
     ├─ RefundExceedsAvailable more than what was received and not given back yet
     ├─ RateLimited
+    │  └─ TooSoon
     └─ Unavailable            not now; nothing is wrong with the request
 
 The HTTP status of each is in one table, `infra/http/status.py`.
@@ -100,6 +102,10 @@ class IllegalTransition(Conflict):
     """What was asked for is not possible in the state the thing is in; final is final."""
 
 
+class ChangedElsewhere(Conflict):
+    """It is no longer as the caller saw it."""
+
+
 class StillRunning(Conflict):
     """The first request with this idempotency key has not ended yet."""
 
@@ -114,6 +120,10 @@ class RefundExceedsAvailable(Refusal):
 
 class RateLimited(Refusal):
     error_type = "RATE_LIMITED"
+
+
+class TooSoon(RateLimited):
+    """What is asked for again was given a moment ago."""
 
 
 class Unavailable(Refusal):

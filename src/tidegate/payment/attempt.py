@@ -17,6 +17,11 @@ ASK_AFTER_S = (5, 10, 20, 30, 60, 120, 300)
 # How long a rail may take to answer `start` before somebody else may ask what became of it.
 START_GRACE = timedelta(seconds=30)
 ACCOUNT_OPEN_FOR = timedelta(minutes=30)
+# Answers to one question of the bank, such as its PIN; the last wrong one fails the attempt.
+ANSWERS_MAX = 3
+# A prompt, a code to dial or a one-time code is sent again this often at most, and not before the pause is over.
+RESENDS_MAX = 3
+RESEND_PAUSE = timedelta(seconds=30)
 
 
 class AttemptStatus(StrEnum):
@@ -55,6 +60,12 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     asks: int
     next_ask_at: datetime | None
     lease_token: str | None
+    # Given to what is asked now.
+    answers: int = 0
+    # Of what the payer waits for: how often it was sent again, and from when on it may be.
+    resends: int = 0
+    resend_from: datetime | None = None
+    said_sent_at: datetime | None = None
     created_at: datetime
 
     @property
@@ -64,6 +75,14 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_unknown(self) -> bool:
         return self.status in UNKNOWN
+
+    @property
+    def answers_left(self) -> int:
+        return ANSWERS_MAX - self.answers
+
+    @property
+    def resends_left(self) -> int:
+        return RESENDS_MAX - self.resends
 
     def takes_money_at(self, now: datetime) -> bool:
         """A temporary account closes; other methods have nothing that closes."""

@@ -126,7 +126,7 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
         WITH moved AS (
             UPDATE payment
                SET status = $3, expected_minor = $4, fee_rule_id = $5, attempts = $6, version = version + 1,
-                   updated_at = $7
+                   updated_at = $7, attempts_by_method = $16
              WHERE business_id = $1 AND id = $2 AND version = $8
             RETURNING id),
         replaced AS (
@@ -144,6 +144,7 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
         payment.business_id, payment.id, payment.status, payment.expected.minor, payment.fee_rule_id,
         payment.attempts, now, payment.version, replaces.id if replaces else None, attempt.reference, attempt.rail,
         attempt.method, msgspec.json.encode(attempt.details).decode(), attempt.expires_at, attempt.next_ask_at,
+        msgspec.json.encode(payment.attempts_by_method).decode(),
     )  # fmt: skip
     return done is True
 
@@ -208,7 +209,8 @@ _APPLY = """
             fee_minor bigint, vat_minor bigint, settled_minor bigint, method text, paid_at timestamptz, ending text,
             expected_minor bigint, fee_rule_id text,
             attempt_id bigint, attempt_status text, action jsonb, account_id text, account_number text, failure text,
-            expires_at timestamptz, asks integer, next_ask_at timestamptz,
+            expires_at timestamptz, asks integer, next_ask_at timestamptz, answers integer, resends integer,
+            resend_from timestamptz, said_sent_at timestamptz,
             rail text, transaction_id text, currency text, amount_minor bigint, taken text, reason text, payer jsonb,
             back_reference text, back_rail text, back_transaction_id text, back_currency text, back_minor bigint,
             back_reason text,
@@ -249,7 +251,8 @@ _APPLY = """
         UPDATE attempt
            SET status = news.attempt_status, action = news.action, account_id = news.account_id,
                account_number = news.account_number, failure = news.failure, expires_at = news.expires_at,
-               asks = news.asks, next_ask_at = news.next_ask_at, lease_until = NULL, lease_token = NULL,
+               asks = news.asks, next_ask_at = news.next_ask_at, answers = news.answers, resends = news.resends,
+               resend_from = news.resend_from, said_sent_at = news.said_sent_at, lease_until = NULL, lease_token = NULL,
                updated_at = news.now
           FROM news
          WHERE attempt.business_id = $1 AND attempt.id = news.attempt_id
@@ -338,6 +341,10 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "expires_at": attempt.expires_at,
         "asks": attempt.asks,
         "next_ask_at": attempt.next_ask_at,
+        "answers": attempt.answers,
+        "resends": attempt.resends,
+        "resend_from": attempt.resend_from,
+        "said_sent_at": attempt.said_sent_at,
     }
 
 
@@ -391,5 +398,9 @@ def attempt_of(row: Row, currency: Currency) -> Attempt:
         asks=row["asks"],
         next_ask_at=row["next_ask_at"],
         lease_token=row["lease_token"],
+        answers=row["answers"],
+        resends=row["resends"],
+        resend_from=row["resend_from"],
+        said_sent_at=row["said_sent_at"],
         created_at=row["created_at"],
     )

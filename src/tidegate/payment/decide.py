@@ -17,7 +17,7 @@ from tidegate.merchant.model import Business
 from tidegate.money_return.model import GoingBack
 from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import transition
-from tidegate.payment.attempt import Attempt, AttemptStatus, ended, next_ask_at
+from tidegate.payment.attempt import RESEND_PAUSE, Attempt, AttemptStatus, ended, next_ask_at
 from tidegate.payment.change import Change, Receipt, Situation
 from tidegate.payment.event import charge_successful
 from tidegate.payment.model import Payment
@@ -74,6 +74,8 @@ def on_state(
         return on_arrival(situation, arrival, rule=rule, names=names, told_by=told_by, now=now)
     if not attempt.is_open:
         return None
+    if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
+        state = Failed(state.problem or FailureReason.DECLINED)
     if isinstance(state, Failed):
         failed = ended(attempt, AttemptStatus.FAILED, failure=state.reason)
         moved = payment if transition.is_final(payment.status) else transition.fail_attempt(payment, now=now)
@@ -120,6 +122,15 @@ def _still_running(situation: Situation, *, now: datetime, told_by: ToldBy | Non
     return Change(payment=transition.await_rail(situation.payment), attempt=running, told_by=told_by, now=now)
 
 
+def _is_asked_too_often(attempt: Attempt, state: Waiting) -> bool:
+    """The payer has no more answers to give, whatever this rail would still take."""
+    return _asks_the_same(attempt, state) and attempt.answers_left <= 0
+
+
+def _asks_the_same(attempt: Attempt, state: Waiting) -> bool:
+    return type(state.action) is type(attempt.action)
+
+
 def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
     changes: dict[str, Any] = {
         "status": AttemptStatus.WAITING,
@@ -128,6 +139,8 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
         "failure": state.problem,
         "next_ask_at": None,
     }
+    if not _asks_the_same(attempt, state):
+        changes |= {"answers": 0, "resends": 0, "resend_from": now + RESEND_PAUSE}
     if isinstance(state.action, PromptAction | DialAction | RedirectAction):
         # The payer answers elsewhere, and the rail's word of it may get lost.
         changes |= {"asks": attempt.asks + 1, "next_ask_at": next_ask_at(attempt.asks, now=now)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -78,6 +79,8 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     settled: Money | None
     method_chosen: Method | None
     attempts: int
+    # Without those that were never tried.
+    attempts_by_method: Mapping[Method, int]
     ending: Ending | None
     is_disabled: bool
     version: int

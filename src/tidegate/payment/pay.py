@@ -5,6 +5,7 @@ Talking to a rail: record the intent, commit, call, record the outcome. No trans
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +14,21 @@ from typing import Any
 import msgspec
 
 from tidegate.core import ids
-from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem
+from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict, Invalid, NotFound, Problem, TooSoon
 from tidegate.core.fee import amount_expected
 from tidegate.core.method import Method
 from tidegate.infra.db import Database, StaleChange
 from tidegate.payment import attempt_store, settle, transition
-from tidegate.payment.attempt import ACCOUNT_OPEN_FOR, START_GRACE, Attempt, AttemptStatus, ended
+from tidegate.payment.attempt import (
+    ACCOUNT_OPEN_FOR,
+    ANSWERS_MAX,
+    RESEND_PAUSE,
+    RESENDS_MAX,
+    START_GRACE,
+    Attempt,
+    AttemptStatus,
+    ended,
+)
 from tidegate.payment.change import Change, Situation, after
 from tidegate.payment.model import Payment
 from tidegate.rail.interface import (
@@ -58,8 +68,8 @@ class Payer:
     now: datetime
 
 
-def changed_elsewhere() -> Conflict:
-    return Conflict("this payment has changed in another window; reload it")
+def changed_elsewhere() -> ChangedElsewhere:
+    return ChangedElsewhere("this payment has changed in another window; reload it")
 
 
 async def view(db: Database, business_id: str, pay_code: str) -> Situation:
@@ -106,8 +116,45 @@ async def authorize(payer: Payer, given: Authorization) -> Situation:
         raise Conflict("nothing waits for an answer here; look at the payment again")
     if not isinstance(attempt.action, _ANSWERS[type(given)]):
         raise Conflict("this is not what was asked for; look at the payment again")
+    if attempt.answers_left <= 0:
+        raise Conflict(f"the {ANSWERS_MAX} answers to this question are used up; begin another attempt")
+    # Counted before the rail is asked, over the version that was read: of two answers at once one is passed on.
+    await _change_attempt(payer, situation, msgspec.structs.replace(attempt, answers=attempt.answers + 1))
     rail = payer.till.rails[attempt.rail]
     return await _record(payer, attempt, rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now))
+
+
+async def resend(payer: Payer) -> Situation:
+    """The prompt, the code to dial or the one-time code once more, for the same attempt."""
+    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
+    attempt = situation.attempt
+    _refuse_ended(situation.payment, payer.now)
+    if attempt is None or not can_resend(payer.till, attempt):
+        raise Conflict("nothing that waits here can be sent again; look at the payment again")
+    if attempt.resends_left <= 0:
+        raise Conflict(f"it was sent again {RESENDS_MAX} times, which is the most; begin another attempt")
+    if attempt.resend_from is not None and payer.now < attempt.resend_from:
+        wait_s = math.ceil((attempt.resend_from - payer.now).total_seconds())
+        raise TooSoon(f"it was sent a moment ago; ask again in {wait_s} s", retry_after_s=wait_s)
+    again = msgspec.structs.replace(attempt, resends=attempt.resends + 1, resend_from=payer.now + RESEND_PAUSE)
+    await _change_attempt(payer, situation, again)
+    rail = payer.till.rails[attempt.rail]
+    return await _record(payer, attempt, rail.resend(attempt.business_id, attempt.reference, now=payer.now))
+
+
+def can_resend(till: Till, attempt: Attempt) -> bool:
+    """Whether its rail can send again what the payer waits for."""
+    is_waiting = attempt.status is AttemptStatus.WAITING
+    return is_waiting and type(attempt.action) in till.rails[attempt.rail].capabilities.resends
+
+
+async def say_sent(payer: Payer) -> Situation:
+    """The payer says that the money of a transfer is on its way. Nothing but the page changes by it."""
+    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
+    payment, attempt = situation.payment, situation.attempt
+    if attempt is None or attempt.account_number is None or not transition.is_under_way(payment, now=payer.now):
+        raise Conflict("there is no open account that money could be on its way to")
+    return await _change_attempt(payer, situation, msgspec.structs.replace(attempt, said_sent_at=payer.now))
 
 
 async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState]) -> Situation:
@@ -147,7 +194,11 @@ async def extend(payer: Payer) -> Situation:
     longer = msgspec.structs.replace(
         attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(situation, payer.now)
     )
-    return await _write(payer, situation, Change(payment=payment, attempt=longer, now=payer.now))
+    return await _change_attempt(payer, situation, longer)
+
+
+async def _change_attempt(payer: Payer, situation: Situation, attempt: Attempt) -> Situation:
+    return await _write(payer, situation, Change(payment=situation.payment, attempt=attempt, now=payer.now))
 
 
 async def _write(payer: Payer, situation: Situation, change: Change) -> Situation:

@@ -53,6 +53,7 @@ class _Row(msgspec.Struct, frozen=True, array_like=True):
     expires_at: datetime
     created_at: datetime
     updated_at: datetime
+    attempts_by_method: dict[Method, int]
 
 
 _decode = msgspec.json.Decoder(_Row).decode
@@ -84,6 +85,7 @@ def payment_of(text: str) -> Payment:
         settled=None if row.settled_minor is None else Money(row.settled_minor, currency),
         method_chosen=row.method,
         attempts=row.attempts,
+        attempts_by_method=row.attempts_by_method,
         ending=row.ending,
         is_disabled=row.is_disabled,
         version=row.version,

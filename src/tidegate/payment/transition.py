@@ -14,6 +14,7 @@ from tidegate.money_return.reason import ReturnReason
 from tidegate.payment.model import Ending, Payment, Status
 from tidegate.payment.variance import Hold, SendBack, Settle, Terms, judge
 
+# By each method: once the cards of a payer are used up, a transfer may still be made.
 ATTEMPTS_MAX = 5
 
 ALLOWED: dict[Status, frozenset[Status]] = {
@@ -40,6 +41,15 @@ def is_under_way(payment: Payment, *, now: datetime) -> bool:
     return not is_final(payment.status) and now < payment.expires_at
 
 
+def attempts_left(payment: Payment, method: Method) -> int:
+    return ATTEMPTS_MAX - payment.attempts_by_method.get(method, 0)
+
+
+def methods_left(payment: Payment) -> tuple[Method, ...]:
+    """Those offered that may still be tried."""
+    return tuple(method for method in payment.order.methods if attempts_left(payment, method) > 0)
+
+
 def _move(payment: Payment, status: Status, **changes: object) -> Payment:
     if status not in ALLOWED[payment.status]:
         raise IllegalTransition(f"this payment is {payment.status.value}; it cannot become {status.value}")
@@ -48,12 +58,13 @@ def _move(payment: Payment, status: Status, **changes: object) -> Payment:
 
 def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule_id: str) -> Payment:
     """The rail is about to be asked, and from then on may have the attempt. The method chosen sets the price."""
-    if payment.attempts >= ATTEMPTS_MAX:
-        raise IllegalTransition("the attempts of this payment are used up")
+    if attempts_left(payment, method) <= 0:
+        raise IllegalTransition(f"the {ATTEMPTS_MAX} attempts by {method} are used up; choose another payment method")
     return _move(
         payment,
         Status.PROCESSING,
         attempts=payment.attempts + 1,
+        attempts_by_method={**payment.attempts_by_method, method: payment.attempts_by_method.get(method, 0) + 1},
         method_chosen=method,
         expected=expected,
         fee_rule_id=fee_rule_id,
@@ -77,8 +88,8 @@ def await_rail(payment: Payment) -> Payment:
 
 
 def fail_attempt(payment: Payment, *, now: datetime) -> Payment:
-    """A failed attempt does not fail the payment, unless it was the last one or time has run out."""
-    if payment.attempts >= ATTEMPTS_MAX:
+    """A failed attempt does not fail the payment, unless nothing is left to try or time has run out."""
+    if not methods_left(payment):
         return _move(payment, Status.FAILED, ending=Ending.ATTEMPTS_USED_UP)
     if now >= payment.expires_at:
         return _move(payment, Status.EXPIRED)

@@ -325,6 +325,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     # The smallest and the largest attempt, in minor units.
     minor_min: int
     minor_max: int
+    # What the payer waits for and it can send again.
+    resends: frozenset[type[Action]] = frozenset()
 
     def offers(self, method: Method, amount: Money) -> bool:
         is_within = self.minor_min <= amount.minor <= self.minor_max
@@ -334,7 +336,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 class Rail(Protocol):
     """Calls raise RailTimeout when the rail does not answer; any of them may be repeated safely.
 
-    `authorize`, `ask` and `ask_refund` raise NotFound for a reference that never reached the rail.
+    `authorize`, `resend`, `ask` and `ask_refund` raise NotFound for a reference that never reached the rail.
     """
 
     @property
@@ -348,6 +350,10 @@ class Rail(Protocol):
     async def authorize(
         self, business_id: str, reference: str, given: Authorization, *, now: datetime
     ) -> AttemptState: ...
+
+    async def resend(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+        """Sends the prompt or code of this attempt once more, where `capabilities.resends` has its action."""
+        ...
 
     async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType, ValidationResult
@@ -15,6 +15,7 @@ from tidegate.core.money import Currency
 from tidegate.rail.carriers import CARRIERS, carrier_of
 
 TYPED_LENGTH_MAX = 40
+NATIONAL_REMEMBERED_MAX = 1_000
 _BETWEEN_DIGITS = frozenset("+-()./ \u00a0\u202f\u2010\u2011\u2012\u2013")
 _MOBILE = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE_OR_MOBILE)
 
@@ -120,6 +121,16 @@ def parse(text: str, currency: Currency) -> str:
     if not phonenumbers.is_valid_number(number) or phonenumbers.number_type(number) not in _MOBILE:
         raise _wrong(NumberFault.NOT_MOBILE, country)
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+@lru_cache(maxsize=NATIONAL_REMEMBERED_MAX)
+def national(text: str, currency: Currency) -> str | None:
+    """As it is written at home, 0712 345678; None for what `parse` would refuse."""
+    try:
+        number = phonenumbers.parse(parse(text, currency))
+    except ValueError:
+        return None
+    return phonenumbers.format_number(number, PhoneNumberFormat.NATIONAL)
 
 
 def operator_of(number: str, currency: Currency) -> Operator | None:

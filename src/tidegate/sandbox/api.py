@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidegate.checkout.examples import A_PAYMENT
+from tidegate.checkout.examples import A_PAYMENT, A_PROMPT
 from tidegate.core import errors
 from tidegate.core.clock import ShiftedClock
 from tidegate.idempotency.commands import once
@@ -121,7 +121,7 @@ class SandboxApi:
             response_example=examples.ACTED,
             errors=(errors.NotFound, errors.Conflict),
             path_parameters=examples.PAY_CODE_PARAMETER,
-            prepared_by=examples.A_PROMPT,
+            prepared_by=A_PROMPT,
         )
         return [
             *self._transfer_operations(base),

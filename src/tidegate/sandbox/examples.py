@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.checkout.examples import PAY_CODE
-from tidegate.infra.http.operation import Step
 
 GROUP = "Makes payers, banks and time do what you want to see. Only in sandbox mode, where no real money moves."
 TRANSFER = (
@@ -52,14 +51,6 @@ TRANSFER_PARAMETER: dict[str, Any] = {
         "example": TRANSFER_ID,
     }
 }
-# A payment that waits for a phone.
-A_PROMPT = (
-    Step(
-        "createPayment",
-        {"amount": 2500, "currency": "KES", "customer": {"name": "Ada Obi", "email": "ada@example.com"}},
-    ),
-    Step("chargeCheckout", {"type": "mobile_money", "phone": "+254712345678"}),
-)
 DECLINE_REQUEST: dict[str, Any] = {"reason": "not_approved"}
 ACTED: dict[str, Any] = {"attemptId": "at_2b5RkWq0Zt7cYhN4mPs9Lx"}
 SESSION_ENDED: dict[str, Any] = {"payCode": PAY_CODE, "endedAt": "2026-11-15T09:35:00.000Z"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 
 from markupsafe import escape
 
@@ -42,9 +43,16 @@ class Leave:
     after_s: int | None
 
 
+class Tone(StrEnum):
+    GOOD = "good"
+    # Paid, and not all of it.
+    WARN = "warn"
+    OFF = "off"
+
+
 @dataclass(frozen=True)
 class Ending:
-    is_good: bool
+    tone: Tone
     icon: str
     title: str
     # The merchant's own words, shown as plain text.
@@ -59,13 +67,14 @@ class Ending:
 def ending_of(look: Look, sketch: Sketch) -> Ending:
     scene = look.scene
     is_paid = scene is Scene.PAID
-    is_good = is_paid and not look.situation.payment.is_reversed
+    tone = _tone(look, scene)
     notes = tuple(_notes(look, scene))
     return Ending(
-        is_good=is_good,
-        icon="tick" if is_good else "clock" if scene is Scene.EXPIRED else "cross",
+        tone=tone,
+        icon=_icon(tone, scene),
         title=_title(look, scene),
-        message=look.situation.payment.order.success_message if is_good else None,
+        # It thanks for a payment that is complete.
+        message=look.situation.payment.order.success_message if tone is Tone.GOOD else None,
         lead=_lead(look, scene),
         notes=notes,
         rows=tuple(rows_of(look) if is_paid else _open_rows(look)),
@@ -74,11 +83,27 @@ def ending_of(look: Look, sketch: Sketch) -> Ending:
     )
 
 
+def _icon(tone: Tone, scene: Scene) -> str:
+    if tone is Tone.OFF:
+        return "clock" if scene is Scene.EXPIRED else "cross"
+    return "tick" if tone is Tone.GOOD else "info"
+
+
+def _tone(look: Look, scene: Scene) -> Tone:
+    if scene is not Scene.PAID or look.situation.payment.is_reversed:
+        return Tone.OFF
+    return Tone.WARN if look.situation.payment.variance is Variance.UNDERPAYMENT else Tone.GOOD
+
+
 def _title(look: Look, scene: Scene) -> str:
-    if look.situation.payment.is_reversed:
-        return look.words("ending.reversed", amount=look.money(look.situation.payment.received))
+    payment = look.situation.payment
+    if payment.is_reversed:
+        return look.words("ending.reversed", amount=look.money(payment.received))
+    if payment.variance is Variance.UNDERPAYMENT:
+        received, expected = look.money(payment.received), look.money(payment.expected)
+        return look.words("ending.part_paid", received=received, expected=expected)
     if scene is Scene.PAID:
-        return look.words("ending.paid", amount=look.money(look.situation.payment.received))
+        return look.words("ending.paid", amount=look.money(payment.received))
     if scene is Scene.CLOSED:
         return look.words("ending.closed", shop=look.shop_name)
     # words: ending.cancelled, ending.used_up, ending.expired, ending.disabled
@@ -90,7 +115,8 @@ def _lead(look: Look, scene: Scene) -> str | None:
     if look.situation.payment.is_reversed:
         return words("ending.reversed_more", shop=shop)
     if scene is Scene.PAID:
-        return None if look.situation.payment.order.success_message else words("ending.paid_thanks", shop=shop)
+        has_thanks = look.situation.payment.order.success_message or _tone(look, scene) is Tone.WARN
+        return None if has_thanks else words("ending.paid_thanks", shop=shop)
     if look.situation.payment.held.minor or look.situation.payment.returned.minor:
         return None  # The notes say where the money is.
     if scene in (Scene.CANCELLED, Scene.CLOSED):
@@ -101,15 +127,14 @@ def _lead(look: Look, scene: Scene) -> str | None:
 
 def _notes(look: Look, scene: Scene) -> Iterator[str]:
     payment, words = look.situation.payment, look.words
-    if payment.variance:
-        # words: ending.underpaid, ending.overpaid
-        key = "underpaid" if payment.variance is Variance.UNDERPAYMENT else "overpaid"
-        yield words.rich(
-            f"ending.{key}",
-            received=look.money(payment.received),
-            expected=look.money(payment.expected),
-            shop=escape(look.shop_name),
-        )
+    shop = escape(look.shop_name)
+    if payment.variance is Variance.UNDERPAYMENT:
+        yield words.rich("ending.underpaid", missing=look.money(payment.expected - payment.received), shop=shop)
+    if payment.variance is Variance.OVERPAYMENT:
+        received, expected = look.money(payment.received), look.money(payment.expected)
+        yield words.rich("ending.overpaid", received=received, expected=expected, shop=shop)
+    if look.may_get_money and not (payment.held.minor or payment.returned.minor):
+        yield words.rich("ending.just_sent")
     if payment.held.minor and scene is not Scene.PAID:
         yield words.rich("ending.will_go_back", amount=look.money(payment.held))
     yield from movements_of(look)

@@ -16,8 +16,11 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.timestamp import to_iso
 from tidegate.payment.change import Situation
+from tidegate.rail import phone as phones
 
 DESCRIPTION_LENGTH_MAX = 140
+# Money that comes now goes back.
+_UNPAID = frozenset({Scene.EXPIRED, Scene.CANCELLED, Scene.USED_UP})
 _TIME = Markup('<time datetime="{}" data-offset="{}" data-style="{}">{}</time>')
 
 
@@ -40,6 +43,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     asked: Method | None
     goes_back: bool
     stays: bool
+    # What the rail can do.
+    can_resend: bool
 
     @classmethod
     def of(
@@ -54,6 +59,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
         asked: Method | None,
         goes_back: bool,
         stays: bool,
+        can_resend: bool = False,
     ) -> Look:
         scene = scene_of(situation, now=now, goes_back=goes_back)
         chosen = selected_method(situation, asked)
@@ -73,7 +79,20 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
             asked=asked,
             goes_back=goes_back,
             stays=stays,
+            can_resend=can_resend,
         )
+
+    @property
+    def phone(self) -> str | None:
+        """The customer's, as the form of mobile money takes it; None where it is no number for this currency."""
+        number = self.situation.payment.order.customer.phone
+        return phones.national(number, self.currency) if number and self.scene is Scene.CHOOSE else None
+
+    @property
+    def may_get_money(self) -> bool:
+        """The payment has ended unpaid, and an account was shown that somebody may have sent money to."""
+        payment = self.situation.payment
+        return self.scene in _UNPAID and payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0
 
     @property
     def shop_name(self) -> str:

@@ -11,13 +11,14 @@ from functools import cached_property
 from typing import Any, Protocol
 from urllib.parse import quote
 
+import msgspec
 import structlog
 
 from tidegate.checkout import store
 from tidegate.checkout.desk import Desk, PayerAt
 from tidegate.checkout.limit import Limited
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
-from tidegate.checkout.page import sent
+from tidegate.checkout.page import sent, typed
 from tidegate.checkout.page.choice import choose
 from tidegate.checkout.page.easel import TEMPLATE, Easel
 from tidegate.checkout.page.failure import failure_of
@@ -29,9 +30,8 @@ from tidegate.checkout.page.shell import bare_shell
 from tidegate.checkout.page.sketch import ROOT, Sketch
 from tidegate.checkout.page.view import Filled
 from tidegate.checkout.page.words import Words, words_for
-from tidegate.checkout.wire import HIDDEN_NUMBER
 from tidegate.core import ids
-from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal, TooSoon
 from tidegate.core.method import Method
 from tidegate.infra.http.routing import Route
 from tidegate.infra.in_step import Steps
@@ -45,6 +45,7 @@ from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
 from tidegate.merchant.logo import Logo
 from tidegate.merchant.model import Business
+from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment, Status
 
@@ -52,7 +53,10 @@ PATH = f"{ROOT}/{{payCode}}"
 LANGUAGE_FOR_S = 365 * 24 * 3600
 SEEN_DIGITS_MAX = 18
 _UNSAFE_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]")
-_FORM_NAMES = frozenset({"token", "seen", "type", "again", "action", "amount", *sent.FIELDS})
+_FORM_NAMES = frozenset({"token", "seen", "type", "sure", "action", "amount", *sent.FIELDS})
+
+# What the address says became of the last form, besides where it is.
+_NOTICES = ("changed", "extended", "refused", "soon")
 
 log = structlog.get_logger("page")
 
@@ -88,7 +92,8 @@ class CheckoutPages:
     async def show(self, visit: Visit) -> Steps[Html]:
         situation = await self.desk.look(_payer_at(visit))
         movements = await self._movements(situation.payment)
-        return self._drawn(visit, situation, movements, notice="notice.changed" if "changed" in visit.query else None)
+        notice = next((f"notice.{name}" for name in _NOTICES if name in visit.query), None)
+        return self._drawn(visit, situation, movements, notice=notice)
 
     async def show_as(self, visit: Visit, template: str, scene: Scene) -> Drawn:
         """In another template, while the payment is at that scene; otherwise as it is."""
@@ -101,30 +106,42 @@ class CheckoutPages:
         payer = self.admit(visit)
         method = self.desk.till.names.find(visit.form.get("type", ""))
         try:
-            is_repeat = "again" in visit.form
-            value = _same_phone(await self.desk.look(payer)) if is_repeat else sent.charge_in(visit.form, method)
-            await self.desk.charge(payer, value, seen=_seen(visit))
-        except Conflict:
-            return self.back_to(visit, "?changed=1")
+            await self.desk.charge(payer, sent.charge_in(visit.form, method), seen=_seen(visit))
+        except Conflict as refusal:
+            return await self._refused(visit, refusal)
         except Invalid as wrong:
             return await self._form_again(visit, wrong, asked=method)
-        return self.back_to(visit, f"?method={self.desk.till.names.in_record(method)}" if method else "")
+        query = f"?method={self.desk.till.names.in_record(method)}" if method else ""
+        return self._remembering(visit, self.back_to(visit, query))
 
     async def authorize(self, visit: Visit) -> Drawn:
         payer = self.admit(visit)
         try:
             await self.desk.authorize(payer, sent.answer_in(visit.form))
-        except Conflict:
-            return self.back_to(visit, "?changed=1")
+        except Conflict as refusal:
+            return await self._refused(visit, refusal)
         except Invalid as wrong:
             return await self._form_again(visit, wrong)
-        return self.back_to(visit)
+        return self._remembering(visit, self.back_to(visit))
+
+    async def resend(self, visit: Visit) -> Html:
+        try:
+            return await self._act(visit, self.desk.resend)
+        except TooSoon:
+            return self.back_to(visit, "?soon=1")
+
+    async def say_sent(self, visit: Visit) -> Html:
+        return await self._act(visit, self.desk.say_sent)
 
     async def extend(self, visit: Visit) -> Html:
-        return await self._act(visit, self.desk.extend)
+        return await self._act(visit, self.desk.extend, "?extended=1")
 
-    async def cancel(self, visit: Visit) -> Html:
-        return await self._act(visit, self.desk.cancel)
+    async def cancel(self, visit: Visit) -> Drawn:
+        """The page's script has asked whether the payer is sure; without script, a page asks."""
+        if "sure" in visit.form:
+            return await self._act(visit, self.desk.cancel)
+        situation = await self.desk.look(self.admit(visit))
+        return self._drawn(visit, situation, await self._movements(situation.payment), template="sure.html")
 
     async def receipt(self, visit: Visit) -> Html:
         situation = await self.desk.look(_payer_at(visit))
@@ -181,13 +198,35 @@ class CheckoutPages:
     def back_to(self, visit: Visit, query: str = "") -> Html:
         return see_other(self._here(visit) + query)
 
-    async def _act(self, visit: Visit, act: Callable[[PayerAt], Awaitable[Situation]]) -> Html:
+    async def _act(self, visit: Visit, act: Callable[[PayerAt], Awaitable[Situation]], query: str = "") -> Html:
         payer = self.admit(visit)
         try:
             await act(payer)
-        except Conflict:
-            return self.back_to(visit, "?changed=1")
-        return self.back_to(visit)
+        except Conflict as refusal:
+            return await self._refused(visit, refusal)
+        return self.back_to(visit, query)
+
+    async def _refused(self, visit: Visit, refusal: Conflict) -> Html:
+        """To the payment as it stands, which has changed since the form was drawn, or does not allow it."""
+        situation = await self.desk.look(_payer_at(visit))
+        has_changed = isinstance(refusal, ChangedElsewhere) or situation.payment.version != _seen(visit)
+        return self.back_to(visit, "?changed=1" if has_changed else "?refused=1")
+
+    @cached_property
+    def _typed(self) -> Cookie:
+        return Cookie("tidegate-typed", self.site)
+
+    def _remembering(self, visit: Visit, answer: Html) -> Html:
+        cookies = typed.remember(self._typed, visit.cookies or {}, visit.path["payCode"], visit.form)
+        return msgspec.structs.replace(answer, cookies=cookies)
+
+    def _filled_again(self, visit: Visit, situation: Situation) -> Filled | None:
+        """After a failure: what the payer typed before, in this browser."""
+        attempt = situation.attempt
+        if attempt is None or attempt.status is not AttemptStatus.FAILED or not visit.cookies:
+            return None
+        values = typed.recall(self._typed, visit.cookies, situation.payment.pay_code)
+        return Filled(values) if values else None
 
     async def _form_again(self, visit: Visit, wrong: Invalid, *, asked: Method | None = None) -> Steps[Html]:
         situation = await self.desk.look(_payer_at(visit))
@@ -213,6 +252,7 @@ class CheckoutPages:
         visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
         cookies = CookieLines(self.csrf.cookie(visitor) + self._remember_language(visit))
+        filled = filled or self._filled_again(visit, situation)
         yield
         look = self._look(visit, situation, movements, asked=asked, token=token)
         yield
@@ -232,6 +272,7 @@ class CheckoutPages:
             asked=asked or (self.desk.till.names.find(query["method"]) if "method" in query else None),
             goes_back="again" in query,
             stays="stay" in query,
+            can_resend=self.desk.can_resend(situation),
         )
 
     async def _movements(self, payment: Payment) -> Movements:
@@ -273,6 +314,8 @@ class CheckoutPages:
             Page("GET", PATH, "showCheckout", self.show),
             Page("POST", f"{PATH}/charge", "chargeOnPage", self.charge),
             Page("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize),
+            Page("POST", f"{PATH}/again", "resendOnPage", self.resend),
+            Page("POST", f"{PATH}/sent", "saySentOnPage", self.say_sent),
             Page("POST", f"{PATH}/extend", "extendOnPage", self.extend),
             Page("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel),
             Page("GET", f"{PATH}/receipt", "showReceipt", self.receipt),
@@ -296,12 +339,3 @@ def _seen(visit: Visit) -> int:
     """The version of the payment that the form was drawn for; without one, nothing matches."""
     text = visit.form.get("seen", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < SEEN_DIGITS_MAX else -1
-
-
-def _same_phone(situation: Situation) -> dict[str, Any]:
-    """The prompt once more, to the number that has it already."""
-    attempt = situation.attempt
-    if attempt is None or attempt.method is not Method.MOBILE_MONEY:
-        raise Conflict("there is no prompt to be sent again")
-    details = attempt.details
-    return {"type": attempt.method.value, "phone": details[HIDDEN_NUMBER], "operator": details["operator"]}

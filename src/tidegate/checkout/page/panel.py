@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from markupsafe import Markup
 
 from tidegate.checkout.page import values
-from tidegate.checkout.page.scene import Step
+from tidegate.checkout.page.scene import Resend, Step
 from tidegate.checkout.page.sketch import Sketch
 from tidegate.core.method import Method
+from tidegate.payment.transition import ATTEMPTS_MAX
 from tidegate.rail import bank as banks
 from tidegate.rail import phone as phones
 
@@ -24,6 +26,9 @@ _TEMPLATES: dict[tuple[Method, Step], str] = {
     (Method.USSD, Step.FORM): "ussd_form.html",
     (Method.USSD, Step.DIAL): "ussd_dial.html",
 }
+# Where the attempts by a method are used up.
+_CLOSED = "method_closed.html"
+_COUNTDOWN = Markup('<b role="timer" data-countdown="{}">{}</b>')
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,23 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Again:
+    """A way to ask for the prompt or code once more."""
+
+    label: str
+    busy: str
+    # While it is too early: when it may be asked for. Once it was sent as often as possible: what to do instead.
+    wait: Markup | None
+    instead: str | None
+
+
+@dataclass(frozen=True)
+class Other:
+    label: str
+    href: str
+
+
+@dataclass(frozen=True)
 class Panel:
     """`facts` are what the template of this one step shows."""
 
@@ -57,6 +79,8 @@ class Panel:
     amount: str
     template: str
     notice: Notice | None
+    # How many tries are left, where that is to be known.
+    tries: str | None
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -71,6 +95,8 @@ def _panel(sketch: Sketch, number: int, method: Method) -> Panel:
     # The payer wants another number or another bank, in spite of what is under way.
     if shape.goes_back and is_selected and step in (Step.PROMPT, Step.DIAL):
         step = Step.FORM
+    left = shape.tries[number]
+    is_closed = step is Step.FORM and left <= 0
     return Panel(
         method=method.value,
         # words: method.bank_transfer, method.card, method.mobile_money, method.ussd
@@ -79,10 +105,44 @@ def _panel(sketch: Sketch, number: int, method: Method) -> Panel:
         is_selected=is_selected,
         type=sketch.names.in_request(method),
         amount=sketch.cost(number),
-        template=_TEMPLATES[method, step],
+        template=_CLOSED if is_closed else _TEMPLATES[method, step],
         notice=_notice(sketch, method),
-        facts=_FACTS[method](sketch, step),
+        tries=_tries(sketch, method, left) if step is Step.FORM else None,
+        facts=_closed(sketch, method) if is_closed else _FACTS[method](sketch, step),
     )
+
+
+def _tries(sketch: Sketch, method: Method, left: int) -> str | None:
+    if left == 1:
+        return sketch.words("tries.last")
+    return sketch.words("tries.left", count=left) if left > 0 and _notice(sketch, method) else None
+
+
+def _closed(sketch: Sketch, method: Method) -> dict[str, Any]:
+    shape, words = sketch.shape, sketch.words
+    # words: method.bank_transfer, method.card, method.mobile_money, method.ussd
+    others = [
+        Other(words(f"method.{other.value}"), sketch.method_href(other))
+        for other, left in zip(shape.methods, shape.tries, strict=True)
+        if left > 0
+    ]
+    return {
+        "title": words("tries.closed", method=words(f"method.{method.value}")),
+        "lead": words("tries.closed_more", count=ATTEMPTS_MAX),
+        "others": others,
+    }
+
+
+def again_of(sketch: Sketch, *, label: str, busy: str, instead: str) -> Again | None:
+    """None where the rail cannot send it again."""
+    tried = sketch.shape.tried
+    if tried is None or tried.resend is Resend.NEVER:
+        return None
+    wait = None
+    if tried.resend is Resend.LATER:
+        countdown = _COUNTDOWN.format(sketch.own(values.resend_in_s), sketch.own(values.resend_in))
+        wait = sketch.words.rich("resend.wait", time=countdown)
+    return Again(label, busy, wait, instead if tried.resend is Resend.NO_MORE else None)
 
 
 def _notice(sketch: Sketch, method: Method) -> Notice | None:
@@ -97,6 +157,7 @@ def _transfer(sketch: Sketch, step: Step) -> dict[str, Any]:
     facts: dict[str, Any] = {"policy": sketch.words(f"policy.{sketch.shape.policy}")}  # words: policy.*
     if step is Step.ACCOUNT:
         facts["account"] = account_of(sketch)
+        facts["has_said_sent"] = sketch.shape.tried is not None and sketch.shape.tried.has_said_sent
     return facts
 
 
@@ -125,6 +186,7 @@ def _mobile(sketch: Sketch, step: Step) -> dict[str, Any]:
     currency = sketch.shape.currency
     country = phones.COUNTRIES[currency]
     return {
+        "phone": sketch.own(values.customer_phone) if sketch.shape.has_phone else "",
         "calling_code": f"+{country.calling_code}",
         "example": country.example,
         "operators": phones.OPERATORS[currency],
@@ -133,22 +195,34 @@ def _mobile(sketch: Sketch, step: Step) -> dict[str, Any]:
 
 
 def _prompt(sketch: Sketch) -> dict[str, Any]:
-    own, tried = sketch.own, sketch.shape.tried
+    own, words = sketch.own, sketch.words
     return {
-        "prompt_lead": sketch.words.rich("prompt.lead", amount=own(values.attempt_amount), phone=own(values.phone)),
+        "prompt_lead": words.rich("prompt.lead", amount=own(values.attempt_amount), phone=own(values.phone)),
         "since_s": own(values.attempt_since_s),
-        "can_repeat": tried is not None and tried.can_be_repeated,
-        "form_href": f"{sketch.method_href(Method.MOBILE_MONEY)}&again=1",
+        "again": again_of(
+            sketch, label=words("prompt.again"), busy=words("busy.phone"), instead=words("resend.no_more_prompts")
+        ),
+        "form_href": _form_href(sketch, Method.MOBILE_MONEY),
     }
+
+
+def _form_href(sketch: Sketch, method: Method) -> str | None:
+    """Where another number or another bank is given; None where no attempt is left for it."""
+    left = sketch.shape.tries[sketch.shape.methods.index(method)]
+    return f"{sketch.method_href(method)}&again=1" if left > 0 else None
 
 
 def _ussd(sketch: Sketch, step: Step) -> dict[str, Any]:
     if step is Step.DIAL:
+        words = sketch.words
         return {
+            "again": again_of(
+                sketch, label=words("dial.new_code"), busy=words("busy.code"), instead=words("resend.no_more_codes")
+            ),
             "code": sketch.own(values.code),
             "code_for_link": sketch.own(values.code_for_link),
             "bank_name": sketch.own(values.bank_of_code),
-            "form_href": f"{sketch.method_href(Method.USSD)}&again=1",
+            "form_href": _form_href(sketch, Method.USSD),
         }
     return {"banks": banks.USSD_BANKS[sketch.shape.currency]}
 

@@ -10,6 +10,7 @@ from tidegate.checkout.page.money_format import MoneyParts
 from tidegate.checkout.page.shape import LONG_AMOUNT
 from tidegate.checkout.page.sketch import Sketch
 from tidegate.checkout.page.values import OF_COSTS
+from tidegate.payment.variance import Variance
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,16 @@ def price_at_the_end(sketch: Sketch, look: Look) -> Price:
         parts=parts,
         is_long=len(parts.digits) >= LONG_AMOUNT,
         lines=(*_lines(sketch, 0), total),
-        # What the bank took back is not paid any more.
-        state=words("summary.paid") if is_paid and not payment.is_reversed else words("summary.not_paid"),
+        state=_state(look),
     )
+
+
+def _state(look: Look) -> str:
+    payment = look.situation.payment
+    # What the bank took back is not paid any more.
+    if payment.paid_at is None or payment.is_reversed:
+        return look.words("summary.not_paid")
+    return look.words("summary.part_paid" if payment.variance is Variance.UNDERPAYMENT else "summary.paid")
 
 
 def _lines(sketch: Sketch, number: int) -> list[Line]:

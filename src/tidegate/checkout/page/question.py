@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import starmap
 
 from tidegate.checkout.page import values
+from tidegate.checkout.page.panel import Again, again_of
 from tidegate.checkout.page.scene import Scene
 from tidegate.checkout.page.sketch import Sketch
 
@@ -42,6 +43,20 @@ class Question:
     type: str = "text"
     autocomplete: str = "off"
     fields: tuple[Field, ...] = ()
+    # Who sees the answer, and how many tries are left.
+    private: str | None = None
+    tries: str | None = None
+    again: Again | None = None
+
+
+def tries_of(sketch: Sketch) -> str | None:
+    """How many answers are left to what the bank asks."""
+    tried = sketch.shape.tried
+    if tried is None:
+        return None
+    if tried.answers_left == 1:
+        return sketch.words("question.last_try")
+    return sketch.words("question.tries_left", count=tried.answers_left)
 
 
 def question_of(sketch: Sketch) -> Question:
@@ -53,6 +68,8 @@ def question_of(sketch: Sketch) -> Question:
             lead=words("question.pin_lead", digits=sketch.own(values.card_end)),
             label=words("question.pin_label"),
             type="password",
+            private=words("question.private", shop=sketch.own(values.shop_name)),
+            tries=tries_of(sketch),
         )
     if scene is Scene.OTP:
         return Question(
@@ -61,12 +78,18 @@ def question_of(sketch: Sketch) -> Question:
             lead=words("question.otp_lead"),
             label=words("question.otp_label"),
             autocomplete="one-time-code",
+            private=words("question.private", shop=sketch.own(values.shop_name)),
+            tries=tries_of(sketch),
+            again=again_of(
+                sketch, label=words("question.otp_again"), busy=words("busy.otp"), instead=words("resend.no_more_otps")
+            ),
         )
     return Question(
         kind="address",
         title=words("question.address_title"),
         lead=words("question.address_lead"),
         fields=_address_fields(sketch),
+        tries=tries_of(sketch),
     )
 
 

@@ -6,10 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from tidegate.core.method import Method
-from tidegate.payment.attempt import AttemptStatus
+from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import Situation
 from tidegate.payment.model import Ending, Payment, Status
-from tidegate.payment.transition import ATTEMPTS_MAX, is_final
+from tidegate.payment.transition import is_final
 from tidegate.rail.interface import (
     Action,
     AddressAction,
@@ -46,6 +46,15 @@ class Step(StrEnum):
     ACCOUNT_CLOSED = "account_closed"
     PROMPT = "prompt"
     DIAL = "dial"
+
+
+class Resend(StrEnum):
+    """Whether a prompt or code may be asked for again."""
+
+    NEVER = "never"
+    LATER = "later"
+    NOW = "now"
+    NO_MORE = "no_more"
 
 
 ENDINGS = frozenset(
@@ -117,5 +126,10 @@ def selected_method(situation: Situation, asked: Method | None) -> Method:
     return attempt.method if attempt is not None else order.default_method
 
 
-def attempts_left(payment: Payment) -> int:
-    return ATTEMPTS_MAX - payment.attempts
+def resend_of(attempt: Attempt, *, can_resend: bool, now: datetime) -> Resend:
+    """Of what the payer waits for; `can_resend` is what its rail says."""
+    if not can_resend:
+        return Resend.NEVER
+    if attempt.resends_left <= 0:
+        return Resend.NO_MORE
+    return Resend.LATER if attempt.resend_from is not None and now < attempt.resend_from else Resend.NOW

@@ -9,12 +9,12 @@ import msgspec
 from tidegate.checkout.model import ReturnStatus
 from tidegate.checkout.page.cost import Cost
 from tidegate.checkout.page.look import Look
-from tidegate.checkout.page.scene import ENDINGS, Scene, Step, attempts_left, step_of
+from tidegate.checkout.page.scene import Resend, Scene, Step, resend_of, step_of
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt, AttemptStatus
-from tidegate.payment.transition import is_final
+from tidegate.payment.transition import attempts_left, is_final
 from tidegate.rail.interface import DialAction, FailureReason, PromptAction
 
 # From this many characters on, the amount is set smaller.
@@ -49,7 +49,12 @@ class Tried(msgspec.Struct, frozen=True):
     has_account: bool
     # Somebody has to say yes, on a phone.
     is_answered: bool
-    can_be_repeated: bool
+    resend: Resend
+    # To what the bank asks.
+    answers_left: int
+    has_said_sent: bool
+    # The account cannot be kept open longer.
+    closes_last: bool
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +62,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     scene: Scene
     chosen: Method
     methods: tuple[Method, ...]
+    # Attempts left by each of them.
+    tries: tuple[int, ...]
     costs: tuple[CostShape, ...]
     currency: Currency
     tried: Tried | None
@@ -67,6 +74,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     has_own_colours: bool
     has_logo: bool
     has_description: bool
+    has_phone: bool
     has_variance: bool
     # By the method that was chosen last.
     expects_what_is_asked: bool
@@ -74,6 +82,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     # Money that moves without the payment changing; and how much of it has arrived where it came from.
     may_move_unseen: bool
     sent_back: int
+    # Money may still come to a payment that has ended unpaid, and is then shown at once.
+    is_watched: bool
 
     @property
     def step(self) -> Step:
@@ -89,6 +99,7 @@ def shape_of(look: Look) -> Shape:
         scene=look.scene,
         chosen=look.chosen,
         methods=look.methods,
+        tries=tuple([attempts_left(payment, method) for method in look.methods]),
         costs=tuple([_cost_shape(look, cost) for cost in look.costs]),
         currency=payment.order.asked.currency,
         tried=_tried(look, attempt) if attempt else None,
@@ -99,11 +110,13 @@ def shape_of(look: Look) -> Shape:
         has_own_colours=business.brand.accent is not None,
         has_logo=business.brand.logo_hash is not None,
         has_description=look.description != "",
+        has_phone=look.phone is not None,
         has_variance=payment.variance is not None,
         expects_what_is_asked=payment.expected.minor == payment.order.asked.minor,
         is_final=is_final(payment.status),
         may_move_unseen=_may_move_unseen(look),
         sent_back=sum(back.status is ReturnStatus.CONFIRMED for back in returns) if returns else 0,
+        is_watched=not is_final(payment.status) or look.may_get_money,
     )
 
 
@@ -126,7 +139,10 @@ def _tried(look: Look, attempt: Attempt) -> Tried:
         problem=attempt.failure.value if attempt.is_open and attempt.failure else None,
         has_account=attempt.account_number is not None,
         is_answered=attempt.is_open and isinstance(attempt.action, PromptAction | DialAction),
-        can_be_repeated=attempts_left(look.situation.payment) > 0,
+        resend=resend_of(attempt, can_resend=look.can_resend, now=look.now),
+        answers_left=attempt.answers_left,
+        has_said_sent=attempt.said_sent_at is not None,
+        closes_last=attempt.expires_at == look.situation.payment.expires_at,
     )
 
 
@@ -152,4 +168,5 @@ def _may_move_unseen(look: Look) -> bool:
     if payment.held.minor or payment.returned.minor:
         return True
     # Somebody may still send money to the account that was shown.
-    return attempt is not None and attempt.account_number is not None and look.scene in ENDINGS
+    has_account = attempt is not None and attempt.account_number is not None
+    return look.may_get_money or (look.scene is Scene.PAID and has_account)

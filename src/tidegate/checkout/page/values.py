@@ -164,6 +164,26 @@ def phone(look: Look) -> str:
     return unbroken(_attempt(look).details["phone"])
 
 
+def resend_in_s(look: Look) -> str:
+    return str(_resend_in_s(look))
+
+
+def resend_in(look: Look) -> str:
+    """As the script counts it down: 0:28."""
+    minutes, seconds = divmod(_resend_in_s(look), 60)
+    return f"{minutes}:{seconds:02}"
+
+
+def _resend_in_s(look: Look) -> int:
+    # Rounded up, so that the server has forgotten it when the page says so.
+    moment = _attempt(look).resend_from
+    return look.seconds_until(moment) + 1 if moment else 0
+
+
+def customer_phone(look: Look) -> str:
+    return look.phone or ""
+
+
 def card_end(look: Look) -> str:
     return str(_attempt(look).details.get("last4", ""))
 

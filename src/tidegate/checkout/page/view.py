@@ -12,8 +12,8 @@ from tidegate.checkout.page.ending import Ending, ending_of, movements_of
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.panel import Account, Panel, account_of, panels_of
 from tidegate.checkout.page.price import Price, price_at_the_end, prices_of
-from tidegate.checkout.page.question import Question, question_of
-from tidegate.checkout.page.scene import ENDINGS, Scene
+from tidegate.checkout.page.question import Question, question_of, tries_of
+from tidegate.checkout.page.scene import ENDINGS, Scene, Step
 from tidegate.checkout.page.shape import Shape
 from tidegate.checkout.page.shell import Shell, Shop, shell_of, shop_of
 from tidegate.checkout.page.sketch import Sketch
@@ -23,6 +23,7 @@ RETURN_POLL_S = 15
 # Without script the page loads itself again this often while it waits.
 REFRESH_EVERY_S = 10
 EVENTS_PATH = "/checkout/payments"
+EXTENDED = "notice.extended"
 
 _TEMPLATES: dict[Scene, str] = {
     Scene.CHOOSE: "choose.html",
@@ -86,6 +87,8 @@ class Page:
     values: Mapping[str, str]
     errors: Mapping[str, str]
     notice: str | None
+    # Of the bank's page: how many answers are left.
+    tries: str | None
     # Money of this payer that goes back, while the payment is still open.
     returns: tuple[str, ...]
     simulator: Any = None
@@ -139,7 +142,7 @@ def page_of(
         # tab is open does not count: the script changes tabs without asking.
         mark=f"{own(values.version)}-{shape.scene}-{shape.step}-{shape.sent_back}",
         token=own(values.token),
-        watch="" if shape.is_final else sketch.site.url(f"{EVENTS_PATH}/{own(values.pay_code)}/events"),
+        watch="" if not shape.is_watched else sketch.site.url(f"{EVENTS_PATH}/{own(values.pay_code)}/events"),
         poll_s=RETURN_POLL_S if shape.may_move_unseen else 0,
         order_line=words("summary.order", reference=own(values.reference)),
         description=own(values.description) if shape.has_description else None,
@@ -154,10 +157,23 @@ def page_of(
         ending=special.ending,
         values=special.filled.values,
         errors=special.filled.errors,
-        notice=words(notice) if notice else None,  # words: notice.changed
+        notice=_notice(sketch, notice) if notice else None,
+        tries=tries_of(sketch) if shape.scene is Scene.ISSUER and problem else None,
         returns=special.returns,
         simulator=simulator,
     )
+
+
+def _notice(sketch: Sketch, key: str) -> str | None:
+    """What became of the last thing the payer asked for."""
+    tried = sketch.shape.tried
+    if key != EXTENDED:
+        return sketch.words(key)  # words: notice.changed, notice.refused, notice.soon
+    if tried is None or tried.step is not Step.ACCOUNT:
+        return None
+    time = sketch.time(values.closes_iso, values.closes_time)
+    # words: notice.extended, notice.extended_last
+    return sketch.words.rich(f"{key}_last" if tried.closes_last else key, time=time)
 
 
 def _short(look: Look, sketch: Sketch) -> Short:

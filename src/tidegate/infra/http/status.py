@@ -14,6 +14,7 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.Conflict: 409,
     errors.DuplicateReference: 409,
     errors.IllegalTransition: 409,
+    errors.ChangedElsewhere: 409,
     errors.StillRunning: 409,
     errors.BodyTooLarge: 413,
     errors.UnsupportedMediaType: 415,
@@ -21,5 +22,6 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.InsufficientBalance: 422,
     errors.RefundExceedsAvailable: 422,
     errors.RateLimited: 429,
+    errors.TooSoon: 429,
     errors.Unavailable: 503,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from tidegate.core.errors import Invalid, Problem
@@ -24,7 +25,7 @@ from tidegate.rail.interface import (
     TransferAction,
     month_has_passed,
 )
-from tidegate.rail.sandbox.model import SCRIPTS, Attempt, Behaviour
+from tidegate.rail.sandbox.model import DIAL_CODE_LASTS, SCRIPTS, Attempt, Behaviour
 
 BANK_NAME = "Tidegate Test Bank"
 BANK_CODE = "999"
@@ -91,6 +92,15 @@ def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetim
         failure=script.failure,
         ends_at=None if script.after is None else now + script.after,
     )
+
+
+def resend(attempt: Attempt, *, serial: int, now: datetime) -> Attempt:
+    """A code to dial is a new one and lasts as long again. What else is sent again stays the same."""
+    if attempt.has_ended(now) or not isinstance(attempt.action, DialAction):
+        return attempt
+    stem = attempt.action.code.rpartition("*")[0]
+    code = f"{stem}*{scattered(serial, _DIAL_DIGITS)}#"
+    return replace(attempt, action=DialAction(code), ends_at=now + DIAL_CODE_LASTS)
 
 
 def _first_step(order: StartAttempt, *, serial: int, now: datetime) -> tuple[Behaviour, Action | None]:

@@ -34,7 +34,6 @@ from tidegate.rail.interface import (
 
 TEST_PIN = "1234"
 TEST_OTP = "123456"
-TRIES_MAX = 3
 APPROVED_LATE_AFTER = timedelta(seconds=5)
 SILENT_FOR = timedelta(seconds=10)
 DIAL_CODE_LASTS = timedelta(minutes=10)
@@ -43,6 +42,10 @@ AT_ONCE = timedelta(0)
 # Refunds of an amount that ends in .13 are declined; one that ends in .17 is done, but the answer is lost at first.
 UNLUCKY_MINOR = 13
 UNANSWERED_MINOR = 17
+
+
+# What this rail can send again.
+RESENDS: frozenset[type[Action]] = frozenset({PromptAction, DialAction, OtpAction})
 
 
 class Behaviour(StrEnum):
@@ -172,9 +175,7 @@ def authorize(attempt: Attempt, given: Authorization, *, now: datetime) -> Attem
     if attempt.has_ended(now) or attempt.action is None or _WANTED.get(type(attempt.action)) is not type(given):
         return attempt
     if not _is_right(given):
-        tries = attempt.tries + 1
-        wrong = replace(attempt, tries=tries)
-        return wrong if tries < TRIES_MAX else end(wrong, _WRONG[type(given)], now=now)
+        return replace(attempt, tries=attempt.tries + 1)
     if attempt.behaviour is Behaviour.CARD_PIN_THEN_OTP and isinstance(attempt.action, PinAction):
         return replace(attempt, action=OtpAction(), tries=0)
     return end(attempt, None, now=now)

@@ -32,7 +32,7 @@ from tidegate.rail.interface import (
     Told,
 )
 from tidegate.rail.sandbox import account, model, notice, store
-from tidegate.rail.sandbox.begin import begin, needs_serial
+from tidegate.rail.sandbox.begin import begin, needs_serial, resend
 from tidegate.rail.sandbox.model import Attempt, BankTransfer, Payout, PayoutKind
 from tidegate.rail.sandbox.notice import Notice
 
@@ -55,6 +55,7 @@ class SandboxRail:
         self._capabilities = Capabilities(
             methods={currency: frozenset(methods) for currency, methods in METHODS_OF.items()},
             account_currencies=account.CURRENCIES,
+            resends=model.RESENDS,
             minor_min=1,
             minor_max=10**12,
         )
@@ -86,6 +87,13 @@ class SandboxRail:
                 await store.update_attempt(tx, after, now=now)
                 if isinstance(after.state(now), Succeeded):
                     await _tell_outcome(tx, after, due_at=now, now=now)
+        return after.state(now)
+
+    async def resend(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+        async with self._db.transaction() as tx:
+            before = await _lock(tx, business_id, reference)
+            after = resend(before, serial=await store.next_serial(tx), now=now)
+            await store.update_attempt(tx, after, now=now)
         return after.state(now)
 
     async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:

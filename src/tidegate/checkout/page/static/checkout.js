@@ -64,7 +64,8 @@
       const { top, bottom } = target.getBoundingClientRect();
       if (top < 0 || bottom > innerHeight) target.scrollIntoView({ block: "center" });
     }
-    if (heading) announce(heading.textContent);
+    const news = firstSeen("[data-news]") || heading;
+    if (news) announce(news.textContent);
   };
 
   const get = async (url, options = {}) => {
@@ -107,6 +108,7 @@
   };
   const send = async (form, button) => {
     const body = new URLSearchParams(new FormData(form, button));
+    if (form.dataset.sure) body.set("sure", "yes");
     const action = new URL(form.getAttribute("action"), location.href);  // A field may be called "action".
     const label = button?.firstChild;
     const words = label?.textContent;
@@ -247,6 +249,7 @@
     };
     const checked = one("[name=operator]:checked", form);
     let isChosen = Boolean(checked) && checked !== guess();
+    if (!checked && guess()) guess().checked = true;
     form.addEventListener("change", (event) => { if (event.target.name === "operator") isChosen = true; });
     phone.addEventListener("input", () => {
       const guessed = guess();
@@ -292,7 +295,9 @@
       const left = Math.max(0, Number(place.dataset.countdown) - (performance.now() - started) / 1000);
       place.hidden = left > Number(place.dataset.loudFrom);
       place.textContent = clock(left);
-      if (left === 0 && !place.dataset.over) { place.dataset.over = "yes"; setTimeout(refresh, 1500); }
+      const pause = place.closest("[data-pause]");
+      if (pause) { one("button", pause.parentElement).disabled = left > 0; pause.hidden = left === 0; }
+      else if (left === 0 && !place.dataset.over) { place.dataset.over = "yes"; setTimeout(refresh, 1500); }
     }));
     all("[data-elapsed]").forEach((place) => every.push(() => {
       place.hidden = false;
@@ -359,12 +364,12 @@
 
   const enhance = () => {
     // Said once; looking again must not say it again.
-    history.replaceState(null, "", location.href.replace(/[?&]changed=1/, ""));
+    history.replaceState(null, "", location.href.replace(/[?&](changed|extended|refused|soon)=1/, ""));
     timers.forEach(clearInterval);
     timers = [];
     all("[data-copy]").forEach((button) => { button.hidden = !navigator.clipboard; });
     all("[data-without-script]").forEach((button) => { button.hidden = true; });
-    all("[data-print], [data-sent], [data-fill]").forEach((button) => { button.hidden = false; });
+    all("[data-print], [data-fill]").forEach((button) => { button.hidden = false; });
     all("[data-card]").forEach(enhanceCard);
     all("[data-prefixes]").forEach(enhanceOperator);
     all("[data-search]").forEach(enhanceSearch);
@@ -400,12 +405,6 @@
     if (hit("[data-print]")) window.print();
     if (hit("[data-fill]")) fill(hit("[data-fill]"));
     if (hit("[data-tab]")) { event.preventDefault(); selectTab(hit("[data-tab]")); }
-    if (hit("[data-sent]")) {
-      hit("[data-sent]").hidden = true;
-      one("[data-before]").hidden = true;
-      one("[data-after]").hidden = false;
-      announce(one("[data-after]").textContent);
-    }
     if (hit("[data-swap]")) {
       event.preventDefault();
       const { href } = hit("[data-swap]");
