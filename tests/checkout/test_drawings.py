@@ -38,13 +38,16 @@ from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Brand, Support
 from tidegate.payment import pay
 from tidegate.payment.change import Situation
+from tidegate.payment.model import Customer
 from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
+from tidegate.rail.sandbox.model import RESENDS
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
 
 SITE = Site("https://pay.example/folder")
 HOSTILE = """<img src=x onerror=alert(1)> "quoted" 'too' & &amp; \u0645\u062a\u062c\u0631 {{ 7*7 }} ₦"""
 MONEY_OF_OTHERS = 1_234
+CUSTOMER_OF_OTHERS = Customer("Eve", "eve@example.com", "+254722345679")
 
 # What was asked for, how it was dressed, and what the payer has done.
 ORDERS: dict[str, dict[str, Any]] = {
@@ -55,6 +58,7 @@ ORDERS: dict[str, dict[str, Any]] = {
     "kenyan": KENYAN,
     "kenyan, fee of the customer": {**KENYAN, "feeBearer": "customer"},
     "one method": {"paymentMethods": ["card"]},
+    "with a phone": {**KENYAN, "customer": {"name": "Ada", "email": "ada@example.com", "phoneNumber": "+254712345678"}},
 }
 SHOPS: dict[str, dict[str, Any]] = {
     "dressed": {"accent": "#0a6c5c", "support_phone": "+2348012345678", "variance_policy": "top_up"},
@@ -125,6 +129,7 @@ def look_at(
         asked=asked,
         goes_back=goes_back,
         stays=False,
+        can_resend=situation.attempt is not None and type(situation.attempt.action) in RESENDS,
     )
 
 
@@ -138,6 +143,7 @@ def of_somebody_else(situation: Situation) -> Situation:
     order = msgspec.structs.replace(
         payment.order,
         asked=payment.order.asked + more,
+        customer=CUSTOMER_OF_OTHERS if payment.order.customer.phone else payment.order.customer,
         metadata=payment.order.metadata and msgspec.json.encode({"description": HOSTILE}).decode(),
     )
     return Situation(
@@ -161,6 +167,7 @@ def of_somebody_else(situation: Situation) -> Situation:
             },
             expires_at=attempt.expires_at and attempt.expires_at + timedelta(minutes=7),
             created_at=attempt.created_at - timedelta(minutes=3),
+            resend_from=attempt.resend_from and attempt.resend_from + timedelta(seconds=7),
         ),
     )
 
@@ -205,10 +212,11 @@ async def test_every_page_is_the_same_whether_drawn_or_filled(
 
 
 async def test_what_a_query_adds_is_the_same_too(situations: dict[str, Situation], easel: Easel) -> None:
-    for situation in (situations["plain"], situations["issuer"]):
+    for situation in (situations["plain"], situations["account"], situations["issuer"]):
         look, other = look_at(situation, "en"), look_at(of_somebody_else(situation), "en")
         for each in (look, other):
             assert_same(easel, each, notice="notice.changed")
+            assert_same(easel, each, notice="notice.extended")
             assert_same(easel, each)
     for each in (look, other):
         assert_same(easel, each, template="sandbox_issuer.html")

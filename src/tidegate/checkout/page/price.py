@@ -73,7 +73,9 @@ def _state(look: Look) -> str:
     # What the bank took back is not paid any more.
     if payment.paid_at is None or payment.is_reversed:
         return look.words("summary.not_paid")
-    return look.words("summary.part_paid" if payment.variance is Variance.UNDERPAYMENT else "summary.paid")
+    if payment.variance is Variance.UNDERPAYMENT:
+        return look.words("summary.part_paid")
+    return look.words("summary.paid")
 
 
 def _lines(sketch: Sketch, number: int) -> list[Line]:
