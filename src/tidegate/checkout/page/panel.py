@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from markupsafe import Markup
 
 from tidegate.checkout.page import values
-from tidegate.checkout.page.scene import Resend, Step
+from tidegate.checkout.page.again import again_of
+from tidegate.checkout.page.scene import Step
 from tidegate.checkout.page.sketch import Sketch
 from tidegate.core.method import Method
 from tidegate.payment.transition import ATTEMPTS_MAX
@@ -28,7 +28,6 @@ _TEMPLATES: dict[tuple[Method, Step], str] = {
 }
 # Where the attempts by a method are used up.
 _CLOSED = "method_closed.html"
-_COUNTDOWN = Markup('<b role="timer" data-countdown="{}">{}</b>')
 
 
 @dataclass(frozen=True)
@@ -47,17 +46,6 @@ class Account:
 class Notice:
     title: str
     text: str
-
-
-@dataclass(frozen=True)
-class Again:
-    """A way to ask for the prompt or code once more."""
-
-    label: str
-    busy: str
-    # While it is too early: when it may be asked for. Once it was sent as often as possible: what to do instead.
-    wait: Markup | None
-    instead: str | None
 
 
 @dataclass(frozen=True)
@@ -131,18 +119,6 @@ def _closed(sketch: Sketch, method: Method) -> dict[str, Any]:
         "lead": words("tries.closed_more", count=ATTEMPTS_MAX),
         "others": others,
     }
-
-
-def again_of(sketch: Sketch, *, label: str, busy: str, instead: str) -> Again | None:
-    """None where the rail cannot send it again."""
-    tried = sketch.shape.tried
-    if tried is None or tried.resend is Resend.NEVER:
-        return None
-    wait = None
-    if tried.resend is Resend.LATER:
-        countdown = _COUNTDOWN.format(sketch.own(values.resend_in_s), sketch.own(values.resend_in))
-        wait = sketch.words.rich("resend.wait", time=countdown)
-    return Again(label, busy, wait, instead if tried.resend is Resend.NO_MORE else None)
 
 
 def _notice(sketch: Sketch, method: Method) -> Notice | None:

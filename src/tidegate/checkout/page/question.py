@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import starmap
 
 from tidegate.checkout.page import values
-from tidegate.checkout.page.panel import Again, again_of
+from tidegate.checkout.page.again import Again, again_of
 from tidegate.checkout.page.scene import Scene
 from tidegate.checkout.page.sketch import Sketch
 
