@@ -42,6 +42,7 @@ REMEDY_OF: dict[type[Refusal], str] = {
     errors.DuplicateReference: "The reference was used before. When `data` is there, it is what you made then "
     "and you can go on with it; otherwise choose a new reference.",
     errors.IllegalTransition: "Look at the thing again: it has moved on, and some states are final.",
+    errors.ChangedElsewhere: "Look at the thing again, and act on what you see then.",
     errors.StillRunning: "Wait as long as `Retry-After` says and send the same request with the same key.",
     errors.Invalid: "Mend every field that `errors` lists; all of them are there. When they all break one "
     f"special rule, `errorType` is its name, such as `{Invalid.METHOD_NOT_SUPPORTED}` or `{Invalid.CARD_DATA}`.",
@@ -50,6 +51,7 @@ REMEDY_OF: dict[type[Refusal], str] = {
     errors.RefundExceedsAvailable: "More than what was received and not given back yet. The message says how much can "
     "still be refunded.",
     errors.RateLimited: "Wait as many seconds as `Retry-After` says, then go on more slowly.",
+    errors.TooSoon: "Wait as many seconds as `Retry-After` says, then ask once more.",
     errors.Unavailable: "Nothing is wrong with your request. Send it again in a moment, a change with the same "
     "`Idempotency-Key`.",
 }
