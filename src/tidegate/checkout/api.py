@@ -152,7 +152,7 @@ class CheckoutApi:
             replace(base, path=f"{PATH}/charge/resend", name="resendCharge",
                     summary="Send the prompt or the code again", description=examples.RESEND, handler=self.resend,
                     response=wire.Charged, errors=refusals, response_example=examples.SENT_AGAIN,
-                    success_message="Sent again", prepared_by=(*examples.A_PROMPT, examples.A_PAUSE)),
+                    success_message="Sent again", prepared_by=(examples.A_CARD, examples.AN_ANSWER, examples.A_PAUSE)),
             replace(base, path=f"{PATH}/charge/extend", name="extendCharge", summary="Ask for more time",
                     description=examples.EXTEND, handler=self.extend, response=wire.Charged,
                     errors=(*base.errors, errors.Conflict), response_example=examples.CHARGED,

@@ -52,6 +52,7 @@ A_PROMPT = (
     ),
     Step("chargeCheckout", {"type": "mobile_money", "phone": "+254712345678"}),
 )
+AN_ANSWER = Step("authorizeCharge")
 A_PAUSE = Step("advanceClock", {"advance": "1m"})
 
 _ACTION: dict[str, Any] = {
@@ -83,13 +84,7 @@ ASKED_FOR_OTP: dict[str, Any] = {
     "resendFrom": "2026-11-15T09:30:30.000Z",
     "action": {"type": "otp"},
 }
-SENT_AGAIN: dict[str, Any] = {
-    **CHARGED,
-    "type": "mobile_money",
-    "resendsLeft": 2,
-    "resendFrom": "2026-11-15T09:31:00.000Z",
-    "action": {"type": "prompt"},
-}
+SENT_AGAIN: dict[str, Any] = {**ASKED_FOR_OTP, "resendsLeft": 2}
 VIEWED: dict[str, Any] = {
     "payCode": PAY_CODE,
     "reference": "ORDER-1001",
