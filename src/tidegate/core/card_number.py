@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 from tidegate.core.bank_number import IBAN_LENGTHS, is_iban
@@ -11,19 +12,20 @@ from tidegate.core.bank_number import IBAN_LENGTHS, is_iban
 # Digits enough for a card, however they are written. A text without them needs no closer look.
 _ENOUGH_DIGITS = re.compile(r"[0-9](?:[ -]{0,3}[0-9]){12}")
 # As cards are written: digits alone, or in the groups that are printed on a card. Joined to a letter or, by - _ . +,
-# to more of a word they are part of an identifier, and a number after + is a phone's. Each form is tried from each
-# place, since a security code or a date may follow in a group of its own.
-_END = r"(?![-_.+]?[A-Za-z0-9_])"
-_FORMS = (
-    r"[0-9]{13,19}",
-    r"[0-9]{4}(?:[ -]{1,3}[0-9]{4}){3}",
-    r"[0-9]{4}(?:[ -]{1,3}[0-9]{4}){3}[ -]{1,3}[0-9]{2,3}",
-    r"[0-9]{4}[ -]{1,3}[0-9]{6}[ -]{1,3}[0-9]{4,5}",
-)
+# to more of a word they are part of an identifier, and a number after + is a phone's. A number is looked for from each
+# group on, and each is read in one pass, so that a text of nothing but groups costs no more than its length.
+_JOINED = r"[-_.+]?[A-Za-z0-9_]"
+_GAP = r"[\ -]{1,3}"
 _WRITTEN = re.compile(
-    r"(?<![A-Za-z0-9_+])(?<![A-Za-z0-9_][-_.])(?=[2-6][0-9]{3}[0-9 -])"
-    + "".join(f"(?=({form}{_END})?)" for form in _FORMS)
+    rf"""(?<![A-Za-z0-9_+]) (?<![A-Za-z0-9_][-_.]) ([2-6][0-9]{{3}})
+        (?: (?=([0-9]{{9,15}}) (?!{_JOINED}))
+          # Four groups; what they are joined to, if anything; perhaps a fifth, which may as well be a security code.
+          | (?=((?:{_GAP}[0-9]{{4}}){{3}}) (?=({_JOINED})?) ({_GAP}[0-9]{{2,3}}(?!{_JOINED}))?)
+          | (?=({_GAP}[0-9]{{6}}{_GAP}[0-9]{{4,5}}) (?!{_JOINED})))
+    """,
+    re.VERBOSE,
 )
+_GAPS = str.maketrans("", "", " -")
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
 # Each issuer's first digits and lengths. No time stamp of this age begins like one: they begin with 1 or with 20.
@@ -74,12 +76,18 @@ def _character_in_ascii(character: str) -> str:
 
 
 def _is_in(plain: str) -> bool:
-    return any(
-        is_card_number(digits.replace(" ", "").replace("-", ""))
-        for found in _WRITTEN.findall(plain)
-        for digits in found
-        if digits
-    )
+    return any(is_card_number(digits.translate(_GAPS)) for digits in _written_like_cards(plain))
+
+
+def _written_like_cards(plain: str) -> Iterator[str]:
+    for first, alone, groups, joined_to, fifth, amex in _WRITTEN.findall(plain):
+        if groups:
+            if not joined_to:
+                yield first + groups
+            if fifth:
+                yield first + groups + fifth
+        else:
+            yield first + (alone or amex)
 
 
 def _without_iban(found: re.Match[str]) -> str:
