@@ -13,7 +13,7 @@ from pathlib import Path
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.desk import Desk
-from tidegate.checkout.limit import MOMENTS_SLOTS, PayerLimit
+from tidegate.checkout.limit import MOMENTS_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection.api import CollectionApi
@@ -24,13 +24,14 @@ from tidegate.infra.http import openapi, server
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
+from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.home import HomePage
 from tidegate.infra.page.reports import Reports
 from tidegate.infra.page.site import Site
 from tidegate.infra.page.site_pages import SitePages
-from tidegate.infra.rate_limit import RateLimit
+from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
 from tidegate.merchant.api import MerchantApi
@@ -57,9 +58,9 @@ def build(
 ) -> FrontDoor:
     house = House.of(settings)
     keyring = Keyring(house.db, house.clock, settings.mode)
-    gate = Gate(keyring, RateLimit(settings.rate_limit_file))
+    gate = Gate(keyring, RateLimit(settings.rate_limit_file), _limiter(settings.rate_limit_file, "unknown-keys"))
     meter = meter or telemetry.Meter()
-    watch = Watch(house.db)
+    watch = _watch(house)
     checkout = _checkout(house, keyring, watch)
     operations = operations_of(house, checkout)
     document = openapi.document(operations, title=TITLE, server_url=settings.base_url)
@@ -74,7 +75,7 @@ def build(
         *routes_of(operations, gate.admit),
         *checkout.routes(),
         *pages.routes(),
-        *Reports().routes(),
+        *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
         *IntakeApi(house.till, house.clock).routes(),
         *health.routes(),
         *reference.routes(document, operations, sandbox_keys, site.door),
@@ -138,7 +139,7 @@ class _Life:
 
 def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Operation]:
     settings, till, clock = house.settings, house.till, house.clock
-    checkout = checkout or _checkout(house, Keyring(house.db, clock, settings.mode), Watch(house.db))
+    checkout = checkout or _checkout(house, Keyring(house.db, clock, settings.mode), _watch(house))
     sandbox = (
         [*SandboxApi(till, clock).operations(), *OfficeApi(till, clock).operations()]
         if isinstance(clock, ShiftedClock)
@@ -160,12 +161,28 @@ def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Ope
 def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
     settings = house.settings
     file = settings.rate_limit_file
-    # The processes of one machine share the file, whose name nobody outside can know.
-    key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
-    moments = RateLimit(_beside(file, "payers"), slots=MOMENTS_SLOTS)
-    limit = PayerLimit(moments, RateLimit(_beside(file, "cards")), key)
+    limit = PayerLimit(
+        _limiter(file, "payers", slots=MOMENTS_SLOTS),
+        _limiter(file, "cards"),
+        PayerAllowances(
+            address_looks_per_second=settings.address_looks_per_second,
+            address_acts_per_second=settings.address_acts_per_second,
+            address_declines_per_hour=settings.address_declines_per_hour,
+            business_declines_per_hour=settings.business_declines_per_hour,
+        ),
+    )
     desk = Desk(house.till, keyring, house.clock, limit, settings.checkout_url)
     return CheckoutApi(desk, watch)
+
+
+def _watch(house: House) -> Watch:
+    return Watch(house.db, per_address_max=house.settings.address_streams)
+
+
+def _limiter(file: Path | None, name: str, *, slots: int = SLOTS) -> Limiter:
+    # The processes of one machine share the file, whose name nobody outside can know.
+    key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
+    return Limiter(RateLimit(_beside(file, name), slots=slots), key)
 
 
 def _beside(file: Path | None, name: str) -> Path | None:

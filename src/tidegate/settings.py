@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from tidegate.core.ids import Mode
@@ -53,6 +54,12 @@ class Settings:
     # A held inflow goes back by itself after this many days.
     hold_days: int = 3
     rate_lasts_minutes: int = 60
+    # Of one address: carriers put thousands of payers behind one.
+    address_looks_per_second: int = 200
+    address_acts_per_second: int = 50
+    address_declines_per_hour: int = 600
+    address_streams: int = 500
+    business_declines_per_hour: int = 3_600
 
     @property
     def checkout_url(self) -> str:
@@ -93,11 +100,25 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         review_inflows_from=read.number("TIDEGATE_REVIEW_INFLOWS_FROM", default=0, at_most=1_000_000_000),
         hold_days=read.number("TIDEGATE_HOLD_DAYS", default=3, at_most=90, at_least=1),
         rate_lasts_minutes=read.number("TIDEGATE_RATE_LASTS_MINUTES", default=60, at_most=10_080, at_least=1),
+        **_payer_limits(read),
     )
     problems = [*read.problems, *_problems_in(settings)]
     if problems:
         raise WrongSettings(problems)
     return settings
+
+
+def _payer_limits(read: _Reader) -> dict[str, Any]:
+    return {
+        name: read.number(f"TIDEGATE_{name.upper()}", default=getattr(Settings, name), at_most=1_000_000, at_least=1)
+        for name in (
+            "address_looks_per_second",
+            "address_acts_per_second",
+            "address_declines_per_hour",
+            "address_streams",
+            "business_declines_per_hour",
+        )
+    }
 
 
 def _problems_in(settings: Settings) -> list[str]:

@@ -24,6 +24,7 @@ from conftest import MakeCheckout
 from payment.refusal import assert_refused, assert_says_no, without_request_id
 from tidegate.checkout import field as fields
 from tidegate.checkout import means, wire
+from tidegate.core import ids
 from tidegate.core.errors import Invalid
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
@@ -82,7 +83,7 @@ def every_request(client: httpx.AsyncClient, pay_code: str) -> list[Any]:
     "spoil",
     [
         pytest.param(lambda code: code[:-1] + ("a" if code[-1] != "a" else "b"), id="unknown"),
-        pytest.param(lambda code: "tg_zzzzz_" + "0" * 22, id="of an unknown business"),
+        pytest.param(lambda code: ids.new_pay_code("zzzzz"), id="of an unknown business"),
         pytest.param(str.swapcase, id="in the other case"),
         pytest.param(str.upper, id="in capitals"),
         pytest.param(lambda code: code[:-1], id="too short"),
@@ -102,7 +103,7 @@ async def test_a_pay_code_that_is_not_ours_is_not_found_whatever_is_wrong_with_i
 ) -> None:
     checkout = await new_checkout()
     client = checkout.shop.client
-    unknown = "tg_00000_" + "0" * 22
+    unknown = ids.new_pay_code("00000")  # Each code has limits of its own.
     for wrong, other in zip(
         every_request(client, spoil(checkout.pay_code)), every_request(client, unknown), strict=True
     ):

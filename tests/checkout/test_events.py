@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -23,12 +26,14 @@ from tidegate.checkout import api as checkout_api
 from tidegate.checkout import watch as watch_module
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.watch import Watch
+from tidegate.core.errors import RateLimited, Unavailable
 from tidegate.house import House
 from tidegate.infra.http import front_door
 from tidegate.infra.http.front_door import FrontDoor
+from tidegate.payment import pay
 from tidegate.settings import Settings
 
-HEARS_WITHIN_S = 2.0
+HEARS_WITHIN_S = 20.0
 
 
 class Ended(Exception):
@@ -204,7 +209,7 @@ async def test_a_watcher_who_leaves_frees_the_place_without_a_word_in_the_log(
         await until(lambda: sum(line.get("operation") == "watchPayment" for line in logged) == 3)
     assert {line["event"] for line in logged} == {"request"}
     assert not watched.watch._waiting
-    assert not watched.watch._versions
+    assert not watched.watch._networks
 
 
 async def test_streams_take_no_place_among_the_requests(watched: Watched, new_checkout: MakeCheckout) -> None:
@@ -239,17 +244,106 @@ async def test_asking_for_the_head_alone_opens_no_stream(watched: Watched, new_c
     assert watched.watchers == 0
 
 
-async def test_a_page_that_opens_just_after_a_change_is_told_though_others_know_it(
+async def test_a_page_that_opens_just_after_a_change_is_told_and_those_who_know_it_are_not(
     house: House, new_checkout: MakeCheckout, tick: Callable[[], Awaitable[None]]
 ) -> None:
     checkout = await new_checkout()
-    watch = Watch(house.db)
-    business_id, pay_code = checkout.shop.business_id, checkout.pay_code
-    async with watch.on(business_id, pay_code) as first:
+    watch = Watch(house.db, per_address_max=2)
+    before = (await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)).payment
+    async with watch.on(before, "192.0.2.1") as first:
         await checkout.account()
         await watch._look()
-        assert first.is_set()
+        assert first.changed.is_set()
+        after = (await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)).payment
+        first.clear(after.version)
         # This page looked at the payment before the change and begins to wait after it was told.
-        async with watch.on(business_id, pay_code) as second:
+        async with watch.on(before, "192.0.2.1") as second:
             await watch._look()
-            assert second.is_set()
+            assert second.changed.is_set()
+            assert not first.changed.is_set(), "a new stream makes no other one ask the database"
+
+
+@pytest.mark.parametrize(
+    ("others", "mine", "is_refused"),
+    [
+        pytest.param(["192.0.2.1"] * 2, "192.0.2.1", True, id="one address"),
+        pytest.param(["192.0.2.1"] * 2, "192.0.2.2", False, id="another address"),
+        pytest.param(["2001:db8:1:200::1", "2001:db8:1:200::2"], "2001:db8:1:200::3", True, id="one /64"),
+        pytest.param([f"2001:db8:1:2{n:02x}::1" for n in range(8)], "2001:db8:1:2ff::1", True, id="one /56"),
+        pytest.param([f"2001:db8:1:2{n:02x}::1" for n in range(8)], "2001:db8:1:300::1", False, id="another /56"),
+    ],
+)
+async def test_streams_of_one_address_are_limited(
+    house: House, new_checkout: MakeCheckout, others: list[str], mine: str, is_refused: bool
+) -> None:
+    checkout = await new_checkout()
+    payment = (await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)).payment
+    watch = Watch(house.db, per_address_max=2)
+    async with AsyncExitStack() as stack:
+        for other in others:
+            await stack.enter_async_context(watch.on(payment, other))
+        with pytest.raises(RateLimited) if is_refused else nullcontext():
+            watch.refuse_crowd(payment, mine)
+    watch.refuse_crowd(payment, mine)
+
+
+async def test_streams_of_one_payment_are_limited_and_other_payments_go_on(
+    watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_module, "PER_PAYMENT_MAX", 2)
+    mine, other = await new_checkout(), await new_checkout()
+    async with watched.stream(mine) as one, watched.stream(mine) as two:
+        await one.next_view()
+        await two.next_view()
+        answer = await watched.client.get(f"/checkout/payments/{mine.pay_code}/events")
+        assert_says_no(answer, 429, "RATE_LIMITED")
+        assert answer.headers["retry-after"] == "5"
+        async with watched.stream(other) as third:
+            assert (await third.next_view())["status"] == "initiated"
+    await until(lambda: watched.watchers == 0)
+
+
+async def test_a_database_that_is_busy_cuts_no_stream_and_leaves_no_trace_in_the_log(
+    watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front_door, "log", structlog.get_logger("http"))
+    checkout = await new_checkout()
+    asked = asyncio.Event()
+
+    async def busy(*_: Any) -> Any:
+        asked.set()
+        raise Unavailable("the database is busy")
+
+    with capture_logs() as logged:
+        async with watched.stream(checkout) as stream:
+            await stream.next_view()
+            with monkeypatch.context() as patch:
+                patch.setattr(checkout_api, "pay", SimpleNamespace(view=busy))
+                await checkout.cancel()
+                async with asyncio.timeout(HEARS_WITHIN_S):
+                    await asked.wait()
+            assert (await stream.next_view())["status"] == "failed"
+    assert "answer cut short" not in {line["event"] for line in logged}
+
+
+async def test_forty_streams_that_are_cut_at_once_leave_no_trace_in_the_log(
+    watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(front_door, "log", structlog.get_logger("http"))
+    checkouts = [await new_checkout() for _ in range(4)]
+    wires = []
+    with capture_logs() as logged:
+        for number in range(40):
+            wire = socket.create_connection(("127.0.0.1", watched.client.base_url.port or 0), timeout=20)
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # Closing resets.
+            path = f"/checkout/payments/{checkouts[number % 4].pay_code}/events"
+            wire.sendall(f"GET {path} HTTP/1.1\r\nhost: test\r\n\r\n".encode())
+            wires.append(wire)
+        await until(lambda: watched.watchers == 40)
+        await checkouts[0].cancel()  # While they are being written to.
+        for wire in wires:
+            wire.close()
+        await until(lambda: watched.watchers == 0)
+        await until(lambda: sum(line.get("operation") == "watchPayment" for line in logged) == 40)
+    assert {line["event"] for line in logged} == {"request"}
+    assert [record.getMessage() for record in caplog.records if record.name.startswith(("uvicorn", "asyncio"))] == []

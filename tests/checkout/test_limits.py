@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
 from build import Checkout
-from checkout.paying import NOT_FOR_TESTS, WITHOUT_MONEY, card
-from conftest import MakeCheckout
+from checkout.paying import WANTS_PIN, WITHOUT_MONEY, card
+from checkout.plain_browser import open_page
+from conftest import MakeCheckout, MakeShop
+from payment.raw_http import ask, head
 from payment.refusal import assert_refused, assert_says_no
-from tidegate.checkout.limit import Limited, PayerLimit
+from serving import serving
+from tidegate import app
+from tidegate.checkout.limit import PayerAllowances, PayerLimit
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import RateLimited
+from tidegate.house import House
 from tidegate.infra import rate_limit
+from tidegate.infra.http.limit import Allowance, Limiter
+from tidegate.infra.http.routing import Answering
+from tidegate.infra.page.door import _Doorway
 from tidegate.infra.rate_limit import RateLimit
+from tidegate.merchant.gate import ANYBODY
+from tidegate.settings import Settings
 
 LetPass = Callable[[float], None]
 
@@ -72,39 +84,159 @@ async def test_attempts_are_used_up_by_changing_ones_mind_too(new_checkout: Make
     assert (await checkout.view())["status"] == "success", "the last account still takes the money"
 
 
-async def card_tester(new_checkout: MakeCheckout) -> Callable[[int], Any]:
-    """Tries cards on one payment after the other."""
-    checkouts = [await new_checkout() for _ in range(3)]
-    return lambda tried: checkouts[tried // 5].charge(card(NOT_FOR_TESTS))
+Payers = Callable[..., AbstractAsyncContextManager[Callable[..., httpx.AsyncClient]]]
 
 
-async def test_the_eleventh_card_from_one_address_within_ten_minutes_is_refused_P9(
-    new_checkout: MakeCheckout, admin: Any, client: httpx.AsyncClient, let_pass: LetPass
+@pytest.fixture
+def payers(database_url: str) -> Payers:
+    """A server with settings of its own, behind a proxy that says where each payer calls from."""
+
+    @asynccontextmanager
+    async def serve(**settings: Any) -> AsyncIterator[Callable[..., httpx.AsyncClient]]:
+        async with AsyncExitStack() as stack:
+            opened = serving(Settings(database_url=database_url, trusted_proxies=1, **settings))
+            url, _ = await stack.enter_async_context(opened)
+            clients: list[httpx.AsyncClient] = []
+
+            def payer_at(address: str) -> httpx.AsyncClient:
+                clients.append(httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": address}, timeout=20))
+                return clients[-1]
+
+            yield payer_at
+            for opened_client in clients:
+                await opened_client.aclose()
+
+    return serve
+
+
+def at(checkout: Checkout, client: httpx.AsyncClient) -> Checkout:
+    """The same payment, called from elsewhere."""
+    return replace(checkout, shop=replace(checkout.shop, client=client))
+
+
+GATEWAY, ELSEWHERE = "203.0.113.1", "198.51.100.1"
+# A sixth of an hour's may come at once.
+TWO_AT_ONCE = 12
+
+
+async def test_forty_payers_behind_one_address_have_their_cards_declined_and_none_is_slowed(
+    new_checkout: MakeCheckout, let_pass: LetPass
 ) -> None:
-    answers = await answers_until_refused(await card_tester(new_checkout), at_most=15)
-    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
-    check_refused_for_haste(answers[-1], seconds=60)
+    for _ in range(40):
+        checkout = await new_checkout()
+        assert (await checkout.charge(card(WITHOUT_MONEY))).status_code == 200
+    assert (await (await new_checkout()).charge(card())).status_code == 200
+
+
+async def test_an_address_whose_cards_are_declined_is_slowed_and_others_go_on_P9(
+    new_checkout: MakeCheckout, admin: Any, payers: Payers, let_pass: LetPass
+) -> None:
+    async with payers(address_declines_per_hour=TWO_AT_ONCE) as payer_at:
+        for _ in range(2):
+            assert (await at(await new_checkout(), payer_at(GATEWAY)).charge(card(WITHOUT_MONEY))).status_code == 200
+        checkout = at(await new_checkout(), payer_at(GATEWAY))
+        await assert_refused(admin, checkout.charge(card()), 429, "RATE_LIMITED")
+        check_refused_for_haste(await checkout.charge(card()), seconds=300)
+        assert (await checkout.charge({"type": "bank_transfer"})).status_code == 200, "other methods test no cards"
+        assert (await at(await new_checkout(), payer_at(ELSEWHERE)).charge(card())).status_code == 200
+        let_pass(299)
+        assert (await checkout.charge(card())).status_code == 429
+        let_pass(2)
+        assert (await checkout.charge(card())).status_code == 200
+
+
+async def test_cards_that_pay_are_not_counted(new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass) -> None:
+    async with payers(address_declines_per_hour=TWO_AT_ONCE, business_declines_per_hour=TWO_AT_ONCE) as payer_at:
+        for _ in range(5):
+            assert (await at(await new_checkout(), payer_at(GATEWAY)).charge(card())).status_code == 200
+
+
+async def test_a_decline_after_the_pin_counts_too(
+    new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass
+) -> None:
+    async with payers(address_declines_per_hour=TWO_AT_ONCE) as payer_at:
+        for _ in range(2):
+            checkout = at(await new_checkout(), payer_at(GATEWAY))
+            assert (await checkout.charge(card(WANTS_PIN))).status_code == 200
+            while (await checkout.view())["attempt"]["status"] != "failed":
+                assert (await checkout.authorize({"pin": "9999"})).status_code == 200
+        assert (await at(await new_checkout(), payer_at(GATEWAY)).charge(card())).status_code == 429
+
+
+async def test_a_business_at_which_cards_are_tested_from_many_addresses_is_slowed_and_others_go_on(
+    new_checkout: MakeCheckout, new_shop: MakeShop, payers: Payers, let_pass: LetPass
+) -> None:
+    tested = await new_shop()
+    async with payers(business_declines_per_hour=TWO_AT_ONCE) as payer_at:
+        for number in range(2):
+            checkout = at(await new_checkout(tested), payer_at(f"192.0.2.{number}"))
+            assert (await checkout.charge(card(WITHOUT_MONEY))).status_code == 200
+        check_refused_for_haste(await at(await new_checkout(tested), payer_at("192.0.2.9")).charge(card()), seconds=300)
+        assert (await at(await new_checkout(), payer_at("192.0.2.9")).charge(card())).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["charge", "charge/authorize"])
+async def test_a_body_that_cannot_be_read_counts_like_any_other(
+    payer_client: httpx.AsyncClient, let_pass: LetPass, path: str
+) -> None:
+    url = f"/checkout/payments/tg_00000_{path.count('/'):022d}/{path}"
+    headers = {"content-type": "application/json"}
+    answers = await answers_until_refused(lambda _: payer_client.post(url, content=b"{", headers=headers), at_most=80)
+    assert [answer.status_code for answer in answers] == [400] * 20 + [429]
+
+
+@pytest.mark.parametrize("path", ["/checkout/payments/{}/charge", "/pay/{}/charge", "/pay/{}/simulate"])
+async def test_who_is_refused_is_answered_before_the_body_has_come(
+    new_checkout: MakeCheckout, base_url: str, let_pass: LetPass, path: str
+) -> None:
     checkout = await new_checkout()
-    await assert_refused(admin, checkout.charge(card()), 429, "RATE_LIMITED")
-    assert (await checkout.charge({"type": "bank_transfer"})).status_code == 200, "other methods are not card testing"
-    elsewhere = Checkout(_calling_with(checkout, client), checkout.pay_code, checkout.reference, checkout.tick)
-    assert (await elsewhere.charge(card(WITHOUT_MONEY))).status_code == 200, "another address is another payer"
-    let_pass(59)
-    assert (await checkout.charge(card())).status_code == 429
-    let_pass(2)
-    assert (await checkout.charge(card())).status_code == 200
+    line = f"POST {path.format(checkout.pay_code)} HTTP/1.1".encode()
+    for _ in range(20):
+        assert (await ask(base_url, head(None, length=1, line=line) + b"x")).status_code != 429
+    assert (await ask(base_url, head(None, length=1, line=line))).status_code == 429
 
 
-def _calling_with(checkout: Checkout, client: httpx.AsyncClient) -> Any:
-    shop = checkout.shop
-    return type(shop)(client, shop.business_id, shop.secret_key, shop.public_key)
+def test_everything_that_anybody_may_call_and_that_reads_a_body_declares_a_limit(database_url: str) -> None:
+    house = House.of(Settings(database_url=database_url))
+    unlimited = [one.name for one in app.operations_of(house) if one.credentials is ANYBODY and one.limit is None]
+    routes = app.build(Settings(database_url=database_url)).routing.routes
+    for route in routes:
+        if isinstance(route.app, _Doorway):
+            unlimited += [
+                page.name for page in route.app._by_method.values() if page.method == "POST" and not page.limit
+            ]
+        if isinstance(route.app, Answering) and "POST" in route.app.methods and route.app.limit is None:
+            unlimited.append(route.path)
+    assert unlimited == []
 
 
-async def test_ten_minutes_later_ten_cards_more_may_be_tried(new_checkout: MakeCheckout, let_pass: LetPass) -> None:
-    for _ in range(2):
-        answers = await answers_until_refused(await card_tester(new_checkout), at_most=15)
-        assert len(answers) == 11
-        let_pass(600)
+async def test_a_payer_who_is_slowed_sees_the_payment_and_when_to_go_on(
+    new_checkout: MakeCheckout, let_pass: LetPass
+) -> None:
+    checkout = await new_checkout()
+    client, path = checkout.shop.client, f"/pay/{checkout.pay_code}"
+    sheet = await open_page(client, path)
+    for _ in range(20):
+        await client.post(f"{path}/charge")
+    slowed = await sheet.send("/charge", {"type": "bank_transfer"})
+    assert (slowed.status, slowed.answer.headers["retry-after"]) == (429, "1")
+    assert checkout.reference in slowed.text
+    assert "You can go on in 1 s" in slowed.text
+    let_pass(1)
+    paying = await slowed.send("/charge", {"type": "bank_transfer"})
+    assert paying.status == 200
+    assert "You can go on in" not in paying.text
+
+
+async def test_a_payer_who_looks_too_often_sees_the_payment_a_few_times_more(
+    new_checkout: MakeCheckout, let_pass: LetPass
+) -> None:
+    checkout = await new_checkout()
+    client, path = checkout.shop.client, f"/pay/{checkout.pay_code}"
+    answers = [await open_page(client, path) for _ in range(64)]
+    assert [sheet.status for sheet in answers] == [200] * 60 + [429] * 4
+    assert [checkout.reference in sheet.text for sheet in answers] == [True] * 63 + [False]
+    assert "retry-after" in answers[-1].answer.headers
 
 
 async def test_a_card_typed_wrongly_is_no_attempt(new_checkout: MakeCheckout, let_pass: LetPass) -> None:
@@ -127,19 +259,44 @@ async def test_a_hundred_quick_looks_are_too_many_and_a_moment_later_all_is_well
     assert (await checkout.view())["status"] == "pending"
 
 
-async def test_guessing_pay_codes_is_limited_too(payer_client: httpx.AsyncClient, let_pass: LetPass) -> None:
+async def test_guessing_pay_codes_is_limited_by_address_and_payers_beside_it_go_on(
+    new_checkout: MakeCheckout, payer_client: httpx.AsyncClient, let_pass: LetPass
+) -> None:
     answers = await answers_until_refused(
         lambda number: payer_client.get(f"/checkout/payments/tg_00000_{number:022d}"), at_most=100
     )
-    check_count_of_looks(answers)
-    assert {answer.status_code for answer in answers[:-1]} == {404}
+    assert [answer.status_code for answer in answers] == [404] * 20 + [429]
+    check_refused_for_haste(answers[-1], seconds=10)
+    for path in ("charge", "charge/authorize", "cancel", "charge/extend"):
+        body = {"type": "bank_transfer", "pin": "1234"}
+        guess = f"/checkout/payments/tg_00000_{'1' * 22}/{path}"
+        assert (await payer_client.post(guess, json=body)).status_code == 429
+    assert (await payer_client.get(f"/pay/tg_00000_{'1' * 22}")).status_code == 429
+    checkout = await new_checkout()
+    assert (await checkout.view())["status"] == "initiated"
+    assert (await checkout.charge({"type": "bank_transfer"})).status_code == 200
 
 
-async def test_opening_streams_is_limited_as_looking_is(payer_client: httpx.AsyncClient, let_pass: LetPass) -> None:
-    path = f"/checkout/payments/tg_00000_{'0' * 22}/events"
-    answers = await answers_until_refused(lambda _: payer_client.get(path), at_most=100)
+async def test_opening_streams_is_limited_as_looking_is(
+    new_checkout: MakeCheckout, payer_client: httpx.AsyncClient, let_pass: LetPass
+) -> None:
+    path = f"/checkout/payments/{(await new_checkout()).pay_code}/events"
+    answers = await answers_until_refused(lambda _: payer_client.head(path), at_most=100)
     check_count_of_looks(answers)
-    check_refused_for_haste(answers[-1], seconds=1)
+
+
+async def test_all_looks_of_an_address_together_are_limited(
+    new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass
+) -> None:
+    checkouts = [await new_checkout() for _ in range(2)]
+    async with payers(address_looks_per_second=1) as payer_at:
+        gateway = payer_at(f"{GATEWAY}:51234")
+        for number in range(3):
+            await at(checkouts[number % 2], gateway).view()
+        for port in (1, 2):
+            answer = await payer_at(f"{GATEWAY}:{port}").get(f"/checkout/payments/{checkouts[0].pay_code}")
+            check_refused_for_haste(answer, seconds=1)
+        await at(checkouts[0], payer_at(ELSEWHERE)).view()
 
 
 @pytest.mark.parametrize("path", ["charge", "charge/authorize", "charge/extend", "cancel"])
@@ -161,17 +318,21 @@ async def test_a_claimed_address_changes_no_limit_P17(payer_client: httpx.AsyncC
         claimed = dict.fromkeys(names, f"10.0.0.{number}") | {"forwarded": f"for=10.0.0.{number}"}
         return payer_client.get(f"/checkout/payments/tg_00000_{'0' * 22}", headers=claimed)
 
-    check_count_of_looks(await answers_until_refused(look, at_most=100))
+    answers = await answers_until_refused(look, at_most=100)
+    assert [answer.status_code for answer in answers] == [404] * 20 + [429]
+
+
+TEN = Allowance("ten", per_second=1, burst=10)
 
 
 @pytest.fixture
-def limit() -> PayerLimit:
-    return PayerLimit(RateLimit(), RateLimit(), b"test")
+def limiter() -> Limiter:
+    return Limiter(RateLimit(), b"test")
 
 
-def uses_up(limit: PayerLimit, address: str) -> None:
-    for _ in range(10):
-        limit.check(Limited.CARD, address)
+def uses_up(limiter: Limiter, address: str) -> None:
+    for _ in range(TEN.burst):
+        limiter.check(TEN.of_address(address), "too many")
 
 
 @pytest.mark.parametrize(
@@ -182,23 +343,52 @@ def uses_up(limit: PayerLimit, address: str) -> None:
         pytest.param("::ffff:192.0.2.1", "192.0.2.1", id="IPv4 inside IPv6"),
     ],
 )
-def test_addresses_of_one_household_share_a_limit(limit: PayerLimit, let_pass: LetPass, one: str, other: str) -> None:
-    uses_up(limit, one)
+def test_addresses_of_one_household_share_a_limit(limiter: Limiter, let_pass: LetPass, one: str, other: str) -> None:
+    uses_up(limiter, one)
     with pytest.raises(RateLimited):
-        limit.check(Limited.CARD, other)
+        limiter.check(TEN.of_address(other), "too many")
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("2001:db8:1:2::1", "2001:db8:1:3::1"), ("192.0.2.1", "192.0.2.2"), ("192.0.2.1", "")]
 )
-def test_other_households_have_limits_of_their_own(limit: PayerLimit, let_pass: LetPass, one: str, other: str) -> None:
-    uses_up(limit, one)
-    limit.check(Limited.CARD, other)
-    limit.check(Limited.LOOK, one)
+def test_other_households_have_limits_of_their_own(limiter: Limiter, let_pass: LetPass, one: str, other: str) -> None:
+    uses_up(limiter, one)
+    limiter.check(TEN.of_address(other), "too many")
 
 
-def test_card_attempts_keep_nobody_from_looking(let_pass: LetPass) -> None:
+def test_who_rotates_through_the_networks_of_one_household_gains_four_times_as_much(
+    limiter: Limiter, let_pass: LetPass
+) -> None:
+    for number in range(4):
+        uses_up(limiter, f"2001:db8:1:2{number:02x}::1")
+    with pytest.raises(RateLimited):
+        limiter.check(TEN.of_address("2001:db8:1:2ff::1"), "too many")
+    limiter.check(TEN.of_address("2001:db8:1:300::1"), "too many")
+
+
+def test_a_refused_request_costs_nothing(limiter: Limiter, let_pass: LetPass) -> None:
+    uses_up(limiter, "192.0.2.1")
+    for _ in range(5):
+        with pytest.raises(RateLimited):
+            limiter.check((*TEN.of_address("192.0.2.1"), *TEN.of_address("192.0.2.2")), "too many")
+    uses_up(limiter, "192.0.2.2")
+
+
+def test_failures_keep_nobody_from_looking(let_pass: LetPass) -> None:
     """Not even where all of them share the slot of everybody else."""
-    limit = PayerLimit(RateLimit(slots=1), RateLimit(slots=1), b"test")
-    uses_up(limit, "192.0.2.1")
-    limit.check(Limited.LOOK, "192.0.2.2")
+    allowances = PayerAllowances(
+        address_looks_per_second=20,
+        address_acts_per_second=2,
+        address_declines_per_hour=TWO_AT_ONCE,
+        business_declines_per_hour=TWO_AT_ONCE,
+    )
+    one_slot = [Limiter(RateLimit(slots=1), b"test") for _ in range(2)]
+    limit = PayerLimit(one_slot[0], one_slot[1], allowances)
+    for _ in range(10):
+        limit.count_decline("192.0.2.1", "business")
+    with pytest.raises(RateLimited):
+        limit.refuse_cards("192.0.2.2", "other")
+    limit.look(
+        {"path_params": {"payCode": "x"}, "client": ("192.0.2.2", 1), "headers": [], "tidegate.trusted_proxies": 0}
+    )

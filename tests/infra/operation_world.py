@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import msgspec
+from starlette.types import Scope
 
 from serving import serving_front_door
 from tidegate.infra.http.endpoint import routes_of
@@ -51,7 +52,7 @@ def make_find(**changes: Any) -> Operation:
     return replace(FIND, **changes)
 
 
-async def admit(_: Credentials, headers: Headers) -> str:
+async def admit(_: Credentials, headers: Headers, __: Scope) -> str:
     return headers.one(b"x-caller") or "somebody"
 
 

@@ -17,12 +17,14 @@ from structlog.testing import capture_logs
 from infra.page_world import browser_at, elsewhere, error_page, in_a_browser, site_of, visiting
 from tidegate.core.errors import NotFound
 from tidegate.infra.http.body import BODY_BYTES_MAX
+from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import reports
 from tidegate.infra.page.answer import Html, see_other
 from tidegate.infra.page.door import Door, Visit
-from tidegate.infra.page.reports import ALL_BURST, EACH_BURST, Reports
+from tidegate.infra.page.reports import ALL, EACH_ADDRESS, Reports
 from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+from tidegate.infra.rate_limit import RateLimit
 
 # A busy machine is no failure.
 unhurried = settings(deadline=None)
@@ -223,7 +225,7 @@ def log_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[httpx.AsyncClient]:
-    async with visiting(lambda _: [*Reports().routes()]) as opened:
+    async with visiting(lambda _: [*Reports(Limiter(RateLimit(), b"test")).routes()]) as opened:
         yield opened
 
 
@@ -276,19 +278,19 @@ async def test_a_report_has_a_size_and_a_type(receiver: httpx.AsyncClient) -> No
 
 
 async def test_reports_of_one_address_are_few(receiver: httpx.AsyncClient, log_lines: list[Any]) -> None:
-    answers = [await report(receiver, modern()) for _ in range(EACH_BURST + 3)]
-    assert [answer.status_code for answer in answers] == [204] * EACH_BURST + [429] * 3
+    answers = [await report(receiver, modern()) for _ in range(EACH_ADDRESS.burst + 3)]
+    assert [answer.status_code for answer in answers] == [204] * EACH_ADDRESS.burst + [429] * 3
     assert int(answers[-1].headers["retry-after"]) >= 1
 
 
 async def test_reports_of_all_addresses_together_are_few() -> None:
-    async with visiting(lambda _: [*Reports().routes()], trusted_proxies=1) as client:
+    async with visiting(lambda _: [*Reports(Limiter(RateLimit(), b"test")).routes()], trusted_proxies=1) as client:
         statuses = []
-        for number in range(ALL_BURST + 10):
+        for number in range(ALL.burst + 10):
             client.headers["x-forwarded-for"] = f"10.0.0.{number}"
             statuses.append((await report(client, modern())).status_code)
     # While they came, a few more were allowed.
-    assert statuses[:ALL_BURST] == [204] * ALL_BURST
+    assert statuses[: ALL.burst] == [204] * ALL.burst
     assert statuses[-1] == 429
 
 

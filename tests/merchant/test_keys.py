@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from build import Shop, order
@@ -13,8 +15,10 @@ from tidegate.core import ids
 from tidegate.core.clock import SettableClock
 from tidegate.core.errors import NotFound
 from tidegate.core.ids import Mode
+from tidegate.infra import rate_limit
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, store
+from tidegate.merchant import keyring as keyring_module
 from tidegate.merchant.keyring import Keyring
 from tidegate.merchant.model import ROLL_OVERLAP, KeyKind, hash_of
 
@@ -191,3 +195,70 @@ async def wait_for_status(shop: Shop, status: int) -> Any:
         if answer.status_code == status:
             return answer
     raise AssertionError(f"no {status} within a second")
+
+
+async def test_a_key_that_does_not_exist_is_looked_up_once_and_again_after_any_change_of_keys(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    counting = CountingDatabase(db)
+    keyring = Keyring(counting, clock, Mode.SANDBOX)
+    await keyring.refresh()
+    unknown, asked = ids.new_secret_key(Mode.SANDBOX), counting.asked
+    for _ in range(10):
+        assert await keyring.caller_of(unknown, KeyKind.SECRET) is None
+    assert counting.asked - asked == 1
+    async with db.transaction() as tx:
+        await commands._add_key(tx, new.business.id, KeyKind.SECRET, unknown, NOW)
+    await keyring.refresh()
+    assert await keyring.caller_of(unknown, KeyKind.SECRET)
+
+
+async def test_a_key_that_has_ended_is_looked_up_once(
+    db: Database, new: commands.NewBusiness, clock: SettableClock
+) -> None:
+    await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
+    counting = CountingDatabase(db)
+    keyring = Keyring(counting, clock, Mode.SANDBOX)
+    await keyring.refresh()
+    clock.advance(timedelta(seconds=1))
+    asked = counting.asked
+    for _ in range(10):
+        assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
+    assert counting.asked - asked == 1
+
+
+async def test_keys_that_do_not_exist_take_no_more_than_their_share_of_memory(
+    db: Database, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyring_module, "UNKNOWN_MAX", 3)
+    keyring = Keyring(db, clock, Mode.SANDBOX)
+    await keyring.refresh()
+    for _ in range(10):
+        await keyring.caller_of(ids.new_secret_key(Mode.SANDBOX), KeyKind.SECRET)
+        assert len(keyring._unknown) <= 3
+
+
+@pytest.mark.parametrize("header", ["api-key", "x-pub-key"])
+async def test_who_tries_many_keys_is_refused_before_the_database_is_asked_and_known_keys_go_on(
+    shop: Shop, payer_client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, header: str
+) -> None:
+    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: 1e9)  # No allowance comes back meanwhile.
+    here = replace(shop, client=payer_client)
+    assert (await here.create()).status_code == 201
+    make = ids.new_secret_key if header == "api-key" else ids.new_public_key
+    statuses = [(await here.create(headers={header: make(Mode.SANDBOX)})).status_code for _ in range(30)]
+    assert statuses == [401] * 30
+    with monkeypatch.context() as patch:
+        if header == "api-key":
+            patch.setattr(store, "find_caller", None)
+        refused = await here.create(headers={header: make(Mode.SANDBOX)})
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")
+    assert (await here.create()).status_code == 201
+
+
+async def test_a_mistyped_key_is_refused_as_such_however_often_it_comes(
+    shop: Shop, payer_client: httpx.AsyncClient
+) -> None:
+    for _ in range(40):
+        answer = await replace(shop, client=payer_client).create(headers={"api-key": shop.secret_key[:-1]})
+        assert answer.status_code == 401

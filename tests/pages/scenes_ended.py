@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page
 
 from checkout.paying import SUCCEEDS, WITHOUT_MONEY, card, phone
 from pages.scenery import (
@@ -21,8 +22,9 @@ from pages.scenery import (
     transferred,
 )
 from pages.stage import LinkedCheckout, Stage
-from tidegate.checkout.limit import Limited
-from tidegate.core.clock import SystemClock
+from tidegate.checkout.limit import ACT, SLOWED
+from tidegate.core.clock import SystemClock, monotonic_s
+from tidegate.infra import rate_limit
 from tidegate.merchant import commands as merchants
 from tidegate.payment.transition import ATTEMPTS_MAX
 
@@ -173,15 +175,25 @@ async def refused(stage: Stage) -> Page:
     return payer.page
 
 
-async def limited(stage: Stage) -> Page:
-    """Somebody has tried many cards from this address, at a payment that takes none."""
-    other = await new_order(stage, paymentMethods=["bank_transfer"])
+async def too_busy(stage: Stage, sees: str, *, refusals: int = 0) -> Page:
+    """Somebody has done all that may be done at this payment at once, and was refused so often."""
     payer = await paying(stage, refused=429)
-    for _ in range(Limited.CARD.burst):
-        await payer.page.request.post(f"/checkout/payments/{other.pay_code}/charge", data=card())
-    await payer.pays_by_card()
-    await expect(payer.page.get_by_role("heading", name="Too many requests")).to_be_visible()
+    link = payer.page.url.partition("?")[0]
+    with patch.object(rate_limit, "monotonic_s", return_value=monotonic_s()):  # Nothing is allowed again meanwhile.
+        for _ in range(ACT.burst + refusals):
+            await payer.page.request.post(f"{link}/charge")
+        await payer.pays_by_card()
+        await payer.sees(sees)
     return payer.page
+
+
+async def slowed(stage: Stage) -> Page:
+    """The payment is shown all the same, and when to go on."""
+    return await too_busy(stage, "You can go on in")
+
+
+async def limited(stage: Stage) -> Page:
+    return await too_busy(stage, "Too many requests", refusals=SLOWED.burst)
 
 
 SCENES: dict[str, Scene] = {
@@ -211,5 +223,6 @@ SCENES: dict[str, Scene] = {
     "receipt-reversed": receipt_reversed,
     "error-404": not_found,
     "error-403": refused,
+    "slowed": slowed,
     "error-429": limited,
 }

@@ -57,32 +57,40 @@ class CheckoutApi:
         """Server-sent events: the view now, and again whenever it changes, until nothing more can happen to it."""
         visit = PayerAt(request.path_params["payCode"], client_of(request.scope))
         first = await self.desk.look(visit)
-        self.watch.refuse_crowd()
+        self.watch.refuse_crowd(first.payment, visit.client)
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")  # Nobody listens.
         request.app.places.leave(request.scope)
-        stream = self._stream(request, first)
+        stream = self._stream(request, first, visit.client)
         return StreamingResponse(stream, media_type="text/event-stream")
 
-    async def _stream(self, request: Request, situation: Situation) -> AsyncIterator[bytes]:
+    async def _stream(self, request: Request, situation: Situation, client: str) -> AsyncIterator[bytes]:
         payment = situation.payment
         ends_at = monotonic_s() + STREAM_FOR_S
-        async with self.watch.on(payment.business_id, payment.pay_code) as changed:
+        async with self.watch.on(payment, client) as watcher:
             yield self._event(situation)
             heard_at = monotonic_s()
             while _may_change(situation.payment) and monotonic_s() < ends_at:
                 if request.app.is_draining or await request.is_disconnected():
                     return
-                if await _set_within(changed, 1.0):
-                    changed.clear()
-                    fresh = await pay.view(self.desk.till.db, payment.business_id, payment.pay_code)
+                if await _set_within(watcher.changed, 1.0):
+                    fresh = await self._fresh(situation)
+                    watcher.clear(fresh.payment.version)
                     if fresh.payment.version != situation.payment.version:
                         situation, heard_at = fresh, monotonic_s()
                         yield self._event(situation)
                 elif monotonic_s() - heard_at > HEARTBEAT_S:
                     heard_at = monotonic_s()
                     yield b": still here\n\n"
+
+    async def _fresh(self, situation: Situation) -> Situation:
+        """While the database is away, as it was: the next round of the watch asks again."""
+        payment = situation.payment
+        try:
+            return await pay.view(self.desk.till.db, payment.business_id, payment.pay_code)
+        except errors.Unavailable:
+            return situation
 
     def _event(self, situation: Situation) -> bytes:
         return b"event: status\ndata: " + encode(self._view(situation)) + b"\n\n"
@@ -112,7 +120,7 @@ class CheckoutApi:
         return call.answer(answer)
 
     def routes(self) -> list[Route]:
-        return [answering(f"{PATH}/events", self.events)]
+        return [answering(f"{PATH}/events", self.events, limit=self.desk.limit.look)]
 
     def operations(self) -> list[Operation]:
         base = Operation(
@@ -122,6 +130,7 @@ class CheckoutApi:
             summary="",
             handler=self.view,
             credentials=ANYBODY,
+            limit=self.desk.limit.act,
             response=wire.CheckoutView,
             success_key="status",
             success_message="",
@@ -139,6 +148,7 @@ class CheckoutApi:
         refusals = (*base.errors, errors.Conflict)
         return [
             replace(base, method="GET", name="viewCheckout", summary="Look at a checkout as the payer sees it",
+                    limit=self.desk.limit.look,
                     description=examples.VIEW, success_message="Checkout found", response_example=examples.VIEWED),
             replace(base, path=f"{PATH}/charge", name="chargeCheckout", summary="Begin to pay",
                     description=examples.CHARGE, handler=self.charge, request=wire.Charge,

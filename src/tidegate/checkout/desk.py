@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tidegate.checkout import means, wire
-from tidegate.checkout.limit import Limited, PayerLimit
+from tidegate.checkout.limit import PayerLimit
 from tidegate.core import errors, ids
 from tidegate.core.clock import Clock
 from tidegate.core.method import Method
@@ -19,6 +20,7 @@ from tidegate.infra.http.read import read
 from tidegate.merchant.keyring import Keyring
 from tidegate.merchant.model import Business
 from tidegate.payment import pay, view_store
+from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import Situation
 from tidegate.payment.pay import NOT_FOUND, Payer
 from tidegate.payment.view_store import Seen, Wanted
@@ -41,7 +43,10 @@ class Desk:
     checkout_url: str
 
     async def look(self, visit: PayerAt) -> Situation:
-        self.limit.check(Limited.LOOK, visit.client)
+        with self._counting_unknown(visit):
+            return await self._look(visit)
+
+    async def _look(self, visit: PayerAt) -> Situation:
         code = ids.business_code_of(visit.pay_code)
         # Before the business is recalled: what changes while we wait must not pass for what we know.
         epoch = self.keyring.epoch
@@ -66,14 +71,18 @@ class Desk:
     async def charge(self, visit: PayerAt, value: Any, *, seen: int | None = None) -> Situation:
         """`value` is the request as JSON has it. With `seen`, nothing begins unless the payment is still as it was
         then: a second click and a second window find it changed."""
-        self.limit.check(Limited.ACT, visit.client)
-        payer = await self._payer(visit)
+        async with self._payer(visit) as payer:
+            situation = await self._charge(payer, visit, value, seen)
+        self._count_decline(visit, situation)
+        return situation
+
+    async def _charge(self, payer: Payer, visit: PayerAt, value: Any, seen: int | None) -> Situation:
         request = read(
             value, wire.Charge, lambda _: (*wire.card_data_elsewhere(value), *wire.expiry_passed(value, now=payer.now))
         )
         method = wire.method_named(request.type, self.till.names)
         if method is Method.CARD:
-            self.limit.check(Limited.CARD, visit.client)
+            self.limit.refuse_cards(visit.client, payer.business_id)
         situation = await pay.view(self.till.db, payer.business_id, payer.pay_code)
         if seen is not None and seen != situation.payment.version:
             raise pay.changed_elsewhere()
@@ -86,33 +95,50 @@ class Desk:
         return await pay.charge(payer, situation, method, chosen, details)
 
     async def authorize(self, visit: PayerAt, value: Any) -> Situation:
-        self.limit.check(Limited.ACT, visit.client)
-        payer = await self._payer(visit)
-        request = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
-        return await pay.authorize(payer, means.authorization_from(request))
+        async with self._payer(visit) as payer:
+            request = read(value, wire.Authorize, lambda _: (*wire.one_answer(value), *wire.card_data_elsewhere(value)))
+            situation = await pay.authorize(payer, means.authorization_from(request))
+        self._count_decline(visit, situation)
+        return situation
 
     async def resend(self, visit: PayerAt) -> Situation:
-        self.limit.check(Limited.ACT, visit.client)
-        return await pay.resend(await self._payer(visit))
+        async with self._payer(visit) as payer:
+            return await pay.resend(payer)
 
     async def say_sent(self, visit: PayerAt) -> Situation:
-        self.limit.check(Limited.ACT, visit.client)
-        return await pay.say_sent(await self._payer(visit))
+        async with self._payer(visit) as payer:
+            return await pay.say_sent(payer)
 
     async def cancel(self, visit: PayerAt) -> Situation:
-        self.limit.check(Limited.ACT, visit.client)
-        return await pay.cancel(await self._payer(visit))
+        async with self._payer(visit) as payer:
+            return await pay.cancel(payer)
 
     async def extend(self, visit: PayerAt) -> Situation:
-        self.limit.check(Limited.ACT, visit.client)
-        return await pay.extend(await self._payer(visit))
+        async with self._payer(visit) as payer:
+            return await pay.extend(payer)
 
     def can_resend(self, situation: Situation) -> bool:
         return situation.attempt is not None and pay.can_resend(self.till, situation.attempt)
 
-    async def _payer(self, visit: PayerAt) -> Payer:
-        business = await self._owner_of(ids.business_code_of(visit.pay_code))
-        return Payer(self.till, business.id, visit.pay_code, f"{self.checkout_url}/{visit.pay_code}", self.clock.now())
+    @asynccontextmanager
+    async def _payer(self, visit: PayerAt) -> AsyncIterator[Payer]:
+        with self._counting_unknown(visit):
+            business = await self._owner_of(ids.business_code_of(visit.pay_code))
+            page = f"{self.checkout_url}/{visit.pay_code}"
+            yield Payer(self.till, business.id, visit.pay_code, page, self.clock.now())
+
+    @contextmanager
+    def _counting_unknown(self, visit: PayerAt) -> Iterator[None]:
+        try:
+            yield
+        except errors.NotFound:
+            self.limit.count_unknown(visit.client)
+            raise
+
+    def _count_decline(self, visit: PayerAt, situation: Situation) -> None:
+        attempt = situation.attempt
+        if attempt and attempt.method is Method.CARD and attempt.status is AttemptStatus.FAILED:
+            self.limit.count_decline(visit.client, attempt.business_id)
 
     async def _owner_of(self, code: str | None) -> Business:
         """A pay code says whose it is. One that is not of our making has no business's code, and costs no look-up."""

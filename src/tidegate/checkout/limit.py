@@ -1,69 +1,109 @@
-"""How often one address, and one payment, may be called. Guessing and card testing end here."""
+"""How often one payment, and one address, may be called. Guessing and card testing end here.
+
+Carriers put thousands of payers behind one address. So a payment has tight limits, and an address wide ones, except
+for what no payer does: asking for payments that do not exist.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import ip_address
 
-from tidegate.core.errors import RateLimited
-from tidegate.infra.rate_limit import RateLimit
+from starlette.types import Scope
+
+from tidegate.infra.http.client import client_of
+from tidegate.infra.http.limit import Allowance, Limiter
 
 # Looks and acts are forgotten after ten seconds at most. Addresses fall anywhere among the slots, so all of their 2 MB
 # come into memory.
 MOMENTS_SLOTS = 1 << 18
+LOOK = Allowance("look", per_second=20, burst=60)
+ACT = Allowance("act", per_second=2, burst=20)
+UNKNOWN_CODE = Allowance("unknown code", per_second=0.1, burst=20)
+# Who is refused is still shown the payment, this often: by payment, and by address.
+SLOWED = Allowance("slowed", per_second=1, burst=3)
+SLOWED_AT_ADDRESS = Allowance("slowed at address", per_second=20, burst=60)
+
+_LOOK_S = LOOK.burst / LOOK.per_second
+_ACT_S = ACT.burst / ACT.per_second
+_HOUR_S = 3600
+# So many of an hour's declines may come at once.
+_AT_ONCE = 1 / 6
+_MESSAGE = "too many requests for this payment, or from your network; wait as long as Retry-After says"
+_UNKNOWN = "too many payments were asked for that do not exist; wait as long as Retry-After says"
+_DECLINES = "too many cards were declined here or for this business; wait as long as Retry-After says, or pay otherwise"
 
 
-@dataclass(frozen=True)
-class Allowance:
-    # Keeps the slots of one address apart.
-    name: bytes
-    per_second: float
-    burst: int
+@dataclass(frozen=True, kw_only=True)
+class PayerAllowances:
+    """What the operator sets: far above what a carrier's gateway shows."""
+
+    address_looks_per_second: int
+    address_acts_per_second: int
+    address_declines_per_hour: int
+    business_declines_per_hour: int
+
+    @cached_property
+    def look(self) -> Allowance:
+        rate = self.address_looks_per_second
+        return Allowance("look at address", per_second=rate, burst=round(rate * _LOOK_S))
+
+    @cached_property
+    def act(self) -> Allowance:
+        rate = self.address_acts_per_second
+        return Allowance("act at address", per_second=rate, burst=round(rate * _ACT_S))
+
+    @cached_property
+    def declines_at_address(self) -> Allowance:
+        return _hourly("declined at address", self.address_declines_per_hour)
+
+    @cached_property
+    def declines_of_business(self) -> Allowance:
+        return _hourly("declined for business", self.business_declines_per_hour)
 
 
-class Limited:
-    """What is limited, and to how much."""
-
-    LOOK = Allowance(b"LOOK/", per_second=20, burst=60)
-    ACT = Allowance(b"ACT/", per_second=2, burst=20)
-    # Ten card attempts in ten minutes from one address; five per payment are the payment's own rule.
-    CARD = Allowance(b"CARD/", per_second=10 / 600, burst=10)
+def _hourly(name: str, count: int) -> Allowance:
+    return Allowance(name, per_second=count / _HOUR_S, burst=max(round(count * _AT_ONCE), 1))
 
 
 @dataclass(frozen=True)
 class PayerLimit:
-    moments: RateLimit
-    # Kept apart: card attempts last for minutes, and whoever tries many must keep nobody else from looking.
-    cards: RateLimit
-    # Without it, somebody could choose an address that shares a slot with another visitor's.
-    key: bytes
+    moments: Limiter
+    # Kept apart: failures last for minutes, and whoever causes many must keep nobody else from looking.
+    failures: Limiter
+    allowances: PayerAllowances
 
-    def check(self, what: Allowance, who: str) -> None:
-        limit = self.cards if what is Limited.CARD else self.moments
-        wait_s = limit.wait_s(self._slot(what, who), per_second=what.per_second, burst=what.burst)
-        if wait_s > 0:
-            raise RateLimited("too many requests from here; wait a little", retry_after_s=math.ceil(wait_s))
+    def look(self, scope: Scope) -> None:
+        self._check(scope, LOOK, self.allowances.look)
 
-    def _slot(self, what: Allowance, who: str) -> int:
-        name = self._keyed.copy()
-        name.update(what.name + _household(who).encode())
-        return int.from_bytes(name.digest())
+    def act(self, scope: Scope) -> None:
+        self._check(scope, ACT, self.allowances.act)
 
-    @cached_property
-    def _keyed(self) -> hashlib.blake2b:
-        return hashlib.blake2b(key=self.key, digest_size=8)
+    def _check(self, scope: Scope, payments: Allowance, addresses: Allowance) -> None:
+        pay_code = scope["path_params"].get("payCode")
+        of_payment = (payments.of(pay_code),) if pay_code else ()
+        self.moments.check((*of_payment, *addresses.of_address(client_of(scope))), _MESSAGE)
 
+    def slowed_look(self, pay_code: str, client: str) -> None:
+        self.moments.check((SLOWED.of(pay_code), *SLOWED_AT_ADDRESS.of_address(client)), _MESSAGE)
 
-def _household(address: str) -> str:
-    """Whoever has one IPv6 address has the 2⁶⁴ beside it too, and could call from another each time."""
-    if ":" not in address:
-        return address
-    try:
-        whole = ip_address(address)
-    except ValueError:
-        return address
-    mapped = getattr(whole, "ipv4_mapped", None)
-    return str(mapped) if mapped else whole.packed[:8].hex()
+    def count_unknown(self, client: str) -> None:
+        """Other payers at this address go on: what exists is shown all the same."""
+        self.failures.check(UNKNOWN_CODE.of_address(client), _UNKNOWN)
+
+    def refuse_cards(self, client: str, business_id: str) -> None:
+        self.failures.refuse(
+            (
+                *self.allowances.declines_at_address.of_address(client),
+                self.allowances.declines_of_business.of(business_id),
+            ),
+            _DECLINES,
+        )
+
+    def count_decline(self, client: str, business_id: str) -> None:
+        self.failures.count(
+            (
+                *self.allowances.declines_at_address.of_address(client),
+                self.allowances.declines_of_business.of(business_id),
+            )
+        )

@@ -3,47 +3,73 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tidegate.checkout import store
-from tidegate.core.errors import Unavailable
+from tidegate.core.errors import RateLimited, Unavailable
 from tidegate.infra.db import Database
+from tidegate.infra.http.limit import networks_of
+from tidegate.payment.model import Payment
 
 POLL_EVERY_S = 0.4
+# Of one process, open at the same time.
 WATCHERS_MAX = 5_000
+PER_PAYMENT_MAX = 20
+RETRY_AFTER_S = 5
 
 Key = tuple[str, str]
 
 
+class Watcher:
+    """`changed` is set whenever the payment has another version than the page has seen."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.changed = asyncio.Event()
+
+    def clear(self, version: int) -> None:
+        self.version = version
+        self.changed.clear()
+
+
 class Watch:
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, *, per_address_max: int) -> None:
         self._db = db
-        self._waiting: dict[Key, set[asyncio.Event]] = {}
-        self._versions: dict[Key, int] = {}
+        self._per_address_max = per_address_max
+        self._waiting: dict[Key, set[Watcher]] = {}
+        self._networks: Counter[str] = Counter()
         self._count = 0
 
-    def refuse_crowd(self) -> None:
+    def refuse_crowd(self, payment: Payment, client: str) -> None:
         """Said before the answer begins; from then on it could only be cut."""
         if self._count >= WATCHERS_MAX:
-            raise Unavailable("too many pages are open; ask again now and then instead", retry_after_s=5)
+            raise Unavailable("too many pages are open; look at the payment now and then", retry_after_s=RETRY_AFTER_S)
+        if len(self._waiting.get((payment.business_id, payment.pay_code), ())) >= PER_PAYMENT_MAX:
+            raise _too_many(f"{PER_PAYMENT_MAX} streams of this payment")
+        for network, factor in networks_of(client):
+            if self._networks[network] >= self._per_address_max * factor:
+                raise _too_many(f"{self._per_address_max * factor} streams from your network")
 
     @asynccontextmanager
-    async def on(self, business_id: str, pay_code: str) -> AsyncIterator[asyncio.Event]:
-        """The event is set whenever the payment has changed; whoever waits clears it."""
-        key, changed = (business_id, pay_code), asyncio.Event()
-        self._waiting.setdefault(key, set()).add(changed)
-        # Others may have been told already of what this page has not seen: the next look tells everybody again.
-        self._versions.pop(key, None)
+    async def on(self, payment: Payment, client: str) -> AsyncIterator[Watcher]:
+        key, watcher = (payment.business_id, payment.pay_code), Watcher(payment.version)
+        networks = [network for network, _ in networks_of(client)]
+        self._waiting.setdefault(key, set()).add(watcher)
+        self._networks.update(networks)
         self._count += 1
         try:
-            yield changed
+            yield watcher
         finally:
             self._count -= 1
-            self._waiting[key].discard(changed)
+            self._networks.subtract(networks)
+            for network in networks:
+                if not self._networks[network]:
+                    del self._networks[network]
+            self._waiting[key].discard(watcher)
             if not self._waiting[key]:
                 del self._waiting[key]
-                self._versions.pop(key, None)
 
     async def run(self) -> None:
         while True:
@@ -58,8 +84,10 @@ class Watch:
         except Unavailable:
             return
         for key, version in versions.items():
-            # The first look is a change too: it may have come between the page's own look and this one.
-            if self._versions.get(key) != version and key in self._waiting:
-                self._versions[key] = version
-                for changed in self._waiting[key]:
-                    changed.set()
+            for watcher in self._waiting.get(key, ()):
+                if watcher.version != version:
+                    watcher.changed.set()
+
+
+def _too_many(what: str) -> RateLimited:
+    return RateLimited(f"{what} are open; close one, or look at the payment now and then", retry_after_s=RETRY_AFTER_S)

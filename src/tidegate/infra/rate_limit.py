@@ -34,14 +34,21 @@ class RateLimit:
 
     def wait_s(self, slot: int, *, per_second: float, burst: int) -> float:
         """0 when the request may pass, otherwise how long to wait. A refused request costs nothing."""
+        wait_s = self.peek_s(slot, per_second=per_second, burst=burst)
+        if not wait_s:
+            self.count(slot, per_second=per_second)
+        return wait_s
+
+    def peek_s(self, slot: int, *, per_second: float, burst: int) -> float:
+        """As `wait_s`, without counting a request that may pass."""
         now = monotonic_s()
+        excess = max(self._full_at[slot % self._slots], now) - now - (burst - 1) / per_second
+        return excess if excess > _ROUNDING_S else 0.0
+
+    def count(self, slot: int, *, per_second: float) -> None:
+        """Whatever is left: for what is known to be counted only after it has happened."""
         slot %= self._slots
-        full_at = max(self._full_at[slot], now) + 1 / per_second
-        excess = full_at - now - burst / per_second
-        if excess > _ROUNDING_S:
-            return excess
-        self._full_at[slot] = full_at
-        return 0.0
+        self._full_at[slot] = max(self._full_at[slot], monotonic_s()) + 1 / per_second
 
 
 def _open(path: Path | None) -> IO[bytes]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 
+from starlette.types import Scope
+
 from tidegate.core import ids
 from tidegate.core.errors import AccessDenied, RateLimited, Unauthenticated
+from tidegate.infra.http.client import client_of
+from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.operation import Credentials, Headers
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.merchant.keyring import Keyring
@@ -15,20 +19,25 @@ ANYBODY = Credentials()
 SECRET_KEY = Credentials(("api-key",))
 SECRET_AND_PUBLIC_KEY = Credentials(("api-key", "x-pub-key"))
 SECRET_KEY_AND_BUSINESS = Credentials(("api-key", "x-business-id"))
+# Of one address, and each cost a question to the database. A key that is remembered is not slowed by it.
+UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
 
 class Gate:
-    def __init__(self, keyring: Keyring, limit: RateLimit) -> None:
+    def __init__(self, keyring: Keyring, limit: RateLimit, unknown_keys: Limiter) -> None:
         self._keyring = keyring
         self._limit = limit
+        self._unknown_keys = unknown_keys
 
-    async def admit(self, credentials: Credentials, headers: Headers) -> Caller | None:
+    async def admit(self, credentials: Credentials, headers: Headers, scope: Scope) -> Caller | None:
         if credentials is ANYBODY:
             return None
         key = headers.one(b"api-key") or ""
-        caller = self._keyring.recall(key, KeyKind.SECRET) or await self._ask(key)
+        caller = self._keyring.recall(key, KeyKind.SECRET) or await self._ask(
+            key, KeyKind.SECRET, scope, "send a valid secret key in the api-key header"
+        )
         if credentials is SECRET_AND_PUBLIC_KEY:
-            await self._refuse_foreign_public_key(caller, headers)
+            await self._refuse_foreign_public_key(caller, headers, scope)
         elif credentials is SECRET_KEY_AND_BUSINESS:
             _refuse_foreign_business(caller, headers)
         if not caller.business.is_active:
@@ -36,18 +45,24 @@ class Gate:
         self._refuse_haste(caller)
         return caller
 
-    async def _ask(self, key: str) -> Caller:
-        caller = await self._keyring.caller_of(key, KeyKind.SECRET)
+    async def _ask(self, key: str, kind: KeyKind, scope: Scope, advice: str) -> Caller:
+        """Only failures count: after a restart, all requests of a busy merchant come here at once."""
+        if not self._keyring.may_exist(key, kind):
+            raise Unauthenticated(advice)
+        counted = () if self._keyring.was_known(key) else UNKNOWN_KEYS.of_address(client_of(scope))
+        self._unknown_keys.refuse(counted, f"too many unknown keys; wait as long as Retry-After says, then {advice}")
+        caller = await self._keyring.caller_of(key, kind)
         if caller is None:
-            raise Unauthenticated("send a valid secret key in the api-key header")
+            self._unknown_keys.count(counted)
+            raise Unauthenticated(advice)
         return caller
 
-    async def _refuse_foreign_public_key(self, caller: Caller, headers: Headers) -> None:
+    async def _refuse_foreign_public_key(self, caller: Caller, headers: Headers, scope: Scope) -> None:
         key = headers.one(b"x-pub-key") or ""
-        keyring = self._keyring
-        owner = keyring.recall(key, KeyKind.PUBLIC) or await keyring.caller_of(key, KeyKind.PUBLIC)
-        if owner is None or owner.business.id != caller.business.id:
-            raise Unauthenticated("send the business's own public key in the x-pub-key header")
+        advice = "send the business's own public key in the x-pub-key header"
+        owner = self._keyring.recall(key, KeyKind.PUBLIC) or await self._ask(key, KeyKind.PUBLIC, scope, advice)
+        if owner.business.id != caller.business.id:
+            raise Unauthenticated(advice)
 
     def _refuse_haste(self, caller: Caller) -> None:
         business = caller.business

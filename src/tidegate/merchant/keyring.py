@@ -17,6 +17,7 @@ from tidegate.merchant.model import Business, Caller, KeyKind, hash_of
 POLL_EVERY_S = 0.3
 TRUSTED_FOR_S = 0.9
 REMEMBERED_MAX = 50_000
+UNKNOWN_MAX = 10_000
 _NOBODY = bytes(32)
 
 
@@ -29,6 +30,10 @@ class Keyring:
             KeyKind.PUBLIC: lambda key: ids.is_public_key(key, mode),
         }
         self._remembered: dict[bytes, Caller] = {}
+        # Keys that do not exist: a client that has a wrong one sends it again and again.
+        self._unknown: set[bytes] = set()
+        # Outlives every change: whoever had a key a moment ago is no stranger.
+        self._known_before: set[bytes] = set()
         self._businesses: dict[str, Business] = {}
         self._epoch = -1
         self._read_at = float("-inf")
@@ -39,10 +44,20 @@ class Keyring:
         found = self._remembered.get(key_hash) if self._is_trusted() else None
         return self._checked(found, key_hash, kind)
 
+    def may_exist(self, key: str, kind: KeyKind) -> bool:
+        """Of a key that `recall` does not find. A wrong form, mode or checksum, and what the database has said of it
+        already, need no question."""
+        if not self._is_well_formed[kind](key):
+            return False
+        key_hash = hash_of(key)
+        return not (self._is_trusted() and (key_hash in self._unknown or key_hash in self._remembered))
+
+    def was_known(self, key: str) -> bool:
+        return hash_of(key) in self._known_before
+
     async def caller_of(self, key: str, kind: KeyKind) -> Caller | None:
         remembered = self.recall(key, kind)
-        # A key of the wrong form, mode or checksum is refused without asking the database.
-        if remembered is not None or not self._is_well_formed[kind](key):
+        if remembered is not None or not self.may_exist(key, kind):
             return remembered
         key_hash = hash_of(key)
         return self._checked(await self._find(key_hash), key_hash, kind)
@@ -90,6 +105,7 @@ class Keyring:
             return  # Trust runs out by itself; requests then ask the database, which answers 503 while away.
         if epoch != self._epoch:
             self._remembered.clear()
+            self._unknown.clear()
             self._businesses.clear()
             self._epoch = epoch
         self._read_at = asked_at
@@ -99,9 +115,19 @@ class Keyring:
         async with self._db.connection() as tx:
             found = await store.find_caller(tx, key_hash)
         # A change seen meanwhile may have made this answer old: use it once, do not keep it.
-        if found is not None and epoch == self._epoch and len(self._remembered) < REMEMBERED_MAX:
-            self._remembered[key_hash] = found
+        if epoch == self._epoch:
+            self._remember(key_hash, found)
         return found
+
+    def _remember(self, key_hash: bytes, found: Caller | None) -> None:
+        if found is None:
+            if len(self._unknown) >= UNKNOWN_MAX:
+                self._unknown.clear()
+            self._unknown.add(key_hash)
+        elif len(self._remembered) < REMEMBERED_MAX:
+            self._remembered[key_hash] = found
+            if len(self._known_before) < REMEMBERED_MAX:
+                self._known_before.add(key_hash)
 
     def _is_trusted(self) -> bool:
         return monotonic_s() - self._read_at < TRUSTED_FOR_S

@@ -105,8 +105,8 @@ class SimulatorPanel:
 
         return pages.door.routes(
             [
-                Page("POST", f"{PATH}/simulate", "simulateOnPage", simulate),
-                Page("GET", f"{PATH}/3ds", "showTestIssuer", issuer),
+                Page("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.desk.limit.act),
+                Page("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.desk.limit.look),
             ]
         )
 

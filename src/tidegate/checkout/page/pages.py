@@ -16,7 +16,6 @@ import structlog
 
 from tidegate.checkout import store
 from tidegate.checkout.desk import Desk, PayerAt
-from tidegate.checkout.limit import Limited
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
 from tidegate.checkout.page import sent, typed
 from tidegate.checkout.page.choice import choose
@@ -31,7 +30,7 @@ from tidegate.checkout.page.sketch import ROOT, Sketch
 from tidegate.checkout.page.view import Filled
 from tidegate.checkout.page.words import Words, words_for
 from tidegate.core import ids
-from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal, TooSoon
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, RateLimited, Refusal, TooSoon
 from tidegate.core.method import Method
 from tidegate.infra.http.routing import Route
 from tidegate.infra.in_step import Steps
@@ -87,7 +86,7 @@ class CheckoutPages:
 
     @cached_property
     def door(self) -> Door:
-        return Door(self._render_error, reports_to=self.site.url(REPORTS_PATH))
+        return Door(self._render_error, self._render_slowed, reports_to=self.site.url(REPORTS_PATH))
 
     async def show(self, visit: Visit) -> Steps[Html]:
         situation = await self.desk.look(_payer_at(visit))
@@ -166,7 +165,6 @@ class CheckoutPages:
 
     async def logo(self, visit: Visit) -> File:
         """The hash is in the address, so it may be kept for ever."""
-        self.desk.limit.check(Limited.LOOK, visit.client)
         business = await self.desk.keyring.business_by_code(visit.path["code"])
         logo = await self._logo(business) if business else None
         if logo is None or logo.hash != visit.path["hash"]:
@@ -309,19 +307,30 @@ class CheckoutPages:
         text = self.easel.renderer.text("error.html", shell, nonce=visit.nonce, failure=failed)
         return self.easel.renderer.html(text, status=status, cookies=self._remember_language(visit))
 
+    async def _render_slowed(self, refusal: RateLimited, visit: Visit) -> Steps[Html]:
+        """The payment, and when the payer can go on. Not more often than the payment may be shown at all."""
+        if "payCode" not in visit.path:
+            raise refusal
+        payer = _payer_at(visit)
+        self.desk.limit.slowed_look(payer.pay_code, payer.client)
+        situation = await self.desk.look(payer)
+        said = Filled(notice=self._words(visit)("notice.slowed", seconds=refusal.retry_after_s or 1))
+        return self._drawn(visit, situation, await self._movements(situation.payment), filled=said)
+
     def routes(self) -> list[Route]:
+        look, act = self.desk.limit.look, self.desk.limit.act
         pages = [
-            Page("GET", PATH, "showCheckout", self.show),
-            Page("POST", f"{PATH}/charge", "chargeOnPage", self.charge),
-            Page("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize),
-            Page("POST", f"{PATH}/again", "resendOnPage", self.resend),
-            Page("POST", f"{PATH}/sent", "saySentOnPage", self.say_sent),
-            Page("POST", f"{PATH}/extend", "extendOnPage", self.extend),
-            Page("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel),
-            Page("GET", f"{PATH}/receipt", "showReceipt", self.receipt),
-            Page("GET", f"{PATH}/receipt.pdf", "downloadReceipt", self.receipt_file),
-            Page("GET", f"{PATH}/qr.svg", "showQrCode", self.qr),
-            Page("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo),
+            Page("GET", PATH, "showCheckout", self.show, look),
+            Page("POST", f"{PATH}/charge", "chargeOnPage", self.charge, act),
+            Page("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize, act),
+            Page("POST", f"{PATH}/again", "resendOnPage", self.resend, act),
+            Page("POST", f"{PATH}/sent", "saySentOnPage", self.say_sent, act),
+            Page("POST", f"{PATH}/extend", "extendOnPage", self.extend, act),
+            Page("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel, act),
+            Page("GET", f"{PATH}/receipt", "showReceipt", self.receipt, look),
+            Page("GET", f"{PATH}/receipt.pdf", "downloadReceipt", self.receipt_file, look),
+            Page("GET", f"{PATH}/qr.svg", "showQrCode", self.qr, look),
+            Page("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo, look),
         ]
         return [
             *static.routes(self.easel.renderer.scripts),

@@ -53,6 +53,8 @@ class Filled:
 
     values: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    # A sentence above it all.
+    notice: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +159,7 @@ def page_of(
         ending=special.ending,
         values=special.filled.values,
         errors=special.filled.errors,
-        notice=_notice(sketch, notice) if notice else None,
+        notice=special.filled.notice or (_notice(sketch, notice) if notice else None),
         tries=tries_of(sketch) if shape.scene is Scene.ISSUER and problem else None,
         returns=special.returns,
         simulator=simulator,

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.types import Scope
+
+# Some proxies add the port: 203.0.113.11:51234, [2001:db8::1]:443. An IPv6 address without brackets has more colons.
+_WITH_PORT = re.compile(r"\[(?P<ipv6>[^\]]*)\](?::\d*)?|(?P<ipv4>[^:]*):\d*")
 
 
 def client_of(scope: Scope) -> str:
@@ -16,6 +21,11 @@ def client_of(scope: Scope) -> str:
         values = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
         hops = b",".join(values).decode("latin-1").split(",")
         if len(hops) >= trusted_proxies and (address := hops[-trusted_proxies].strip()):
-            return address
+            return _without_port(address)
     peer = scope.get("client")
     return str(peer[0]) if peer else ""
+
+
+def _without_port(address: str) -> str:
+    match = _WITH_PORT.fullmatch(address)
+    return (match["ipv6"] or match["ipv4"] or "") if match else address

@@ -18,7 +18,7 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.http.whole import Steady
 
 # Says who is calling, or raises Unauthenticated.
-Admit = Callable[[Credentials, Headers], Awaitable[Any]]
+Admit = Callable[[Credentials, Headers, Scope], Awaitable[Any]]
 JSON_MEDIA = "application/json"
 JSON_OR_FILE = Steady(*JSON.headers, *VARIES)
 
@@ -44,7 +44,9 @@ class Endpoint:
             raise MethodNotAllowed(sorted(self._by_method))
         scope["tidegate.operation"] = operation.name
         headers = Headers(scope["headers"])
-        caller = await self._admit(operation.credentials, headers)
+        if operation.limit:
+            operation.limit(scope)
+        caller = await self._admit(operation.credentials, headers, scope)
         scope["tidegate.caller"] = caller
         body = await _body_of(operation, headers, scope, receive) if operation.takes_body else b""
         query = _query_of(operation, scope["query_string"], body)

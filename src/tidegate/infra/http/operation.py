@@ -14,6 +14,7 @@ from starlette.types import Scope
 from tidegate.core.errors import Refusal
 from tidegate.infra.http import csv_text, strict_json
 from tidegate.infra.http.client import client_of
+from tidegate.infra.http.limit import Limit
 
 # ISO 8601, as `infra.timestamp.to_iso` writes it.
 Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
@@ -163,6 +164,8 @@ class Operation:
     description: str = ""
     handler: Handler
     credentials: Credentials
+    # Of callers without credentials; checked before the body is read.
+    limit: Limit | None = None
     request: type[msgspec.Struct] | None = None
     is_body_optional: bool = False
     # Without one, whatever stands after the question mark is nobody's business.

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, NotFound
+from tidegate.infra.http.limit import Limit
 from tidegate.infra.http.reply import App, Reply
 
 Respond = Callable[[Request], Awaitable[Response]]
@@ -23,19 +24,22 @@ class Route:
     app: App
 
 
-def answering(path: str, respond: Respond, *, methods: Sequence[str] = ("GET",)) -> Route:
+def answering(path: str, respond: Respond, *, methods: Sequence[str] = ("GET",), limit: Limit | None = None) -> Route:
     """For an address that takes no more than a request and a response."""
-    return Route(path, Answering(respond, sorted({*methods, "HEAD"} if "GET" in methods else methods)))
+    return Route(path, Answering(respond, sorted({*methods, "HEAD"} if "GET" in methods else methods), limit))
 
 
 @dataclass(frozen=True)
 class Answering:
     respond: Respond
     methods: list[str]
+    limit: Limit | None
 
     async def __call__(self, scope: Scope, receive: Receive, reply: Reply) -> None:
         if scope["method"] not in self.methods:
             raise MethodNotAllowed(self.methods)
+        if self.limit:
+            self.limit(scope)
         response = await self.respond(Request(scope, receive, reply))
         await response(scope, receive, reply)
 

@@ -9,12 +9,14 @@ import msgspec
 from markupsafe import Markup
 from starlette.types import Receive, Scope
 
-from tidegate.core.errors import MethodNotAllowed, NotFound, Refusal
+from tidegate.core.errors import MethodNotAllowed, NotFound, RateLimited, Refusal
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.front_door import headers_of, outcome_of
+from tidegate.infra.http.limit import Limit
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
+from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.in_step import InStep, Steps
 from tidegate.infra.page.answer import File, Html, Ready, ready
 from tidegate.infra.page.cookie import cookies_of
@@ -42,6 +44,8 @@ Drawn = Html | File | Steps[Html]
 Handler = Callable[[Visit], Awaitable[Drawn]]
 # Also for what nobody expected; then the refusal says so, and the status is 500.
 RenderError = Callable[[Refusal, int, Visit], Html]
+# What a visitor who is too fast sees; raises the refusal where that is nothing but the refusal itself.
+RenderSlowed = Callable[[RateLimited, Visit], Awaitable[Drawn]]
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Page:
     path: str
     name: str
     handler: Handler
+    # Checked before a form is read.
+    limit: Limit | None = None
 
 
 _PLAIN = Markup(
@@ -66,6 +72,7 @@ def plain_error(refusal: Refusal, status: int, visit: Visit) -> Html:
 @dataclass(frozen=True)
 class Door:
     render_error: RenderError = plain_error
+    render_slowed: RenderSlowed | None = None
     # Where browsers send what they refused; see reports.py.
     reports_to: str = REPORTS_PATH
     in_step: InStep = field(default_factory=InStep)
@@ -95,12 +102,23 @@ class _Doorway:
         try:
             page = self._page_for(visit.method)
             scope["tidegate.operation"] = page.name
-            if visit.method == "POST":
-                visit = msgspec.structs.replace(visit, form=await read_form(visit.headers, scope, receive))
-            answer = await self._door.in_step.do(self._answer(await page.handler(visit), visit))
+            answer = await self._answer_of(page, visit, scope, receive)
         except Exception as error:
             answer = self._ready_for(error, visit, scope)
         await reply.whole(answer.status, answer.body, answer.block, answer.headers)
+
+    async def _answer_of(self, page: Page, visit: Visit, scope: Scope, receive: Receive) -> Ready:
+        try:
+            if page.limit:
+                page.limit(scope)
+            if visit.method == "POST":
+                visit = msgspec.structs.replace(visit, form=await read_form(visit.headers, scope, receive))
+            drawn, slowed = await page.handler(visit), None
+        except RateLimited as refusal:
+            if self._door.render_slowed is None:
+                raise
+            drawn, slowed = await self._door.render_slowed(refusal, visit), refusal
+        return await self._door.in_step.do(self._answer(drawn, visit, slowed))
 
     def _page_for(self, method: str) -> Page:
         if method in self._by_method:
@@ -118,17 +136,21 @@ class _Doorway:
             return self._ready_page(plain_error, refusal, status, visit)
 
     def _ready_page(self, render: RenderError, refusal: Refusal, status: int, visit: Visit) -> Ready:
-        html = render(refusal, status, visit)
-        headers = [*html.headers, *headers_of(refusal, status)]
-        return self._ready(Html(html.content, status, headers, html.cookies), visit)
+        return self._ready(_refusing(render(refusal, status, visit), refusal, status), visit)
 
-    def _answer(self, drawn: Drawn, visit: Visit) -> Steps[Ready]:
+    def _answer(self, drawn: Drawn, visit: Visit, slowed: RateLimited | None) -> Steps[Ready]:
         answer = drawn if isinstance(drawn, Html | File) else (yield from drawn)
+        if slowed and isinstance(answer, Html):
+            answer = _refusing(answer, slowed, STATUS_OF[RateLimited])
         yield  # Compressing is a step of its own.
         return self._ready(answer, visit)
 
     def _ready(self, answer: Html | File, visit: Visit) -> Ready:
         return ready(answer, visit.headers, nonce=visit.nonce, reports_to=self._door.reports_to)
+
+
+def _refusing(html: Html, refusal: Refusal, status: int) -> Html:
+    return Html(html.content, status, [*html.headers, *headers_of(refusal, status)], html.cookies)
 
 
 def _visit_of(scope: Scope) -> Visit:

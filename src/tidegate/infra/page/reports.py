@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
 import structlog
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
-from tidegate.core.errors import Malformed, RateLimited, UnsupportedMediaType
+from tidegate.core.errors import Malformed, UnsupportedMediaType
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.body import read_body
 from tidegate.infra.http.client import client_of
+from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page.security import REPORTS_PATH
-from tidegate.infra.rate_limit import RateLimit
 
-# From one address, then from all together.
-EACH_PER_SECOND, EACH_BURST = 0.1, 5
-ALL_PER_SECOND, ALL_BURST = 2.0, 50
+EACH_ADDRESS = Allowance("reports of address", per_second=0.1, burst=5)
+ALL = Allowance("reports", per_second=2.0, burst=50)
 _MEDIA_TYPES = frozenset({"application/reports+json", "application/csp-report", "application/json"})
 # A word such as `inline`, or where something came from: the rest of an address may be private.
 _WORD_OR_HOST = re.compile(r"[a-z-]{1,40}\Z|[a-z][a-z0-9+.-]{0,20}://[A-Za-z0-9.:\[\]-]{1,100}(?=[/?#]|\Z)")
@@ -31,15 +30,13 @@ log = structlog.get_logger("page")
 class Reports:
     """Anybody may send anything here, so little is taken, and only words that we know the shape of are kept."""
 
-    def __init__(self) -> None:
-        self._limit = RateLimit()
+    def __init__(self, limiter: Limiter) -> None:
+        self._limiter = limiter
 
     def routes(self) -> list[Route]:
-        return [answering(REPORTS_PATH, self._receive, methods=["POST"])]
+        return [answering(REPORTS_PATH, self._receive, methods=["POST"], limit=self._refuse_flood)]
 
     async def _receive(self, request: Request) -> Response:
-        request.scope["tidegate.operation"] = "reportViolation"
-        self._refuse_flood(client_of(request.scope))
         headers = Headers(request.scope["headers"])
         media = (headers.one(b"content-type") or "").partition(";")[0].strip().lower()
         if media not in _MEDIA_TYPES:
@@ -50,12 +47,10 @@ class Reports:
         log.warning("blocked by a browser", directive=_known(directive), blocked=_known(blocked))
         return Response(status_code=204)
 
-    def _refuse_flood(self, client: str) -> None:
-        # A text has another hash in each process, so nobody can choose whose slot to share.
-        each = self._limit.wait_s(hash(client), per_second=EACH_PER_SECOND, burst=EACH_BURST)
-        wait_s = each or self._limit.wait_s(hash(Reports), per_second=ALL_PER_SECOND, burst=ALL_BURST)
-        if wait_s:
-            raise RateLimited("too many reports; wait a little", retry_after_s=math.ceil(wait_s))
+    def _refuse_flood(self, scope: Scope) -> None:
+        scope["tidegate.operation"] = "reportViolation"
+        counted = (*EACH_ADDRESS.of_address(client_of(scope)), ALL.of(""))
+        self._limiter.check(counted, "too many reports; wait a little")
 
 
 def _first_of(value: Any) -> dict[str, Any]:

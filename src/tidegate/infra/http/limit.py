@@ -1,0 +1,91 @@
+"""Limits on requests of unknown callers: by address, or by whatever they name. Checked before a body is read."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from ipaddress import IPv6Address, ip_address
+
+from starlette.types import Scope
+
+from tidegate.core.errors import RateLimited
+from tidegate.infra.rate_limit import RateLimit
+
+# Declared by an operation, a page or a route; raises RateLimited.
+Limit = Callable[[Scope], None]
+# A household or a company is given a /56 more often than a /64: rotating through its 256 networks gains this much.
+WIDE_NETWORK_FACTOR = 4
+
+
+@dataclass(frozen=True)
+class Allowance:
+    # Keeps the counts of one address, or one payment, apart.
+    name: str
+    per_second: float
+    burst: int
+
+    def of(self, who: str) -> Counted:
+        return Counted(self, who)
+
+    def of_address(self, address: str) -> tuple[Counted, ...]:
+        """An IPv6 address counts as its /64, which one caller has whole, and as its /56 with a larger allowance."""
+        return tuple(
+            Counted(replace(self, per_second=self.per_second * factor, burst=self.burst * factor), network)
+            for network, factor in networks_of(address)
+        )
+
+
+@dataclass(frozen=True)
+class Counted:
+    allowance: Allowance
+    who: str
+
+
+def networks_of(address: str) -> tuple[tuple[str, int], ...]:
+    """What an address is counted as, and how many times the allowance of one address each has."""
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return ((address, 1),)
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is None:
+        return (ip.packed[:8].hex(), 1), (ip.packed[:7].hex(), WIDE_NETWORK_FACTOR)
+    return ((str(getattr(ip, "ipv4_mapped", None) or ip), 1),)
+
+
+@dataclass(frozen=True)
+class Limiter:
+    slots: RateLimit
+    # Without it, somebody could choose a name that shares a slot with another caller's.
+    key: bytes
+
+    def check(self, counted: Iterable[Counted], message: str) -> None:
+        """A refused request costs nothing."""
+        counted = tuple(counted)
+        self.refuse(counted, message)
+        self.count(counted)
+
+    def refuse(self, counted: Iterable[Counted], message: str) -> None:
+        """Where only failures count, and are counted once they are known."""
+        waits = (
+            self.slots.peek_s(self._slot(one), per_second=one.allowance.per_second, burst=one.allowance.burst)
+            for one in counted
+        )
+        wait_s = max(waits, default=0.0)
+        if wait_s > 0:
+            raise RateLimited(message, retry_after_s=math.ceil(wait_s))
+
+    def count(self, counted: Iterable[Counted]) -> None:
+        for one in counted:
+            self.slots.count(self._slot(one), per_second=one.allowance.per_second)
+
+    def _slot(self, one: Counted) -> int:
+        name = self._keyed.copy()
+        name.update(f"{one.allowance.name}/{one.who}".encode())
+        return int.from_bytes(name.digest())
+
+    @cached_property
+    def _keyed(self) -> hashlib.blake2b:
+        return hashlib.blake2b(key=self.key, digest_size=8)
