@@ -34,6 +34,7 @@ from tidegate.infra.page.site_pages import SitePages
 from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
+from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi
 from tidegate.merchant.gate import Gate
 from tidegate.merchant.keyring import Keyring
@@ -70,13 +71,14 @@ def build(
     site = SitePages(Site(settings.base_url), is_sandbox=is_sandbox, packages=[START_PACKAGE] if sandbox_keys else [])
     health = Health(house.db)
     life = _Life(house, keyring, watch, meter)
+    refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
         *routes_of(operations, gate.admit),
         *checkout.routes(),
         *pages.routes(),
         *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
-        *IntakeApi(house.till, house.clock).routes(),
+        *IntakeApi(house.till, house.clock, refused).routes(),
         *health.routes(),
         *reference.routes(document, operations, sandbox_keys, site.door),
         *site.routes(),

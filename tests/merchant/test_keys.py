@@ -12,7 +12,7 @@ import pytest
 from build import Shop, order
 from conftest import MakeShop
 from tidegate.core import ids
-from tidegate.core.clock import SettableClock
+from tidegate.core.clock import SettableClock, monotonic_s
 from tidegate.core.errors import NotFound
 from tidegate.core.ids import Mode
 from tidegate.infra import rate_limit
@@ -242,7 +242,8 @@ async def test_keys_that_do_not_exist_take_no_more_than_their_share_of_memory(
 async def test_who_tries_many_keys_is_refused_before_the_database_is_asked_and_known_keys_go_on(
     shop: Shop, payer_client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, header: str
 ) -> None:
-    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: 1e9)  # No allowance comes back meanwhile.
+    now = monotonic_s()
+    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: now)  # No allowance comes back meanwhile.
     here = replace(shop, client=payer_client)
     assert (await here.create()).status_code == 201
     make = ids.new_secret_key if header == "api-key" else ids.new_public_key

@@ -17,31 +17,27 @@ _documents = msgspec.json.Decoder(tuple[Document, ...])
 _details = msgspec.json.Decoder(AccountDetails)
 
 
-class _ReferenceTaken(Exception):
-    pass
-
-
 class NumberTaken(Exception):
     """Another open account of this rail has this number; nothing was written."""
 
 
 async def insert(tx: Tx, account: Account) -> None:
-    try:
-        with naming({"virtual_account_one_merchant_reference": _ReferenceTaken}):
-            await tx.execute(
-                """
-                INSERT INTO virtual_account (
-                    business_id, id, currency, settlement_currency, account_type, holder, merchant_reference, kyc,
-                    metadata, documents, monthly_volume, entity_name, payment_flow_description, created_at, updated_at)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
-                """,
-                account.business_id, account.id, account.currency, account.settlement_currency, account.account_type,
-                account.holder, account.merchant_reference, account.kyc, account.metadata,
-                msgspec.json.encode(account.documents).decode(), account.monthly_volume, account.entity_name,
-                account.payment_flow_description, account.created_at,
-            )  # fmt: skip
-    except _ReferenceTaken:
-        raise DuplicateReference("this merchantReference belongs to another virtual account; use a new one") from None
+    done = await tx.fetchval(
+        """
+        INSERT INTO virtual_account (
+            business_id, id, currency, settlement_currency, account_type, holder, merchant_reference, kyc,
+            metadata, documents, monthly_volume, entity_name, payment_flow_description, created_at, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
+        ON CONFLICT ON CONSTRAINT virtual_account_one_merchant_reference DO NOTHING
+        RETURNING true
+        """,
+        account.business_id, account.id, account.currency, account.settlement_currency, account.account_type,
+        account.holder, account.merchant_reference, account.kyc, account.metadata,
+        msgspec.json.encode(account.documents).decode(), account.monthly_volume, account.entity_name,
+        account.payment_flow_description, account.created_at,
+    )  # fmt: skip
+    if done is None:
+        raise DuplicateReference("this merchantReference belongs to another virtual account; use a new one")
 
 
 async def update(tx: Tx, account: Account, *, now: datetime) -> bool:

@@ -85,8 +85,13 @@ async def record(tx: Tx, change: Change, *, account_version: int) -> bool:
 
 
 _RECORD = """
-    -- The bank has told it before, in another currency.
-    WITH known AS (SELECT id FROM receipt WHERE business_id = $2 AND rail = $10 AND transaction_id = $11),
+    -- The bank has told it before: in another currency, or under another identifier.
+    WITH known AS (
+        SELECT id FROM receipt WHERE business_id = $2 AND rail = $10 AND transaction_id = $11
+         UNION ALL
+        SELECT id FROM collection
+         WHERE business_id = $2 AND rail = $10 AND transaction_id = $11
+           AND NOT EXISTS (SELECT FROM notification AS before WHERE before.rail = $18 AND before.id = $19)),
     told AS (
         INSERT INTO notification (rail, id, state, body, received_at)
         SELECT $18, $19, 'done', $20, $1 WHERE $19::text IS NOT NULL AND NOT EXISTS (SELECT FROM known)

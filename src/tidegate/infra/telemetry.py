@@ -91,6 +91,10 @@ class Meter:
             "tidegate_deliveries_total", "Attempts to deliver a webhook, by outcome.", ("outcome",),
             registry=self._registry,
         )  # fmt: skip
+        self._refused_notifications = Counter(
+            "tidegate_notifications_refused_total", "Notifications that are not a rail's own, by kind.", ("kind",),
+            registry=self._registry,
+        )  # fmt: skip
         self._oldest_due = Gauge(
             "tidegate_delivery_oldest_due_seconds", "How long the webhook that waits longest has been due.",
             registry=self._registry, multiprocess_mode="livemax",
@@ -104,6 +108,9 @@ class Meter:
 
     def count_deliveries(self, outcome: str, count: int) -> None:
         self._deliveries.labels(outcome).inc(count)
+
+    def count_refused_notification(self, kind: str) -> None:
+        self._refused_notifications.labels(kind).inc()
 
     def show_oldest_due(self, seconds: float) -> None:
         self._oldest_due.set(seconds)

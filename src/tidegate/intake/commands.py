@@ -55,12 +55,10 @@ async def receive(till: Till, rail_name: str, raw: RawNotification, *, now: date
     try:
         told = rail.read(raw, now=now)
     except NotificationRefused as refused:
-        log.warning("a notification was refused", rail=rail_name, why=str(refused))
-        raise Unauthenticated("the notification is not the rail's own") from None
+        raise Unauthenticated("the notification is not the rail's own") from refused
     except NotificationUnreadable as unreadable:
-        log.error("a notification makes no sense", rail=rail_name, why=str(unreadable))
         await _quarantine(till, ToldBy(rail=rail_name, id=unreadable.id, body=raw.body), str(unreadable), now)
-        raise Invalid(Problem("body", str(unreadable))) from None
+        raise Invalid(Problem("body", str(unreadable))) from unreadable
     for news in told:
         await _route(till, news, ToldBy(rail=rail_name, id=news.id, body=raw.body), now)
     return len(told)

@@ -71,8 +71,13 @@ async def put_into_suspense(
     """
     done = await tx.fetchrow(
         """
-        -- The bank has told it before, in another currency.
-        WITH known AS (SELECT id FROM collection WHERE business_id = $1 AND rail = $2 AND transaction_id = $7),
+        -- The bank has told it before: in another currency, or under another identifier.
+        WITH known AS (
+            SELECT id FROM collection WHERE business_id = $1 AND rail = $2 AND transaction_id = $7
+             UNION ALL
+            SELECT id FROM receipt
+             WHERE business_id = $1 AND rail = $2 AND transaction_id = $7
+               AND NOT EXISTS (SELECT FROM notification AS before WHERE before.rail = $2 AND before.id = $3)),
         told AS (
             INSERT INTO notification (rail, id, state, body, note, received_at)
             SELECT $2, $3, 'suspense', $4, $5, $6 WHERE NOT EXISTS (SELECT FROM known)

@@ -158,14 +158,17 @@ async def apply(tx: Tx, change: Change) -> bool:
     [outcome] = await apply_all(tx, [change])
     if outcome is Outcome.STALE:
         raise StaleChange
+    if outcome is Outcome.ALREADY_RECEIVED:
+        raise AlreadyReceived
     return outcome is Outcome.WRITTEN
 
 
 async def apply_all(tx: Tx, changes: Sequence[Change]) -> list[Outcome]:
     """Changes of one business, in one round trip and one commit: of each everything or nothing.
 
-    Raises for all of them what one of them makes impossible: AlreadyReceived when its money is known, StaleChange when
-    its journal was posted before, AccountNumberTaken when another open account has its number.
+    Raises for all of them what one of them makes impossible: StaleChange when its journal was posted before,
+    AlreadyReceived when its money became known in this very moment, AccountNumberTaken when another open account has
+    its number.
     """
     first = _without_rivals(changes)
     rows = [_row(position, changes[position]) for position in first]
@@ -179,8 +182,14 @@ async def apply_all(tx: Tx, changes: Sequence[Change]) -> list[Outcome]:
         done = await tx.fetch(_APPLY, changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now)
     outcomes = [Outcome.STALE] * len(changes)
     for row in done:
-        outcomes[row["position"]] = Outcome.WRITTEN if row["is_news"] else Outcome.TOLD_BEFORE
+        outcomes[row["position"]] = _outcome_of(row)
     return outcomes
+
+
+def _outcome_of(row: Row) -> Outcome:
+    if row["is_known"]:
+        return Outcome.ALREADY_RECEIVED
+    return Outcome.WRITTEN if row["is_news"] else Outcome.TOLD_BEFORE
 
 
 def _without_rivals(changes: Sequence[Change]) -> list[int]:
@@ -219,7 +228,13 @@ _APPLY = """
          WHERE given.business_id = $1),
     -- Locked in the order given.
     fresh AS (
-        SELECT given.*
+        SELECT given.*,
+               -- Rails tell of one success in their answer and in a notification: that is no error.
+               EXISTS (SELECT FROM receipt
+                        WHERE receipt.business_id = $1 AND receipt.rail = given.rail
+                          AND receipt.transaction_id = given.transaction_id)
+               AND NOT EXISTS (SELECT FROM notification AS before
+                                WHERE before.rail = given.told_rail AND before.id = given.told_id) AS is_known
           FROM given
          CROSS JOIN LATERAL (
             SELECT FROM payment
@@ -231,13 +246,14 @@ _APPLY = """
                FOR NO KEY UPDATE OF payment) AS locked),
     told AS (
         INSERT INTO notification (rail, id, state, body, received_at)
-        SELECT told_rail, told_id, 'done', decode(told_body, 'base64'), now FROM fresh WHERE told_rail IS NOT NULL
+        SELECT told_rail, told_id, 'done', decode(told_body, 'base64'), now
+          FROM fresh WHERE told_rail IS NOT NULL AND NOT is_known
         ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
         RETURNING rail, id),
     news AS (
         SELECT fresh.*
           FROM fresh LEFT JOIN told ON told.rail = fresh.told_rail AND told.id = fresh.told_id
-         WHERE fresh.told_rail IS NULL OR told.id IS NOT NULL),
+         WHERE NOT is_known AND (fresh.told_rail IS NULL OR told.id IS NOT NULL)),
     moved AS (
         UPDATE payment
            SET status = news.status, variance = news.variance, received_minor = news.received_minor,
@@ -284,7 +300,7 @@ _APPLY = """
           FROM news, (SELECT count(*) FROM received) AS recorded, (SELECT count(*) FROM tried) AS ended
          WHERE kind IS NOT NULL
         HAVING count(*) > 0)
-    SELECT fresh.position, news.position IS NOT NULL AS is_news,
+    SELECT fresh.position, fresh.is_known, news.position IS NOT NULL AS is_news,
            CASE WHEN array_position((SELECT ids FROM posted), NULL) IS NOT NULL THEN refuse_stale_change() END
       FROM fresh LEFT JOIN news ON news.position = fresh.position
 """

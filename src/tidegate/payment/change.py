@@ -40,6 +40,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(Enum):
     WRITTEN = "written"
     TOLD_BEFORE = "the notification was acted on before; nothing was written"
+    ALREADY_RECEIVED = "its money is known under another notification; nothing was written"
     STALE = "the payment has changed meanwhile; nothing was written"
 
 

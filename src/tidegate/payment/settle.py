@@ -134,11 +134,10 @@ async def _change(
         if change is None:
             await unchanged()
             return situation
-        try:
-            outcome = await _write(till, change)
-        except AlreadyReceived:
+        outcome = await _write(till, change)
+        if outcome is Outcome.ALREADY_RECEIVED:
             if change.told_by is not None:
-                raise
+                raise AlreadyReceived
             return await find()  # The rail's own word of it was faster than its answer to us.
         if outcome is Outcome.TOLD_BEFORE:
             raise ToldBefore
@@ -154,6 +153,8 @@ async def _write(till: Till, change: Change) -> Outcome:
         return await till.together.do(change.payment.business_id, change, partial(_write_all, till.db))
     except StaleChange:
         return Outcome.STALE
+    except AlreadyReceived:
+        return Outcome.ALREADY_RECEIVED
 
 
 async def _write_all(db: Database, changes: Sequence[Change]) -> list[Outcome]:

@@ -173,7 +173,6 @@ class CheckoutPages:
 
     async def qr(self, visit: Visit) -> File:
         """The link of the payment. Drawn from the pay code alone, so that it costs no look-up and says nothing new."""
-        self.desk.limit.check(Limited.LOOK, visit.client)
         pay_code = visit.path["payCode"]
         if not ids.looks_like_pay_code(pay_code):
             raise NotFound("there is no such payment")
@@ -314,7 +313,8 @@ class CheckoutPages:
         payer = _payer_at(visit)
         self.desk.limit.slowed_look(payer.pay_code, payer.client)
         situation = await self.desk.look(payer)
-        said = Filled(notice=self._words(visit)("notice.slowed", seconds=refusal.retry_after_s or 1))
+        words = self._words(visit)
+        said = Filled(notice=words("notice.slowed", seconds=refusal.retry_after_s or 1))
         return self._drawn(visit, situation, await self._movements(situation.payment), filled=said)
 
     def routes(self) -> list[Route]:
