@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.account import model
@@ -122,6 +122,7 @@ def test_a_name_that_can_never_be_typed_right_opens_no_account(holder: str) -> N
     assert is_payable(holder, is_company=False) is expected
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("abcdefghijklmnopqrstuvwxyzéüñ'-", min_size=2, max_size=12), min_size=2, max_size=4))
 def test_whoever_types_the_name_as_it_stands_passes(words: list[str]) -> None:
     holder = " ".join(word.strip("'-") or "ada" for word in words)

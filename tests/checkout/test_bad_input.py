@@ -36,12 +36,13 @@ ON_THE_PHONE = {"type": "payAttitude", "bank": "058"}
 VIEW_KEYS = {
     "banks", "operators",
     "payCode", "reference", "business", "customerName", "amount", "amountExpected", "amountReceived",
-    "amountRemaining", "amountReturned", "currency", "status", "ending", "varianceType", "variancePolicy",
+    "amountRemaining", "amountReturned", "amountReversed", "currency", "status", "ending", "varianceType",
     "paymentMethods", "defaultPaymentMethod", "successMessage", "attemptsLeft", "isDisabled", "version", "expiresAt",
-    "paidAt", "attempt",
+    "paidAt", "attempt", "variancePolicy", "openPaymentMethods",
 }  # fmt: skip
-ATTEMPT_KEYS = {"attemptId", "type", "status", "failure", "details", "action"}
-CHARGED_KEYS = {"attemptId", "type", "status", "attemptStatus", "failure", "action"}
+LEFT_KEYS = {"answersLeft", "resendsLeft", "resendFrom"}
+ATTEMPT_KEYS = LEFT_KEYS | {"attemptId", "type", "status", "failure", "details", "action"}
+CHARGED_KEYS = LEFT_KEYS | {"attemptId", "type", "status", "attemptStatus", "failure", "action"}
 
 
 async def begun(checkout: Checkout, body: dict[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,9 @@ async def test_the_sixth_attempt_on_a_payment_is_refused_P9(
         assert (await checkout.charge(card(WITHOUT_MONEY))).status_code == 200
     await assert_refused(admin, checkout.charge(card()), 409, "CONFLICT")
     view = await checkout.view()
-    assert (view["status"], view["ending"], view["attemptsLeft"]) == ("failed", "attempts_used_up", 0)
+    assert (view["status"], view["attemptsLeft"]) == ("pending", 0)
+    assert view["openPaymentMethods"], "other methods have tries of their own"
+    assert "card" not in view["openPaymentMethods"]
 
 
 async def test_attempts_are_used_up_by_changing_ones_mind_too(new_checkout: MakeCheckout, admin: Any) -> None:

@@ -17,9 +17,9 @@ from tidegate.core.money import Currency, Money
 from tidegate.house import House
 from tidegate.intake import commands as intake
 from tidegate.payment import attempt_store, decide, settle
-from tidegate.payment.attempt_store import Destination
 from tidegate.payment.change import Change, Outcome
 from tidegate.payment.decide import Arrival
+from tidegate.payment.destination_store import Destination
 from tidegate.payment.settle import TRIES
 from tidegate.rail.interface import MoneyArrived, Party, Told
 from tidegate.rail.sandbox import notice

@@ -219,7 +219,6 @@ async def receive_euros(checkout: Checkout) -> None:
 async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout: MakeCheckout, admin: Any) -> None:
     mine, other = await busy(new_checkout), await busy(new_checkout)
     before, full = await rows_of(admin, other.shop.business_id), await rows_of(admin, mine.shop.business_id)
-    assert full == before
     not_needed = {"fee_rule", "business_logo", "journal_to_link", "sandbox_payout", "webhook_attempt"}
     # Nothing was refunded.
     not_needed |= {"refund", "refund_leg"}

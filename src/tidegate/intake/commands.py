@@ -26,9 +26,9 @@ from tidegate.ledger import recipes
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
 from tidegate.payment import settle
-from tidegate.payment.attempt_store import Destination
 from tidegate.payment.change import Receipt, Situation
 from tidegate.payment.decide import Arrival, WrongCurrency
+from tidegate.payment.destination_store import Destination
 from tidegate.rail.interface import (
     AttemptTold,
     CreditReversed,

@@ -14,10 +14,10 @@ from tidegate.core.fee import FeeRule
 from tidegate.infra.db import Database, StaleChange
 from tidegate.infra.gathering import TOGETHER_MAX
 from tidegate.merchant import store as merchant_store
-from tidegate.payment import attempt_store, decide
-from tidegate.payment.attempt_store import Destination
+from tidegate.payment import attempt_store, decide, destination_store
 from tidegate.payment.change import Change, Outcome, Situation, after
 from tidegate.payment.decide import Arrival
+from tidegate.payment.destination_store import Destination
 from tidegate.rail.interface import AttemptState, Failed, FailureReason
 from tidegate.rail.till import Till
 from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
@@ -106,7 +106,7 @@ async def find_by_destination(till: Till, destination: Destination) -> Situation
 
 async def _find_by_destinations(db: Database, destinations: Sequence[Destination]) -> list[Situation | None]:
     async with db.connection() as tx:
-        return await attempt_store.find_by_destinations(tx, destinations)
+        return await destination_store.find_by_destinations(tx, destinations)
 
 
 def _leased(change: Change | None, situation: Situation, lease: str | None) -> Change | None:
