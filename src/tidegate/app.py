@@ -148,13 +148,13 @@ def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Ope
         else []
     )
     return [
-        *PaymentApi(house.db, clock, till.names, settings.mode, settings.checkout_url).operations(),
+        *PaymentApi(house.db, clock, till.names, till.public_ids, settings.mode, settings.checkout_url).operations(),
         *checkout.operations(),
         *MerchantApi(settings.mode, settings.checkout_url).operations(),
         *AccountApi(house.db, clock, temporary_account.find).operations(),
-        *RefundApi(house.db, clock).operations(),
+        *RefundApi(house.db, clock, till.public_ids).operations(),
         *CollectionApi(house.db).operations(),
-        *WalletApi(house.db, clock, settings.mode).operations(),
+        *WalletApi(house.db, clock, settings.mode, till.public_ids).operations(),
         *WebhookApi(house.office, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,
     ]

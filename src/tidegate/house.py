@@ -16,6 +16,7 @@ from tidegate.core.clock import Clock, ShiftedClock, SystemClock
 from tidegate.core.errors import Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
+from tidegate.core.public_id import PublicIds
 from tidegate.deployment import commands as deployment
 from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import backoff, telemetry
@@ -72,7 +73,11 @@ class House:
             hold=timedelta(days=settings.hold_days),
             review_from_major=settings.review_inflows_from,
         )
-        return Till(self.db, self.rails, MethodNames(ussd=settings.ussd_method), terms)
+        return Till(self.db, self.rails, MethodNames(ussd=settings.ussd_method), self.public_ids, terms)
+
+    @cached_property
+    def public_ids(self) -> PublicIds:
+        return PublicIds(lambda: self.secret)
 
     @cached_property
     def office(self) -> Office:

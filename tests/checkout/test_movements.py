@@ -15,6 +15,7 @@ from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.money_return.reason import ReturnReason
+from tidegate.payment import attempt_store
 
 PAYER = {"name": "Ada Obi", "accountNumber": "0123456789", "bankName": "Sample Bank"}
 
@@ -25,7 +26,9 @@ def naira(major: int) -> Money:
 
 async def movements_of(db: Database, checkout: Checkout) -> Movements:
     async with db.connection() as tx:
-        return await store.list_movements(tx, checkout.shop.business_id, (await checkout.record())["id"])
+        situation = await attempt_store.find_by_pay_code(tx, checkout.shop.business_id, checkout.pay_code)
+        assert situation is not None
+        return await store.list_movements(tx, checkout.shop.business_id, situation.payment.id)
 
 
 async def test_nothing_has_moved_at_first(new_checkout: MakeCheckout, db: Database) -> None:

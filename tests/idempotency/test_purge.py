@@ -11,6 +11,7 @@ from tidegate import worker
 from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Unavailable
 from tidegate.core.method import MethodNames
+from tidegate.core.public_id import PublicIds
 from tidegate.idempotency.commands import KEPT_FOR, purge
 from tidegate.infra.db import Database
 from tidegate.infra.telemetry import Meter
@@ -38,7 +39,13 @@ async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database)
 
     clock = SettableClock(datetime(2026, 11, 15, tzinfo=UTC))
     loops = (worker.Loop("stumbling", stumbling, every_s=0.001),)
-    till = Till(db, {}, MethodNames(), InflowTerms(rate_lasts=timedelta(hours=1), hold=timedelta(days=3)))
+    till = Till(
+        db,
+        {},
+        MethodNames(),
+        PublicIds(lambda: b""),
+        InflowTerms(rate_lasts=timedelta(hours=1), hold=timedelta(days=3)),
+    )
     task = asyncio.create_task(worker.run(till, clock, Meter(), loops))
     while len(seen) < 4:
         await asyncio.sleep(0.001)

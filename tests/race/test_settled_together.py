@@ -74,6 +74,7 @@ async def change_of(till: Till, house: House, account: str, *, told_id: str | No
         Arrival(rail="sandbox", transaction_id=news.transaction_id, amount=news.amount, payer={}),
         rule=rule,
         names=till.names,
+        public_ids=till.public_ids,
         told_by=ToldBy(rail="sandbox", id=told_id or ids.new_event_id(), body=b"{}"),
         now=house.clock.now(),
     )

@@ -14,6 +14,8 @@ from tidegate.cli.database import run_on_database
 from tidegate.cli.office import now_of
 from tidegate.cli.till import limit_option
 from tidegate.core.money import Currency
+from tidegate.core.public_id import PublicIds
+from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.query import Moment
@@ -48,22 +50,24 @@ def statement(
     start, end = _between(date_from, date_to)
     settings = settings_module.from_environment()
 
-    async def run(db: Database) -> tuple[Period, list[Line], bool]:
+    async def run(db: Database) -> tuple[Period, list[Line], bool, PublicIds]:
+        found = await deployment.check(db, settings.mode)
+        public_ids = PublicIds(lambda: found.secret)
         business = await merchants.get(db, business_id)
         now = await now_of(settings, db)
         period = await commands.get_period(db, business_id, currency, start=start, end=end, now=now)
         if csv_file:
-            await _write_csv(db, period, csv_file)
+            await _write_csv(db, period, public_ids, csv_file)
         if pdf_file:
             pdf_file.write(await commands.print_statement(db, business, period, mode=settings.mode, now=now))
         if as_json:
-            return period, [line async for batch in commands.batches(db, period) for line in batch], False
+            return period, [line async for batch in commands.batches(db, period) for line in batch], False, public_ids
         newest, is_more = await commands.list_page(db, period, order="desc", past_id=None, limit=limit)
-        return period, newest[::-1], is_more
+        return period, newest[::-1], is_more, public_ids
 
-    period, lines, is_more = run_on_database(settings, run)
+    period, lines, is_more, public_ids = run_on_database(settings, run)
     if as_json:
-        print_record(wire.page_of(period, lines, None))
+        print_record(wire.page_of(period, lines, None, public_ids))
     elif not (csv_file or pdf_file):
         _show(period, lines, is_more)
 
@@ -83,10 +87,10 @@ def _moment(option: str, text: str) -> Moment:
         fail(f"{option} {error}.")
 
 
-async def _write_csv(db: Database, period: Period, file: BinaryIO) -> None:
+async def _write_csv(db: Database, period: Period, public_ids: PublicIds, file: BinaryIO) -> None:
     file.write(csv_text.row(wire.CSV_COLUMNS))
     async for lines in commands.batches(db, period):
-        file.write(b"".join(csv_text.row(wire.csv_row(line)) for line in lines))
+        file.write(b"".join(csv_text.row(wire.csv_row(line, public_ids)) for line in lines))
 
 
 def _show(period: Period, lines: list[Line], is_more: bool) -> None:

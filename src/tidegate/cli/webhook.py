@@ -194,7 +194,7 @@ def _show(record: wire.EndpointRecord, as_json: bool, note: str = "") -> None:
         "a second": str(record.rate_per_second),
     }
     if isinstance(record, wire.EndpointWithSecret):
-        facts["secret"] = record.secret
+        facts["secret"] = str(record.secret)
     for name, value in facts.items():
         out.print(f"[dim]{name:<12}[/] {plain(value)}", soft_wrap=True)
     if note:

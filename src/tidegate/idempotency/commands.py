@@ -11,7 +11,6 @@ from tidegate.core.errors import Invalid, Problem, StillRunning
 from tidegate.idempotency import store
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.operation import Answer, Call
-from tidegate.infra.vault import Vault
 
 KEPT_FOR = timedelta(days=30)
 PURGE_BATCH = 1_000
@@ -27,19 +26,11 @@ def is_asked_for_once(call: Call) -> bool:
     return bool(call.headers.all(HEADER))
 
 
-async def once(
-    db: Database,
-    call: Call,
-    act: Act,
-    *,
-    now: datetime,
-    is_one_statement: bool = True,
-    vault: Vault | None = None,
-) -> Answer:
+async def once(db: Database, call: Call, act: Act, *, now: datetime, is_one_statement: bool = True) -> Answer:
     """The command and its kept answer commit together, so a crash leaves both or neither.
 
-    Only successes are kept: a refused request writes nothing and is simply judged again. An answer that holds a
-    secret is kept in a vault. A command that is one statement needs no transaction around it.
+    Only successes are kept: a refused request writes nothing and is simply judged again. A command that is one
+    statement needs no transaction around it.
     """
     given = call.headers.all(HEADER)
     if not given:
@@ -57,10 +48,9 @@ async def once(
         if kept is not None:
             if kept["request_hash"] != request_hash:
                 raise Invalid(Problem("Idempotency-Key", "was used before with another request"))
-            body = vault.open(kept["body"].decode(), owner=business_id).encode() if vault else kept["body"]
-            return Answer(kept["status"], body, [(b"idempotent-replayed", b"true")])
+            return Answer(kept["status"], kept["body"], [(b"idempotent-replayed", b"true")])
         answer = await act(tx)
-        body = vault.seal(answer.body.decode(), owner=business_id).encode() if vault else answer.body
+        body = answer.body if answer.kept_body is None else answer.kept_body
         await store.insert(tx, business_id, key, request_hash=request_hash, status=answer.status, body=body, now=now)
         return answer
 

@@ -10,6 +10,7 @@ from tidegate.core import errors
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
+from tidegate.core.public_id import PublicIds
 from tidegate.idempotency.commands import is_asked_for_once, once
 from tidegate.infra.db import Database
 from tidegate.infra.http.operation import Answer, Call, Operation
@@ -25,6 +26,7 @@ class PaymentApi:
     db: Database
     clock: Clock
     names: MethodNames
+    public_ids: PublicIds
     mode: Mode
     checkout_url: str
 
@@ -58,7 +60,7 @@ class PaymentApi:
 
     async def verify(self, call: Call) -> Answer:
         shown = await commands.verify(self.together.find, call.caller.business, call.path["reference"])
-        return call.answer(wire.record_of(shown, self.names))
+        return call.answer(wire.record_of(shown, self.names, self.public_ids))
 
     async def disable(self, call: Call) -> Answer:
         return await self._set_disabled(call, is_disabled=True)

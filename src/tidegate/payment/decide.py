@@ -11,6 +11,7 @@ from tidegate.core import ids
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import MethodNames
 from tidegate.core.money import Money
+from tidegate.core.public_id import PublicIds
 from tidegate.ledger import recipes
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
@@ -61,6 +62,7 @@ def on_state(
     *,
     rule: FeeRule,
     names: MethodNames,
+    public_ids: PublicIds,
     told_by: ToldBy | None,
     now: datetime,
 ) -> Change | None:
@@ -71,7 +73,7 @@ def on_state(
         if state.amount.currency is not payment.expected.currency:
             raise WrongCurrency(f"the payment is in {payment.expected.currency}, not {state.amount.currency}")
         arrival = Arrival(rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={})
-        return on_arrival(situation, arrival, rule=rule, names=names, told_by=told_by, now=now)
+        return on_arrival(situation, arrival, rule=rule, names=names, public_ids=public_ids, told_by=told_by, now=now)
     if not attempt.is_open:
         return None
     if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
@@ -151,7 +153,14 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
 
 
 def on_arrival(
-    situation: Situation, arrival: Arrival, *, rule: FeeRule, names: MethodNames, told_by: ToldBy | None, now: datetime
+    situation: Situation,
+    arrival: Arrival,
+    *,
+    rule: FeeRule,
+    names: MethodNames,
+    public_ids: PublicIds,
+    told_by: ToldBy | None,
+    now: datetime,
 ) -> Change:
     """Money is always recorded: kept, held or sent back."""
     attempt = situation.attempt
@@ -179,7 +188,9 @@ def on_arrival(
     )
     if taken.fee is None or change.attempt is None:
         return change
-    event = charge_successful(situation.business, taken.payment, change.attempt, receipt, names, now=now)
+    event = charge_successful(
+        situation.business, taken.payment, change.attempt, receipt, names=names, public_ids=public_ids, now=now
+    )
     return msgspec.structs.replace(change, event=event)
 
 

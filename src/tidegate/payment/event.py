@@ -11,6 +11,7 @@ from tidegate.core import ids
 from tidegate.core.fee import Fee
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Money
+from tidegate.core.public_id import PublicIds
 from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
@@ -26,9 +27,16 @@ CHARGE_REVERSED = "charge.reversed"
 
 
 def charge_successful(
-    business: Business, payment: Payment, attempt: Attempt, receipt: Receipt, names: MethodNames, *, now: datetime
+    business: Business,
+    payment: Payment,
+    attempt: Attempt,
+    receipt: Receipt,
+    *,
+    names: MethodNames,
+    public_ids: PublicIds,
+    now: datetime,
 ) -> Event:
-    data = _data(payment, attempt, names, now)
+    data = _data(payment, attempt, names, public_ids, now)
     if attempt.method is Method.BANK_TRANSFER:
         data["virtualAccount"] = _virtual_account(business, attempt, receipt)
     payload = encode({"event": CHARGE_SUCCESSFUL, "type": "charge", "data": data})
@@ -50,10 +58,12 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def charge_reversed(situation: Situation, taken: Reversal, names: MethodNames, *, now: datetime) -> Event:
+def charge_reversed(
+    situation: Situation, taken: Reversal, *, names: MethodNames, public_ids: PublicIds, now: datetime
+) -> Event:
     payment, attempt = situation.payment, situation.attempt
     assert attempt is not None  # Or it could not have been paid.
-    data = _data(payment, attempt, names, now)
+    data = _data(payment, attempt, names, public_ids, now)
     data |= {
         "message": REVERSED_MESSAGE,
         "isReversed": True,
@@ -74,13 +84,15 @@ def charge_reversed(situation: Situation, taken: Reversal, names: MethodNames, *
     )
 
 
-def _data(payment: Payment, attempt: Attempt, names: MethodNames, now: datetime) -> dict[str, Any]:
+def _data(
+    payment: Payment, attempt: Attempt, names: MethodNames, public_ids: PublicIds, now: datetime
+) -> dict[str, Any]:
     order = payment.order
     nothing = Money.zero(order.asked.currency)
     fee = payment.fee or Fee(nothing, nothing)
     method = names.in_record(attempt.method)
     return {
-        "id": payment.id,
+        "id": public_ids.payment.hide(payment.id),
         "authorization": {"mode": None, "redirect": None, "metadata": None},
         "auth_model": attempt.details.get("authModel"),
         "amount": payment.received.major,

@@ -37,7 +37,7 @@ CREATED: dict[str, Any] = {
 }
 
 RECORD: dict[str, Any] = {
-    "id": 1001,
+    "id": 3208467514902773,
     "businessId": "65f0c9a1b2d3e4f5a6b7c8d9",
     "paymentLinkId": None,
     "amount": 2500,

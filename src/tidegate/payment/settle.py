@@ -54,7 +54,9 @@ async def record_state(
     """
 
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
-        change = decide.on_state(situation, state, rule=rule, names=till.names, told_by=told_by, now=now)
+        change = decide.on_state(
+            situation, state, rule=rule, names=till.names, public_ids=till.public_ids, told_by=told_by, now=now
+        )
         return _leased(change, situation, lease)
 
     rail = told_by.rail if told_by else None
@@ -89,7 +91,9 @@ async def record_arrival(
     """Money on a temporary account. None when no attempt has that account. `known` saves looking it up again."""
 
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
-        return decide.on_arrival(situation, arrival, rule=rule, names=till.names, told_by=told_by, now=now)
+        return decide.on_arrival(
+            situation, arrival, rule=rule, names=till.names, public_ids=till.public_ids, told_by=told_by, now=now
+        )
 
     destination = Destination(arrival.rail, account_number, arrival.transaction_id)
     return await _change(till, partial(find_by_destination, till, destination), choose, known)

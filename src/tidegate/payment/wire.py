@@ -14,6 +14,7 @@ from tidegate.core.errors import Invalid, Malformed, Problem
 from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
 from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
 from tidegate.core.money import Currency, Money, major_of
+from tidegate.core.public_id import PublicIds
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
@@ -111,7 +112,7 @@ class CustomerRecord(msgspec.Struct, kw_only=True, rename="camel"):
 class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     """Table 2.4 of the specification. `reference` is ours, `merchantReference` the merchant's."""
 
-    id: int
+    id: Annotated[int, Meta(description="A number of its own, below 2^53. In no order.")]
     business_id: str
     payment_link_id: str | None
     amount: Decimal
@@ -272,11 +273,11 @@ _VARIANCE_ACTION = {
 }
 
 
-def record_of(shown: Shown, names: MethodNames) -> PaymentRecord:
+def record_of(shown: Shown, names: MethodNames, public_ids: PublicIds) -> PaymentRecord:
     currency = shown.currency
     amount = major_of(shown.asked_minor, currency)
     return PaymentRecord(
-        id=shown.id,
+        id=public_ids.payment.hide(shown.id),
         business_id=shown.business_id,
         payment_link_id=None,
         amount=amount,

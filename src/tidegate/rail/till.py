@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import cached_property
 
 from tidegate.core.method import MethodNames
+from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
 from tidegate.infra.gatherings import Gatherings
 from tidegate.rail.interface import Rail
@@ -29,6 +30,7 @@ class Till:
     db: Database
     rails: Mapping[str, Rail]
     names: MethodNames
+    public_ids: PublicIds
     inflow_terms: InflowTerms
 
     @cached_property

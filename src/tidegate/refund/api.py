@@ -11,6 +11,7 @@ from msgspec import UNSET
 from tidegate.audit import model as audit
 from tidegate.core import errors
 from tidegate.core.clock import Clock
+from tidegate.core.public_id import PublicIds
 from tidegate.idempotency.commands import once
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.cursor import Cursor
@@ -24,6 +25,7 @@ from tidegate.refund import commands, examples, list_store, subject_store, wire
 class RefundApi:
     db: Database
     clock: Clock
+    public_ids: PublicIds
 
     async def create(self, call: Call) -> Answer:
         request = read(call.json(), wire.CreateRefund)
@@ -53,11 +55,14 @@ class RefundApi:
                     return call.answer(wire.RefundPage(results=[], next_cursor=None))
             wanted = wire.filter_from(request, subject)
             scope = f"{business_id} {wanted}"
-            before_id = request.cursor.position(scope=scope) if isinstance(request.cursor, Cursor) else None
+            numbers = self.public_ids.refund
+            before_id = (
+                request.cursor.position(scope=scope, numbers=numbers) if isinstance(request.cursor, Cursor) else None
+            )
             # One more than the page holds, to know whether there is another.
             found = await list_store.list_page(tx, business_id, wanted, before_id=before_id, limit=request.per_page + 1)
         shown = found[: request.per_page]
-        cursor = str(Cursor.of(shown[-1].refund.id, scope=scope)) if len(found) > len(shown) else None
+        cursor = str(Cursor.of(shown[-1].refund.id, scope=scope, numbers=numbers)) if len(found) > len(shown) else None
         return call.answer(wire.RefundPage(results=[wire.record_of(told) for told in shown], next_cursor=cursor))
 
     def operations(self) -> list[Operation]:

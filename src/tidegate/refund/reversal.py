@@ -9,7 +9,6 @@ import structlog
 from tidegate.collection import reversal_store as told
 from tidegate.collection.reversal_store import ReceiptReversal
 from tidegate.core.fee import Fee, fee_within
-from tidegate.core.method import MethodNames
 from tidegate.core.money import Money
 from tidegate.infra.db import Tx
 from tidegate.ledger import recipes
@@ -48,7 +47,7 @@ async def _apply(till: Till, one: ReceiptReversal, now: datetime) -> bool:
             return True
         kept = one.amount - found.sent_back
         if kept.minor > 0:
-            await _undo(tx, one, found, kept, names=till.names, now=now)
+            await _undo(tx, one, found, kept, till=till, now=now)
         if found.sent_back.minor > 0:
             # The bank has it twice: the books say so, and somebody must ask for it.
             await _alert(tx, one, f"of which {found.sent_back} had been sent back", now)
@@ -57,9 +56,7 @@ async def _apply(till: Till, one: ReceiptReversal, now: datetime) -> bool:
     return True
 
 
-async def _undo(
-    tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *, names: MethodNames, now: datetime
-) -> None:
+async def _undo(tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *, till: Till, now: datetime) -> None:
     if not found.is_paid:
         await reversal_store.release(tx, one, kept, now=now)
         await _post_held(tx, one, kept, now)
@@ -75,7 +72,7 @@ async def _undo(
     assert situation is not None
     total = found.reversed + kept
     taken = event.Reversal(transaction_id=one.transaction_id, amount=kept, total=total, reason=one.reason)
-    told_of = event.charge_reversed(situation, taken, names, now=now)
+    told_of = event.charge_reversed(situation, taken, names=till.names, public_ids=till.public_ids, now=now)
     await outbox_store.insert(tx, one.business_id, told_of, now=now)
 
 

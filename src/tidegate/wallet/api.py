@@ -10,6 +10,7 @@ from functools import partial
 from tidegate.core import errors
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
+from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
 from tidegate.infra.http import csv_text
 from tidegate.infra.http.cursor import Cursor
@@ -29,6 +30,7 @@ class WalletApi:
     db: Database
     clock: Clock
     mode: Mode
+    public_ids: PublicIds
     press: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PRINTED_AT_ONCE))
 
     async def list_wallets(self, call: Call) -> Answer:
@@ -39,12 +41,13 @@ class WalletApi:
     async def read_statement(self, call: Call) -> Answer:
         request, period = await self._asked(call)
         scope = f"{call.caller.business.id} {period.closing.currency} {period.start} {period.end} {request.order}"
-        past_id = request.cursor.position(scope=scope) if isinstance(request.cursor, Cursor) else None
+        numbers = self.public_ids.statement_line
+        past_id = request.cursor.position(scope=scope, numbers=numbers) if isinstance(request.cursor, Cursor) else None
         lines, is_more = await commands.list_page(
             self.db, period, order=request.order, past_id=past_id, limit=request.per_page
         )
-        cursor = str(Cursor.of(lines[-1].id, scope=scope)) if is_more else None
-        return call.answer(wire.page_of(period, lines, cursor))
+        cursor = str(Cursor.of(lines[-1].id, scope=scope, numbers=numbers)) if is_more else None
+        return call.answer(wire.page_of(period, lines, cursor, self.public_ids))
 
     async def download(self, call: Call) -> Stream:
         """All of the period, whatever page is named."""
@@ -53,7 +56,7 @@ class WalletApi:
 
     async def _rows(self, period: Period) -> AsyncGenerator[bytes, None]:
         async for lines in commands.batches(self.db, period):
-            yield b"".join(csv_text.row(wire.csv_row(line)) for line in lines)
+            yield b"".join(csv_text.row(wire.csv_row(line, self.public_ids)) for line in lines)
 
     async def print_statement(self, call: Call) -> Stream:
         request, period = await self._asked(call)

@@ -49,7 +49,7 @@ STATEMENT: dict[str, Any] = {
     "closingBalance": 2462.37,
     "results": [
         {
-            "id": 1,
+            "id": 1507732948164027,
             "at": "2026-11-15T09:30:00.000Z",
             "happenedAt": "2026-11-15T09:30:00.000Z",
             "kind": "checkout_settled",

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency, Money
+from tidegate.core.public_id import PublicIds
 from tidegate.infra.http.csv_text import Cell
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Timestamp
@@ -81,7 +82,7 @@ def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 class StatementLine(msgspec.Struct, kw_only=True, rename="camel"):
-    id: int
+    id: Annotated[int, Meta(description="A number of its own, below 2^53. In no order.")]
     at: Annotated[Timestamp, Meta(description="When it was booked; dates and order go by it.")]
     happened_at: Timestamp
     kind: JournalKind
@@ -106,20 +107,20 @@ class StatementPage(msgspec.Struct, kw_only=True, rename="camel"):
     next_cursor: Annotated[str | None, Meta(description="For the next page; null on the last.")]
 
 
-def page_of(period: Period, lines: list[Line], next_cursor: str | None) -> StatementPage:
+def page_of(period: Period, lines: list[Line], next_cursor: str | None, public_ids: PublicIds) -> StatementPage:
     return StatementPage(
         currency=period.closing.currency,
         wallet_number=str(period.wallet.number),
         opening_balance=period.opening.major,
         closing_balance=period.closing.major,
-        results=[line_record(line) for line in lines],
+        results=[line_record(line, public_ids) for line in lines],
         next_cursor=next_cursor,
     )
 
 
-def line_record(line: Line) -> StatementLine:
+def line_record(line: Line, public_ids: PublicIds) -> StatementLine:
     return StatementLine(
-        id=line.id,
+        id=public_ids.statement_line.hide(line.id),
         at=to_iso(line.booked_at),
         happened_at=to_iso(line.happened_at),
         kind=line.kind,
@@ -140,7 +141,7 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def csv_row(line: Line) -> tuple[Cell, ...]:
+def csv_row(line: Line, public_ids: PublicIds) -> tuple[Cell, ...]:
     """Days, and amounts with all their decimals: what programs for bookkeeping read."""
     return (
         line.booked_at.date().isoformat(),
@@ -153,7 +154,7 @@ def csv_row(line: Line) -> tuple[Cell, ...]:
         line.balance.currency,
         _decimal(line.fee),
         _decimal(line.vat),
-        line.id,
+        public_ids.statement_line.hide(line.id),
         line.booked_at,
     )
 

@@ -19,7 +19,7 @@ from tidegate.merchant.gate import SECRET_KEY
 from tidegate.webhook import commands, examples, log_store, wire
 from tidegate.webhook.commands import NO_DELIVERY, Office
 from tidegate.webhook.field import delivery_id_in
-from tidegate.webhook.model import NEWS
+from tidegate.webhook.model import NEWS, WithSecret
 
 # Whatever makes us send again, per business.
 RESENDS_PER_SECOND, RESENDS_BURST = 5, 50
@@ -39,9 +39,9 @@ class WebhookApi:
         async def act(tx: Tx) -> Answer:
             new = wire.new_endpoint_from(request)
             made = await commands.create(tx, vault, business_id, new, by=_by(call), now=now)
-            return call.answer(wire.record_with_secret(made))
+            return _shown_once(call, made)
 
-        return await once(self.office.db, call, act, now=now, is_one_statement=False, vault=vault)
+        return await once(self.office.db, call, act, now=now, is_one_statement=False)
 
     async def list_endpoints(self, call: Call) -> Answer:
         endpoints = await commands.list_all(self.office.db, call.caller.business.id)
@@ -72,9 +72,9 @@ class WebhookApi:
 
         async def act(tx: Tx) -> Answer:
             made = await commands.rotate(tx, vault, business_id, call.path["endpointId"], by=_by(call), now=now)
-            return call.answer(wire.record_with_secret(made))
+            return _shown_once(call, made)
 
-        return await once(self.office.db, call, act, now=now, is_one_statement=False, vault=vault)
+        return await once(self.office.db, call, act, now=now, is_one_statement=False)
 
     async def send_test(self, call: Call) -> Answer:
         self._refuse_haste(call)
@@ -215,6 +215,11 @@ class WebhookApi:
                     response_example=examples.REPLAY_ANSWER, success_message="Counted, and sent if confirmed",
                     errors=(errors.NotFound,)),
         ]  # fmt: skip
+
+
+def _shown_once(call: Call, made: WithSecret) -> Answer:
+    answer = call.answer(wire.record_with_secret(made))
+    return replace(answer, kept_body=call.answer(wire.record_of(made.endpoint)).body)
 
 
 def _by(call: Call) -> audit.By:

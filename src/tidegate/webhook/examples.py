@@ -12,13 +12,14 @@ GROUP = (
 )
 CREATE = (
     "`charge.successful` and `collection.successful` always come; name the others that you want. The secret is shown "
-    "only now. Events from before are not sent by themselves; replay them if you need them."
+    "only now, not to a repeated `Idempotency-Key`; if this answer was lost, rotate. Events from before are not sent "
+    "by themselves; replay them if you need them."
 )
 LIST = "The oldest first; it is the one that the business's webhook URL sets."
 CHANGE = "Absent fields stay as they are. What waits goes to the new address."
 ROTATE = (
     "For 24 hours `webhook-signature` carries a signature for each secret, new and old; `signature` is the new "
-    "secret's at once."
+    "secret's at once. The new secret is shown only now, not to a repeated `Idempotency-Key`."
 )
 DELETE = "What is being sent at this moment may still arrive; nothing else follows."
 TEST = "An event `webhook.test` for this endpoint alone. Look at the delivery to see what your server answered."

@@ -105,7 +105,10 @@ class EndpointRecord(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class EndpointWithSecret(EndpointRecord, kw_only=True, rename="camel"):
-    secret: Annotated[str, Meta(description="Shown now and never again.")]
+    secret: Annotated[
+        str | UnsetType,
+        Meta(description="Shown now and never again: absent when an `Idempotency-Key` is sent once more."),
+    ] = UNSET
 
 
 class EndpointList(msgspec.Struct, kw_only=True):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from typing import Any, Self
 
 from tidegate.core.errors import Malformed
+from tidegate.core.public_id import Permutation
 
 _POSITION_BYTES = 8
 _MARK_BYTES = 8
@@ -20,8 +20,9 @@ class Cursor(str):
     __slots__ = ()
 
     @classmethod
-    def of(cls, position: int, *, scope: str) -> Self:
-        packed = position.to_bytes(_POSITION_BYTES)
+    def of(cls, position: int, *, scope: str, numbers: Permutation | None = None) -> Self:
+        """`numbers` hides a position that counts all businesses together."""
+        packed = (numbers.hide(position) if numbers else position).to_bytes(_POSITION_BYTES)
         return cls(base64.urlsafe_b64encode(packed + _mark(packed, scope)).decode().rstrip("="))
 
     @classmethod
@@ -34,15 +35,15 @@ class Cursor(str):
     def json_schema(cls) -> dict[str, Any]:
         return {"type": "string", "pattern": f"^[A-Za-z0-9_-]{{{_TEXT_LENGTH}}}$"}
 
-    def position(self, *, scope: str) -> int:
+    def position(self, *, scope: str, numbers: Permutation | None = None) -> int:
         try:
-            packed = base64.urlsafe_b64decode(self + "==")
-        except binascii.Error:
-            packed = b""
-        position, mark = packed[:_POSITION_BYTES], packed[_POSITION_BYTES:]
-        if mark != _mark(position, scope) or Cursor.of(int.from_bytes(position), scope=scope) != self:
+            shown = int.from_bytes(base64.urlsafe_b64decode(self + "==")[:_POSITION_BYTES])
+            position = numbers.reveal(shown) if numbers else shown
+        except ValueError:
+            position = None
+        if position is None or Cursor.of(position, scope=scope, numbers=numbers) != self:
             raise Malformed("the cursor is not of this list with these filters; begin again without it")
-        return int.from_bytes(position)
+        return position
 
 
 def _mark(position: bytes, scope: str) -> bytes:

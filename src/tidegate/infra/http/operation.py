@@ -76,6 +76,8 @@ class Answer:
     status: int
     body: bytes
     headers: RawHeaders = field(default_factory=list)
+    # What is kept for a repeated request, where that is less: secrets are shown once.
+    kept_body: bytes | None = None
 
 
 Handler = Callable[[Call], Awaitable[Answer]]
