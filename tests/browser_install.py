@@ -1,4 +1,5 @@
-"""Finds the Chromium that the tests of pages run in. Run as a program it installs that, and Node, where it may.
+"""Finds the Chromium that the tests of pages run in. Run as a program it installs that where it may, and
+what else single tests need.
 
 It is always a browser of the system, kept up to date with it: nothing is fetched from anywhere but its own packages.
 """
@@ -24,7 +25,8 @@ NAMES = (
 # DejaVu has the letters of Arabic and the signs of naira and cedi, in one megabyte.
 PACKAGES = ("chromium", "fonts-dejavu-core")
 OR_NAME_ONE = f"or set {VARIABLE} to the path of a Chromium or Chrome"
-NODE_PACKAGE = "nodejs"
+# Programs that single tests need, and their packages.
+OTHERS = {"node": "nodejs", "pgbouncer": "pgbouncer"}
 STARTS_WITHIN_S = 30
 REPORT_LINES = 15
 
@@ -105,13 +107,16 @@ def _run(command: list[str]) -> None:
         raise NoBrowser(f"`{' '.join(command)}` failed; the end of what it said stands above.")
 
 
-def install_node() -> None:
-    """For the receiver's example in JavaScript. Where it may not, its test says what is missing."""
+def install_others() -> None:
+    """For the receiver's example in JavaScript, and for running behind a pooler. Where it may not, their tests say what
+    is missing."""
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin"
+    missing = [package for program, package in OTHERS.items() if not shutil.which(program, path=path)]
     as_root = _as_root()
-    if shutil.which("node") or as_root is None or not shutil.which("apt-get"):
+    if not missing or as_root is None or not shutil.which("apt-get"):
         return
-    print("Installing Node for the test of an example (once) ...", flush=True)
-    for command in _apt([NODE_PACKAGE], as_root):
+    print(f"Installing {', '.join(missing)} for single tests (once) ...", flush=True)
+    for command in _apt(missing, as_root):
         _run(command)
 
 
@@ -128,6 +133,6 @@ def install_browser() -> None:
 if __name__ == "__main__":
     try:
         install_browser()
-        install_node()
+        install_others()
     except NoBrowser as refusal:
         sys.exit(str(refusal))

@@ -8,9 +8,10 @@ from tidegate.settings import WrongSettings, from_environment
 LIVE = {
     "TIDEGATE_MODE": "live",
     "TIDEGATE_BASE_URL": "https://api.example.com",
-    "DATABASE_URL": "postgresql://tidegate:correct-horse@db.example.com/tidegate",
+    "DATABASE_URL": "postgresql://tidegate:correct-horse@db.example.com/tidegate?sslmode=verify-full",
     "TIDEGATE_ENCRYPTION_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 }
+OTHER_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
 
 def test_nothing_needs_to_be_set_for_a_sandbox() -> None:
@@ -46,6 +47,13 @@ def test_a_rail_nobody_knows_is_named() -> None:
         ({"TIDEGATE_ENCRYPTION_KEY": ""}, "TIDEGATE_ENCRYPTION_KEY must be set"),
         ({"TIDEGATE_ENCRYPTION_KEY": "c2hvcnQ="}, "32 bytes in base64"),
         ({"TIDEGATE_ENCRYPTION_KEY": "not base64"}, "32 bytes in base64"),
+        ({"TIDEGATE_ENCRYPTION_KEY": f"{'A' * 43}="}, "is no random key"),
+        ({"TIDEGATE_ENCRYPTION_KEY": "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="}, "is no random key"),
+        ({"DATABASE_URL": "postgresql://u:correct-horse@db.example.com/tidegate"}, "must ask for TLS"),
+        ({"DATABASE_URL": "postgresql://u:correct-horse@db/tidegate?sslmode=prefer"}, "must ask for TLS"),
+        ({"DATABASE_URL": "postgresql://u@/tidegate?host=db.example.com"}, "must ask for TLS"),
+        ({"DATABASE_URL": "postgresql://u:correct-horse@127.0.0.1,db.example.com/tidegate"}, "must ask for TLS"),
+        ({"TIDEGATE_SECURITY_CONTACT": "somebody"}, "TIDEGATE_SECURITY_CONTACT must be"),
     ],
 )
 def test_unsafe_live_settings_are_refused(change: dict[str, str], complaint: str) -> None:
@@ -66,6 +74,38 @@ def test_settings_never_show_the_database_password() -> None:
 
 def test_several_keys_may_open_and_none_is_shown() -> None:
     key = LIVE["TIDEGATE_ENCRYPTION_KEY"]
-    settings = from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{key} {'A' * 43}="})
-    assert settings.encryption_keys == (b"0123456789abcdef0123456789abcdef", bytes(32))
+    settings = from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{key} {OTHER_KEY}"})
+    assert settings.encryption_keys == (b"0123456789abcdef0123456789abcdef", bytes(range(32)))
     assert "0123456789abcdef" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:correct-horse@db.example.com/tidegate?sslmode=require",
+        "postgresql://u:correct-horse@a.example.com,b.example.com/tidegate?sslmode=verify-ca",
+        "postgresql://u@/tidegate?host=/run/postgresql",
+        "postgresql://u@%2Frun%2Fpostgresql/tidegate",
+        "postgresql://u:correct-horse@127.0.0.1:6432/tidegate",
+        "postgresql://u:correct-horse@[::1]:6432/tidegate",
+        "postgresql:///tidegate",
+    ],
+)
+def test_in_live_mode_a_database_is_reached_by_tls_or_on_this_machine(url: str) -> None:
+    with pytest.raises(WrongSettings) as wrong:
+        from_environment({**LIVE, "DATABASE_URL": url})
+    assert [problem.split()[0] for problem in wrong.value.problems] == ["TIDEGATE_RAILS"]
+
+
+def test_a_weak_key_is_refused_in_the_sandbox_too() -> None:
+    with pytest.raises(WrongSettings, match="is no random key"):
+        from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{'A' * 43}="})
+
+
+def test_the_reference_is_shown_in_the_sandbox_and_on_demand_in_live_mode() -> None:
+    assert from_environment({}).has_docs
+    assert not from_environment({"TIDEGATE_DOCS": "off"}).has_docs
+    assert (
+        from_environment({"TIDEGATE_SECURITY_CONTACT": "safe@example.com"}).security_contact
+        == "mailto:safe@example.com"
+    )

@@ -17,13 +17,14 @@ from tidegate.checkout.limit import MOMENTS_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection.api import CollectionApi
-from tidegate.core.clock import ShiftedClock
+from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.house import House, running
 from tidegate.infra import memory, telemetry
-from tidegate.infra.http import openapi, server
+from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
+from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
@@ -80,9 +81,10 @@ def build(
         *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
         *IntakeApi(house.till, house.clock, refused).routes(),
         *health.routes(),
-        *reference.routes(document, operations, sandbox_keys, site.door),
         *site.routes(),
         *_front_page(house, site, sandbox_keys),
+        *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
+        *(reference.routes(document, operations, sandbox_keys, site.door) if settings.has_docs else ()),
     ]
     front_door = FrontDoor(
         routes,
@@ -91,6 +93,7 @@ def build(
         backlog=house.db.backlog,
         trusted_proxies=settings.trusted_proxies,
         answer_page=site.answer_page,
+        hosts=KnownHosts(settings.base_url, settings.hosts),
     )
     life.front_door = front_door
     health.watch(front_door)

@@ -57,6 +57,8 @@ class House:
             settings.database_url or "",
             connections_max=settings.connections_max,
             statement_timeout_ms=statement_timeout_ms,
+            is_pooled=settings.is_pooled,
+            direct_url=settings.direct_url,
         )
         return cls.on(db, settings)
 
@@ -82,7 +84,11 @@ class House:
     @cached_property
     def office(self) -> Office:
         settings = self.settings
-        return Office(self.db, Vault(settings.encryption_keys), Guard(settings.mode, settings.base_url))
+        return Office(
+            self.db,
+            Vault(settings.encryption_keys),
+            Guard(settings.mode, settings.base_url, own_ports=settings.own_ports),
+        )
 
     def courier(self, meter: telemetry.Meter) -> Courier:
         return Courier(self.db, Egress(self.office.guard), self.office.vault, self.clock, meter)

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import base64
 import binascii
+import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from tidegate.core.ids import Mode
 
 ENCRYPTION_KEY_BYTES = 32
+# Of 32 random bytes about 30 differ; fewer than this never come by chance.
+DISTINCT_BYTES_MIN = 12
+_ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_CONTACT = re.compile(r"(?:https://|mailto:|tel:)\S+")
 _EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres", "secret", "tidegate"})
 
 
@@ -31,6 +38,9 @@ class Settings:
     mode: Mode = Mode.SANDBOX
     # May hold a password, so it stays out of every repr.
     database_url: str | None = field(default=None, repr=False)
+    # Behind a pooler that gives another session to each transaction; the second address is the one without it.
+    is_pooled: bool = False
+    direct_url: str | None = field(default=None, repr=False)
     host: str = "127.0.0.1"
     port: int = 8080
     base_url: str = "http://localhost:8080"
@@ -60,10 +70,27 @@ class Settings:
     address_declines_per_hour: int = 600
     address_streams: int = 500
     business_declines_per_hour: int = 3_600
+    # Answered as well as that of the base URL.
+    hosts: tuple[str, ...] = ()
+    # /docs and /openapi.json.
+    has_docs: bool = True
+    # Of security.txt, as a URI.
+    security_contact: str = ""
 
     @property
     def checkout_url(self) -> str:
         return f"{self.base_url}/pay"
+
+    @property
+    def database_urls(self) -> list[tuple[str, str]]:
+        """Those that are set, with their names."""
+        named = (("DATABASE_URL", self.database_url), ("DATABASE_DIRECT_URL", self.direct_url))
+        return [(name, url) for name, url in named if url is not None]
+
+    @property
+    def own_ports(self) -> frozenset[int]:
+        """What this service listens on; 0 is no port."""
+        return frozenset({self.port, self.metrics_port} - {0})
 
     def on_port(self, port: int) -> Settings:
         """As port 0 became another one. An address that was chosen stays."""
@@ -82,6 +109,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     settings = Settings(
         mode=mode,
         database_url=read.text("DATABASE_URL") or None,
+        is_pooled=read.choice("TIDEGATE_POOLER", ["none", "transaction"], default="none") == "transaction",
+        direct_url=read.text("DATABASE_DIRECT_URL") or None,
         host=read.text("HOST", default="127.0.0.1"),
         port=port,
         base_url=read.text("TIDEGATE_BASE_URL", default=default_base_url(port)).rstrip("/"),
@@ -100,6 +129,9 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         review_inflows_from=read.number("TIDEGATE_REVIEW_INFLOWS_FROM", default=0, at_most=1_000_000_000),
         hold_days=read.number("TIDEGATE_HOLD_DAYS", default=3, at_most=90, at_least=1),
         rate_lasts_minutes=read.number("TIDEGATE_RATE_LASTS_MINUTES", default=60, at_most=10_080, at_least=1),
+        hosts=tuple(read.text("TIDEGATE_HOSTS").replace(",", " ").split()),
+        has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
+        security_contact=read.contact("TIDEGATE_SECURITY_CONTACT"),
         **_payer_limits(read),
     )
     problems = [*read.problems, *_problems_in(settings)]
@@ -122,8 +154,9 @@ def _payer_limits(read: _Reader) -> dict[str, Any]:
 
 
 def _problems_in(settings: Settings) -> list[str]:
-    if settings.database_url is not None and not settings.database_url.startswith(("postgresql://", "postgres://")):
-        return ["DATABASE_URL must be an address such as postgresql://user:password@host/database."]
+    for name, url in settings.database_urls:
+        if not url.startswith(("postgresql://", "postgres://")):
+            return [f"{name} must be an address such as postgresql://user:password@host/database."]
     base = urlsplit(settings.base_url)
     if base.scheme not in ("http", "https") or not base.hostname or base.query or base.fragment:
         return ["TIDEGATE_BASE_URL must be an address such as https://api.example.com."]
@@ -138,6 +171,12 @@ def _problems_in_live(settings: Settings) -> list[str]:
         problems.append("DATABASE_URL must be set in live mode: the embedded PostgreSQL has no backup and no standby.")
     elif (urlsplit(settings.database_url).password or "real") in _EXAMPLE_PASSWORDS:
         problems.append("DATABASE_URL has an example password; give the database a real one before going live.")
+    problems += [
+        f"{name} must ask for TLS in live mode, with ?sslmode=verify-full, verify-ca or require: "
+        "payments and payers travel over it. A socket or this machine itself needs none."
+        for name, url in settings.database_urls
+        if not _is_encrypted_or_local(url)
+    ]
     if not settings.encryption_keys:
         problems.append(
             "TIDEGATE_ENCRYPTION_KEY must be set in live mode, the same for all processes: webhook secrets are kept "
@@ -150,6 +189,29 @@ def _problems_in_live(settings: Settings) -> list[str]:
             "the sandbox's own rail is refused in live mode."
         )
     return problems
+
+
+def _is_encrypted_or_local(url: str) -> bool:
+    parts = urlsplit(url)
+    options = parse_qs(parts.query)
+    # As libpq has them, several may stand in either place.
+    addresses = [
+        *parts.netloc.rpartition("@")[2].split(","),
+        *(host for text in options.get("host", ()) for host in text.split(",")),
+    ]
+    is_local = all(_is_local(address) for address in addresses)
+    return is_local or options.get("sslmode", [""])[-1] in _ENCRYPTED
+
+
+def _is_local(address: str) -> bool:
+    address = unquote(address)
+    host = address if address.startswith("/") else urlsplit(f"//{address}").hostname or ""
+    if not host or host.startswith("/") or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 class _Reader:
@@ -176,6 +238,15 @@ class _Reader:
         self.problems.append(f"{name} must be a whole number from {at_least} to {at_most}, not {value!r}.")
         return default
 
+    def contact(self, name: str) -> str:
+        """As RFC 9116 wants it: a URI. A bare e-mail address becomes one."""
+        value = self.text(name)
+        if _EMAIL.fullmatch(value):
+            return f"mailto:{value}"
+        if value and not _CONTACT.fullmatch(value):
+            self.problems.append(f"{name} must be an e-mail address, or begin with https:, mailto: or tel:.")
+        return value
+
     def keys(self, name: str) -> tuple[bytes, ...]:
         """One or more, in base64 and separated by spaces."""
         keys = []
@@ -187,4 +258,6 @@ class _Reader:
                 f"{name} must be {ENCRYPTION_KEY_BYTES} bytes in base64, such as `openssl rand -base64 32` makes."
             )
             return ()
+        if any(len(set(key)) < DISTINCT_BYTES_MIN for key in keys):
+            self.problems.append(f"{name} is no random key; `openssl rand -base64 32` makes one.")
         return tuple(keys)

@@ -20,7 +20,7 @@ from tidegate.infra.reference import view
 
 AS_CSV = {"accept": "text/csv"}
 WITHIN_S = 5.0
-REQUEST = b"GET /things?name=a HTTP/1.1\r\nhost: test\r\naccept: text/csv\r\n\r\n"
+REQUEST = b"GET /things?name=a HTTP/1.1\r\nhost: localhost\r\naccept: text/csv\r\n\r\n"
 
 Chunks = AsyncGenerator[bytes, None]
 

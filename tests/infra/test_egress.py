@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import asyncio
 import ipaddress
+import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +24,7 @@ from tidegate.core.ids import Mode
 from tidegate.infra import egress as egress_module
 from tidegate.infra.address import Ip
 from tidegate.infra.egress import BODY_BYTES_MAX, Egress, Reply
-from tidegate.infra.guard import Guard
+from tidegate.infra.guard import Forbidden, Guard
 
 SOURCE = Path(egress_module.__file__).parents[1]
 OWN = {Mode.SANDBOX: "http://127.0.0.1:1", Mode.LIVE: "https://api.example.com"}
@@ -33,14 +34,17 @@ PUBLIC = ipaddress.ip_address("93.184.215.14")
 
 @asynccontextmanager
 async def way_out(
-    mode: Mode = Mode.SANDBOX, names: dict[str, list[Ip]] | None = None, **options: Any
+    mode: Mode = Mode.SANDBOX,
+    names: dict[str, list[Ip]] | None = None,
+    own_ports: Iterable[int] = (),
+    **options: Any,
 ) -> AsyncIterator[Egress]:
     async def look_up(host: str) -> list[Ip]:
         if host not in (names or {}):
             raise OSError(f"no such name: {host}")
         return (names or {})[host]
 
-    opened = Egress(Guard(mode, OWN[mode], look_up), **options)
+    opened = Egress(Guard(mode, OWN[mode], look_up, own_ports=own_ports), **options)
     async with opened.open():
         yield opened
 
@@ -317,3 +321,21 @@ def test_tls_is_checked_by_default() -> None:
     trust = egress_module._usual_trust()
     assert (trust.verify_mode, trust.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert trust.minimum_version >= ssl.TLSVersion.TLSv1_2
+
+
+async def test_this_service_itself_is_not_called_by_whatever_name() -> None:
+    async with receiving() as receiver:
+        for host in ("127.0.0.1", "shop.example"):
+            url = receiver.url(host=host)
+            names = {"shop.example": [LOOPBACK]}
+            assert (await post(url, names=names)).status == 200
+            assert (await post(url, names=names, own_ports=[receiver.port])).error == "address_refused"
+    assert len(receiver.received) == 2
+
+
+async def test_an_address_of_this_machine_is_known_at_the_socket() -> None:
+    async with way_out(own_ports=[4711]) as out, receiving() as receiver:
+        address = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", ("127.0.0.1", 4711))
+        with pytest.raises(Forbidden):
+            out._open_socket(address)
+        out._open_socket((*address[:4], ("127.0.0.1", receiver.port))).close()

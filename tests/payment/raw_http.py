@@ -58,7 +58,7 @@ class Wire:
 
     async def is_open(self) -> bool:
         """Shown by one more request, which is answered."""
-        await self.send(b"GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n")
+        await self.send(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         return (await self.answer()).status_code == 200
 
 
@@ -84,7 +84,7 @@ def head(
     shop: Shop | None, *more: bytes, length: int | None = None, line: bytes = b"POST /checkout/payments HTTP/1.1"
 ) -> bytes:
     """A head that is let in when it has a shop; with other header lines after the usual ones."""
-    lines = [line, b"host: test", b"content-type: application/json"]
+    lines = [line, b"host: localhost", b"content-type: application/json"]
     if shop is not None:
         lines += [f"{name}: {value}".encode() for name, value in shop.create_headers.items()]
     lines += more

@@ -195,7 +195,7 @@ async def test_a_connection_can_be_used_again_after_a_refusal_C11(shop: Shop, wi
 # Contradictions about where a request ends.
 
 
-SMUGGLED = b"DELETE /checkout/payments HTTP/1.1\r\nhost: test\r\n\r\n"
+SMUGGLED = b"DELETE /checkout/payments HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ async def test_an_offer_to_upgrade_is_declined_by_answering_plainly(
 
 
 async def test_a_body_behind_an_upgrade_is_not_taken_for_a_request_C13(admin: Any, wire: Wire) -> None:
-    smuggled = b"GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n"
+    smuggled = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
     await wire.send(head(None, b"connection: upgrade", b"upgrade: h2c", length=len(smuggled)))
     await assert_refused(admin, wire.answer(), 401, "UNAUTHENTICATED")
     await wire.send(smuggled + SMUGGLED)

@@ -74,6 +74,10 @@ def deployment() -> Iterator[Deployment]:
     port = free_port()
     environment = {"TIDEGATE_HOME": str(home), "PORT": str(port), "TIDEGATE_TRUSTED_PROXIES": "1"}
     base_url = f"http://127.0.0.1:{port}"
+    # Only this makes a database where there is none.
+    prepared = tidegate("migrate", **environment)
+    said, _ = prepared.communicate(timeout=WITHIN_S)
+    assert prepared.returncode == 0, said
     api = tidegate("serve", "--workers", "2", **environment)
     try:
         wait_until_ready(base_url, api)

@@ -11,7 +11,7 @@ import asyncpg
 import httpx
 import pytest
 
-from build import Shop
+from build import Shop, make_shop
 from conftest import ENCRYPTION_KEY, with_database_name
 from payment.refusal import assert_refused
 from receiver import receiving
@@ -118,6 +118,27 @@ async def test_our_own_host_is_not_saved_W9(live: tuple[Shop, Any]) -> None:
     sandbox = Guard(Mode.SANDBOX, "http://localhost:8080")
     assert sandbox.problem_in(WebUrl.parse("http://localhost:8080/webhooks")) == "must not be this service itself"
     assert sandbox.problem_in(WebUrl.parse("http://localhost:3000/webhooks")) is None
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "127.0.0.1", "127.9.9.9", "[::1]", "[::ffff:127.0.0.1]", "named.example"]
+)
+async def test_our_own_port_is_not_saved_by_whatever_name_or_address(host: str) -> None:
+    async def look_up(_: str) -> list[Ip]:
+        return [ipaddress.ip_address("127.0.0.1")]
+
+    guard = Guard(Mode.SANDBOX, "http://pay.example.com", look_up, own_ports=[8080])
+    assert await guard.problem_at(WebUrl.parse(f"http://{host}:8080/hook")) == "must not be this service itself"
+    assert await guard.problem_at(WebUrl.parse(f"http://{host}:3000/hook")) is None
+
+
+async def test_an_endpoint_at_our_own_port_is_refused_by_the_api(database_url: str, db: Database) -> None:
+    settings = Settings(database_url=database_url, port=4711, encryption_keys=(ENCRYPTION_KEY,))
+    async with serving(settings) as (url, _), httpx.AsyncClient(base_url=url) as client:
+        shop = await make_shop(db, client)
+        answer = await create(shop, url="http://127.0.0.1:4711/hook")
+    assert answer.status_code == 422
+    assert "this service itself" in answer.text
 
 
 async def test_a_host_in_other_letters_is_saved_in_punycode_W12(live: tuple[Shop, Any]) -> None:

@@ -60,7 +60,7 @@ def prepare(settings: Settings) -> list[Migration]:
 
 async def _prepare(settings: Settings) -> list[Migration]:
     try:
-        return await deployment.prepare(settings.database_url or "", settings.mode)
+        return await deployment.prepare(settings.direct_url or settings.database_url or "", settings.mode)
     except (OSError, TimeoutError) as error:
         where = urlsplit(settings.database_url or "").hostname or "the local socket"
         raise Unavailable(f"the database at {where} cannot be reached: {error}") from None
@@ -70,7 +70,7 @@ def check(settings: Settings) -> None:
     """Says in a sentence, before anything is started, why this database cannot be served. One that is away is waited
     for by the processes that are started."""
     with suppress(Unavailable):
-        asyncio.run(_on_database(settings.database_url or "", lambda db: deployment.check(db, settings.mode)))
+        asyncio.run(_on_database(settings, lambda db: deployment.check(db, settings.mode)))
 
 
 def mend(postgres: EmbeddedPostgres | None) -> None:
@@ -86,11 +86,13 @@ def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[
     with with_database(settings) as (ready, postgres):
         if postgres is not None:
             prepare(ready)
-        return asyncio.run(_on_database(ready.database_url or "", command))
+        # Without the pooler where there is a way: a command may run longer than a pooler allows.
+        direct = replace(ready, database_url=ready.direct_url, is_pooled=False) if ready.direct_url else ready
+        return asyncio.run(_on_database(direct, command))
 
 
-async def _on_database(url: str, command: Callable[[Database], Awaitable[T]]) -> T:
-    db = Database(url, connections_max=2)
+async def _on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:
+    db = Database(settings.database_url or "", connections_max=2, is_pooled=settings.is_pooled)
     try:
         await db.open()
     except database.AWAY as error:

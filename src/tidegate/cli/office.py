@@ -60,7 +60,7 @@ def seeded(settings: Settings) -> dict[str, str]:
 
 
 def office_of(settings: Settings, db: Database) -> Office:
-    return Office(db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url))
+    return Office(db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url, own_ports=settings.own_ports))
 
 
 def _keys_of(settings: Settings) -> tuple[bytes, ...]:

@@ -9,6 +9,7 @@
     │  ├─ MethodNotAllowed
     │  ├─ RequestTimeout
     │  ├─ BodyTooLarge
+    │  ├─ UnknownHost
     │  └─ UnsupportedMediaType
     ├─ Conflict               it clashes with what is there
     │  ├─ DuplicateReference
@@ -84,6 +85,10 @@ class RequestTimeout(WrongRequest):
 
 class BodyTooLarge(WrongRequest):
     error_type = "BODY_TOO_LARGE"
+
+
+class UnknownHost(WrongRequest):
+    error_type = "UNKNOWN_HOST"
 
 
 class UnsupportedMediaType(WrongRequest):

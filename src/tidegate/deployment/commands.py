@@ -7,7 +7,7 @@ from tidegate.deployment import store
 from tidegate.deployment.store import Deployment
 from tidegate.infra import db as database
 from tidegate.infra import migrate
-from tidegate.infra.db import Database
+from tidegate.infra.db import APP_ROLE, Database
 
 
 class WrongDatabase(Exception):
@@ -30,6 +30,7 @@ async def prepare(url: str, mode: Mode) -> list[migrate.Migration]:
 async def check(db: Database, mode: Mode) -> Deployment:
     """What a process does before it serves anybody."""
     async with db.connection() as tx:
+        _refuse_other_rights(await store.get_session(tx))
         version = await migrate.applied_version(tx)
         if version < migrate.latest_version():
             raise WrongDatabase(
@@ -37,6 +38,18 @@ async def check(db: Database, mode: Mode) -> Deployment:
                 "run `tidegate migrate` first"
             )
         return _refuse_other_mode(await store.find(tx), mode)
+
+
+def _refuse_other_rights(session: store.Session) -> None:
+    """Behind a pooler a connection has what its login has; elsewhere this can only be well."""
+    if session.role != APP_ROLE or session.statement_timeout == "0":
+        raise WrongDatabase(
+            f"the login of DATABASE_URL works as {session.role} with statement_timeout = {session.statement_timeout}. "
+            f"Behind a pooler these are set for the login: GRANT {APP_ROLE} TO login; "
+            f"ALTER ROLE login SET role = '{APP_ROLE}'; "
+            "ALTER ROLE login SET statement_timeout = '5s'; ALTER ROLE login SET lock_timeout = '2s'; "
+            "ALTER ROLE login SET idle_in_transaction_session_timeout = '10s'"
+        )
 
 
 def _refuse_other_mode(found: Deployment | None, mode: Mode) -> Deployment:

@@ -14,6 +14,18 @@ class Deployment(NamedTuple):
     secret: bytes
 
 
+class Session(NamedTuple):
+    role: str
+    statement_timeout: str
+
+
+async def get_session(tx: Tx) -> Session:
+    """What a connection of the service has, wherever it got it from."""
+    row = await tx.fetchrow("SELECT current_user AS role, current_setting('statement_timeout') AS statement_timeout")
+    assert row is not None
+    return Session(row["role"], row["statement_timeout"])
+
+
 async def claim(tx: Tx, mode: Mode) -> None:
     """The first one decides. Needs the owner's rights."""
     await tx.execute("INSERT INTO deployment (mode) VALUES ($1) ON CONFLICT DO NOTHING", mode)

@@ -34,6 +34,7 @@ class Finding:
 
 async def examine(db: Database, settings: Settings, *, now: datetime) -> AsyncIterator[Finding]:
     yield Finding("settings", True, f"{settings.mode.value} mode at {settings.base_url}")
+    yield _security_contact(settings)
     async with db.connection() as tx:
         server = await store.get_server(tx)
         yield _version(server)
@@ -106,6 +107,12 @@ async def _refunds(tx: Tx) -> list[tuple[str, list[str], str]]:
         ("checkout reversals", await refund_store.list_wrongly_reversed(tx), "what banks took back is booked and told"),
         ("refund bookings", await refund_store.list_wrongly_ended(tx), "every refund is booked as it began and ended"),
     ]
+
+
+def _security_contact(settings: Settings) -> Finding:
+    contact = settings.security_contact
+    advice = "set TIDEGATE_SECURITY_CONTACT, so that whoever finds a weakness knows whom to tell"
+    return Finding("security.txt", bool(contact) or settings.mode is Mode.SANDBOX, contact or "no contact", advice)
 
 
 def _version(server: dict[str, str]) -> Finding:

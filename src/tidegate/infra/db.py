@@ -23,6 +23,9 @@ LISTEN_AGAIN_S = 1.0
 # Migrations give this role just what the running service needs; every connection of the service drops to it.
 APP_ROLE = "tidegate_app"
 
+# What every pooler passes on.
+_ANY_SESSION = {"application_name": "tidegate", "timezone": "UTC"}
+
 Row = Mapping[str, Any]
 
 
@@ -65,12 +68,24 @@ REFUSED = (asyncpg.PostgresError,)
 
 
 class Database:
-    def __init__(self, url: str, *, connections_max: int = 10, statement_timeout_ms: int = 5_000) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        connections_max: int = 10,
+        statement_timeout_ms: int = 5_000,
+        is_pooled: bool = False,
+        direct_url: str | None = None,
+    ) -> None:
+        """`is_pooled`: a pooler stands between, and gives another session to each transaction. It knows neither the
+        settings of a session nor prepared statements nor LISTEN; for that there may be a direct address as well.
+        """
         self.url = url
+        self._is_pooled = is_pooled
+        self._direct_url = direct_url or (None if is_pooled else url)
         self._session = {
-            "application_name": "tidegate",
+            **_ANY_SESSION,
             "role": APP_ROLE,
-            "timezone": "UTC",
             "statement_timeout": str(statement_timeout_ms),
             "lock_timeout": "2000",
             "idle_in_transaction_session_timeout": "10000",
@@ -96,7 +111,15 @@ class Database:
         return Pool(self._connect, connections_max=self._connections_max, wait_s=POOL_WAIT_S)
 
     async def _connect(self) -> Any:
-        return await asyncpg.connect(self.url, server_settings=self._session, timeout=CONNECT_TIMEOUT_S)
+        if self._is_pooled:
+            # Role and timeouts are settings of the login; whether they are is checked before anybody is served.
+            return await asyncpg.connect(
+                self.url, server_settings=_ANY_SESSION, statement_cache_size=0, timeout=CONNECT_TIMEOUT_S
+            )
+        return await self._connect_directly(self.url)
+
+    async def _connect_directly(self, url: str) -> Any:
+        return await asyncpg.connect(url, server_settings=self._session, timeout=CONNECT_TIMEOUT_S)
 
     def connection(self) -> AbstractAsyncContextManager[Tx]:
         """For one statement, which commits by itself."""
@@ -127,14 +150,19 @@ class Database:
                 await tx.execute(f"NOTIFY {channel}")
 
     async def listen(self, channel: str, wake: Callable[[], None]) -> None:
-        """Until cancelled. On a connection of its own, since a listener needs one that nobody shares."""
+        """Until cancelled. On a connection of its own, since a listener needs one that nobody shares.
+
+        At once when there is only a pooler, which would take LISTEN and never pass on any news.
+        """
+        if self._direct_url is None:
+            return
         while True:
-            with suppress(*AWAY, *REFUSED):  # A pooler may not know LISTEN at all.
-                await self._listen(channel, wake)
+            with suppress(*AWAY, *REFUSED):
+                await self._listen(channel, wake, self._direct_url)
             await asyncio.sleep(LISTEN_AGAIN_S)
 
-    async def _listen(self, channel: str, wake: Callable[[], None]) -> None:
-        connection = await self._connect()
+    async def _listen(self, channel: str, wake: Callable[[], None], url: str) -> None:
+        connection = await self._connect_directly(url)
         is_lost = asyncio.Event()
         try:
             connection.add_termination_listener(lambda _: is_lost.set())
@@ -192,4 +220,4 @@ def _unavailable() -> Unavailable:
 async def connect(url: str) -> Any:
     """A connection outside the pool, with the rights of the URL's own user: for migrations and checks."""
     async with asyncio.timeout(CONNECT_TIMEOUT_S):
-        return await asyncpg.connect(url, server_settings={"application_name": "tidegate", "timezone": "UTC"})
+        return await asyncpg.connect(url, server_settings=_ANY_SESSION)

@@ -127,8 +127,8 @@ class Egress:
 
     def _open_socket(self, address: tuple[Any, ...]) -> socket.socket:
         """The last look: this very address is dialled next."""
-        family, kind, protocol, _, (host, *_) = address
-        self._guard.refuse(ipaddress.ip_address(host.partition("%")[0]))
+        family, kind, protocol, _, (host, port, *_) = address
+        self._guard.refuse(ipaddress.ip_address(host.partition("%")[0]), port)
         return socket.socket(family, kind, protocol)
 
 
@@ -218,7 +218,7 @@ class _GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        found = await self._guard.resolve(host)
+        found = await self._guard.resolve(host, port)
         if not found:
             raise OSError(f"{host} has no address")
         return [

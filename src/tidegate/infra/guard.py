@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from tidegate.core.ids import Mode
@@ -26,15 +26,23 @@ class Forbidden(Exception):
     """We do not call there; the message says why."""
 
 
+class ItIsUs(Forbidden):
+    """An address at which this very service listens."""
+
+
 class Guard:
     """The sandbox may call this machine, by http as well; live mode only what everybody reaches, by https.
 
     Private networks are refused in both: what answers there was not meant for whoever typed the address.
     """
 
-    def __init__(self, mode: Mode, own_url: str, lookup: Lookup | None = None) -> None:
+    def __init__(
+        self, mode: Mode, own_url: str, lookup: Lookup | None = None, *, own_ports: Iterable[int] = ()
+    ) -> None:
+        """`own_ports` are those that this service listens on, besides that of its URL."""
         self._is_live = mode is Mode.LIVE
         self._own = WebUrl(own_url)
+        self._own_ports = frozenset({*own_ports, self._own.port})
         self._lookup = lookup or SystemLookup()
 
     def problem_in(self, url: WebUrl) -> str | None:
@@ -46,7 +54,7 @@ class Guard:
         ip = ip_in(url.host)
         if ip is not None and not self.allows(ip):
             return "must not lead into a private network"
-        if self._is_ours(url):
+        if self._is_ours(url) or (ip is not None and self._reaches_us(ip, url.port)):
             return "must not be this service itself"
         return self._problem_in_live(url) if self._is_live else self._problem_in_sandbox(url)
 
@@ -57,23 +65,27 @@ class Guard:
             return problem
         try:
             async with asyncio.timeout(LOOKUP_WHEN_SAVING_S):
-                await self.resolve(url.host)
+                await self.resolve(url.host, url.port)
+        except ItIsUs:
+            return "must not be this service itself"
         except Forbidden:
             return "must not lead into a private network"
         except OSError:  # A time-out is one too.
             return None
         return None
 
-    async def resolve(self, host: str) -> list[Ip]:
+    async def resolve(self, host: str, port: int) -> list[Ip]:
         """Every address of the name. One that must not be called spoils them all."""
         found = await self._lookup(host)
         for ip in found:
-            self.refuse(ip)
+            self.refuse(ip, port)
         return found
 
-    def refuse(self, ip: Ip) -> None:
+    def refuse(self, ip: Ip, port: int) -> None:
         if not self.allows(ip):
             raise Forbidden(f"{ip} is in a private network")
+        if self._reaches_us(ip, port):
+            raise ItIsUs(f"{ip} port {port} is this service itself")
 
     def allows(self, ip: Ip) -> bool:
         return is_public(ip) or (not self._is_live and is_loopback(ip))
@@ -81,6 +93,10 @@ class Guard:
     def _is_ours(self, url: WebUrl) -> bool:
         # On a developer's machine everything has one host; in live mode ours has all its ports to itself.
         return url.host == self._own.host and (self._is_live or url.port == self._own.port)
+
+    def _reaches_us(self, ip: Ip, port: int) -> bool:
+        """Whatever name led there."""
+        return port in self._own_ports and (is_loopback(ip) or _is_of_this_machine(ip))
 
     def _problem_in_live(self, url: WebUrl) -> str | None:
         if not url.is_https:
@@ -96,6 +112,16 @@ class Guard:
         if is_system or url.port in _DATABASE_PORTS:
             return "must have a port of a web server"
         return None
+
+
+def _is_of_this_machine(ip: Ip) -> bool:
+    """Only an address of an interface of ours can be bound."""
+    with socket.socket(socket.AF_INET if ip.version == 4 else socket.AF_INET6, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind((str(ip), 0))
+        except OSError:
+            return False
+    return True
 
 
 class SystemLookup:

@@ -14,6 +14,7 @@ from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Invalid, MethodNotAllowed, Refusal, Unavailable
 from tidegate.infra.gathering import Backlog
+from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.operation import RawHeaders, encode
 from tidegate.infra.http.places import ALWAYS_OPEN, IS_LET_IN, Places
 from tidegate.infra.http.reply import EVERYWHERE_NOT_STORED, JSON, Reply
@@ -45,12 +46,14 @@ class FrontDoor:
         backlog: Backlog | None = None,
         trusted_proxies: int = 0,
         answer_page: AnswerPage | None = None,
+        hosts: KnownHosts | None = None,
     ) -> None:
         self.routing = Routing(routes)
         self._lifespan = lifespan
         self._requests = meter.requests
         self._trusted_proxies = trusted_proxies
         self._answer_page = answer_page
+        self._hosts = hosts
         self.places = Places(backlog or Backlog())
         self.held = Held()
         self.is_draining = False
@@ -76,6 +79,8 @@ class FrontDoor:
         try:
             if not scope[IS_LET_IN]:
                 raise _full()
+            if self._hosts is not None:
+                self._hosts.refuse_unknown(scope)
             if self.waiting_for is not None and scope["path"] not in ALWAYS_OPEN:
                 raise Unavailable(f"starting: {self.waiting_for}; try again", retry_after_s=START_RETRY_AFTER_S)
             await self.routing(scope, receive, reply)

@@ -105,7 +105,8 @@ class Routing:
     def _walk(self, segments: Sequence[str]) -> tuple[App, dict[str, str]]:
         leaf = self._root.find(segments, 0)
         if leaf is None:
-            raise NotFound("there is nothing at this address; the operations are listed at /docs")
+            hint = "; the operations are listed at /docs" if "/docs" in self._spelled else ""
+            raise NotFound(f"there is nothing at this address{hint}")
         params = {name: segments[at] for at, name in leaf.names}
         if leaf.takes_rest:
             at, name = leaf.names[-1]

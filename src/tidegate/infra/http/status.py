@@ -18,6 +18,7 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.StillRunning: 409,
     errors.BodyTooLarge: 413,
     errors.UnsupportedMediaType: 415,
+    errors.UnknownHost: 421,
     errors.Invalid: 422,
     errors.InsufficientBalance: 422,
     errors.RefundExceedsAvailable: 422,

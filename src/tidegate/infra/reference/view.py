@@ -38,6 +38,7 @@ REMEDY_OF: dict[type[Refusal], str] = {
     errors.RequestTimeout: f"The body took longer than {BODY_TIMEOUT_S:.0f} seconds to arrive. Send it again.",
     errors.BodyTooLarge: f"Send at most {BODY_BYTES_MAX} bytes.",
     errors.UnsupportedMediaType: "Send `Content-Type: application/json`, in UTF-8 and not compressed.",
+    errors.UnknownHost: "Use the address that this service was given as its own.",
     errors.Conflict: "Look at what is there already, then decide.",
     errors.DuplicateReference: "The reference was used before. When `data` is there, it is what you made then "
     "and you can go on with it; otherwise choose a new reference.",
