@@ -153,7 +153,7 @@ async def base_url(database_url: str) -> AsyncIterator[str]:
 @pytest.fixture(scope="session")
 async def client(base_url: str) -> AsyncIterator[httpx.AsyncClient]:
     limits = httpx.Limits(max_connections=64)
-    async with httpx.AsyncClient(base_url=base_url, limits=limits, timeout=20) as opened:
+    async with httpx.AsyncClient(base_url=base_url, limits=limits, timeout=60) as opened:
         yield opened
 
 

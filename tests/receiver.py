@@ -118,7 +118,7 @@ class Receiver:
     scheme: str = "http"
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def got(self, count: int, timeout_s: float = 20.0) -> None:
+    async def got(self, count: int, timeout_s: float = 60.0) -> None:
         """Until that many have come in all."""
         async with asyncio.timeout(timeout_s):
             while len(self.received) < count:

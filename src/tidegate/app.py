@@ -69,7 +69,12 @@ def build(
     is_sandbox = isinstance(house.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(house.till)) if is_sandbox else None
     pages = CheckoutPages(checkout.desk, Site(settings.base_url), lambda: house.secret, panel)
-    site = SitePages(Site(settings.base_url), is_sandbox=is_sandbox, packages=[START_PACKAGE] if sandbox_keys else [])
+    site = SitePages(
+        Site(settings.base_url),
+        is_sandbox=is_sandbox,
+        has_docs=settings.has_docs,
+        packages=[START_PACKAGE] if sandbox_keys else [],
+    )
     health = Health(house.db)
     life = _Life(house, keyring, watch, meter)
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)

@@ -33,7 +33,7 @@ from tidegate.infra.http.front_door import FrontDoor
 from tidegate.payment import pay
 from tidegate.settings import Settings
 
-HEARS_WITHIN_S = 20.0
+HEARS_WITHIN_S = 60.0
 
 
 class Ended(Exception):

@@ -23,7 +23,7 @@ from tidegate.infra import telemetry
 
 def run(*arguments: str, **environment: str) -> tuple[int, str]:
     process = tidegate(*arguments, **environment)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=START_TIMEOUT_S)
     return process.returncode, said
 
 
@@ -205,14 +205,14 @@ def test_migrate_again_says_it_is_up_to_date(database_url: str) -> None:
 
 
 def test_several_processes_stop_well(database_url: str) -> None:
-    with api(database_url, workers=2, TIDEGATE_DRAIN_S="1") as (base_url, process):
+    with api(database_url, workers=2, TIDEGATE_DRAIN_S="5") as (base_url, process):
         for _ in range(20):
             assert status_of(f"{base_url}/healthz") == 200
         assert_stops_gently(base_url, process)
 
 
 def test_a_stop_turns_readiness_off_first_and_ends_well(database_url: str) -> None:
-    with api(database_url, TIDEGATE_DRAIN_S="1") as (base_url, process):
+    with api(database_url, TIDEGATE_DRAIN_S="5") as (base_url, process):
         assert_stops_gently(base_url, process)
 
 

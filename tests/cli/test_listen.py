@@ -31,7 +31,7 @@ from tidegate.house import House
 from tidegate.infra.telemetry import Meter
 from tidegate.webhook.model import EVENTS
 
-WITHIN_S = 30.0
+WITHIN_S = 120.0
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from process import tidegate
+from process import START_TIMEOUT_S, tidegate
 
 ID = "0" * 24
 COMMANDS = [
@@ -29,7 +29,7 @@ COMMANDS = [
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_command_in_a_folder_without_a_sandbox_makes_none(command: list[str], tmp_path: Path) -> None:
     process = tidegate(*command, TIDEGATE_HOME=str(tmp_path / "home"))
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=START_TIMEOUT_S)
     assert process.returncode == 1, said
     words = " ".join(said.split())
     assert "There is no sandbox here" in words
@@ -41,9 +41,9 @@ def test_a_command_in_a_folder_without_a_sandbox_makes_none(command: list[str], 
 
 def test_migrate_makes_one(tmp_path: Path) -> None:
     process = tidegate("migrate", TIDEGATE_HOME=str(tmp_path / "home"))
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=START_TIMEOUT_S)
     assert process.returncode == 0, said
     process = tidegate("merchant", "list", TIDEGATE_HOME=str(tmp_path / "home"))
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=START_TIMEOUT_S)
     assert process.returncode == 0, said
     assert "No business yet" in said

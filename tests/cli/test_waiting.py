@@ -43,7 +43,7 @@ def answer_of(url: str, *, method: str = "GET") -> tuple[int, dict[str, Any], di
     """Status 0 when nobody listens yet."""
     request = urllib.request.Request(url, method=method, data=b"{}" if method == "POST" else None)
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.status, json.load(answer), dict(answer.headers)
     except urllib.error.HTTPError as refused:
         return refused.code, json.load(refused), dict(refused.headers)

@@ -15,7 +15,7 @@ AT_ONCE = 4
 TOGETHER = 2
 MOST = 10
 # Only a room that forgets somebody makes anybody wait as long.
-PATIENCE_S = 5.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import resource
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -59,3 +61,16 @@ def test_as_many_connections_are_allowed_as_the_administrator_allows() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (most, most)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (before, most))
+
+
+def test_one_more_process_does_not_make_the_others_wait_in_accept() -> None:
+    """The mode belongs to what all processes share. Where it waits, one that has let somebody in stands still until the
+    next one comes."""
+    with server.bind("127.0.0.1", 0) as listening:
+        assert not os.get_blocking(listening.fileno())
+        # As a child gets it.
+        given = socket.socket(listening.family, listening.type, listening.proto, fileno=os.dup(listening.fileno()))
+        made = server.listeners([given])
+        assert not os.get_blocking(listening.fileno())
+        for each in made:
+            each.close()

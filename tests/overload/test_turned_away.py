@@ -244,7 +244,7 @@ async def test_a_server_that_stops_holds_nobody_back(
 
 
 async def holds_somebody(door: FrontDoor) -> bool:
-    for _ in range(500):
+    for _ in range(6_000):
         if door.held._due:
             return True
         await asyncio.sleep(0.01)

@@ -30,7 +30,7 @@ from tidegate.settings import Settings
 INSIDE = 2
 GROUP = 1
 # Only a server that forgets somebody makes anybody wait as long.
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 NEVER_S = 3_600
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from playwright.async_api import BrowserContext, Locator, Page, Route, expect
 
+from browser import TIMEOUT_MS
 from checkout.paying import SUCCEEDS
 from pages.stage import LinkedCheckout, Stage
 from tidegate.checkout.page.view import RETURN_POLL_S
@@ -84,7 +85,7 @@ class Payer:
     async def lets_pass(self, duration: str) -> None:
         """Each server follows the sandbox's clock in its own time; this one waits for the one that has the pages."""
         await self.checkout.let_pass(duration)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(TIMEOUT_MS / 1000):
             while await self._clock_of("") != await self._clock_of(self.checkout.link.partition("/pay/")[0]):
                 pass
 

@@ -200,7 +200,7 @@ async def test_news_arrive_by_themselves(new_payment: NewPayment) -> None:
     account = await payment.account()
     body = {"accountNumber": account, "currency": "NGN", "amount": 100, "payer": {"name": "Ada Obi"}}
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(60),
         payment.shop.client.stream("GET", f"/checkout/payments/{payment.pay_code}/events") as events,
     ):
         assert (await payment.sandbox("transfers", body)).status_code == 201

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from conftest import ENCRYPTION_KEY
-from serving import serving_front_door
+from serving import serving, serving_front_door
 from tidegate import app
 from tidegate.house import House
 from tidegate.infra.db import Database
@@ -20,12 +20,18 @@ from tidegate.sandbox.seed import seed
 from tidegate.settings import Settings
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}
+JSON = {"accept": "application/json"}
 
 
 @pytest.fixture
-async def sandbox(db: Database, house: House, database_url: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+def settings(database_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> Settings:
+    made = Settings(database_url=database_url, home=tmp_path, encryption_keys=(ENCRYPTION_KEY,))
+    return replace(made, **getattr(request, "param", {}))
+
+
+@pytest.fixture
+async def sandbox(db: Database, house: House, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
     """As `tidegate dev` serves it: with the keys of its seeded business."""
-    settings = Settings(database_url=database_url, home=tmp_path, encryption_keys=(ENCRYPTION_KEY,))
     made = await seed(house.office, house.till, settings, now=house.clock.now())
     keys = SandboxKeys(made["secretKey"], made["publicKey"], made["businessId"])
     async with (
@@ -158,3 +164,22 @@ async def test_there_is_an_icon(client: httpx.AsyncClient, path: str, media: str
     assert icon.status_code == 200
     assert icon.headers["content-type"].startswith(media)
     assert icon.content.startswith(begins)
+
+
+@pytest.mark.parametrize("settings", [{"has_docs": False}], indirect=True)
+async def test_no_page_points_to_a_reference_that_is_switched_off(
+    sandbox: httpx.AsyncClient, settings: Settings
+) -> None:
+    """With the sandbox's keys, and without them as in live mode."""
+    async with serving(settings) as (url, _):
+        asked = [
+            (base, path, accept)
+            for base in (sandbox.base_url, url)
+            for path in ("/", "/x")
+            for accept in (BROWSER, JSON)
+        ]
+        answers = [await sandbox.get(f"{base}".rstrip("/") + path, headers=accept) for base, path, accept in asked]
+    for answer in answers:
+        assert "/docs" not in answer.text
+        assert "openapi" not in answer.text
+    assert {answer.status_code for answer in answers} == {200, 404}

@@ -58,7 +58,7 @@ async def running(*couriers: Courier, grace_s: float = 5.0) -> AsyncIterator[Non
 
 
 async def eventually(look: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await look():  # noqa: ASYNC110 - a table tells nobody that it has changed
             await asyncio.sleep(0.01)
 

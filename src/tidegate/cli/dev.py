@@ -54,7 +54,7 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
     links = Table.grid(padding=(0, 2))
     for name, value in (
         ("API", settings.base_url),
-        ("Reference", f"{settings.base_url}/docs"),
+        *([("Reference", f"{settings.base_url}/docs")] if settings.has_docs else []),
         *([("Metrics", f"http://localhost:{settings.metrics_port}/metrics")] if settings.metrics_port else []),
         ("Business", sandbox["businessId"]),
         ("Secret key", sandbox["secretKey"]),

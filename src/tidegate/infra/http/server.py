@@ -63,6 +63,7 @@ def bind(host: str, port: int) -> socket.socket:
     # The protocol is named because asyncio turns off Nagle's delay only where it reads TCP.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.setblocking(False)
     try:
         listening.bind((host, port))
     except OSError as error:
@@ -74,7 +75,13 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def listeners(sockets: list[socket.socket]) -> list[socket.socket]:
-    """The same sockets, each several times."""
+    """The same sockets, each several times.
+
+    Whether they wait is common to all processes, and a copy would turn it on: the others, having let in whoever came,
+    would stand still until somebody else comes.
+    """
+    for one in sockets:
+        one.setblocking(False)
     return [*sockets, *(one.dup() for one in sockets for _ in range(LISTENERS - 1))]
 
 

@@ -43,8 +43,9 @@ def wants_page(headers: Headers) -> bool:
 
 
 class SitePages:
-    def __init__(self, site: Site, *, is_sandbox: bool, packages: Sequence[str] = ()) -> None:
+    def __init__(self, site: Site, *, is_sandbox: bool, has_docs: bool, packages: Sequence[str] = ()) -> None:
         self.site = site
+        self.has_docs = has_docs
         self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
         self._environment = Environment(
             loader=ChoiceLoader([PackageLoader(name) for name in (_PACKAGE, *packages)]),
@@ -54,7 +55,7 @@ class SitePages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._environment.globals.update(files=self._files, site=site, is_sandbox=is_sandbox)
+        self._environment.globals.update(files=self._files, site=site, is_sandbox=is_sandbox, has_docs=has_docs)
 
     @cached_property
     def door(self) -> Door:
