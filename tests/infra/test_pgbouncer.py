@@ -90,7 +90,7 @@ def start_pooler(folder: Path, home: Path, owner_url: str, port: int) -> subproc
         f"auth_file = {folder / 'users'}",
         "pool_mode = transaction",
         # Fewer than there are clients, so that sessions are shared.
-        "default_pool_size = 8",
+        "default_pool_size = 3",
         *([f"user = {account}"] if os.geteuid() == 0 else []),
     ]
     folder.chmod(0o755)
