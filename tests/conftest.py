@@ -43,7 +43,7 @@ TEMPLATE = "tidegate_test_template"
 ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
-    "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
+    "leased_work", "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "webhook_turn", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
     "virtual_account", "exchange_rate", "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
@@ -186,8 +186,8 @@ def tick(house: House, db: Database) -> Callable[[], Awaitable[None]]:
         assert isinstance(house.clock, ShiftedClock)
         await sandbox_clock.catch_up(house.db, house.clock)
         for _ in range(10):
-            done = [await loop.round(house.till, house.clock.now()) for loop in worker.SANDBOX_LOOPS]
-            if not any(done):
+            tallies = [await loop.round(house.till, house.clock) for loop in worker.SANDBOX_LOOPS]
+            if not any(tally.done for tally in tallies):
                 return
 
     return run_rounds
@@ -245,7 +245,7 @@ async def inflows(
 
 async def check_books(house: House) -> None:
     now = SystemClock().now()
-    while await chain.extend(house.db, now):
+    while (await chain.extend(house.db, SystemClock())).done:
         pass
     findings, _ = await examine_books(house.db, now=now)
     # Sessions end when a worker comes by; contradictions of a rail are what some tests are about.

@@ -1,11 +1,10 @@
-"""Background loops: small, bounded rounds, each safe to run in any number of workers."""
+"""Background loops: small, bounded rounds, each safe to run in any number of workers. Most are leased work."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import structlog
@@ -15,6 +14,8 @@ from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
 from tidegate.idempotency import commands as idempotency
+from tidegate.infra import leased_work
+from tidegate.infra.leased_work import Tally
 from tidegate.infra.telemetry import Meter
 from tidegate.ledger import chain
 from tidegate.money_return import commands as money_return
@@ -28,8 +29,8 @@ STATEMENT_TIMEOUT_MS = 30_000
 
 log = structlog.get_logger("worker")
 
-# One round: does at most a batch and says how much it did.
-Round = Callable[[Till, datetime], Awaitable[int]]
+# One round: does at most a batch and says what came of it.
+Round = Callable[[Till, Clock], Awaitable[Tally]]
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,16 @@ class Loop:
     every_s: float
 
 
-async def _purge_idempotency_keys(till: Till, now: datetime) -> int:
-    return await idempotency.purge(till.db, now=now)
+async def _purge_idempotency_keys(till: Till, clock: Clock) -> Tally:
+    return Tally(done=await idempotency.purge(till.db, now=clock.now()))
 
 
-async def _extend_chain(till: Till, now: datetime) -> int:
-    return await chain.extend(till.db, now)
+async def _purge_leases(till: Till, clock: Clock) -> Tally:
+    return Tally(done=await leased_work.purge(till.db, now=clock.now()))
+
+
+async def _extend_chain(till: Till, clock: Clock) -> Tally:
+    return await chain.extend(till.db, clock)
 
 
 LOOPS = (
@@ -56,12 +61,14 @@ LOOPS = (
     Loop("ask_about_refunds", refund.ask_rails, every_s=1.0),
     Loop("apply_reversals", reversal.apply_due, every_s=5.0),
     Loop("return_overdue_inflows", review.return_overdue, every_s=60.0),
+    Loop("apply_unclaimed_reversals", reversal.apply_unclaimed, every_s=5.0),
     Loop("collect_debts", reversal.collect_debts, every_s=1.0),
     Loop("apply_checkout_reversals", checkout_reversal.apply_due, every_s=5.0),
     Loop("collect_checkout_debts", checkout_reversal.collect_debts, every_s=1.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
     Loop("purge_idempotency_keys", _purge_idempotency_keys, every_s=60.0),
+    Loop("purge_leases", _purge_leases, every_s=60.0),
 )
 # The sandbox's own rail lives in the database; somebody has to carry what it tells.
 SANDBOX_LOOPS = (*LOOPS, Loop("tell_for_the_sandbox_rail", teller.tell, every_s=0.1))
@@ -80,22 +87,23 @@ async def run(
 
 async def _repeat(loop: Loop, till: Till, clock: Clock, meter: Meter) -> None:
     while True:
-        done = await _one_round(loop, till, clock, meter)
-        # Something done means there may be more; go on at once but let others have their turn.
-        await asyncio.sleep(0 if done else loop.every_s)
+        tally = await _one_round(loop, till, clock, meter)
+        # Something done means there may be more; go on at once but let others have their turn. What failed has a pause.
+        await asyncio.sleep(0 if any(tally) else loop.every_s)
 
 
-async def _one_round(loop: Loop, till: Till, clock: Clock, meter: Meter) -> int:
+async def _one_round(loop: Loop, till: Till, clock: Clock, meter: Meter) -> Tally:
     try:
-        done = await loop.round(till, clock.now())
+        tally = await loop.round(till, clock)
     except Unavailable:
         meter.count_failure(loop.name)
         log.warning("database away", loop=loop.name)
-        return 0
+        return Tally()
     except Exception:
-        # One broken row must not stop the loop for everybody; the next round tries again.
         meter.count_failure(loop.name)
         log.exception("round failed", loop=loop.name)
-        return 0
-    meter.count_work(loop.name, done)
-    return done
+        return Tally()
+    meter.count_work(loop.name, tally.done)
+    for _ in range(tally.failed):
+        meter.count_failure(loop.name)
+    return tally

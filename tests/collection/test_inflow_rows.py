@@ -161,7 +161,7 @@ async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, st
     if state == "D7 closed":
         await accounts.close(db, account.id, "for good", by=OPERATOR, now=inflows.now)
     if state == "D7 expired and swept":
-        await accounts.expire_due(inflows.house.till, inflows.now)
+        await accounts.expire_due(inflows.house.till, inflows.house.clock)
     asked = await inflows.told(credit(account.details.account_number))
     assert (asked["status"], asked["isReversed"], asked["amountReceived"]) == ("reversed", 1, None)
     refund = asked["refundInfo"]
@@ -267,7 +267,7 @@ async def test_d12_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -
     body = credit(await inflows.number())
     assert (await inflows.tell(reversal_of(body))).status_code == 200
     assert await inflows.journals() == {}
-    assert await reversal.apply_due(inflows.house.till, inflows.now) == 0
+    assert (await reversal.apply_due(inflows.house.till, inflows.house.clock)).done == 0
     await inflows.told(body)
     await inflows.tick()
     record = await inflows.inflow(body["transactionId"])

@@ -210,7 +210,7 @@ async def test_what_the_wallet_no_longer_has_is_owed(inflows: Inflows) -> None:
     await inflows.tick()
     assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (50, 0)
     await inflows.told(credit(body["accountNumber"], 100_00))
-    await asyncio.gather(*(reversal.collect_debts(inflows.house.till, inflows.now) for _ in range(4)))
+    await asyncio.gather(*(reversal.collect_debts(inflows.house.till, inflows.house.clock) for _ in range(4)))
     assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (0, 45_00)
 
 

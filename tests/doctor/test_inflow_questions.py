@@ -26,7 +26,7 @@ QUESTIONS: tuple[Ask, ...] = (
 
 
 async def findings(inflows: Inflows) -> dict[str, Finding]:
-    while await chain.extend(inflows.house.db, inflows.now):
+    while (await chain.extend(inflows.house.db, inflows.house.clock)).done:
         pass
     found, _ = await examine_books(inflows.house.db, now=inflows.now)
     return {finding.subject: finding for finding in found}

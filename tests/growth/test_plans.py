@@ -93,9 +93,9 @@ async def test_reversals_of_money_that_no_inflow_was_made_of_do_not_read_all_rec
 ) -> None:
     admin, database, _ = grown
     async with database.connection() as tx:
-        found = await reversal_store.list_of_receipts(tx, is_in_suspense=True, limit=50)
-    assert [one.transaction_id for one in found] == ["T-7"]
-    assert await blocks_read(admin, reversal_store._OF_RECEIPTS, 50, True) < BLOCKS_MAX
+        found = await reversal_store.list_of_receipts(tx, NOW, is_in_suspense=True, limit=50)
+    assert [one.id for one in found] == ["sandbox/A-7/T-7"]
+    assert await blocks_read(admin, reversal_store._OF_RECEIPTS, 50, True, NOW, None) < BLOCKS_MAX
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ import pytest
 
 from build import Shop, order
 from tidegate import worker
-from tidegate.core.clock import SettableClock
+from tidegate.core.clock import Clock, SettableClock
 from tidegate.core.errors import Unavailable
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.idempotency.commands import KEPT_FOR, purge
 from tidegate.infra.db import Database
+from tidegate.infra.leased_work import Tally
 from tidegate.infra.telemetry import Meter
 from tidegate.rail.till import InflowTerms, Till
 
@@ -29,13 +30,13 @@ async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin
 async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database) -> None:
     seen: list[datetime] = []
 
-    async def stumbling(_: Till, now: datetime) -> int:
-        seen.append(now)
+    async def stumbling(_: Till, clock: Clock) -> Tally:
+        seen.append(clock.now())
         if len(seen) == 1:
-            raise RuntimeError("a broken row")
+            raise RuntimeError("a broken round")
         if len(seen) == 2:
             raise Unavailable("away")
-        return 0
+        return Tally()
 
     clock = SettableClock(datetime(2026, 11, 15, tzinfo=UTC))
     loops = (worker.Loop("stumbling", stumbling, every_s=0.001),)

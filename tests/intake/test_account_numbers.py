@@ -19,6 +19,7 @@ from intake.test_notifications import credit
 from tidegate.account import commands as accounts
 from tidegate.account.model import Account
 from tidegate.audit.model import OPERATOR
+from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Conflict
 from tidegate.core.money import Currency
 from tidegate.house import House
@@ -86,7 +87,7 @@ class Pool:
 
     async def close(self) -> None:
         """Every account whose time is over is closed, and sessions stay."""
-        await sweep.close_accounts(self.till, self.house.clock.now() + timedelta(minutes=31))
+        await sweep.close_accounts(self.till, SettableClock(self.house.clock.now() + timedelta(minutes=31)))
 
 
 @pytest.fixture

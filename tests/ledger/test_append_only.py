@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from ledger.booking import NOW, a_few, insert_by_hand, new_business
+from tidegate.core.clock import SettableClock
 from tidegate.infra.db import Database
 from tidegate.ledger import chain
 
@@ -23,7 +24,7 @@ CHANGES = [
 async def business_id(db: Database) -> str:
     business_id = await new_business(db)
     await a_few(db, business_id)
-    await chain.extend(db, NOW)
+    await chain.extend(db, SettableClock(NOW))
     return business_id
 
 

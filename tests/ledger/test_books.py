@@ -10,6 +10,7 @@ import pytest
 
 from ledger.booking import NOW, a_few, new_business
 from process import tidegate
+from tidegate.core.clock import SettableClock
 from tidegate.infra.db import Database
 from tidegate.ledger import books, chain
 from tidegate.ledger.model import Account
@@ -19,7 +20,7 @@ from tidegate.ledger.model import Account
 async def business_id(db: Database) -> str:
     business_id = await new_business(db)
     await a_few(db, business_id)
-    await chain.extend(db, NOW)
+    await chain.extend(db, SettableClock(NOW))
     return business_id
 
 

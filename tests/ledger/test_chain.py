@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.booking import NOW, a_few, new_business, paid, post
+from tidegate.core.clock import SettableClock
 from tidegate.infra.db import Database, Tx
 from tidegate.ledger import chain, store
 from tidegate.ledger.model import Link, PostedEntry, PostedJournal
@@ -25,12 +26,15 @@ from tidegate.ledger.model import Link, PostedEntry, PostedJournal
 TAMPERINGS = int(os.environ.get("TIDEGATE_TEST_TAMPERINGS", "100"))
 
 
+CLOCK = SettableClock(NOW)
+
+
 @pytest.fixture
 async def business_id(db: Database) -> str:
     """A business with a chain of ten links."""
     business_id = await new_business(db)
     await a_few(db, business_id)
-    assert await chain.extend(db, NOW) == 10
+    assert (await chain.extend(db, CLOCK)).done == 10
     return business_id
 
 
@@ -52,13 +56,13 @@ async def verify(admin: Any, business_id: str) -> list[str]:
 
 async def test_a_chain_that_nobody_touched_is_well(db: Database, business_id: str, admin: Any) -> None:
     assert await verify(admin, business_id) == []
-    assert await chain.extend(db, NOW) == 0
+    assert (await chain.extend(db, CLOCK)).done == 0
     assert await admin.fetchval("SELECT count(*) FROM journal_to_link") == 0
 
 
 async def test_links_follow_the_journals_and_each_other(db: Database, business_id: str, admin: Any) -> None:
     await post(db, business_id, paid())
-    await chain.extend(db, NOW)
+    await chain.extend(db, CLOCK)
     links = await store.list_links(admin, business_id, after=0, limit=100)
     assert [link.position for link, _ in links] == list(range(1, 12))
     previous = chain.START
@@ -77,16 +81,16 @@ async def test_a_journal_that_commits_late_is_linked_late(db: Database, business
         late = await store.post(slow, await new_business(db), paid(), NOW)
         other = await new_business(db)
         [early] = await post(db, other, paid())
-        assert await chain.extend(db, NOW) == 1
+        assert (await chain.extend(db, CLOCK)).done == 1
     assert (late or 0) < (early or 0)
-    assert await chain.extend(db, NOW) == 1
+    assert (await chain.extend(db, CLOCK)).done == 1
     assert await verify(admin, business_id) == []
 
 
 async def test_each_business_has_a_chain_of_its_own(db: Database, business_id: str, admin: Any) -> None:
     other = await new_business(db)
     await post(db, other, paid())
-    await chain.extend(db, NOW)
+    await chain.extend(db, CLOCK)
     first = (await store.list_links(admin, other, after=0, limit=10))[0][0]
     assert first.position == 1
     assert await verify(admin, other) == []
@@ -98,8 +102,10 @@ async def test_two_workers_make_one_chain(db: Database, admin: Any, monkeypatch:
     done = 0
     for _ in range(8):
         await post(db, business_id, *(paid() for _ in range(5)))
-        done += sum(await asyncio.gather(*(chain.extend(db, NOW) for _ in range(4))))
-    while more := await chain.extend(db, NOW):
+        tallies = await asyncio.gather(*(chain.extend(db, CLOCK) for _ in range(4)))
+        assert not any(tally.failed for tally in tallies)
+        done += sum(tally.done for tally in tallies)
+    while more := (await chain.extend(db, CLOCK)).done:
         done += more
     assert done == 40
     assert await admin.fetchval("SELECT max(position) FROM journal_link") == 40
@@ -125,7 +131,7 @@ async def test_without_the_lock_two_workers_collide(
     monkeypatch.setattr(store, "find_head", find_the_same_head)
     await post(db, business_id, *(paid() for _ in range(20)))
     async with asyncio.timeout(10):
-        ended = await asyncio.gather(*(chain.extend(db, NOW) for _ in range(4)), return_exceptions=True)
+        ended = await asyncio.gather(*(chain.link_journals(db, business_id) for _ in range(4)), return_exceptions=True)
     assert any(isinstance(end, Exception) for end in ended)
     assert await verify(admin, business_id) == []
 

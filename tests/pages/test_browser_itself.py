@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,9 @@ from pages.background import working
 from pages.planted import serving_planted
 from pages.stage import NewPayment
 from pages.windows import Windows
+from tidegate.core.clock import Clock
 from tidegate.house import House
+from tidegate.infra.leased_work import Tally
 from tidegate.rail.till import Till
 from tidegate.worker import Loop
 
@@ -217,7 +218,7 @@ async def says(events: httpx.Response, words: str) -> bool:
 async def test_a_failed_round_of_the_worker_fails_the_test(house: House, db: Any) -> None:
     has_run = asyncio.Event()
 
-    async def broken(_: Till, __: datetime) -> int:
+    async def broken(_: Till, __: Clock) -> Tally:
         has_run.set()
         raise ValueError("planted")
 

@@ -110,7 +110,7 @@ async def test_a_decision_and_a_reversal_at_once_leave_the_money_in_one_place(in
 
         done = await asyncio.gather(decide(), inflows.tell(reversal_of(body)), return_exceptions=True)
         assert not [one for one in done if isinstance(one, BaseException) and not isinstance(one, Refusal)], done
-        await reversal.apply_due(till, inflows.now)
+        await reversal.apply_due(till, inflows.house.clock)
         assert (await inflows.get(reference))["status"] in ("reversed", "failed")
     assert await inflows.wallet("EUR") == 0
 
@@ -119,8 +119,8 @@ async def test_two_workers_apply_a_reversal_once(inflows: Inflows) -> None:
     body = credit(await inflows.number())
     await inflows.tell(reversal_of(body))
     await inflows.told(body)
-    done = await asyncio.gather(*(reversal.apply_due(inflows.house.till, inflows.now) for _ in range(6)))
-    assert sum(done) == 1
+    done = await asyncio.gather(*(reversal.apply_due(inflows.house.till, inflows.house.clock) for _ in range(6)))
+    assert sum(tally.done for tally in done) == 1
     assert (await inflows.journals())["held_reversed"] == 1
 
 

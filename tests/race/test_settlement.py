@@ -5,24 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 
 from build import Checkout, order
 from conftest import MakeCheckout
 from tidegate.core import ids
+from tidegate.core.clock import SettableClock
 from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.house import House
+from tidegate.infra import lease_store, leased_work
 from tidegate.infra.http.read import read
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import LEASE, Kind, LeaseLost
 from tidegate.merchant import commands as merchants
+from tidegate.money_return import commands as money_return
 from tidegate.money_return import store as money_returns
-from tidegate.payment import attempt_store, pay, settle, sweep, sweep_store
+from tidegate.payment import attempt_store, pay, settle, sweep
 from tidegate.payment import commands as payments
+from tidegate.payment.change import Change, Outcome
 from tidegate.payment.decide import Arrival
 from tidegate.payment.together import Together
 from tidegate.payment.wire import CreatePayment, order_from
@@ -94,7 +101,7 @@ async def expire_and_settle(house: House, admin: Any, account: str, *, is_money_
     The money is in time, and the sweep sees a moment after the end: both are right.
     """
     later = house.clock.now() + timedelta(hours=3)
-    works = [lambda: arrive(house, account, arrival()), lambda: sweep.expire_payments(house.till, later)]
+    works = [lambda: arrive(house, account, arrival()), lambda: sweep.expire_payments(house.till, SettableClock(later))]
     # The row is held until both stand before it, in the order in which they came.
     async with house.db.transaction() as tx:
         await tx.execute("SELECT FROM payment FOR NO KEY UPDATE")
@@ -144,8 +151,8 @@ async def test_two_workers_ask_about_an_attempt_once(new_checkout: MakeCheckout,
     checkout = await new_checkout(currency="KES")
     await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
     later = house.clock.now() + timedelta(seconds=10)
-    done = await asyncio.gather(*(sweep.ask_rails(house.till, later) for _ in range(4)))
-    assert sum(done) == 1
+    done = await asyncio.gather(*(sweep.ask_rails(house.till, SettableClock(later)) for _ in range(4)))
+    assert sum(tally.done for tally in done) == 1
 
 
 async def test_a_worker_whose_lease_was_taken_over_writes_nothing(
@@ -155,22 +162,46 @@ async def test_a_worker_whose_lease_was_taken_over_writes_nothing(
     await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
     now = house.clock.now() + timedelta(seconds=10)
 
-    async def claim(token: str, at: Any) -> list[tuple[str, str, str]]:
-        async with house.db.connection() as tx:
-            return await sweep_store.claim_unknown(
-                tx, at, lease_until=at + timedelta(seconds=60), token=token, limit=10
-            )
+    later = now + LEASE
+    zombie, heir = await claim(house, sweep.ASK, "zombie", now), await claim(house, sweep.ASK, "heir", later)
 
-    [(business_id, reference, _)] = await claim("zombie", now)
-    later = now + timedelta(seconds=61)
-    assert await claim("heir", later)
-    before = await admin.fetchrow("SELECT asks, next_ask_at, lease_token FROM attempt WHERE reference = $1", reference)
-    await settle.record_state(house.till, business_id, reference, Running(), told_by=None, lease="zombie", now=later)
-    after = await admin.fetchrow("SELECT asks, next_ask_at, lease_token FROM attempt WHERE reference = $1", reference)
-    assert before == after
-    await settle.record_state(house.till, business_id, reference, Running(), told_by=None, lease="heir", now=later)
-    final = await admin.fetchrow("SELECT asks, lease_token FROM attempt WHERE reference = $1", reference)
-    assert (final["asks"], final["lease_token"]) == (before["asks"] + 1, None)
+    async def record(lease: Lease) -> None:
+        await settle.record_state(
+            house.till, lease.business_id, lease.id, Running(), told_by=None, lease=lease, now=later
+        )
+
+    before = await admin.fetchrow("SELECT * FROM attempt WHERE reference = $1", zombie.id)
+    with pytest.raises(LeaseLost):
+        await record(zombie)
+    assert await admin.fetchrow("SELECT * FROM attempt WHERE reference = $1", zombie.id) == before
+    await record(heir)
+    assert await admin.fetchval("SELECT asks FROM attempt WHERE reference = $1", heir.id) == before["asks"] + 1
+
+
+async def test_a_change_under_a_lease_that_was_lost_since_it_was_decided_writes_nothing(
+    new_checkout: MakeCheckout, house: House
+) -> None:
+    checkout = await new_checkout(currency="KES")
+    await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
+    now = house.clock.now() + timedelta(seconds=10)
+    zombie = await claim(house, sweep.ASK, "zombie", now)
+    async with house.db.connection() as tx:
+        situation = await attempt_store.find_by_reference(tx, zombie.business_id, zombie.id)
+    assert situation is not None
+    change = Change(payment=situation.payment, attempt=situation.attempt, lease=zombie, now=now)
+    heir = await claim(house, sweep.ASK, "heir", now + LEASE)
+    async with house.db.connection() as tx:
+        assert await attempt_store.apply_all(tx, [change]) == [Outcome.STALE]
+        ours = msgspec.structs.replace(change, lease=heir)
+        assert await attempt_store.apply_all(tx, [ours]) == [Outcome.WRITTEN]
+
+
+async def claim(house: House, kind: Kind, token: str, now: datetime) -> Lease:
+    """The only row that is due."""
+    async with house.db.connection() as tx:
+        due = await kind.list_due(tx, now, limit=10)
+        [lease] = await lease_store.claim(tx, kind.name, due, token=token, now=now, lease_until=now + LEASE)
+    return lease
 
 
 async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeCheckout, house: House) -> None:
@@ -179,22 +210,21 @@ async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeC
     await arrive(house, account, arrival(4_000))
     now = house.clock.now()
 
-    async def claim(token: str, at: Any) -> Any:
-        async with house.db.connection() as tx:
-            return await money_returns.claim(tx, at, lease_until=at + timedelta(seconds=60), token=token, limit=10)
-
-    [(_, money)] = await claim("zombie", now)
-    later = now + timedelta(seconds=61)
-    assert await claim("heir", later)
-    async with house.db.connection() as tx:
-        assert not await money_returns.mark_sent(tx, money, token="zombie", next_try_at=later)
-        assert await money_returns.mark_sent(tx, money, token="heir", next_try_at=later)
+    zombie = await claim(house, money_return.SEND, "zombie", now)
+    heir = await claim(house, money_return.SEND, "heir", now + LEASE)
+    with pytest.raises(LeaseLost):
+        async with leased_work.writing(house.db, zombie):
+            pytest.fail("nothing may be written here")
+    async with leased_work.writing(house.db, heir) as tx:
+        found = await money_returns.find_to_send(tx, heir.business_id, heir.id, now)
+        assert found is not None
+        assert await money_returns.mark_sent(tx, found[1], next_try_at=now)
 
 
 # The twins: the same races with one guard taken away, to show that the tests above would notice.
 
 WITHOUT_VERSION = attempt_store._APPLY.replace("AND payment.version = given.version", "")
-WITHOUT_LEASE = attempt_store._APPLY.replace("AND attempt.lease_token = given.lease", "")
+WITHOUT_LEASE = attempt_store._APPLY.replace("AND held.lease_token = given.lease", "")
 
 
 async def test_twin_without_the_version_and_the_journal_key_a_payment_settles_twice(

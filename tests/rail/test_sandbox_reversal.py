@@ -55,9 +55,9 @@ async def test_a_reversal_told_again_is_the_same_in_every_byte(world: World) -> 
     await world.take_back("SEPA-1", "sent twice")
     await asyncio.gather(*(world.take_back("SEPA-1", f"reason {number}") for number in range(4)))
     await world.take_back("SEPA-1", now=later(days=1))
-    notices = await world.due(later(days=1))
+    notices = await world.sent(later(days=1))
     assert len(notices) == 6
-    assert len({one.raw.body for one in notices}) == 1
+    assert len({one.body for one in notices}) == 1
 
 
 async def test_reversals_asked_for_at_once_are_one(world: World) -> None:

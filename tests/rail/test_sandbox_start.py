@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from rail.world import NOW, PLAIN, SECRET, WITH_3DS, WITH_PIN, World, card, later, make_world, phone, transfer_means
+from tidegate.core.clock import SettableClock
 from tidegate.core.method import METHODS_OF, Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.rail.interface import Bank, Means, NotificationRefused, Pin, Rail, Running, StartAttempt, Succeeded
+from tidegate.infra.leased_work import LEASE
+from tidegate.rail.interface import (
+    Bank,
+    Means,
+    NotificationRefused,
+    Pin,
+    Rail,
+    RawNotification,
+    Running,
+    StartAttempt,
+    Succeeded,
+)
 from tidegate.rail.sandbox import SandboxRail
-from tidegate.rail.sandbox.rail import NOTICE_LEASE
 
 EVERY_MEANS: list[Means] = [
     card(PLAIN),
@@ -90,43 +103,44 @@ async def test_another_process_knows_all_of_it(world: World, db: Database) -> No
     order = world.order(phone("0000"))
     assert await world.rail.start(order, now=NOW) == Running()
     elsewhere = SandboxRail(db, SECRET)
-    [notice] = await elsewhere.due(now=NOW, limit=10)
-    [told] = world.rail.read(notice.raw, now=NOW)
+    [told] = await replace(world, rail=elsewhere).told()
     assert told.news.state == await elsewhere.ask(world.business_id, order.reference, now=NOW)  # type: ignore[union-attr]
 
 
 async def test_a_notice_is_sent_once_when_all_goes_well(world: World) -> None:
     await world.rail.start(world.order(phone("0000")), now=NOW)
-    notices = await world.due()
-    assert len(notices) == 1
-    await world.rail.sent(notices, now=NOW)
-    await world.rail.sent(notices, now=NOW)
-    assert await world.due(later(days=1)) == []
+    assert len(await world.sent()) == 1
+    assert await world.sent(later(days=1)) == []
 
 
 async def test_a_notice_whose_sender_died_is_due_again(world: World) -> None:
     await world.rail.start(world.order(phone("0000")), now=NOW)
-    [first] = await world.due()
-    assert await world.due(NOW + NOTICE_LEASE / 2) == []
-    [second] = await world.due(NOW + NOTICE_LEASE)
-    assert (second.id, second.raw.body) == (first.id, first.raw.body)
+    first: list[RawNotification] = []
+
+    async def die(raw: RawNotification, _: datetime) -> None:
+        first.append(raw)
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await world.rail.tell_all(die, SettableClock(NOW))
+    assert await world.sent(NOW + LEASE / 2) == []
+    [second] = await world.sent(NOW + LEASE)
+    assert second.body == first[0].body
 
 
 async def test_a_notice_is_signed_when_it_is_sent(world: World) -> None:
     await world.rail.start(world.order(phone("0000")), now=NOW)
-    [late] = await world.due(later(days=3))
-    assert len(world.rail.read(late.raw, now=later(days=3))) == 1
+    [late] = await world.sent(later(days=3))
+    assert len(world.rail.read(late, now=later(days=3))) == 1
     with pytest.raises(NotificationRefused):
-        world.rail.read(late.raw, now=NOW)
+        world.rail.read(late, now=NOW)
 
 
 async def test_two_workers_share_the_notices(world: World) -> None:
     for _ in range(20):
         await world.send("9000000001", Money(1, Currency.NGN))
-    taken = await asyncio.gather(*(world.rail.due(now=NOW, limit=5) for _ in range(8)))
-    ids = [notice.id for some in taken for notice in some]
-    assert len(ids) == len(set(ids)) <= 20
-    assert all(len(some) <= 5 for some in taken)
+    sent = [raw.body for some in await asyncio.gather(*(world.sent() for _ in range(8))) for raw in some]
+    assert len(sent) == len(set(sent)) == 20
 
 
 async def test_the_oldest_notice_goes_first(world: World) -> None:

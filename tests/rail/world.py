@@ -7,13 +7,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from tidegate.core.clock import SettableClock
 from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
-from tidegate.rail.interface import Bank, Card, CreditReversed, Means, Party, Phone, StartAttempt, Told, Transfer
-from tidegate.rail.sandbox import Notice, SandboxRail
+from tidegate.rail.interface import (
+    Bank,
+    Card,
+    CreditReversed,
+    Means,
+    Party,
+    Phone,
+    RawNotification,
+    StartAttempt,
+    Told,
+    Transfer,
+)
+from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
@@ -69,14 +81,19 @@ class World:
             return_url=RETURN_URL,
         )
 
-    async def due(self, now: datetime = NOW) -> list[Notice]:
-        return await self.rail.due(now=now, limit=100)
+    async def sent(self, now: datetime = NOW) -> list[RawNotification]:
+        """Everything that is due, as it is sent."""
+        sent: list[RawNotification] = []
+
+        async def take(raw: RawNotification, _: datetime) -> None:
+            sent.append(raw)
+
+        assert (await self.rail.tell_all(take, SettableClock(now))).failed == 0
+        return sent
 
     async def told(self, now: datetime = NOW) -> list[Told]:
         """Sends everything that is due, and reads it as a receiver would."""
-        notices = await self.due(now)
-        await self.rail.sent(notices, now=now)
-        return [told for one in notices for told in self.rail.read(one.raw, now=now)]
+        return [told for raw in await self.sent(now) for told in self.rail.read(raw, now=now)]
 
     async def send(self, account_number: str, amount: Money, *, now: datetime = NOW, **changes: Any) -> str:
         fields: dict[str, Any] = {

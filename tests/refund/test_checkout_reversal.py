@@ -65,10 +65,10 @@ class Bank:
         return [json.loads(row["payload"], parse_float=Decimal) for row in rows]
 
     async def findings(self) -> dict[str, Finding]:
-        now = SystemClock().now()
-        while await chain.extend(self.house.db, now):
+        clock = SystemClock()
+        while (await chain.extend(self.house.db, clock)).done:
             pass
-        found, _ = await examine_books(self.house.db, now=now)
+        found, _ = await examine_books(self.house.db, now=clock.now())
         return {finding.subject: finding for finding in found}
 
     async def is_well(self) -> bool:
@@ -131,9 +131,8 @@ async def test_two_workers_at_once_take_it_once(bank: Bank, new_checkout: MakeCh
     told = await bank.paid(checkout)
     quiet = replace(checkout, tick=_nothing)
     await bank.tell(quiet, reversal_of(told))
-    now = house.clock.now()
-    done = await asyncio.gather(*(reversal.apply_due(house.till, now) for _ in range(4)))
-    assert (sum(done), await bank.wallet(checkout)) == (1, 0)
+    tallies = await asyncio.gather(*(reversal.apply_due(house.till, house.clock) for _ in range(4)))
+    assert (sum(tally.done for tally in tallies), await bank.wallet(checkout)) == (1, 0)
 
 
 async def _nothing() -> None:

@@ -14,10 +14,10 @@ from build import Shop
 from conftest import MakeShop
 from payment.refusal import assert_refused, without_request_id
 from tidegate.core.card_number import contains_card_number
-from tidegate.core.clock import ShiftedClock
+from tidegate.core.clock import SettableClock, ShiftedClock
 from tidegate.core.money import Currency, Money
 from tidegate.house import House
-from tidegate.rail.interface import CreditReversed, MoneyArrived, Party, Told
+from tidegate.rail.interface import CreditReversed, MoneyArrived, Party, RawNotification, Told
 from tidegate.rail.sandbox import SandboxRail
 
 IBAN = "DE89370400440532013000"
@@ -48,10 +48,13 @@ async def told(house: House, shop: Shop) -> AsyncIterator[TellAll]:
     assert isinstance(house.clock, ShiftedClock)
 
     async def tell(*, after: timedelta = timedelta(0)) -> list[Told]:
-        now = house.clock.now() + after
-        notices = await rail.due(now=now, limit=100)
-        await rail.sent(notices, now=now)
-        return [told for one in notices for told in rail.read(one.raw, now=now)]
+        told: list[Told] = []
+
+        async def carry(raw: RawNotification, now: datetime) -> None:
+            told.extend(rail.read(raw, now=now))
+
+        await rail.tell_all(carry, SettableClock(house.clock.now() + after))
+        return told
 
     yield tell
     await rail.forget(shop.business_id)

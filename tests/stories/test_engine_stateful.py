@@ -248,7 +248,7 @@ class Engine(RuleBasedStateMachine):
     def work(self) -> None:
         """What a worker does in a second, in an order of its own."""
         for round_ in ROUNDS:
-            self.run(round_(self.house.till, self.house.clock.now()))
+            self.run(round_(self.house.till, self.house.clock))
 
     @rule()
     def a_quiet_minute(self) -> None:
@@ -259,13 +259,13 @@ class Engine(RuleBasedStateMachine):
 
     @rule(round_=st.sampled_from(ROUNDS))
     def work_on_one_thing(self, round_: Any) -> None:
-        self.run(round_(self.house.till, self.house.clock.now()))
+        self.run(round_(self.house.till, self.house.clock))
 
     @precondition(lambda self: hasattr(self, "business"))
     @invariant()
     def the_books_are_in_order(self) -> None:
         now = self.house.clock.now()
-        while self.run(chain.extend(self.house.db, now)):
+        while self.run(chain.extend(self.house.db, self.house.clock)).done:
             pass
         findings, sums = self.run(examine_books(self.house.db, now=now))
         # Sessions end when a sweep comes by, and no sweep is promised between two steps.

@@ -50,7 +50,7 @@ SOMETIMES = {"pending", "successful", "reversed", "failed", "asked", "sent", "co
 SOMETIMES |= {"held_converted", "credit_reversed", "held_reversed"}
 
 PAIRS = [(Currency.EUR, Currency.EUR), (Currency.EUR, Currency.USD), (Currency.USD, Currency.UGX)]
-ROUNDS = (reversal.apply_due, money_return.send, teller.tell, accounts.expire_due)
+ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, money_return.send, teller.tell, accounts.expire_due)
 REVIEWED_FROM = 50_000_00
 
 
@@ -172,13 +172,13 @@ class Inflow(RuleBasedStateMachine):
     @rule()
     def work(self) -> None:
         for round_ in ROUNDS:
-            self.run(round_(self.house.till, self.house.clock.now()))
+            self.run(round_(self.house.till, self.house.clock))
 
     @precondition(lambda self: hasattr(self, "business_id"))
     @invariant()
     def the_books_are_in_order(self) -> None:
         now = self.house.clock.now()
-        while self.run(chain.extend(self.house.db, now)):
+        while self.run(chain.extend(self.house.db, self.house.clock)).done:
             pass
         findings, sums = self.run(examine_books(self.house.db, now=now))
         # A bank that contradicts itself is a part of the story.

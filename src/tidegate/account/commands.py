@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import NoReturn
 
 import msgspec
@@ -13,9 +14,13 @@ from tidegate.account.event import event_of
 from tidegate.account.model import Account, AccountStatus, Action
 from tidegate.audit import store as audit
 from tidegate.audit.model import OURSELVES, By
+from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.core.money import Currency
+from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.merchant import store as merchant_store
 from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails, OpenAccount, Rail, RailTimeout
@@ -24,7 +29,7 @@ from tidegate.webhook import outbox_store
 from tidegate.webhook.model import NEWS
 
 ACCOUNTS_MAX = 1_000
-EXPIRE_BATCH = 50
+EXPIRE = Kind(store.EXPIRE, store.list_to_expire)
 NO_ACCOUNT = "there is no such virtual account"
 
 Move = Callable[[Account], Account]
@@ -103,13 +108,14 @@ async def close(db: Database, account_id: str, reason: str, *, by: By, now: date
     return await _act(db, account_id, Action.CLOSE, lambda found: model.close(found, reason), by=by, now=now)
 
 
-async def expire_due(till: Till, now: datetime) -> int:
+async def expire_due(till: Till, clock: Clock) -> Tally:
     """A round of the worker."""
-    async with till.db.connection() as tx:
-        due = await store.list_to_expire(tx, now, limit=EXPIRE_BATCH)
-    for account in due:
-        await _act(till.db, account.id, Action.EXPIRE, model.expire, by=OURSELVES, now=now)
-    return len(due)
+    return await leased_work.run_round(till.db, EXPIRE, partial(_expire, till.db), clock)
+
+
+async def _expire(db: Database, lease: Lease, now: datetime) -> bool:
+    await _act(db, lease.id, Action.EXPIRE, model.expire, by=OURSELVES, now=now)
+    return True
 
 
 async def _act(db: Database, account_id: str, action: Action, move: Move, *, by: By, now: datetime) -> Account:

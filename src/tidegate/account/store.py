@@ -11,6 +11,7 @@ from tidegate.account.model import Account, AccountStatus, AccountType, Document
 from tidegate.core.errors import DuplicateReference
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx, naming
+from tidegate.infra.leased_work import Due
 from tidegate.rail.interface import AccountDetails
 
 _documents = msgspec.json.Decoder(tuple[Document, ...])
@@ -110,14 +111,24 @@ async def list_all(tx: Tx, *, business_id: str | None, status: AccountStatus | N
     return [account_of(row) for row in rows]
 
 
-async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[Account]:
+# The kind of leased work, by the name that the statement below has it under.
+EXPIRE = "expire_accounts"
+
+
+async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
-        SELECT * FROM virtual_account WHERE status = 'approved' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
+        SELECT business_id, id FROM virtual_account
+         WHERE status = 'approved' AND expires_at <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = virtual_account.business_id AND held.kind = 'expire_accounts'
+                  AND held.id = virtual_account.id AND held.next_try_at > $1)
+         ORDER BY expires_at LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
-    return [account_of(row) for row in rows]
+    return [Due(row["business_id"], row["id"]) for row in rows]
 
 
 def account_of(row: Row) -> Account:

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.cli.console import as_json_option, out, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.cli.office import seeded
 from tidegate.core.clock import SystemClock
@@ -59,7 +59,7 @@ def _to_json(findings: list[Finding], sums: list[Sum], with_books: bool) -> obje
 
 def _show(finding: Finding) -> None:
     mark = "[green]✓[/]" if finding.is_well else "[bold red]✗[/]"
-    out.print(f"{mark} [bold]{finding.subject:<20}[/] {finding.what}")
+    out.print(f"{mark} [bold]{finding.subject:<20}[/] {plain(finding.what)}")
     if not finding.is_well:
         out.print(f"  {'':<20} [yellow]→ {finding.advice}[/]")
 

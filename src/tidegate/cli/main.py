@@ -24,6 +24,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "wallet": ("wallet", "wallet"),
     "statement": ("statement", "statement"),
     "doctor": ("doctor", "doctor"),
+    "job": ("job", "job"),
     "listen": ("listen", "listen"),
     "events": ("events", "events"),
     "webhook": ("webhook", "webhook"),

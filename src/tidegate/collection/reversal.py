@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 import msgspec
 import structlog
@@ -10,9 +11,13 @@ import structlog
 from tidegate.collection import event, reversal_store, store
 from tidegate.collection.model import Change, Collection, CollectionStatus, Credited
 from tidegate.collection.reason import InflowReason
-from tidegate.collection.reversal_store import ReceiptReversal, Reversal
+from tidegate.collection.reversal_store import Reversal
+from tidegate.core.clock import Clock
 from tidegate.core.money import Money
+from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange, Tx
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
@@ -21,7 +26,9 @@ from tidegate.rail.till import Till
 from tidegate.rail.told import ToldBefore, ToldBy
 from tidegate.webhook.model import NEWS
 
-BATCH = 50
+APPLY = Kind(reversal_store.APPLY, reversal_store.list_due)
+APPLY_UNCLAIMED = Kind(reversal_store.APPLY_UNCLAIMED, partial(reversal_store.list_of_receipts, is_in_suspense=True))
+COLLECT = Kind(reversal_store.COLLECT, reversal_store.list_owing)
 OWED = "the wallet no longer held all of it: what is missing is taken from what comes next"
 
 log = structlog.get_logger("inflow")
@@ -32,19 +39,25 @@ async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, now: date
     async with till.db.connection() as tx:
         if not await reversal_store.insert(tx, news, told_by, now=now):
             raise ToldBefore
-        due = await reversal_store.list_due(tx, limit=1, rail=told_by.rail, news=news)
-    for reversal in due:
-        await _apply(till, reversal, now)
+        due = await reversal_store.find_due(tx, f"{told_by.rail}/{news.account_number}/{news.transaction_id}")
+    if due is not None:
+        await _apply(till, due, now)
 
 
-async def apply_due(till: Till, now: datetime) -> int:
+async def apply_due(till: Till, clock: Clock) -> Tally:
     """A round of the worker: those whose credit has come meanwhile."""
+    return await leased_work.run_round(till.db, APPLY, partial(_apply_due, till), clock)
+
+
+async def apply_unclaimed(till: Till, clock: Clock) -> Tally:
+    """A round of the worker: those of money that no inflow was made of."""
+    return await leased_work.run_round(till.db, APPLY_UNCLAIMED, partial(_apply_unclaimed, till), clock)
+
+
+async def _apply_due(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.connection() as tx:
-        due = await reversal_store.list_due(tx, limit=BATCH)
-        unclaimed = await reversal_store.list_of_receipts(tx, is_in_suspense=True, limit=BATCH)
-    done = [await _apply(till, reversal, now) for reversal in due]
-    done += [await _apply_unclaimed(till, one, now) for one in unclaimed]
-    return sum(done)
+        due = await reversal_store.find_due(tx, lease.id)
+    return due is not None and await _apply(till, due, now)
 
 
 async def _apply(till: Till, reversal: Reversal, now: datetime) -> bool:
@@ -121,10 +134,11 @@ def _reversing(collection: Collection, credited: Credited, owed: Money | None, n
     )
 
 
-async def _apply_unclaimed(till: Till, one: ReceiptReversal, now: datetime) -> bool:
+async def _apply_unclaimed(till: Till, lease: Lease, now: datetime) -> bool:
     """Of money that nobody was found for: what lay in suspense is gone."""
     async with till.db.transaction() as tx:
-        if not await reversal_store.mark_applied(tx, one, now=now):
+        one = await reversal_store.find_of_receipt(tx, lease.id, is_in_suspense=True)
+        if one is None or not await reversal_store.mark_applied(tx, one, now=now):
             return False
         if one.amount != one.received:
             why = f"{one.amount} of {one.transaction_id} was taken back, of which {one.received} had arrived"
@@ -135,18 +149,17 @@ async def _apply_unclaimed(till: Till, one: ReceiptReversal, now: datetime) -> b
     return True
 
 
-async def collect_debts(till: Till, now: datetime) -> int:
+async def collect_debts(till: Till, clock: Clock) -> Tally:
     """A round of the worker: whoever owes, and has something again, pays."""
-    async with till.db.connection() as tx:
-        owing = await reversal_store.list_owing(tx, limit=BATCH)
-    return sum([await _collect(till, collection, now) for collection in owing])
+    return await leased_work.run_round(till.db, COLLECT, partial(_collect, till), clock)
 
 
-async def _collect(till: Till, collection: Collection, now: datetime) -> bool:
-    owed = collection.owed
-    if owed is None:
-        return False
+async def _collect(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.transaction() as tx:
+        collection = await reversal_store.find_owing(tx, lease.business_id, int(lease.id))
+        owed = collection.owed if collection else None
+        if collection is None or owed is None:
+            return False
         held = await reversal_store.lock_wallet(tx, collection)
         part = min(owed, held)
         if part.minor == 0 or not await reversal_store.pay_debt(tx, collection, part, now=now):

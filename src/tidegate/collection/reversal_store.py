@@ -10,6 +10,7 @@ from tidegate.collection.model import Collection
 from tidegate.collection.store import collection_of
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
+from tidegate.infra.leased_work import Due
 from tidegate.rail.interface import CreditReversed
 from tidegate.rail.told import ToldBy
 
@@ -72,50 +73,70 @@ async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime
     return done is True
 
 
-async def list_due(
-    tx: Tx, *, limit: int, rail: str | None = None, news: CreditReversed | None = None
-) -> list[Reversal]:
-    """Those whose credit is known and that were not applied before; of all, or the one that was told of."""
-    rows = await tx.fetch(
-        """
-        SELECT reversal, collection
-          FROM credit_reversal AS reversal
-          JOIN virtual_account AS account ON account.rail = reversal.rail
-               AND account.account_number = reversal.account_number
-          JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
-               AND collection.transaction_id = reversal.transaction_id AND collection.account_id = account.id
-         WHERE reversal.applied_at IS NULL
-           AND ($2::text IS NULL OR (reversal.rail = $2 AND reversal.account_number = $3
-                                     AND reversal.transaction_id = $4))
-         ORDER BY reversal.created_at LIMIT $1
-        """,
-        limit, rail, news.account_number if news else None, news.transaction_id if news else None,
-    )  # fmt: skip
-    return [_reversal(row["reversal"], row["collection"]) for row in rows]
+# Kinds of leased work, by the names that the statements below have them under.
+APPLY, APPLY_UNCLAIMED, COLLECT = "apply_reversals", "apply_unclaimed_reversals", "collect_debts"
+APPLY_TO_CHECKOUTS = "apply_checkout_reversals"
 
 
-async def list_of_receipts(tx: Tx, *, is_in_suspense: bool, limit: int) -> list[ReceiptReversal]:
+async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Those whose credit is known and that were not applied before."""
+    rows = await tx.fetch(_DUE, limit, now, None)
+    return [Due(row["collection"]["business_id"], row["id"]) for row in rows]
+
+
+async def find_due(tx: Tx, id_: str) -> Reversal | None:
+    row = await tx.fetchrow(_DUE, 1, None, id_)
+    return _reversal(row["reversal"], row["collection"]) if row else None
+
+
+# Without a time, whether or not it is held back.
+_DUE = """
+    SELECT reversal, collection,
+           concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
+      FROM credit_reversal AS reversal
+      JOIN virtual_account AS account ON account.rail = reversal.rail
+           AND account.account_number = reversal.account_number
+      JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
+           AND collection.transaction_id = reversal.transaction_id AND collection.account_id = account.id
+     WHERE reversal.applied_at IS NULL
+       AND ($3::text IS NULL
+            OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $3)
+       AND NOT EXISTS (
+           SELECT FROM leased_work AS held
+            WHERE held.business_id = account.business_id AND held.kind = 'apply_reversals'
+              AND held.id = concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id)
+              AND held.next_try_at > $2)
+     ORDER BY reversal.created_at LIMIT $1
+"""
+
+
+async def list_of_receipts(tx: Tx, now: datetime, *, is_in_suspense: bool, limit: int) -> list[Due]:
     """Those whose money is in suspense; or those whose money is a checkout's."""
-    rows = await tx.fetch(_OF_RECEIPTS, limit, is_in_suspense)
-    return [
-        ReceiptReversal(
-            rail=row["rail"],
-            account_number=row["account_number"],
-            transaction_id=row["transaction_id"],
-            id=row["reversal_id"],
-            amount=Money(row["amount_minor"], Currency(row["currency"])),
-            reason=row["reason"],
-            business_id=row["business_id"],
-            received=Money(row["received_minor"], Currency(row["received_currency"])),
-            payment_id=row["payment_id"],
-            taken=row["taken"],
-        )
-        for row in rows
-    ]
+    rows = await tx.fetch(_OF_RECEIPTS, limit, is_in_suspense, now, None)
+    return [Due(row["business_id"], row["id"]) for row in rows]
+
+
+async def find_of_receipt(tx: Tx, id_: str, *, is_in_suspense: bool) -> ReceiptReversal | None:
+    row = await tx.fetchrow(_OF_RECEIPTS, 1, is_in_suspense, None, id_)
+    if row is None:
+        return None
+    return ReceiptReversal(
+        rail=row["rail"],
+        account_number=row["account_number"],
+        transaction_id=row["transaction_id"],
+        id=row["reversal_id"],
+        amount=Money(row["amount_minor"], Currency(row["currency"])),
+        reason=row["reason"],
+        business_id=row["business_id"],
+        received=Money(row["received_minor"], Currency(row["received_currency"])),
+        payment_id=row["payment_id"],
+        taken=row["taken"],
+    )
 
 
 _OF_RECEIPTS = """
-    SELECT reversal.*, receipt.*
+    SELECT reversal.*, receipt.*,
+           concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
       FROM credit_reversal AS reversal
      CROSS JOIN LATERAL (
             SELECT business_id, payment_id, taken, amount_minor AS received_minor, currency AS received_currency
@@ -124,6 +145,14 @@ _OF_RECEIPTS = """
                AND receipt.account_number = reversal.account_number
                AND (receipt.taken = 'suspense') = $2 LIMIT 1) AS receipt
      WHERE reversal.applied_at IS NULL
+       AND ($4::text IS NULL
+            OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $4)
+       AND NOT EXISTS (
+           SELECT FROM leased_work AS held
+            WHERE held.business_id = receipt.business_id
+              AND held.kind = CASE WHEN $2 THEN 'apply_unclaimed_reversals' ELSE 'apply_checkout_reversals' END
+              AND held.id = concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id)
+              AND held.next_try_at > $3)
      ORDER BY reversal.created_at LIMIT $1
 """
 
@@ -141,18 +170,30 @@ async def lock_wallet(tx: Tx, collection: Collection) -> Money:
     return Money(minor or 0, collection.destination_currency)
 
 
-async def list_owing(tx: Tx, *, limit: int) -> list[Collection]:
-    """Those whose wallet has something, the oldest debt first."""
+async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Inflows whose wallet has something, by their numbers; the oldest debt first."""
     rows = await tx.fetch(
         """
-        SELECT collection.* FROM collection
+        SELECT collection.business_id, collection.id::text AS id FROM collection
           JOIN wallet ON wallet.business_id = collection.business_id
                AND wallet.currency = collection.destination_currency
-         WHERE collection.owed_minor > 0 AND wallet.balance_minor > 0 ORDER BY collection.id LIMIT $1
+         WHERE collection.owed_minor > 0 AND wallet.balance_minor > 0
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = collection.business_id AND held.kind = 'collect_debts'
+                  AND held.id = collection.id::text AND held.next_try_at > $1)
+         ORDER BY collection.id LIMIT $2
         """,
-        limit,
+        now, limit,
+    )  # fmt: skip
+    return [Due(row["business_id"], row["id"]) for row in rows]
+
+
+async def find_owing(tx: Tx, business_id: str, collection_id: int) -> Collection | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM collection WHERE business_id = $1 AND id = $2 AND owed_minor > 0", business_id, collection_id
     )
-    return [collection_of(row) for row in rows]
+    return collection_of(row) if row else None
 
 
 async def pay_debt(tx: Tx, collection: Collection, part: Money, *, now: datetime) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 from tidegate.account import store as account_store
 from tidegate.audit import store as audit
@@ -10,12 +11,16 @@ from tidegate.audit.model import OURSELVES, By
 from tidegate.collection import decide, review_store, store
 from tidegate.collection.model import REFERENCE, Change, Collection, CollectionStatus, Place
 from tidegate.collection.reason import InflowReason
+from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
+from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange, Tx
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.rail.till import Till
 from tidegate.webhook.model import NEWS
 
-BATCH = 50
+RETURN_OVERDUE = Kind(review_store.RETURN_OVERDUE, review_store.list_overdue)
 NO_COLLECTION = "there is no such collection"
 
 
@@ -44,16 +49,17 @@ async def send_back(till: Till, reference: str, *, note: str | None, by: By, now
     return change.collection
 
 
-async def return_overdue(till: Till, now: datetime) -> int:
+async def return_overdue(till: Till, clock: Clock) -> Tally:
     """A round of the worker: what was held and not decided on in time goes back."""
-    async with till.db.connection() as tx:
-        overdue = await review_store.list_overdue(tx, now, limit=BATCH)
-    return sum([await _return_overdue(till, held, now) for held in overdue])
+    return await leased_work.run_round(till.db, RETURN_OVERDUE, partial(_return_overdue, till), clock)
 
 
-async def _return_overdue(till: Till, held: Collection, now: datetime) -> bool:
+async def _return_overdue(till: Till, lease: Lease, now: datetime) -> bool:
     try:
         async with till.db.transaction() as tx:
+            held = await review_store.find_overdue(tx, lease.business_id, lease.id, now)
+            if held is None:
+                return False
             await _write(tx, decide.on_hold_ended(held, now=now), OURSELVES, "collection.hold_ended")
     except Conflict:
         return False  # It was decided on in this moment.

@@ -8,6 +8,7 @@ from tidegate.collection.model import Collection
 from tidegate.collection.rate import Rate
 from tidegate.collection.store import collection_of, rate_of
 from tidegate.infra.db import Tx
+from tidegate.infra.leased_work import Due
 
 
 async def find_anybodys(tx: Tx, reference: str) -> Collection | None:
@@ -34,13 +35,36 @@ async def list_held(tx: Tx, *, business_id: str | None, limit: int) -> list[Coll
     return [collection_of(row) for row in rows]
 
 
-async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Collection]:
-    """Held for longer than they may be."""
+# The kind of leased work, by the name that the statement below has it under.
+RETURN_OVERDUE = "return_overdue_inflows"
+
+
+async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Held for longer than they may be, by their references."""
     rows = await tx.fetch(
-        "SELECT * FROM collection WHERE status = 'pending' AND held_until <= $1 ORDER BY held_until LIMIT $2",
+        """
+        SELECT business_id, reference FROM collection
+         WHERE status = 'pending' AND held_until <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = collection.business_id AND held.kind = 'return_overdue_inflows'
+                  AND held.id = collection.reference AND held.next_try_at > $1)
+         ORDER BY held_until LIMIT $2
+        """,
         now, limit,
     )  # fmt: skip
-    return [collection_of(row) for row in rows]
+    return [Due(row["business_id"], row["reference"]) for row in rows]
+
+
+async def find_overdue(tx: Tx, business_id: str, reference: str, now: datetime) -> Collection | None:
+    row = await tx.fetchrow(
+        """
+        SELECT * FROM collection
+         WHERE business_id = $1 AND reference = $2 AND status = 'pending' AND held_until <= $3
+        """,
+        business_id, reference, now,
+    )  # fmt: skip
+    return collection_of(row) if row else None
 
 
 async def insert_rate(tx: Tx, rate: Rate, *, now: datetime) -> None:

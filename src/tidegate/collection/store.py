@@ -171,8 +171,7 @@ async def confirm_return(
         """
         WITH confirmed AS (
             UPDATE money_return
-               SET status = 'confirmed', confirmed_at = $1, next_try_at = NULL, lease_until = NULL, lease_token = NULL,
-                   sent_as = $16
+               SET status = 'confirmed', confirmed_at = $1, next_try_at = NULL, sent_as = $16
              WHERE business_id = $2 AND reference = $4 AND status <> 'confirmed'
             RETURNING id),
         moved AS (

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.core.ids import Mode
 from tidegate.doctor import inflow_store, money_store, refund_store, store
-from tidegate.infra import migrate
+from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.ledger import books
 from tidegate.sandbox import store as sandbox_store
@@ -156,6 +156,13 @@ async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     keyless = await store.list_businesses_without_key(tx, now)
     advice = "`tidegate merchant keys roll BUSINESS` gives one"
     yield _nothing("keys", keyless, "every active business has a valid secret key", advice)
+    parked = await lease_store.list_failed(tx, only_parked=True, limit=store.FINDINGS_MAX)
+    advice = "mend the cause, then `tidegate job retry KIND BUSINESS ID`; `tidegate job list` shows all"
+    yield _nothing("parked work", [_parked(one) for one in parked], "no background work has failed too often", advice)
+
+
+def _parked(one: lease_store.Failed) -> str:
+    return f"{one.kind} {one.business_id} {one.id}: {one.last_error} ({one.failures} failures)"
 
 
 def _nothing(subject: str, found: list[str], when_well: str, advice: str) -> Finding:

@@ -11,37 +11,43 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from tidegate.core.clock import Clock
+from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.ledger import store
 from tidegate.ledger.audit import store as audit
 from tidegate.ledger.model import Link, PostedEntry, PostedJournal
 
-BUSINESSES_PER_ROUND = 50
 LINKS_PER_BUSINESS = 200
 VERIFY_BATCH = 500
 # The worker that links runs every few seconds; after this long something is wrong with it, or with the journal.
 UNLINKED_FOR_MAX = timedelta(minutes=15)
 START = bytes(32)
+EXTEND = Kind(store.EXTEND, store.list_businesses_to_link)
 MARK_BYTES = 8
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-async def extend(db: Database, _now: datetime) -> int:
+async def extend(db: Database, clock: Clock) -> Tally:
     """One round of the worker: links journals that have none yet, and says how many."""
-    async with db.connection() as tx:
-        waiting = await store.list_businesses_to_link(tx, limit=BUSINESSES_PER_ROUND)
-    done = 0
-    for business_id in waiting:
-        async with db.transaction() as tx:
-            # Two workers that both saw the same head would fork the chain.
-            if await store.lock_chain(tx, business_id):
-                done += await _extend_one(tx, business_id)
-    return done
+
+    async def work(lease: Lease, _: datetime) -> int:
+        return await link_journals(db, lease.business_id)
+
+    return await leased_work.run_round(db, EXTEND, work, clock)
 
 
-async def _extend_one(tx: Tx, business_id: str) -> int:
+async def link_journals(db: Database, business_id: str) -> int:
+    async with db.transaction() as tx:
+        # A lease may end; two workers that both saw the same head would fork the chain.
+        return await _link(tx, business_id) if await store.lock_chain(tx, business_id) else 0
+
+
+async def _link(tx: Tx, business_id: str) -> int:
     journals = await store.list_to_link(tx, business_id, limit=LINKS_PER_BUSINESS)
     head = await store.find_head(tx, business_id)
     position, previous = (head.position, head.hash) if head else (0, START)

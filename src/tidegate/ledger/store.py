@@ -13,6 +13,7 @@ import asyncpg
 from tidegate.core.errors import InsufficientBalance
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
+from tidegate.infra.leased_work import Due
 from tidegate.ledger.model import Journal, Link, PostedEntry, PostedJournal, Wallet
 
 
@@ -46,12 +47,24 @@ async def list_wallets(tx: Tx, business_id: str) -> list[Wallet]:
     return [_wallet(row) for row in rows]
 
 
-async def list_businesses_to_link(tx: Tx, *, limit: int) -> list[str]:
-    """Whoever waits longest comes first, so that no business starves another."""
+# The kind of leased work, by the name that the statement below has it under.
+EXTEND = "extend_chain"
+
+
+async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """The longest waiting first, so that no business starves another. A business has one chain."""
     rows = await tx.fetch(
-        "SELECT business_id FROM journal_to_link GROUP BY business_id ORDER BY min(journal_id) LIMIT $1", limit
-    )
-    return [row["business_id"] for row in rows]
+        """
+        SELECT business_id FROM journal_to_link
+         WHERE NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = journal_to_link.business_id AND held.kind = 'extend_chain'
+                  AND held.id = journal_to_link.business_id AND held.next_try_at > $1)
+         GROUP BY business_id ORDER BY min(journal_id) LIMIT $2
+        """,
+        now, limit,
+    )  # fmt: skip
+    return [Due(row["business_id"], row["business_id"]) for row in rows]
 
 
 async def lock_chain(tx: Tx, business_id: str) -> bool:

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
+from tidegate.core.clock import Clock
+from tidegate.infra import leased_work
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.money_return import store
-from tidegate.rail.interface import RailTimeout, ReturnMoney
+from tidegate.rail.interface import RailTimeout
 from tidegate.rail.till import Till
 
-BATCH = 50
-LEASE = timedelta(seconds=60)
+SEND = Kind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 # A return that the rail has not confirmed is asked for again; rails know a repeated reference.
 CONFIRM_WITHIN = timedelta(minutes=10)
 
 log = structlog.get_logger("returns")
 
 
-async def send(till: Till, now: datetime) -> int:
-    token = secrets.token_hex(8)
+async def send(till: Till, clock: Clock) -> Tally:
+    return await leased_work.run_round(till.db, SEND, partial(_send, till), clock)
+
+
+async def _send(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.connection() as tx:
-        claimed = await store.claim(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
-    for rail_name, money in claimed:
-        await _send(till, rail_name, money, token, now)
-    return len(claimed)
-
-
-async def _send(till: Till, rail_name: str, money: ReturnMoney, token: str, now: datetime) -> None:
+        found = await store.find_to_send(tx, lease.business_id, lease.id, now)
+    if found is None:
+        return False
+    rail_name, money = found
     try:
         await till.rails[rail_name].send_back(money, now=now)
     except RailTimeout:
         log.warning("a rail did not take a return in time", rail=rail_name, reference=money.reference)
-    async with till.db.connection() as tx:
-        await store.mark_sent(tx, money, token=token, next_try_at=now + CONFIRM_WITHIN)
+    async with leased_work.writing(till.db, lease) as tx:
+        return await store.mark_sent(tx, money, next_try_at=now + CONFIRM_WITHIN)

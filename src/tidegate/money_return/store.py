@@ -6,51 +6,59 @@ from datetime import datetime
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
+from tidegate.infra.leased_work import Due
 from tidegate.ledger.model import Journal
 from tidegate.money_return.model import KnownReturn
 from tidegate.money_return.reason import reason_in
 from tidegate.rail.interface import ReturnMoney
 
+# The kind of leased work, by the name that the statement below has it under.
+SEND = "send_returns"
 
-async def claim(
-    tx: Tx, now: datetime, *, lease_until: datetime, token: str, limit: int
-) -> list[tuple[str, ReturnMoney]]:
+
+async def list_to_send(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """By their references."""
     rows = await tx.fetch(
         """
-        UPDATE money_return SET lease_until = $2, lease_token = $3
-         WHERE (business_id, id) IN (
-            SELECT business_id, id FROM money_return
-             WHERE next_try_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
-             ORDER BY next_try_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-        RETURNING business_id, reference, rail, transaction_id, amount_minor, currency, reason
+        SELECT business_id, reference FROM money_return
+         WHERE next_try_at <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = money_return.business_id AND held.kind = 'send_returns'
+                  AND held.id = money_return.reference AND held.next_try_at > $1)
+         ORDER BY next_try_at LIMIT $2
         """,
-        now, lease_until, token, limit,
+        now, limit,
     )  # fmt: skip
-    return [
-        (
-            row["rail"],
-            ReturnMoney(
-                business_id=row["business_id"],
-                reference=row["reference"],
-                transaction_id=row["transaction_id"],
-                amount=Money(row["amount_minor"], Currency(row["currency"])),
-                reason=reason.sentence if (reason := reason_in(row["reason"])) else row["reason"],
-            ),
-        )
-        for row in rows
-    ]
+    return [Due(row["business_id"], row["reference"]) for row in rows]
 
 
-async def mark_sent(tx: Tx, money: ReturnMoney, *, token: str, next_try_at: datetime) -> bool:
-    """False when the lease was taken over, or the rail has confirmed meanwhile."""
+async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[str, ReturnMoney] | None:
+    """With its rail; None when it is not due any more."""
+    row = await tx.fetchrow(
+        "SELECT * FROM money_return WHERE business_id = $1 AND reference = $2 AND next_try_at <= $3",
+        business_id, reference, now,
+    )  # fmt: skip
+    if row is None:
+        return None
+    return row["rail"], ReturnMoney(
+        business_id=business_id,
+        reference=reference,
+        transaction_id=row["transaction_id"],
+        amount=Money(row["amount_minor"], Currency(row["currency"])),
+        reason=reason.sentence if (reason := reason_in(row["reason"])) else row["reason"],
+    )
+
+
+async def mark_sent(tx: Tx, money: ReturnMoney, *, next_try_at: datetime) -> bool:
+    """False when the rail has confirmed it meanwhile."""
     done = await tx.fetchval(
         """
-        UPDATE money_return
-           SET status = 'sent', next_try_at = $4, lease_until = NULL, lease_token = NULL
-         WHERE business_id = $1 AND reference = $2 AND lease_token = $3 AND status <> 'confirmed'
+        UPDATE money_return SET status = 'sent', next_try_at = $3
+         WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed'
         RETURNING true
         """,
-        money.business_id, money.reference, token, next_try_at,
+        money.business_id, money.reference, next_try_at,
     )  # fmt: skip
     return done is True
 
@@ -79,8 +87,7 @@ async def confirm(tx: Tx, business_id: str, reference: str, journal: Journal, *,
         """
         WITH confirmed AS (
             UPDATE money_return
-               SET status = 'confirmed', confirmed_at = $3, next_try_at = NULL, lease_until = NULL, lease_token = NULL,
-                   sent_as = $10
+               SET status = 'confirmed', confirmed_at = $3, next_try_at = NULL, sent_as = $10
              WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed'
             RETURNING id)
         SELECT post_journal($1, $4, $5, $6, $7, $8, $9, $3) FROM confirmed

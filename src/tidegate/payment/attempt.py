@@ -59,7 +59,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None
     asks: int
     next_ask_at: datetime | None
-    lease_token: str | None
     # Given to what is asked now.
     answers: int = 0
     # Of what the payer waits for: how often it was sent again, and from when on it may be.

@@ -11,6 +11,7 @@ import msgspec
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, StaleChange, Tx, naming
+from tidegate.infra.lease_store import Lease
 from tidegate.merchant.store import business_of
 from tidegate.money_return.model import GoingBack
 from tidegate.payment.attempt import Attempt, AttemptStatus
@@ -168,8 +169,8 @@ _APPLY = """
     -- The filter tells the planner to expect few rows, whatever it knows of the tables: each is found by its key.
     WITH given AS (
         SELECT * FROM json_to_recordset($2::json) AS given (
-            business_id text, position integer, payment_id bigint, version bigint, now timestamptz, lease text,
-            told_rail text, told_id text, told_body text,
+            business_id text, position integer, payment_id bigint, version bigint, now timestamptz,
+            lease text, lease_kind text, lease_id text, told_rail text, told_id text, told_body text,
             status text, variance text, received_minor bigint, held_minor bigint, returned_minor bigint,
             fee_minor bigint, vat_minor bigint, settled_minor bigint, method text, paid_at timestamptz, ending text,
             expected_minor bigint, fee_rule_id text,
@@ -196,9 +197,9 @@ _APPLY = """
             SELECT FROM payment
              WHERE payment.business_id = $1 AND payment.id = given.payment_id AND payment.version = given.version
                AND (given.lease IS NULL OR EXISTS (
-                    SELECT FROM attempt
-                     WHERE attempt.business_id = $1 AND attempt.id = given.attempt_id
-                       AND attempt.lease_token = given.lease))
+                    SELECT FROM leased_work AS held
+                     WHERE held.business_id = $1 AND held.kind = given.lease_kind AND held.id = given.lease_id
+                       AND held.lease_token = given.lease))
                FOR NO KEY UPDATE OF payment) AS locked),
     told AS (
         INSERT INTO notification (rail, id, state, body, received_at)
@@ -224,8 +225,7 @@ _APPLY = """
            SET status = news.attempt_status, action = news.action, account_id = news.account_id,
                account_number = news.account_number, failure = news.failure, expires_at = news.expires_at,
                asks = news.asks, next_ask_at = news.next_ask_at, answers = news.answers, resends = news.resends,
-               resend_from = news.resend_from, said_sent_at = news.said_sent_at, lease_until = NULL, lease_token = NULL,
-               updated_at = news.now
+               resend_from = news.resend_from, said_sent_at = news.said_sent_at, updated_at = news.now
           FROM news
          WHERE attempt.business_id = $1 AND attempt.id = news.attempt_id
         RETURNING attempt.id),
@@ -271,7 +271,6 @@ def _row(position: int, change: Change) -> dict[str, Any]:
         "payment_id": payment.id,
         "version": payment.version,
         "now": change.now,
-        "lease": change.lease,
         "status": payment.status,
         "variance": payment.variance,
         "received_minor": payment.received.minor,
@@ -283,6 +282,7 @@ def _row(position: int, change: Change) -> dict[str, Any]:
         "ending": payment.ending,
         "expected_minor": payment.expected.minor,
         "fee_rule_id": payment.fee_rule_id,
+        **_lease(change.lease),
     }
     if payment.fee is not None:
         row |= {"fee_minor": payment.fee.fee.minor, "vat_minor": payment.fee.vat.minor}
@@ -300,6 +300,10 @@ def _row(position: int, change: Change) -> dict[str, Any]:
         row |= {"event_id": event.id, "event_type": event.type, "event_cause": event.cause}
         row |= {"event_payload": event.payload, "event_reference": event.reference}
     return row
+
+
+def _lease(lease: Lease | None) -> dict[str, Any]:
+    return {"lease": lease.token, "lease_kind": lease.kind, "lease_id": lease.id} if lease else {}
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:
@@ -369,7 +373,6 @@ def attempt_of(row: Row, currency: Currency) -> Attempt:
         expires_at=row["expires_at"],
         asks=row["asks"],
         next_ask_at=row["next_ask_at"],
-        lease_token=row["lease_token"],
         answers=row["answers"],
         resends=row["resends"],
         resend_from=row["resend_from"],

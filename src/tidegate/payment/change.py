@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tidegate.core.money import Money
+from tidegate.infra.lease_store import Lease
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
 from tidegate.money_return.model import GoingBack
@@ -55,8 +56,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     going_back: GoingBack | None = None
     journal: Journal | None = None
     event: Event | None = None
-    # Written only while the attempt is leased under this token.
-    lease: str | None = None
+    # Written only while this lease is held.
+    lease: Lease | None = None
 
 
 def after(situation: Situation, change: Change) -> Situation:

@@ -247,7 +247,6 @@ def _begin(
         expires_at=None,
         asks=0,
         next_ask_at=now + START_GRACE,
-        lease_token=None,
         created_at=now,
     )
     return begun, attempt

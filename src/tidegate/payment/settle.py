@@ -11,8 +11,11 @@ import structlog
 
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.fee import FeeRule
+from tidegate.infra import lease_store
 from tidegate.infra.db import Database, StaleChange
 from tidegate.infra.gathering import TOGETHER_MAX
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import LeaseLost
 from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide, destination_store
 from tidegate.payment.change import Change, Outcome, Situation, after
@@ -46,21 +49,21 @@ async def record_state(
     *,
     told_by: ToldBy | None,
     now: datetime,
-    lease: str | None = None,
+    lease: Lease | None = None,
     unchanged: Unchanged = _nothing,
 ) -> Situation | None:
     """What is known of an attempt now. None when there is no such attempt, or it is another rail's than the one that
-    tells of it. `unchanged` is called when it changes nothing.
+    tells of it. `unchanged` is called when it changes nothing. Raises LeaseLost.
     """
 
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
         change = decide.on_state(
             situation, state, rule=rule, names=till.names, public_ids=till.public_ids, told_by=told_by, now=now
         )
-        return _leased(change, situation, lease)
+        return _leased(change, lease)
 
     rail = told_by.rail if told_by else None
-    find = partial(_find_by_reference, till, business_id, reference, rail)
+    find = partial(_find_by_reference, till, business_id, reference, rail, lease)
     try:
         return await _change(till, find, choose, unchanged=unchanged)
     except attempt_store.AccountNumberTaken:
@@ -71,12 +74,12 @@ async def record_state(
 
 
 async def record_time_out(
-    till: Till, business_id: str, reference: str, *, now: datetime, lease: str | None = None
+    till: Till, business_id: str, reference: str, *, now: datetime, lease: Lease | None = None
 ) -> Situation | None:
     def choose(situation: Situation, _: FeeRule) -> Change | None:
-        return _leased(decide.on_time_out(situation, now=now), situation, lease)
+        return _leased(decide.on_time_out(situation, now=now), lease)
 
-    return await _change(till, partial(_find_by_reference, till, business_id, reference), choose)
+    return await _change(till, partial(_find_by_reference, till, business_id, reference, None, lease), choose)
 
 
 async def record_arrival(
@@ -99,8 +102,12 @@ async def record_arrival(
     return await _change(till, partial(find_by_destination, till, destination), choose, known)
 
 
-async def _find_by_reference(till: Till, business_id: str, reference: str, rail: str | None = None) -> Situation | None:
+async def _find_by_reference(
+    till: Till, business_id: str, reference: str, rail: str | None, lease: Lease | None
+) -> Situation | None:
     async with till.db.connection() as tx:
+        if lease is not None and not await lease_store.lock(tx, lease):
+            raise LeaseLost
         return await attempt_store.find_by_reference(tx, business_id, reference, rail=rail)
 
 
@@ -113,12 +120,8 @@ async def _find_by_destinations(db: Database, destinations: Sequence[Destination
         return await destination_store.find_by_destinations(tx, destinations)
 
 
-def _leased(change: Change | None, situation: Situation, lease: str | None) -> Change | None:
-    """Nothing is written by somebody whose lease was taken over meanwhile."""
-    if change is None or lease is None:
-        return change
-    is_ours = situation.attempt is not None and situation.attempt.lease_token == lease
-    return msgspec.structs.replace(change, lease=lease) if is_ours else None
+def _leased(change: Change | None, lease: Lease | None) -> Change | None:
+    return change and msgspec.structs.replace(change, lease=lease)
 
 
 async def _change(

@@ -1,19 +1,22 @@
 """What time does to payments: sessions and accounts end, silent rails are asked again, what is held goes back.
 
-Each round takes a bounded batch and may run in any number of workers. Whoever talks to a rail holds a lease, not a
-row lock, and finishes only while the lease is still its own.
+Each is leased work: see `infra/leased_work.py`.
 """
 
 from __future__ import annotations
 
-import secrets
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 
 import msgspec
 
 from tidegate.core import ids
+from tidegate.core.clock import Clock
 from tidegate.core.errors import IllegalTransition, NotFound
+from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.ledger import recipes
 from tidegate.money_return.model import GoingBack
 from tidegate.money_return.reason import ReturnReason
@@ -24,19 +27,19 @@ from tidegate.payment.model import Ending
 from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout
 from tidegate.rail.till import Till
 
-BATCH = 50
-LEASE = timedelta(seconds=60)
+EXPIRE = Kind(sweep_store.EXPIRE, sweep_store.list_expiring)
+CLOSE = Kind(sweep_store.CLOSE, sweep_store.list_to_close)
+ASK = Kind(sweep_store.ASK, sweep_store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
+RETURN_HELD = Kind(sweep_store.RETURN_HELD, sweep_store.list_held_of_ended)
 
 
-async def expire_payments(till: Till, now: datetime) -> int:
+async def expire_payments(till: Till, clock: Clock) -> Tally:
+    return await leased_work.run_round(till.db, EXPIRE, partial(_expire, till), clock)
+
+
+async def _expire(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.connection() as tx:
-        due = await sweep_store.list_expiring(tx, now, limit=BATCH)
-    return sum([await _expire(till, business_id, pay_code, now) for business_id, pay_code in due])
-
-
-async def _expire(till: Till, business_id: str, pay_code: str, now: datetime) -> bool:
-    async with till.db.connection() as tx:
-        situation = await attempt_store.find_by_pay_code(tx, business_id, pay_code)
+        situation = await attempt_store.find_by_pay_code(tx, lease.business_id, lease.id)
         if situation is None or now < situation.payment.expires_at:
             return False
         attempt = situation.attempt
@@ -50,25 +53,34 @@ async def _expire(till: Till, business_id: str, pay_code: str, now: datetime) ->
     return True
 
 
-async def close_accounts(till: Till, now: datetime) -> int:
+async def close_accounts(till: Till, clock: Clock) -> Tally:
     """Temporary accounts end before the session does; the payer may ask for a new one."""
+    return await leased_work.run_round(till.db, CLOSE, partial(_close, till), clock)
+
+
+async def _close(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.connection() as tx:
-        return await sweep_store.close_accounts(tx, now, limit=BATCH)
+        return await sweep_store.close_account(tx, lease.business_id, lease.id, now)
 
 
-async def ask_rails(till: Till, now: datetime) -> int:
+async def ask_rails(till: Till, clock: Clock) -> Tally:
     """Outcomes nobody told us."""
-    token = secrets.token_hex(8)
+    return await leased_work.run_round(till.db, ASK, partial(_ask_about, till), clock)
+
+
+async def _ask_about(till: Till, lease: Lease, now: datetime) -> bool:
+    business_id, reference = lease.business_id, lease.id
     async with till.db.connection() as tx:
-        claimed = await sweep_store.claim_unknown(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
-    for business_id, reference, rail_name in claimed:
-        try:
-            state = await _ask(till.rails[rail_name], business_id, reference, now)
-        except RailTimeout:
-            await settle.record_time_out(till, business_id, reference, lease=token, now=now)
-        else:
-            await settle.record_state(till, business_id, reference, state, told_by=None, lease=token, now=now)
-    return len(claimed)
+        rail_name = await sweep_store.find_rail_to_ask(tx, business_id, reference, now)
+    if rail_name is None:
+        return False  # It became known in this very moment.
+    try:
+        state = await _ask(till.rails[rail_name], business_id, reference, now)
+    except RailTimeout:
+        await settle.record_time_out(till, business_id, reference, lease=lease, now=now)
+    else:
+        await settle.record_state(till, business_id, reference, state, told_by=None, lease=lease, now=now)
+    return True
 
 
 async def _ask(rail: Rail, business_id: str, reference: str, now: datetime) -> AttemptState:
@@ -79,16 +91,17 @@ async def _ask(rail: Rail, business_id: str, reference: str, now: datetime) -> A
         return Failed(FailureReason.NOT_STARTED)
 
 
-async def return_held(till: Till, now: datetime) -> int:
+async def return_held(till: Till, clock: Clock) -> Tally:
     """Part payments whose rest never came go back, each by the way it came."""
-    async with till.db.connection() as tx:
-        held = await sweep_store.list_held_of_ended(tx, limit=BATCH)
-    return sum([await _return_held(till, receipt, now) for receipt in held])
+    return await leased_work.run_round(till.db, RETURN_HELD, partial(_return_held, till), clock)
 
 
-async def _return_held(till: Till, receipt: sweep_store.HeldReceipt, now: datetime) -> bool:
+async def _return_held(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.connection() as tx:
-        situation = await attempt_store.find_by_pay_code(tx, receipt.business_id, receipt.pay_code)
+        receipt = await sweep_store.find_held(tx, lease.business_id, int(lease.id))
+        if receipt is None:
+            return False
+        situation = await attempt_store.find_by_pay_code(tx, lease.business_id, receipt.pay_code)
         if situation is None:
             return False
         try:

@@ -1,4 +1,4 @@
-"""SQL of the sweeps."""
+"""SQL of the sweeps: which rows are due, and what is done to each."""
 
 from __future__ import annotations
 
@@ -7,76 +7,107 @@ from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
+from tidegate.infra.leased_work import Due
+
+# Kinds of leased work, by the names that the statements below have them under.
+EXPIRE, CLOSE, ASK, RETURN_HELD = "expire_payments", "close_accounts", "ask_rails", "return_held"
 
 
 class HeldReceipt(NamedTuple):
-    business_id: str
     pay_code: str
     rail: str
     transaction_id: str
     amount: Money
 
 
-async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[tuple[str, str]]:
+async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """By their pay codes."""
     rows = await tx.fetch(
         """
         SELECT business_id, pay_code FROM payment
          WHERE status IN ('initiated', 'pending') AND expires_at <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = payment.business_id AND held.kind = 'expire_payments'
+                  AND held.id = payment.pay_code AND held.next_try_at > $1)
          ORDER BY expires_at LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
-    return [(row["business_id"], row["pay_code"]) for row in rows]
+    return [Due(row["business_id"], row["pay_code"]) for row in rows]
 
 
-async def close_accounts(tx: Tx, now: datetime, *, limit: int) -> int:
-    """Payment before attempt, as everywhere. The version moves too: a payer who asks for more time in this moment
-    must see that it is over."""
+async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Attempts, by their references."""
     rows = await tx.fetch(
         """
-        WITH due AS (
-            SELECT business_id, id, payment_id FROM attempt
-             WHERE status = 'waiting' AND account_number IS NOT NULL AND expires_at <= $1
-             ORDER BY expires_at LIMIT $2),
-        moved AS (
-            UPDATE payment SET version = version + 1, updated_at = $1
-              FROM due
-             WHERE payment.business_id = due.business_id AND payment.id = due.payment_id
-            RETURNING payment.business_id, due.id)
-        UPDATE attempt SET status = 'expired', updated_at = $1
-          FROM moved
-         WHERE attempt.business_id = moved.business_id AND attempt.id = moved.id
-           AND attempt.status = 'waiting' AND attempt.expires_at <= $1
-        RETURNING attempt.id
+        SELECT business_id, reference FROM attempt
+         WHERE status = 'waiting' AND account_number IS NOT NULL AND expires_at <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = attempt.business_id AND held.kind = 'close_accounts'
+                  AND held.id = attempt.reference AND held.next_try_at > $1)
+         ORDER BY expires_at LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
-    return len(rows)
+    return [Due(row["business_id"], row["reference"]) for row in rows]
 
 
-async def claim_unknown(
-    tx: Tx, now: datetime, *, lease_until: datetime, token: str, limit: int
-) -> list[tuple[str, str, str]]:
-    """Attempts whose outcome should be asked for, leased to the caller: business, reference, rail."""
-    rows = await tx.fetch(
+async def close_account(tx: Tx, business_id: str, reference: str, now: datetime) -> bool:
+    """Payment before attempt, as everywhere. The version moves too: a payer who asks for more time in this moment
+    must see that it is over."""
+    done = await tx.fetchval(
         """
-        UPDATE attempt SET lease_until = $2, lease_token = $3
-         WHERE (business_id, id) IN (
-            SELECT business_id, id FROM attempt
-             WHERE next_ask_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
-             ORDER BY next_ask_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-        RETURNING business_id, reference, rail
+        WITH moved AS (
+            UPDATE payment SET version = version + 1, updated_at = $3
+              FROM attempt
+             WHERE attempt.business_id = $1 AND attempt.reference = $2
+               AND attempt.status = 'waiting' AND attempt.account_number IS NOT NULL AND attempt.expires_at <= $3
+               AND payment.business_id = attempt.business_id AND payment.id = attempt.payment_id
+            RETURNING attempt.id)
+        UPDATE attempt SET status = 'expired', updated_at = $3
+          FROM moved
+         WHERE attempt.business_id = $1 AND attempt.id = moved.id
+           AND attempt.status = 'waiting' AND attempt.expires_at <= $3
+        RETURNING true
         """,
-        now, lease_until, token, limit,
+        business_id, reference, now,
     )  # fmt: skip
-    return [(row["business_id"], row["reference"], row["rail"]) for row in rows]
+    return done is True
 
 
-async def list_held_of_ended(tx: Tx, *, limit: int) -> list[HeldReceipt]:
+async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Attempts whose outcome should be asked for, by their references."""
     rows = await tx.fetch(
         """
-        SELECT receipt.business_id, payment.pay_code, receipt.rail, receipt.transaction_id, receipt.amount_minor,
-               receipt.currency
+        SELECT business_id, reference FROM attempt
+         WHERE next_ask_at <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = attempt.business_id AND held.kind = 'ask_rails'
+                  AND held.id = attempt.reference AND held.next_try_at > $1)
+         ORDER BY next_ask_at LIMIT $2
+        """,
+        now, limit,
+    )  # fmt: skip
+    return [Due(row["business_id"], row["reference"]) for row in rows]
+
+
+async def find_rail_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> str | None:
+    """None when the attempt need not be asked about any more."""
+    rail: str | None = await tx.fetchval(
+        "SELECT rail FROM attempt WHERE business_id = $1 AND reference = $2 AND next_ask_at <= $3",
+        business_id, reference, now,
+    )  # fmt: skip
+    return rail
+
+
+async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Receipts, by their numbers."""
+    rows = await tx.fetch(
+        """
+        SELECT receipt.business_id, receipt.id::text AS id
           FROM payment
           JOIN receipt ON receipt.business_id = payment.business_id AND receipt.payment_id = payment.id
                AND receipt.taken = 'held'
@@ -89,17 +120,38 @@ async def list_held_of_ended(tx: Tx, *, limit: int) -> list[HeldReceipt]:
                SELECT FROM credit_reversal AS reversal
                 WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
                   AND reversal.transaction_id = receipt.transaction_id)
-         LIMIT $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = receipt.business_id AND held.kind = 'return_held'
+                  AND held.id = receipt.id::text AND held.next_try_at > $1)
+         LIMIT $2
         """,
-        limit,
-    )
-    return [
-        HeldReceipt(
-            row["business_id"],
-            row["pay_code"],
-            row["rail"],
-            row["transaction_id"],
-            Money(row["amount_minor"], Currency(row["currency"])),
-        )
-        for row in rows
-    ]
+        now, limit,
+    )  # fmt: skip
+    return [Due(row["business_id"], row["id"]) for row in rows]
+
+
+async def find_held(tx: Tx, business_id: str, receipt_id: int) -> HeldReceipt | None:
+    """None when it is on its way back already, or its bank takes it back."""
+    row = await tx.fetchrow(
+        """
+        SELECT payment.pay_code, receipt.rail, receipt.transaction_id, receipt.amount_minor, receipt.currency
+          FROM receipt
+          JOIN payment ON payment.business_id = receipt.business_id AND payment.id = receipt.payment_id
+         WHERE receipt.business_id = $1 AND receipt.id = $2 AND receipt.taken = 'held'
+           AND payment.status IN ('failed', 'expired')
+           AND NOT EXISTS (
+               SELECT FROM money_return
+                WHERE money_return.business_id = receipt.business_id AND money_return.payment_id = payment.id
+                  AND money_return.rail = receipt.rail AND money_return.transaction_id = receipt.transaction_id)
+           AND NOT EXISTS (
+               SELECT FROM credit_reversal AS reversal
+                WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
+                  AND reversal.transaction_id = receipt.transaction_id)
+        """,
+        business_id, receipt_id,
+    )  # fmt: skip
+    if row is None:
+        return None
+    amount = Money(row["amount_minor"], Currency(row["currency"]))
+    return HeldReceipt(row["pay_code"], row["rail"], row["transaction_id"], amount)

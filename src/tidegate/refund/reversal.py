@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 import structlog
 
 from tidegate.collection import reversal_store as told
 from tidegate.collection.reversal_store import ReceiptReversal
+from tidegate.core.clock import Clock
 from tidegate.core.fee import Fee, fee_within
 from tidegate.core.money import Money
+from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.payment import attempt_store, event
 from tidegate.rail.till import Till
 from tidegate.refund import reversal_store, subject_store
 from tidegate.refund.model import share
-from tidegate.refund.reversal_store import Debt, Reversible
+from tidegate.refund.reversal_store import Reversible
 from tidegate.refund.subject_store import Key
 from tidegate.webhook import outbox_store
 from tidegate.webhook.model import NEWS
 
-BATCH = 50
+APPLY = Kind(told.APPLY_TO_CHECKOUTS, partial(told.list_of_receipts, is_in_suspense=False))
+COLLECT = Kind(reversal_store.COLLECT, reversal_store.list_owing)
 
 log = structlog.get_logger("reversal")
 
 
-async def apply_due(till: Till, now: datetime) -> int:
+async def apply_due(till: Till, clock: Clock) -> Tally:
     """A round of the worker."""
-    async with till.db.connection() as tx:
-        due = await told.list_of_receipts(tx, is_in_suspense=False, limit=BATCH)
-    return sum([await _apply(till, one, now) for one in due])
+    return await leased_work.run_round(till.db, APPLY, partial(_apply, till), clock)
 
 
-async def _apply(till: Till, one: ReceiptReversal, now: datetime) -> bool:
-    """False when another worker is at it."""
-    assert one.payment_id is not None  # Only money in suspense has none.
+async def _apply(till: Till, lease: Lease, now: datetime) -> bool:
+    """False when it was applied meanwhile."""
     async with till.db.transaction() as tx:
-        if not await told.mark_applied(tx, one, now=now):
+        one = await told.find_of_receipt(tx, lease.id, is_in_suspense=False)
+        if one is None or not await told.mark_applied(tx, one, now=now):
             return False
+        assert one.payment_id is not None  # Only money in suspense has none.
         await subject_store.lock(tx, Key(one.business_id, one.payment_id, None))
         found = await reversal_store.get(tx, one)
         if one.amount != one.received:
@@ -100,15 +105,16 @@ async def _alert(tx: Tx, one: ReceiptReversal, which: str, now: datetime) -> Non
     await told.quarantine(tx, one.rail, one.id, why=why, now=now)
 
 
-async def collect_debts(till: Till, now: datetime) -> int:
+async def collect_debts(till: Till, clock: Clock) -> Tally:
     """A round of the worker: a wallet that owes, and has something again, pays."""
-    async with till.db.connection() as tx:
-        owing = await reversal_store.list_owing(tx, limit=BATCH)
-    return sum([await _collect(till, debt, now) for debt in owing])
+    return await leased_work.run_round(till.db, COLLECT, partial(_collect, till), clock)
 
 
-async def _collect(till: Till, debt: Debt, now: datetime) -> bool:
+async def _collect(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.transaction() as tx:
+        debt = await reversal_store.find_owing(tx, lease.business_id, int(lease.id))
+        if debt is None:
+            return False
         await subject_store.lock(tx, Key(debt.business_id, debt.payment_id, None))
         part = min(debt.owed, await reversal_store.lock_wallet(tx, debt))
         if part.minor == 0 or not await reversal_store.pay_debt(tx, debt, part, now=now):

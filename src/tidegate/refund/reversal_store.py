@@ -10,6 +10,10 @@ from tidegate.collection.reversal_store import ReceiptReversal
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
+from tidegate.infra.leased_work import Due
+
+# A kind of leased work, by the name that the statement below has it under.
+COLLECT = "collect_checkout_debts"
 
 
 class Reversible(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,26 +112,40 @@ async def release(tx: Tx, one: ReceiptReversal, held: Money, *, now: datetime) -
     )  # fmt: skip
 
 
-async def list_owing(tx: Tx, *, limit: int) -> list[Debt]:
-    """Those whose wallet has something, the oldest payment first."""
+async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Payments whose wallet has something, by their numbers; the oldest first."""
     rows = await tx.fetch(
         """
-        SELECT payment.business_id, payment.id, payment.pay_code, payment.version, payment.owed_minor, payment.currency
-          FROM payment JOIN wallet USING (business_id, currency)
-         WHERE payment.owed_minor > 0 AND wallet.balance_minor > 0 ORDER BY payment.id LIMIT $1
+        SELECT payment.business_id, payment.id::text AS id FROM payment JOIN wallet USING (business_id, currency)
+         WHERE payment.owed_minor > 0 AND wallet.balance_minor > 0
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = payment.business_id AND held.kind = 'collect_checkout_debts'
+                  AND held.id = payment.id::text AND held.next_try_at > $1)
+         ORDER BY payment.id LIMIT $2
         """,
-        limit,
+        now, limit,
+    )  # fmt: skip
+    return [Due(row["business_id"], row["id"]) for row in rows]
+
+
+async def find_owing(tx: Tx, business_id: str, payment_id: int) -> Debt | None:
+    row = await tx.fetchrow(
+        """
+        SELECT pay_code, version, owed_minor, currency FROM payment
+         WHERE business_id = $1 AND id = $2 AND owed_minor > 0
+        """,
+        business_id, payment_id,
+    )  # fmt: skip
+    if row is None:
+        return None
+    return Debt(
+        business_id=business_id,
+        payment_id=payment_id,
+        pay_code=row["pay_code"],
+        version=row["version"],
+        owed=Money(row["owed_minor"], Currency(row["currency"])),
     )
-    return [
-        Debt(
-            business_id=row["business_id"],
-            payment_id=row["id"],
-            pay_code=row["pay_code"],
-            version=row["version"],
-            owed=Money(row["owed_minor"], Currency(row["currency"])),
-        )
-        for row in rows
-    ]
 
 
 async def pay_debt(tx: Tx, debt: Debt, part: Money, *, now: datetime) -> bool:

@@ -1,16 +1,20 @@
-"""Asking rails to refund, and what comes of it. Any number of workers may run."""
+"""Asking rails to refund, and what comes of it."""
 
 from __future__ import annotations
 
-import secrets
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 
 import msgspec
 import structlog
 
+from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound
+from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Journal
@@ -22,26 +26,29 @@ from tidegate.refund.subject_store import Key
 from tidegate.webhook import outbox_store
 from tidegate.webhook.model import NEWS
 
-BATCH = 50
-LEASE = timedelta(seconds=60)
+ASK = Kind(store.ASK, store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 
 log = structlog.get_logger("refund")
 
 
-async def ask_rails(till: Till, now: datetime) -> int:
+async def ask_rails(till: Till, clock: Clock) -> Tally:
     """A round of the worker: what is new is asked for, and what is under way is asked about."""
-    token = secrets.token_hex(8)
+    return await leased_work.run_round(till.db, ASK, partial(_ask_about, till), clock)
+
+
+async def _ask_about(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.connection() as tx:
-        claimed = await store.claim(tx, now, lease_until=now + LEASE, token=token, limit=BATCH)
-    for business_id, refund_id, asks, leg in claimed:
-        state = await _ask(till, business_id, leg, now, is_first=asks == 0)
-        if isinstance(state, Succeeded | Failed):
-            await _end(till, business_id, refund_id, _ended(leg, state), state=state, token=token, now=now)
-        else:
-            async with till.db.connection() as tx:
-                next_ask_at = model.next_ask_at(asks, now=now)
-                await store.ask_later(tx, business_id, leg, token=token, next_ask_at=next_ask_at)
-    return len(claimed)
+        found = await store.find_to_ask(tx, lease.business_id, lease.id, now)
+    if found is None:
+        return False
+    refund_id, asks, leg = found
+    state = await _ask(till, lease.business_id, leg, now, is_first=asks == 0)
+    if isinstance(state, Succeeded | Failed):
+        await _end(till, lease, refund_id, _ended(leg, state), state=state, now=now)
+    else:
+        async with leased_work.writing(till.db, lease) as tx:
+            await store.ask_later(tx, lease.business_id, leg, next_ask_at=model.next_ask_at(asks, now=now))
+    return True
 
 
 async def _ask(till: Till, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> AttemptState | None:
@@ -67,16 +74,15 @@ def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
     return msgspec.structs.replace(leg, status=RefundStatus.SUCCESSFUL)
 
 
-async def _end(
-    till: Till, business_id: str, refund_id: int, leg: Leg, *, state: Succeeded | Failed, token: str, now: datetime
-) -> None:
+async def _end(till: Till, lease: Lease, refund_id: int, leg: Leg, *, state: Succeeded | Failed, now: datetime) -> None:
     """How the leg ended, its journal, and when it was the last one, how the refund did: together."""
-    async with till.db.transaction() as tx:
+    business_id = lease.business_id
+    async with leased_work.writing(till.db, lease) as tx:
         key = await subject_store.find_key_of(tx, business_id, refund_id)
         await subject_store.lock(tx, key)
         refund = await store.lock(tx, business_id, refund_id)
         sent_as = state.transaction_id if isinstance(state, Succeeded) else None
-        if not await store.end_leg(tx, business_id, leg, sent_as=sent_as, token=token, now=now):
+        if not await store.end_leg(tx, business_id, leg, sent_as=sent_as, now=now):
             return
         await ledger.post(tx, business_id, _journal(leg, now), now)
         await _complete(tx, refund, key, now)

@@ -9,6 +9,7 @@ from tidegate.core.errors import RefundExceedsAvailable
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx, naming
+from tidegate.infra.leased_work import Due
 from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.rail.interface import FailureReason
@@ -62,35 +63,44 @@ _INSERT = """
 """
 
 
-async def claim(
-    tx: Tx, now: datetime, *, lease_until: datetime, token: str, limit: int
-) -> list[tuple[str, int, int, Leg]]:
-    """Legs that their rail should be asked about, leased to the caller: business, refund, how often asked, leg."""
+# The kind of leased work, by the name that the statement below has it under.
+ASK = "ask_about_refunds"
+
+
+async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """Legs that their rail should be asked about, by their references."""
     rows = await tx.fetch(
         """
-        UPDATE refund_leg SET lease_until = $2, lease_token = $3
-         WHERE (business_id, reference) IN (
-            SELECT business_id, reference FROM refund_leg
-             WHERE next_ask_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
-             ORDER BY next_ask_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-        RETURNING *
+        SELECT business_id, reference FROM refund_leg
+         WHERE next_ask_at <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = refund_leg.business_id AND held.kind = 'ask_about_refunds'
+                  AND held.id = refund_leg.reference AND held.next_try_at > $1)
+         ORDER BY next_ask_at LIMIT $2
         """,
-        now, lease_until, token, limit,
+        now, limit,
     )  # fmt: skip
-    return [(row["business_id"], row["refund_id"], row["asks"], leg_of(row)) for row in rows]
+    return [Due(row["business_id"], row["reference"]) for row in rows]
 
 
-async def ask_later(tx: Tx, business_id: str, leg: Leg, *, token: str, next_ask_at: datetime) -> bool:
-    """False when the lease was taken over."""
-    done = await tx.fetchval(
+async def find_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[int, int, Leg] | None:
+    """Its refund, how often it was asked about, and the leg; None when it need not be asked about any more."""
+    row = await tx.fetchrow(
+        "SELECT * FROM refund_leg WHERE business_id = $1 AND reference = $2 AND next_ask_at <= $3",
+        business_id, reference, now,
+    )  # fmt: skip
+    return (row["refund_id"], row["asks"], leg_of(row)) if row else None
+
+
+async def ask_later(tx: Tx, business_id: str, leg: Leg, *, next_ask_at: datetime) -> None:
+    await tx.execute(
         """
-        UPDATE refund_leg SET asks = asks + 1, next_ask_at = $4, lease_until = NULL, lease_token = NULL
-         WHERE business_id = $1 AND reference = $2 AND lease_token = $3
-        RETURNING true
+        UPDATE refund_leg SET asks = asks + 1, next_ask_at = $3
+         WHERE business_id = $1 AND reference = $2 AND status = 'processing'
         """,
-        business_id, leg.reference, token, next_ask_at,
+        business_id, leg.reference, next_ask_at,
     )  # fmt: skip
-    return done is True
 
 
 async def lock(tx: Tx, business_id: str, refund_id: int) -> Refund:
@@ -101,17 +111,15 @@ async def lock(tx: Tx, business_id: str, refund_id: int) -> Refund:
     return refund_of(row)
 
 
-async def end_leg(tx: Tx, business_id: str, leg: Leg, *, sent_as: str | None, token: str, now: datetime) -> bool:
-    """False when the lease was taken over: then somebody else has written how it ended, or will."""
+async def end_leg(tx: Tx, business_id: str, leg: Leg, *, sent_as: str | None, now: datetime) -> bool:
+    """False when it had ended before."""
     done = await tx.fetchval(
         """
-        UPDATE refund_leg
-           SET status = $4, failure = $5, sent_as = $6, next_ask_at = NULL, lease_until = NULL, lease_token = NULL,
-               completed_at = $7
-         WHERE business_id = $1 AND reference = $2 AND lease_token = $3 AND status = 'processing'
+        UPDATE refund_leg SET status = $3, failure = $4, sent_as = $5, next_ask_at = NULL, completed_at = $6
+         WHERE business_id = $1 AND reference = $2 AND status = 'processing'
         RETURNING true
         """,
-        business_id, leg.reference, token, leg.status, leg.failure, sent_as, now,
+        business_id, leg.reference, leg.status, leg.failure, sent_as, now,
     )  # fmt: skip
     return done is True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from tidegate.infra import lease_store
 from tidegate.infra.db import StaleChange, Tx, naming
 from tidegate.payment.model import Payment
 from tidegate.payment.row import payment_of
@@ -60,3 +61,4 @@ async def reset(tx: Tx, business_id: str) -> None:
     again then."""
     with naming({_FOREIGN_KEY_VIOLATION: StaleChange, _DEADLOCK: StaleChange}):
         await tx.execute("SELECT reset_sandbox($1)", business_id)
+        await lease_store.delete_all(tx, business_id)

@@ -6,26 +6,27 @@ from datetime import datetime
 
 import structlog
 
+from tidegate.core.clock import Clock
 from tidegate.core.errors import Refusal, Unavailable
+from tidegate.infra.leased_work import Tally
 from tidegate.intake import commands as intake
+from tidegate.rail.interface import RawNotification
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.till import Till
-
-BATCH = 50
 
 log = structlog.get_logger("teller")
 
 
-async def tell(till: Till, now: datetime) -> int:
+async def tell(till: Till, clock: Clock) -> Tally:
     rail = till.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
-    notices = await rail.due(now=now, limit=BATCH)
-    for notice in notices:
+
+    async def carry(raw: RawNotification, now: datetime) -> None:
         try:
-            await intake.receive(till, rail.name, notice.raw, now=now)
+            await intake.receive(till, rail.name, raw, now=now)
         except Unavailable:
-            raise  # Told again when the lease on it has ended.
+            raise
         except Refusal as refused:
             log.error("the sandbox's own notice was refused", why=refused.message)
-    await rail.sent(notices, now=now)
-    return len(notices)
+
+    return await rail.tell_all(carry, clock)

@@ -20,8 +20,9 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import OURSELVES
 from tidegate.core.clock import Clock, SystemClock, monotonic_s
 from tidegate.core.errors import Unavailable
-from tidegate.infra.db import Database
+from tidegate.infra.db import REFUSED, Database
 from tidegate.infra.egress import Egress, Reply
+from tidegate.infra.leased_work import text_of
 from tidegate.infra.telemetry import Meter
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.webhook import queue_store, schedule, sign
@@ -48,7 +49,7 @@ PAUSE_AWAY_S = 0.5
 # The last parcel has gone out when the courier is told to stop, and is waited for as long as for any other.
 GRACE_S = 16.0
 MEASURE_EVERY_S = 10.0
-LOOP = "deliver_webhooks"
+LOOP = queue_store.DELIVER
 SECRETS_KEPT_MAX = 10_000
 
 log = structlog.get_logger("courier")
@@ -109,19 +110,24 @@ class Courier:
             )
 
     async def send(self, parcel: Parcel) -> Landed:
-        """Never raises for what the receiver does."""
+        """Never raises, neither for what the receiver does nor for what is wrong with the row: both have a schedule."""
         started_at = self._clock.now()
         try:
-            keys = [self._secret(parcel.business_id, sealed) for sealed in parcel.sealed_secrets]
+            reply = await self._post(parcel)
         except NoKey as problem:
             log.error("a webhook cannot be signed", endpoint=parcel.endpoint_id, why=str(problem))
             reply = Reply(None, "secret_unreadable", b"", None, 0)
-        else:
-            timestamp_s = int(self._wall.now().timestamp())
-            headers = sign.headers(parcel.event_id, parcel.body, keys, timestamp_s=timestamp_s)
-            headers["content-type"] = "application/json; charset=utf-8"
-            reply = await self._egress.post(parcel.url, parcel.body, headers)
+        except Exception:
+            log.exception("a webhook cannot be sent", endpoint=parcel.endpoint_id, delivery=parcel.delivery_id)
+            reply = Reply(None, "internal_error", b"", None, 0)
         return self._landed_with(parcel, reply, started_at)
+
+    async def _post(self, parcel: Parcel) -> Reply:
+        keys = [self._secret(parcel.business_id, sealed) for sealed in parcel.sealed_secrets]
+        timestamp_s = int(self._wall.now().timestamp())
+        headers = sign.headers(parcel.event_id, parcel.body, keys, timestamp_s=timestamp_s)
+        headers["content-type"] = "application/json; charset=utf-8"
+        return await self._egress.post(parcel.url, parcel.body, headers)
 
     async def finish(self, landed: Sequence[Landed]) -> None:
         if not landed:
@@ -177,13 +183,12 @@ class Courier:
         )
         if landed.is_success:
             return landed
-        next_attempt_at = schedule.next_attempt_at(
-            parcel.failures + 1,
-            now=self._clock.now(),
-            jitter=_chance(),
-            retry_after=schedule.retry_after_in(reply.retry_after, now=self._wall.now()),
-        )
-        return msgspec.structs.replace(landed, next_attempt_at=next_attempt_at)
+        retry_after = schedule.retry_after_in(reply.retry_after, now=self._wall.now())
+        return msgspec.structs.replace(landed, next_attempt_at=self._next_attempt_at(parcel, retry_after))
+
+    def _next_attempt_at(self, parcel: Parcel, retry_after: timedelta | None = None) -> datetime | None:
+        now = self._clock.now()
+        return schedule.next_attempt_at(parcel.failures + 1, now=now, jitter=_chance(), retry_after=retry_after)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -257,14 +262,24 @@ class Courier:
             self._is_wanted.set()
 
     async def _finish_each(self, landed: Sequence[Landed]) -> None:
-        """The one that cannot be written is sent again when its lease has ended; the others are not its hostages."""
+        """The one that cannot be written is sent again as its schedule says, and the operator is shown why."""
         for one in landed:
             try:
                 await self.finish([one])
             except Unavailable:
-                continue
-            except Exception:
+                continue  # Sent again when its lease has ended.
+            except Exception as error:
                 log.exception("what has landed cannot be written", delivery=one.parcel.delivery_id)
+                await self._put_off(one.parcel, text_of(error))
+
+    async def _put_off(self, parcel: Parcel, error: str) -> None:
+        self._meter.count_failure(LOOP)
+        next_attempt_at = self._next_attempt_at(parcel)
+        try:
+            async with self._db.connection() as tx:
+                await queue_store.put_off(tx, parcel, error, next_attempt_at=next_attempt_at, now=self._clock.now())
+        except (Unavailable, *REFUSED):
+            log.exception("a delivery cannot be put off; its lease is its pause", delivery=parcel.delivery_id)
 
     async def _measure(self) -> None:
         now = self._clock.now()

@@ -119,7 +119,7 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
               JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                    AND endpoint.id = turn.endpoint_id
              WHERE delivery.business_id = $1 AND delivery.id = $2
-               FOR UPDATE OF turn),
+               FOR UPDATE OF turn FOR SHARE OF endpoint),
         queued AS (
             UPDATE webhook_delivery AS delivery
                SET status = 'pending', due_at = $3, lane = 0, failures = 0, lease_token = NULL, lease_until = NULL
@@ -190,7 +190,7 @@ _REPLAY = """
                AND endpoint.id = turn.endpoint_id
          WHERE turn.business_id = $1 AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
            AND ($4::text IS NULL OR endpoint.id = $4)
-         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
+         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
     queued AS (
         INSERT INTO webhook_delivery AS delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane,
                                                   due_at, created_at)

@@ -13,6 +13,9 @@ from tidegate.webhook.model import Circuit, DisabledReason, Landed, Parcel
 
 Key = tuple[str, str]  # Of an endpoint: its business, and its own id.
 
+# The kind of leased work whose leases are in the deliveries themselves: an endpoint's are counted for each claim.
+DELIVER = "deliver_webhooks"
+
 
 async def fan_out(tx: Tx, now: datetime, *, limit: int) -> int:
     """Makes the deliveries of new events, each for every endpoint that was there and wants it. Says how many events."""
@@ -27,26 +30,29 @@ _FAN_OUT = """
         UPDATE event SET is_fanned_out = true
           FROM fresh WHERE event.business_id = fresh.business_id AND event.id = fresh.id
         RETURNING event.business_id, event.id, event.type, event.reference, event.created_at),
+    -- In the order in which everybody locks turns, and before any delivery is made. The endpoints are locked too, or
+    -- they would be seen as they were before the wait for their turns: not deleted, and enabled.
+    turn AS (
+        SELECT turn.business_id, turn.endpoint_id, named.type, endpoint.created_at
+          FROM (SELECT DISTINCT business_id, type FROM marked) AS named
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = named.business_id
+               AND named.type = ANY (endpoint.events)
+          JOIN webhook_turn AS turn ON turn.business_id = endpoint.business_id AND turn.endpoint_id = endpoint.id
+         WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
     made AS (
         INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane, due_at,
                                       created_at)
-        SELECT marked.business_id, new_webhook_delivery_id($1), endpoint.id, marked.id, marked.type, marked.reference,
-               0, $1, $1
-          FROM marked JOIN webhook_endpoint AS endpoint ON endpoint.business_id = marked.business_id
-         WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
-           AND endpoint.created_at <= marked.created_at AND marked.type = ANY (endpoint.events)
+        SELECT marked.business_id, new_webhook_delivery_id($1), turn.endpoint_id, marked.id, marked.type,
+               marked.reference, 0, $1, $1
+          FROM marked JOIN turn ON turn.business_id = marked.business_id AND turn.type = marked.type
+         WHERE turn.created_at <= marked.created_at
             ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO NOTHING
         RETURNING business_id, endpoint_id),
-    -- In the order in which everybody locks turns.
-    turn AS (
-        SELECT turn.business_id, turn.endpoint_id
-          FROM webhook_turn AS turn
-          JOIN (SELECT DISTINCT business_id, endpoint_id FROM made) AS named USING (business_id, endpoint_id)
-         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
     woken AS (
         UPDATE webhook_turn SET look_at = least(webhook_turn.look_at, $1)
-          FROM turn
-         WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id)
+          FROM (SELECT DISTINCT business_id, endpoint_id FROM made) AS named
+         WHERE webhook_turn.business_id = named.business_id AND webhook_turn.endpoint_id = named.endpoint_id)
     SELECT count(*) FROM marked
 """
 
@@ -232,6 +238,39 @@ _FINISH = """
           FROM verdict
          WHERE turn.business_id = verdict.business_id AND turn.endpoint_id = verdict.endpoint_id)
     SELECT count(*) FROM done
+"""
+
+
+async def put_off(tx: Tx, parcel: Parcel, error: str, *, next_attempt_at: datetime | None, now: datetime) -> None:
+    """What came of it cannot be written: it goes on in its schedule, and is kept for the operator to see."""
+    await tx.execute(
+        _PUT_OFF, now, parcel.business_id, parcel.endpoint_id, parcel.delivery_id, parcel.lease_token,
+        next_attempt_at, error,
+    )  # fmt: skip
+
+
+_PUT_OFF = """
+    WITH turn AS (
+        SELECT business_id, endpoint_id FROM webhook_turn WHERE business_id = $2 AND endpoint_id = $3 FOR UPDATE),
+    later AS (
+        UPDATE webhook_delivery AS delivery
+           SET failures = failures + 1, lane = 1, lease_token = NULL, lease_until = NULL,
+               status = CASE WHEN due_at IS NOT NULL AND $6::timestamptz IS NULL THEN 'exhausted' ELSE status END,
+               due_at = CASE WHEN due_at IS NOT NULL THEN $6 END
+          FROM turn
+         WHERE delivery.business_id = turn.business_id AND delivery.id = $4 AND delivery.lease_token = $5
+        RETURNING delivery.business_id, delivery.id::text AS id, delivery.failures),
+    noted AS (
+        INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error, parked_at)
+        SELECT business_id, 'deliver_webhooks', id, coalesce($6, 'infinity'), failures, $7,
+               CASE WHEN $6 IS NULL THEN $1::timestamptz END
+          FROM later
+            ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE
+           SET next_try_at = excluded.next_try_at, failures = excluded.failures, last_error = excluded.last_error,
+               parked_at = excluded.parked_at)
+    UPDATE webhook_turn SET look_at = $1
+      FROM turn
+     WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id
 """
 
 

@@ -104,14 +104,15 @@ async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -
 
 
 async def lock(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
-    """By its turn, as everybody does who changes something there."""
+    """By its turn, as everybody does who changes something there; and as it is then, after whoever had it before."""
     row = await tx.fetchrow(
         """
         SELECT endpoint.*
           FROM webhook_turn AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
-         WHERE turn.business_id = $1 AND turn.endpoint_id = $2 AND endpoint.deleted_at IS NULL FOR UPDATE OF turn
+         WHERE turn.business_id = $1 AND turn.endpoint_id = $2 AND endpoint.deleted_at IS NULL
+           FOR UPDATE OF turn FOR SHARE OF endpoint
         """,
         business_id, endpoint_id,
     )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -37,15 +36,6 @@ BODY_BYTES_MAX = 64 * 1024
 MINOR_MAX = 10**15
 YEAR_MIN, YEAR_MAX = 1900, 2999
 _SIGNATURE = re.compile(r"t=([0-9]{1,12}),v1=([0-9a-f]{64})")
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A notification to be sent now. `id` is the rail's row; the news has an identifier of its own in the body."""
-
-    business_id: str
-    id: int
-    raw: RawNotification
 
 
 def sign(body: bytes, secret: bytes, *, now: datetime) -> RawNotification:

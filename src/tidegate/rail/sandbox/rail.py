@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import TypeVar
 
 from tidegate.core.bank_number import normal_account_number
+from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.method import METHODS_OF
+from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Row, Tx
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import Kind, Tally
 from tidegate.rail.interface import (
     AccountDetails,
     AttemptState,
@@ -34,14 +38,15 @@ from tidegate.rail.interface import (
 from tidegate.rail.sandbox import account, model, notice, store
 from tidegate.rail.sandbox.begin import begin, needs_serial, resend
 from tidegate.rail.sandbox.model import Attempt, BankTransfer, Payout, PayoutKind
-from tidegate.rail.sandbox.notice import Notice
 
 SECRET_BYTES_MIN = 16
-# How long a worker may take to send what it took, before another one may.
-NOTICE_LEASE = timedelta(seconds=30)
+# One after the other, so that what happened first is mostly told first.
+TELL = Kind(store.TELL, store.list_due_notices, at_once_max=1)
 REVERSED_BECAUSE = "the payer's bank asked for it back"
 
 N = TypeVar("N", bound=News)
+
+Tell = Callable[[RawNotification, datetime], Awaitable[None]]
 
 
 class SandboxRail:
@@ -205,15 +210,20 @@ class SandboxRail:
 
     # What the rail tells.
 
-    async def due(self, *, now: datetime, limit: int) -> list[Notice]:
-        """What is to be sent now, signed now. What is not reported as `sent` is due again after the lease."""
-        async with self._db.connection() as tx:
-            rows = await store.take_due_notices(tx, now=now, until=now + NOTICE_LEASE, limit=limit)
-        return [Notice(row["business_id"], row["id"], notice.sign(row["body"], self._secret, now=now)) for row in rows]
+    async def tell_all(self, tell: Tell, clock: Clock) -> Tally:
+        """A round of whoever carries what this rail tells: each notification that is due, signed when it is sent."""
 
-    async def sent(self, notices: Iterable[Notice], *, now: datetime) -> None:
-        async with self._db.connection() as tx:
-            await store.mark_sent(tx, [(one.business_id, one.id) for one in notices], now=now)
+        async def send(lease: Lease, now: datetime) -> bool:
+            async with self._db.connection() as tx:
+                body = await store.find_notice_to_send(tx, lease.business_id, int(lease.id))
+            if body is None:
+                return False
+            await tell(notice.sign(body, self._secret, now=now), now)
+            async with self._db.connection() as tx:
+                await store.mark_sent(tx, lease.business_id, int(lease.id), now=now)
+            return True
+
+        return await leased_work.run_round(self._db, TELL, send, clock)
 
     async def forget(self, business_id: str) -> None:
         """What the business did, for when its sandbox is emptied. Its permanent accounts are settings, and stay."""

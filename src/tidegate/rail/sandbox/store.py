@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
+from tidegate.infra.leased_work import Due
 from tidegate.rail.interface import AccountDetails, Action, FailureReason, OpenAccount
 from tidegate.rail.sandbox.model import Attempt, Behaviour, Payout, PayoutKind
 
@@ -135,34 +135,39 @@ async def get_account(tx: Tx, business_id: str, reference: str) -> tuple[Currenc
     return Currency(row["currency"]), msgspec.json.decode(row["details"], type=AccountDetails)
 
 
-async def take_due_notices(tx: Tx, *, now: datetime, until: datetime, limit: int) -> list[Row]:
-    """The oldest due ones, which nobody else takes before `until`."""
-    return await tx.fetch(
+# The kind of leased work, by the name that the statement below has it under.
+TELL = "tell_for_the_sandbox_rail"
+
+
+async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    """By their numbers, the oldest first."""
+    rows = await tx.fetch(
         """
-        WITH due AS (
-            SELECT business_id, id, due_at FROM sandbox_notice
-             WHERE sent_at IS NULL AND due_at <= $1
-             ORDER BY due_at, id LIMIT $3
-               FOR UPDATE SKIP LOCKED),
-        taken AS (
-            UPDATE sandbox_notice AS notice SET due_at = $2
-              FROM due WHERE notice.business_id = due.business_id AND notice.id = due.id
-            RETURNING notice.business_id, notice.id, notice.body, due.due_at)
-        SELECT business_id, id, body FROM taken ORDER BY due_at, id
+        SELECT business_id, id::text AS id FROM sandbox_notice AS notice
+         WHERE sent_at IS NULL AND due_at <= $1
+           AND NOT EXISTS (
+               SELECT FROM leased_work AS held
+                WHERE held.business_id = notice.business_id AND held.kind = 'tell_for_the_sandbox_rail'
+                  AND held.id = notice.id::text AND held.next_try_at > $1)
+         ORDER BY due_at, notice.id LIMIT $2
         """,
-        now, until, limit,
+        now, limit,
     )  # fmt: skip
+    return [Due(row["business_id"], row["id"]) for row in rows]
 
 
-async def mark_sent(tx: Tx, notices: Iterable[tuple[str, int]], *, now: datetime) -> None:
-    pairs = list(notices)
+async def find_notice_to_send(tx: Tx, business_id: str, number: int) -> bytes | None:
+    """Its body; None when it was sent before."""
+    body: bytes | None = await tx.fetchval(
+        "SELECT body FROM sandbox_notice WHERE business_id = $1 AND id = $2 AND sent_at IS NULL", business_id, number
+    )
+    return body
+
+
+async def mark_sent(tx: Tx, business_id: str, number: int, *, now: datetime) -> None:
     await tx.execute(
-        """
-        UPDATE sandbox_notice AS notice SET sent_at = $3
-          FROM unnest($1::text[], $2::bigint[]) AS done (business_id, id)
-         WHERE notice.business_id = done.business_id AND notice.id = done.id AND sent_at IS NULL
-        """,
-        [business_id for business_id, _ in pairs], [number for _, number in pairs], now,
+        "UPDATE sandbox_notice SET sent_at = $3 WHERE business_id = $1 AND id = $2 AND sent_at IS NULL",
+        business_id, number, now,
     )  # fmt: skip
 
 

@@ -1,0 +1,80 @@
+"""`tidegate job`: background work that failed, and how it is tried again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+from rich.table import Table
+
+from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.till import at_the_till, limit_option
+from tidegate.infra import lease_store
+from tidegate.infra.lease_store import Failed
+from tidegate.rail.till import Till
+from tidegate.webhook import log_store
+from tidegate.webhook.model import NEWS
+from tidegate.webhook.queue_store import DELIVER
+
+
+@click.group()
+def job() -> None:
+    """Background work that failed: each row is tried again at growing pauses, and parked after many failures."""
+
+
+@job.command(name="list")
+@click.option("--parked", "only_parked", is_flag=True, help="Only rows that are not tried again by themselves.")
+@limit_option
+@as_json_option
+@speaks_plainly
+def list_(only_parked: bool, limit: int, as_json: bool) -> None:
+    """List rows whose work failed, with the last error of each."""
+
+    async def run(till: Till, _: datetime) -> list[Failed]:
+        async with till.db.connection() as tx:
+            return await lease_store.list_failed(tx, only_parked=only_parked, limit=limit)
+
+    found = at_the_till(run)
+    if as_json:
+        print_json([_to_json(one) for one in found])
+        return
+    table = Table("Kind", "Business", "Id", "Failures", "State", "Last error")
+    for one in found:
+        state = "[red]parked[/]" if one.is_parked else "[yellow]tried again[/]"
+        table.add_row(one.kind, one.business_id, plain(one.id), str(one.failures), state, plain(one.last_error))
+    show_table(table, "No background work has failed.")
+
+
+def _to_json(one: Failed) -> dict[str, object]:
+    return {
+        "kind": one.kind,
+        "businessId": one.business_id,
+        "id": one.id,
+        "failures": one.failures,
+        "isParked": one.is_parked,
+        "lastError": one.last_error,
+    }
+
+
+@job.command()
+@click.argument("kind")
+@click.argument("business_id", metavar="[BUSINESS]", required=False)
+@click.argument("id_", metavar="[ID]", required=False)
+@speaks_plainly
+def retry(kind: str, business_id: str | None, id_: str | None) -> None:
+    """Try failed rows again at once: one, all of a BUSINESS, or all of a KIND. Mend the cause first."""
+
+    async def run(till: Till, now: datetime) -> int:
+        async with till.db.transaction() as tx:
+            released = await lease_store.retry(tx, kind, business_id=business_id, id_=id_)
+            if kind == DELIVER:
+                for business, delivery_id in released:
+                    await log_store.resend(tx, business, int(delivery_id), now=now)
+        till.db.ring(NEWS)
+        return len(released)
+
+    count = at_the_till(run)
+    if count == 0:
+        out.print(f"No failed row of {plain(kind)} is there by these names; `tidegate job list` shows them all.")
+        raise SystemExit(1)
+    out.print(f"[green]✓[/] {count} tried again within seconds, while a `tidegate worker` runs.")

@@ -1,0 +1,121 @@
+"""SQL of leases on background work, and of its failures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from tidegate.infra.db import Tx
+
+
+class Lease(NamedTuple):
+    """The right to work on one row. Whatever is written under it counts only while the token is still the row's."""
+
+    business_id: str
+    kind: str
+    id: str
+    token: str
+    # How often the work on this row has failed since it last went well.
+    failures: int = 0
+
+
+class Failed(NamedTuple):
+    """A row whose work failed, as an operator sees it."""
+
+    kind: str
+    business_id: str
+    id: str
+    failures: int
+    last_error: str
+    is_parked: bool
+
+
+async def claim(
+    tx: Tx, kind: str, keys: Sequence[tuple[str, str]], *, token: str, now: datetime, lease_until: datetime
+) -> list[Lease]:
+    """Those of the keys (business, id) that nobody else has in work, in no order."""
+    rows = await tx.fetch(
+        """
+        INSERT INTO leased_work (business_id, kind, id, lease_token, next_try_at)
+        SELECT business_id, $1, id, $4, $6 FROM unnest($2::text[], $3::text[]) AS due (business_id, id)
+         -- Always in the same order: two workers that claim the same rows do not wait for each other in a circle.
+         ORDER BY business_id, id
+            ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE
+           SET lease_token = excluded.lease_token, next_try_at = excluded.next_try_at
+         WHERE leased_work.next_try_at <= $5
+        RETURNING business_id, id, failures
+        """,
+        kind, [business_id for business_id, _ in keys], [id_ for _, id_ in keys], token, now, lease_until,
+    )  # fmt: skip
+    return [Lease(row["business_id"], kind, row["id"], token, row["failures"]) for row in rows]
+
+
+async def lock(tx: Tx, lease: Lease) -> bool:
+    """Until the transaction ends nobody else claims the row. False when somebody else has."""
+    found = await tx.fetchval(
+        """
+        SELECT true FROM leased_work
+         WHERE business_id = $1 AND kind = $2 AND id = $3 AND lease_token = $4 FOR UPDATE
+        """,
+        lease.business_id, lease.kind, lease.id, lease.token,
+    )  # fmt: skip
+    return found is True
+
+
+async def release(tx: Tx, lease: Lease) -> None:
+    """Worked off: its failures are forgotten."""
+    await tx.execute(
+        "DELETE FROM leased_work WHERE business_id = $1 AND kind = $2 AND id = $3 AND lease_token = $4",
+        lease.business_id, lease.kind, lease.id, lease.token,
+    )  # fmt: skip
+
+
+async def fail(tx: Tx, lease: Lease, error: str, *, next_try_at: datetime | None, now: datetime) -> None:
+    """Parked when there is no next try."""
+    await tx.execute(
+        """
+        UPDATE leased_work
+           SET lease_token = NULL, failures = failures + 1, last_error = $5,
+               next_try_at = coalesce($6::timestamptz, 'infinity'),
+               parked_at = CASE WHEN $6 IS NULL THEN $7::timestamptz END
+         WHERE business_id = $1 AND kind = $2 AND id = $3 AND lease_token = $4
+        """,
+        lease.business_id, lease.kind, lease.id, lease.token, error, next_try_at, now,
+    )  # fmt: skip
+
+
+async def list_failed(tx: Tx, *, only_parked: bool, limit: int) -> list[Failed]:
+    rows = await tx.fetch(
+        """
+        SELECT kind, business_id, id, failures, last_error, parked_at IS NOT NULL AS is_parked FROM leased_work
+         WHERE failures > 0 AND (parked_at IS NOT NULL OR NOT $1) ORDER BY kind, business_id, id LIMIT $2
+        """,
+        only_parked, limit,
+    )  # fmt: skip
+    return [Failed(**row) for row in rows]
+
+
+async def retry(tx: Tx, kind: str, *, business_id: str | None, id_: str | None) -> list[tuple[str, str]]:
+    """Failed rows begin anew, as if they had never failed; those in work at this moment are left alone. Says which."""
+    rows = await tx.fetch(
+        """
+        DELETE FROM leased_work
+         WHERE failures > 0 AND lease_token IS NULL AND kind = $1 AND ($2::text IS NULL OR business_id = $2)
+           AND ($3::text IS NULL OR id = $3)
+        RETURNING business_id, id
+        """,
+        kind, business_id, id_,
+    )  # fmt: skip
+    return [(row["business_id"], row["id"]) for row in rows]
+
+
+async def delete_forgotten(tx: Tx, before: datetime) -> int:
+    """Nobody has claimed these for long though anybody might: their rows are not due any more."""
+    rows = await tx.fetch("DELETE FROM leased_work WHERE next_try_at < $1 RETURNING id", before)
+    return len(rows)
+
+
+async def delete_all(tx: Tx, business_id: str) -> None:
+    """When a sandbox is emptied."""
+    await tx.execute("DELETE FROM leased_work WHERE business_id = $1", business_id)

@@ -1,0 +1,311 @@
+"""A hundred rows of each kind of background work, and what is wrong with one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from cli.operating import Operator
+from conftest import MakeCheckout
+from inflow import Inflows, credit, reversal_of
+from ledger.booking import new_business, paid, post
+from tidegate.core import ids
+from tidegate.core.money import Currency, Money
+from tidegate.payment import settle
+from tidegate.payment.decide import Arrival
+from tidegate.rail.interface import Party
+from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.sandbox.model import BankTransfer
+
+ROWS = 100
+VERSION_MAX = 2**63 - 1
+GONE = "gone"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the rows are made with."""
+
+    admin: Any
+    inflows: Inflows
+    new_checkout: MakeCheckout
+    operator: Operator
+
+    async def clone(self, table: str, **changes: str) -> None:
+        """As many as are missing, of the only row there is; `n` counts them in the SQL of the changes."""
+        rows = await self.admin.fetch(
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1",
+            table,
+        )
+        columns = [row["column_name"] for row in rows]
+        picked = ", ".join(changes.get(name, name) for name in columns)
+        done = await self.admin.execute(
+            f"INSERT INTO {table} ({', '.join(columns)}) OVERRIDING SYSTEM VALUE "
+            f"SELECT {picked} FROM {table}, generate_series(1, {ROWS - 1}) AS n"
+        )
+        assert done == f"INSERT 0 {ROWS - 1}"
+
+    async def clone_payment(self) -> None:
+        pay_code = "left(pay_code, -4) || to_char(n, 'FM0000')"
+        await self.clone("payment", id="id + n", pay_code=pay_code, reference="reference || n")
+
+    async def clone_attempt(self) -> None:
+        await self.clone(
+            "attempt", id="id + n", payment_id="payment_id + n", reference="reference || n",
+            account_number="account_number || n", account_id="account_id || n",
+        )  # fmt: skip
+
+    async def note_reversal(self, body: dict[str, Any]) -> None:
+        """Recorded, and not applied yet."""
+        await self.admin.execute(
+            """
+            INSERT INTO credit_reversal (rail, transaction_id, reversal_id, account_number, currency, amount_minor,
+                                         reason, created_at)
+            VALUES ('sandbox', $1, $2, $3, $4, $5, 'sent twice', $6)
+            """,
+            body["transactionId"], reversal_of(body)["reversalId"], body["accountNumber"], body["currency"],
+            int(body["amount"]), self.inflows.now,
+        )  # fmt: skip
+        await self.clone("credit_reversal", transaction_id="transaction_id || n", reversal_id="reversal_id || n")
+
+
+@dataclass(frozen=True)
+class Poison:
+    """`cause` and `cure` are SQL for the oldest row; `done` counts the rows that were worked off."""
+
+    kind: str
+    make: Callable[[Scene], Awaitable[None]]
+    cause: str
+    cure: str
+    done: str
+    after: timedelta = timedelta(days=1)
+
+
+async def payments(scene: Scene) -> None:
+    await scene.new_checkout()
+    await scene.clone_payment()
+
+
+async def accounts_of_payments(scene: Scene) -> None:
+    await (await scene.new_checkout()).account()
+    await scene.clone_payment()
+    await scene.clone_attempt()
+
+
+async def silent_attempts(scene: Scene) -> None:
+    checkout = await scene.new_checkout(currency="KES")
+    await checkout.charge({"type": "mobile_money", "phone": "+254712340005"})
+    await scene.clone_payment()
+    await scene.clone_attempt()
+
+
+async def held_receipts(scene: Scene) -> None:
+    checkout = await scene.new_checkout(settings={"variance_policy": "top_up"})
+    await checkout.transfer(await checkout.account(), "50.00")
+    assert (await checkout.cancel()).status_code == 200
+    await scene.clone_payment()
+    await scene.clone("receipt", id="id + n", payment_id="payment_id + n", transaction_id="transaction_id || n")
+
+
+async def returns(scene: Scene) -> None:
+    checkout = await scene.new_checkout(settings={"variance_policy": "return"})
+    arrival = Arrival(rail="sandbox", transaction_id="t", amount=Money(4_000, Currency.NGN), payer={})
+    inflows, number = scene.inflows, await checkout.account()
+    await settle.record_arrival(inflows.house.till, number, arrival, told_by=None, now=inflows.now)
+    await scene.clone("money_return", id="id + n", reference="reference || n")
+
+
+async def refund_legs(scene: Scene) -> None:
+    """One refund in a hundred parts."""
+    number = await scene.inflows.number()
+    await scene.inflows.told(credit(number, 500_00))
+    arrived = await scene.inflows.told(credit(number, 100_00))
+    asked = {"transReference": arrived["reference"], "amount": 100}
+    assert (await scene.inflows.call("POST", "/collections/refund", asked)).status_code == 200
+    await scene.admin.execute("UPDATE refund_leg SET amount_minor = 100")
+    await scene.clone("refund_leg", reference="reference || n")
+
+
+async def reversals(scene: Scene) -> None:
+    body = credit(await scene.inflows.number())
+    await scene.inflows.told(body)
+    await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
+    await scene.note_reversal(body)
+
+
+async def unclaimed_reversals(scene: Scene) -> None:
+    body = credit(await scene.inflows.number(), currency="USD")
+    assert (await scene.inflows.tell(body)).status_code == 200
+    await scene.clone("receipt", id="id + n", transaction_id="transaction_id || n")
+    await scene.note_reversal(body)
+
+
+async def paid_checkouts(scene: Scene) -> dict[str, Any]:
+    """Says what the bank told of the first."""
+    checkout = await scene.new_checkout()
+    body = credit(await checkout.account(), 10_000, currency="NGN")
+    assert (await scene.inflows.tell(body)).status_code == 200
+    await scene.clone_payment()
+    await scene.clone_attempt()
+    return body
+
+
+async def checkout_reversals(scene: Scene) -> None:
+    body = await paid_checkouts(scene)
+    await scene.clone("receipt", id="id + n", payment_id="payment_id + n", transaction_id="transaction_id || n")
+    await scene.note_reversal(body)
+
+
+async def checkout_debts(scene: Scene) -> None:
+    await paid_checkouts(scene)
+    await scene.admin.execute("UPDATE payment SET reversed_minor = 1, owed_minor = 1")
+
+
+async def held_inflows(scene: Scene) -> None:
+    await scene.inflows.told(credit(await scene.inflows.number(), payeeName="Ada Obii"))
+    await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
+
+
+async def debts(scene: Scene) -> None:
+    await scene.inflows.told(credit(await scene.inflows.number()))
+    await scene.admin.execute("UPDATE collection SET owed_minor = 1")
+    await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
+
+
+async def virtual_accounts(scene: Scene) -> None:
+    await scene.inflows.account(expires_at=scene.inflows.now + timedelta(hours=1))
+    details = "replace(details::text, account_number, account_number || n)::jsonb"
+    changes = {"id": "lpad(to_hex(n), 24, '0')", "account_number": "account_number || n", "details": details}
+    await scene.clone("virtual_account", **changes)
+
+
+async def journals(scene: Scene) -> None:
+    db = scene.inflows.house.db
+    for _ in range(ROWS):
+        await post(db, await new_business(db), paid())
+
+
+async def notices(scene: Scene) -> None:
+    """The first is of an account that a payment waits for, the others of accounts that nobody has."""
+    number = await (await scene.new_checkout()).account()
+    rail, now = scene.inflows.house.till.rails["sandbox"], scene.inflows.now
+    assert isinstance(rail, SandboxRail)
+    async with scene.inflows.house.db.transaction() as tx:
+        for n in range(ROWS):
+            sent = BankTransfer(
+                account_number=number if n == 0 else f"99{n:08}", amount=Money(10_000, Currency.NGN),
+                payer=Party(name="Ada Obi"), transaction_id=ids.new_event_id(),
+            )  # fmt: skip
+            await rail.transfer(tx, scene.inflows.shop.business_id, sent, now=now + timedelta(microseconds=n))
+
+
+OLDEST_PAYMENT = "WHERE id = (SELECT min(id) FROM payment)"
+OLDEST_ATTEMPT = "WHERE id = (SELECT min(id) FROM attempt)"
+OLDEST_INFLOW = "WHERE id = (SELECT min(id) FROM collection)"
+FIRST_CHAIN = "(SELECT business_id FROM journal_to_link ORDER BY journal_id LIMIT 1)"
+AS_REPLICA = "SET LOCAL session_replication_role = replica;"
+SUSPENDED = ("receipt", "credit_reversal")
+
+POISONS = (
+    Poison(
+        "expire_payments", payments,
+        "UPDATE payment SET default_method = 'nonsense', expires_at = expires_at - interval '1 minute' "
+        f"{OLDEST_PAYMENT}",
+        "UPDATE payment SET default_method = 'card'",
+        "SELECT count(*) FROM payment WHERE status = 'expired'",
+    ),
+    Poison(
+        "close_accounts", accounts_of_payments,
+        f"UPDATE payment SET version = {VERSION_MAX} {OLDEST_PAYMENT}",
+        f"UPDATE payment SET version = 1 WHERE version = {VERSION_MAX}",
+        "SELECT count(*) FROM attempt WHERE status = 'expired'",
+    ),
+    Poison(
+        "ask_rails", silent_attempts,
+        f"UPDATE attempt SET rail = '{GONE}', next_ask_at = next_ask_at - interval '1 minute' {OLDEST_ATTEMPT}",
+        "UPDATE attempt SET rail = 'sandbox'",
+        "SELECT count(*) FROM attempt WHERE next_ask_at IS NULL",
+    ),
+    Poison(
+        "return_held", held_receipts,
+        "UPDATE receipt SET currency = 'XXX' WHERE id = (SELECT min(id) FROM receipt)",
+        "UPDATE receipt SET currency = 'NGN'",
+        "SELECT count(*) FROM money_return",
+    ),
+    Poison(
+        "send_returns", returns,
+        f"UPDATE money_return SET rail = '{GONE}', next_try_at = next_try_at - interval '1 minute' "
+        "WHERE id = (SELECT min(id) FROM money_return)",
+        "UPDATE money_return SET rail = 'sandbox'",
+        "SELECT count(*) FROM money_return WHERE status = 'sent'",
+    ),
+    Poison(
+        "ask_about_refunds", refund_legs,
+        f"UPDATE refund_leg SET rail = '{GONE}', next_ask_at = next_ask_at - interval '1 minute' "
+        "WHERE reference = (SELECT min(reference) FROM refund_leg)",
+        "UPDATE refund_leg SET rail = 'sandbox'",
+        "SELECT count(*) FROM refund_leg WHERE asks > 0 OR status = 'successful'",
+    ),
+    Poison(
+        "apply_reversals", reversals,
+        f"UPDATE collection SET version = {VERSION_MAX} {OLDEST_INFLOW}",
+        f"UPDATE collection SET version = 1 WHERE version = {VERSION_MAX}",
+        "SELECT count(*) FROM credit_reversal WHERE applied_at IS NOT NULL",
+    ),
+    Poison(
+        "apply_unclaimed_reversals", unclaimed_reversals,
+        "; ".join(
+            f"UPDATE {table} SET currency = 'XXX' WHERE transaction_id = (SELECT min(transaction_id) FROM receipt)"
+            for table in SUSPENDED
+        ),
+        "; ".join(f"UPDATE {table} SET currency = 'USD'" for table in SUSPENDED),
+        "SELECT count(*) FROM credit_reversal WHERE applied_at IS NOT NULL",
+    ),
+    Poison(
+        "return_overdue_inflows", held_inflows,
+        f"UPDATE collection SET version = {VERSION_MAX} {OLDEST_INFLOW}",
+        f"UPDATE collection SET version = 1 WHERE version = {VERSION_MAX}",
+        "SELECT count(*) FROM collection WHERE status <> 'pending'",
+        timedelta(days=90),
+    ),
+    Poison(
+        "collect_debts", debts,
+        f"UPDATE collection SET version = {VERSION_MAX} {OLDEST_INFLOW}",
+        f"UPDATE collection SET version = 1 WHERE version = {VERSION_MAX}",
+        "SELECT count(*) FROM collection WHERE owed_minor = 0",
+    ),
+    Poison(
+        "apply_checkout_reversals", checkout_reversals,
+        f"UPDATE payment SET version = {VERSION_MAX} {OLDEST_PAYMENT}",
+        f"UPDATE payment SET version = 1 WHERE version = {VERSION_MAX}",
+        "SELECT count(*) FROM credit_reversal WHERE applied_at IS NOT NULL",
+    ),
+    Poison(
+        "collect_checkout_debts", checkout_debts,
+        f"UPDATE payment SET version = {VERSION_MAX} {OLDEST_PAYMENT}",
+        f"UPDATE payment SET version = 1 WHERE version = {VERSION_MAX}",
+        "SELECT count(*) FROM payment WHERE owed_minor = 0",
+    ),
+    Poison(
+        "expire_accounts", virtual_accounts,
+        f"UPDATE virtual_account SET version = {VERSION_MAX}, expires_at = expires_at - interval '1 minute' "
+        "WHERE id = (SELECT min(id) FROM virtual_account)",
+        f"UPDATE virtual_account SET version = 1 WHERE version = {VERSION_MAX}",
+        "SELECT count(*) FROM virtual_account WHERE status = 'expired'",
+    ),
+    Poison(
+        "extend_chain", journals,
+        f"{AS_REPLICA} INSERT INTO journal_link SELECT {FIRST_CHAIN}, {VERSION_MAX}, 0, '', sha256('')",
+        f"{AS_REPLICA} DELETE FROM journal_link WHERE position = {VERSION_MAX}",
+        f"SELECT count(DISTINCT business_id) FROM journal_link WHERE position < {VERSION_MAX}",
+    ),
+    Poison(
+        "tell_for_the_sandbox_rail", notices,
+        "UPDATE attempt SET method = 'nonsense'",
+        "UPDATE attempt SET method = 'bank_transfer'",
+        "SELECT count(*) FROM sandbox_notice WHERE sent_at IS NOT NULL",
+        timedelta(seconds=1),
+    ),
+)  # fmt: skip
