@@ -24,6 +24,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.house import House
 from tidegate.infra import db as database
 from tidegate.infra.db import Tx
+from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.merchant import commands as merchants
 from tidegate.rail.interface import MoneyArrived, Party
 from tidegate.rail.told import ToldBy
@@ -150,9 +151,10 @@ async def _set_rate(url: str, *, now: datetime) -> None:
     connection = await database.connect(url)
     try:
         await connection.execute(
-            "INSERT INTO exchange_rate (base, quote, rate, spread_basis_points, source, quoted_at, created_at)"
-            f" VALUES ('USD', 'EUR', {RATE}, 50, 'bench', $1, $1)",
+            "INSERT INTO exchange_rate (business_id, base, quote, rate, spread_basis_points, source, quoted_at, created_at)"
+            f" VALUES ($2, 'USD', 'EUR', {RATE}, 50, 'bench', $1, $1)",
             now,
+            HOUSE_BUSINESS_ID,
         )
     finally:
         await connection.close()

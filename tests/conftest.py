@@ -47,7 +47,7 @@ TABLES = (
     "webhook_attempt", "webhook_delivery", "webhook_turn", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
     "virtual_account", "exchange_rate", "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
-    "credential", "business_logo", "business",
+    "credential", "business_logo", "business_clock", "business",
 )  # fmt: skip
 
 # Append-only: even the owner can empty them only with all triggers off.

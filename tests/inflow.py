@@ -23,6 +23,7 @@ from tidegate.core.money import Currency
 from tidegate.house import House
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
+from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.rail.sandbox import notice
 from tidegate.webhook.deliver import Courier
 
@@ -94,7 +95,8 @@ class Inflows:
 
     @property
     def now(self) -> datetime:
-        return self.house.clock.now()
+        """The merchant's."""
+        return self.house.clock.now_of(self.shop.business_id)
 
     async def call(self, method: str, path: str, body: Any = None, **query: Any) -> httpx.Response:
         headers = {"api-key": self.shop.secret_key}
@@ -132,7 +134,7 @@ class Inflows:
 
     async def tell(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        signed = notice.sign(raw, self.house.secret, now=self.now)
+        signed = notice.sign(raw, self.house.secret, now=self.house.clock.now())
         return await self.shop.client.post("/intake/sandbox", content=raw, headers={**signed.headers, **headers})
 
     async def told(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +188,7 @@ class Inflows:
             **{"source": "desk", "quoted_at": self.now, **changes},
         )  # fmt: skip
         async with self.house.db.connection() as tx:
-            await review_store.insert_rate(tx, made, now=self.now)
+            await review_store.insert_rate(tx, made, business_id=HOUSE_BUSINESS_ID, now=self.now)
         return made
 
     async def wallet(self, currency: str) -> int:

@@ -294,8 +294,9 @@ async def test_any_amount_is_credited_unless_the_operator_asks_for_a_review(infl
 
 async def arrive(inflows: Inflows, till: Till, body: dict[str, Any]) -> dict[str, Any]:
     """At a service with other terms than the one that listens."""
-    signed = notice.sign(json.dumps(body).encode(), inflows.house.secret, now=inflows.now)
-    await intake.receive(till, "sandbox", signed, now=inflows.now)
+    clock = inflows.house.clock
+    signed = notice.sign(json.dumps(body).encode(), inflows.house.secret, now=clock.now())
+    await intake.receive(till, "sandbox", signed, clock)
     return await inflows.inflow(body["transactionId"])
 
 

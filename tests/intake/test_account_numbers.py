@@ -83,7 +83,7 @@ class Pool:
 
     async def told(self, body: dict[str, Any], *, rail: str = "sandbox") -> None:
         raw = notice.sign(json.dumps(body).encode(), self.house.secret, now=self.house.clock.now())
-        await intake.receive(self.till, rail, raw, now=self.house.clock.now())
+        await intake.receive(self.till, rail, raw, self.house.clock)
 
     async def close(self) -> None:
         """Every account whose time is over is closed, and sessions stay."""
@@ -119,9 +119,9 @@ async def test_money_for_a_number_that_no_open_account_has_goes_back_from_the_ne
     await pool.close()
     second, _ = await pool.pay()
     await pool.close()
-    late = pool.house.clock.now() + timedelta(minutes=40)
-    raw = notice.sign(json.dumps(credit(NUMBER)).encode(), pool.house.secret, now=late)
-    await intake.receive(pool.till, "sandbox", raw, now=late)
+    late = SettableClock(pool.house.clock.now() + timedelta(minutes=40))
+    raw = notice.sign(json.dumps(credit(NUMBER)).encode(), pool.house.secret, now=late.now())
+    await intake.receive(pool.till, "sandbox", raw, late)
     assert (await status(first), await status(second)) == ("pending", "pending")
     assert (await second.view())["amountReturned"] == 100
     assert await admin.fetchval("SELECT taken FROM receipt") == "returned"

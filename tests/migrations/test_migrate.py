@@ -20,7 +20,6 @@ GLOBAL_TABLES = {
     "migration",
     "credential_epoch",
     "deployment",
-    "sandbox_clock",
     "notification",
     "exchange_rate",
     "credit_reversal",

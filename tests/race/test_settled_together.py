@@ -50,9 +50,8 @@ def credit(house: House, account: str, *, minor: int = 10_000, transaction_id: s
 
 
 async def tell(house: House, till: Till, news: MoneyArrived, *, told_id: str | None = None) -> None:
-    now = house.clock.now()
     body = notice.write(Told(id=told_id or ids.new_event_id(), news=news))
-    await intake.receive(till, "sandbox", notice.sign(body, house.secret, now=now), now=now)
+    await intake.receive(till, "sandbox", notice.sign(body, house.secret, now=house.clock.now()), house.clock)
 
 
 async def waiting(new_checkout: MakeCheckout, shop: Shop, count: int) -> tuple[list[Checkout], list[str]]:

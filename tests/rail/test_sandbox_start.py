@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from tidegate.core.clock import SettableClock
 from tidegate.core.method import METHODS_OF, Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
+from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import LEASE
 from tidegate.rail.interface import (
     Bank,
@@ -117,7 +117,7 @@ async def test_a_notice_whose_sender_died_is_due_again(world: World) -> None:
     await world.rail.start(world.order(phone("0000")), now=NOW)
     first: list[RawNotification] = []
 
-    async def die(raw: RawNotification, _: datetime) -> None:
+    async def die(_: Lease, raw: RawNotification) -> None:
         first.append(raw)
         raise asyncio.CancelledError
 

@@ -12,6 +12,7 @@ from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
+from tidegate.infra.lease_store import Lease
 from tidegate.merchant import commands as merchants
 from tidegate.rail.interface import (
     Bank,
@@ -85,7 +86,7 @@ class World:
         """Everything that is due, as it is sent."""
         sent: list[RawNotification] = []
 
-        async def take(raw: RawNotification, _: datetime) -> None:
+        async def take(_: Lease, raw: RawNotification) -> None:
             sent.append(raw)
 
         assert (await self.rail.tell_all(take, SettableClock(now))).failed == 0

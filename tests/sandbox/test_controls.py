@@ -11,7 +11,7 @@ import pytest
 
 from build import Checkout, Shop, make_shop
 from checkout.paying import WANTS_PIN, card, phone
-from conftest import LEDGER_TABLES, TABLES, MakeCheckout, MakeShop
+from conftest import LEDGER_TABLES, TABLES, MakeCheckout
 from inflow import HOLDER
 from inflow import request as account_request
 from payment.refusal import assert_refused, assert_says_no, without_request_id
@@ -51,7 +51,6 @@ each_control = pytest.mark.parametrize(("method", "path", "body"), CONTROLS)
 
 @each_control
 async def test_a_control_needs_the_secret_key(shop: Shop, admin: Any, method: str, path: str, body: Any) -> None:
-    before = await admin.fetchval("SELECT ahead FROM sandbox_clock")
     requests = [
         shop.client.build_request(method, path, json=body, headers={"api-key": key})
         for key in ("", "sk_test_wrong", shop.public_key, shop.secret_key[:-1] + "!")
@@ -63,7 +62,7 @@ async def test_a_control_needs_the_secret_key(shop: Shop, admin: Any, method: st
     ]
     for request in requests:
         await assert_refused(admin, shop.client.send(request), 401, "UNAUTHENTICATED")
-    assert await admin.fetchval("SELECT ahead FROM sandbox_clock") == before
+    assert await admin.fetchval("SELECT count(*) FROM business_clock") == 0
 
 
 @each_control
@@ -205,6 +204,9 @@ async def busy(new_checkout: MakeCheckout) -> Checkout:
     sent = await checkout.post(f"/webhooks/endpoints/{endpoint.json()['data']['id']}/test", **own)
     assert sent.status_code == 200, sent.text
     await receive_euros(checkout)
+    assert (await checkout.sandbox("rates", {"base": "EUR", "quote": "USD", "rate": 1})).status_code == 201
+    # What goes back has left by then.
+    await checkout.let_pass("1m")
     return checkout
 
 
@@ -219,7 +221,7 @@ async def receive_euros(checkout: Checkout) -> None:
 async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout: MakeCheckout, admin: Any) -> None:
     mine, other = await busy(new_checkout), await busy(new_checkout)
     before, full = await rows_of(admin, other.shop.business_id), await rows_of(admin, mine.shop.business_id)
-    not_needed = {"fee_rule", "business_logo", "journal_to_link", "sandbox_payout", "webhook_attempt"}
+    not_needed = {"fee_rule", "business_logo", "journal_to_link", "webhook_attempt", "leased_work"}
     # Nothing was refunded.
     not_needed |= {"refund", "refund_leg"}
     # Nothing failed, and nothing is in work.
@@ -231,7 +233,9 @@ async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout
     settings = {"credential": 2, "webhook_endpoint": 1, "webhook_secret": 1, "webhook_turn": 1}
     # Accounts are settings too.
     settings |= {"virtual_account": 1, "sandbox_account": 1}
-    assert {table: count for table, count in left.items() if count} == {**settings, "audit": 4}
+    # Rates are as well, and time does not go back.
+    settings |= {"exchange_rate": 1, "business_clock": 1}
+    assert {table: count for table, count in left.items() if count} == {**settings, "audit": 5}
     assert await rows_of(admin, other.shop.business_id) == before
     assert (await mine.shop.verify(mine.reference)).status_code == 404
     assert (await other.record())["status"] == "success"
@@ -307,13 +311,6 @@ async def test_the_clock_stops_before_dates_end(own_sandbox: Shop) -> None:
     assert_says_no(answer, 422, "VALIDATION_FAILED", field="advance")
     assert (await clock_of(own_sandbox)).status_code == 200
     assert (await own_sandbox.create()).status_code == 201, "all else goes on"
-
-
-async def test_time_passes_for_a_new_business_too(new_shop: MakeShop) -> None:
-    one, other = await new_shop(), await new_shop()
-    moved = await clock_of(one, {"advance": "1s"})
-    seen = await clock_of(other)
-    assert seen.json()["data"]["aheadSeconds"] == moved.json()["data"]["aheadSeconds"]
 
 
 async def test_a_reference_of_the_bank_is_free_again_after_a_reset(new_checkout: MakeCheckout) -> None:

@@ -17,6 +17,7 @@ from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import SettableClock, ShiftedClock
 from tidegate.core.money import Currency, Money
 from tidegate.house import House
+from tidegate.infra.lease_store import Lease
 from tidegate.rail.interface import CreditReversed, MoneyArrived, Party, RawNotification, Told
 from tidegate.rail.sandbox import SandboxRail
 
@@ -50,10 +51,12 @@ async def told(house: House, shop: Shop) -> AsyncIterator[TellAll]:
     async def tell(*, after: timedelta = timedelta(0)) -> list[Told]:
         told: list[Told] = []
 
-        async def carry(raw: RawNotification, now: datetime) -> None:
-            told.extend(rail.read(raw, now=now))
+        clock = SettableClock(house.clock.now() + after)
 
-        await rail.tell_all(carry, SettableClock(house.clock.now() + after))
+        async def carry(_: Lease, raw: RawNotification) -> None:
+            told.extend(rail.read(raw, now=clock.now()))
+
+        await rail.tell_all(carry, clock)
         return told
 
     yield tell

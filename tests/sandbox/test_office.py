@@ -11,7 +11,6 @@ from conftest import MakeShop
 from inflow import CLOSE, Inflows, credit
 from payment.refusal import assert_refused, without_request_id
 from tidegate.core.money import Currency
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
 
 ON_ACCOUNTS = ("approve", "decline", "suspend", "reinstate", "close")
 
@@ -107,7 +106,7 @@ async def test_a_held_inflow_is_returned(inflows: Inflows) -> None:
     assert (back["reasonCode"], back["status"]) == ("review_refused", "asked")
 
 
-async def test_a_rate_is_set_for_the_whole_sandbox(inflows: Inflows, admin: Any) -> None:
+async def test_a_rate_is_set_for_the_inflows_of_the_business(inflows: Inflows, admin: Any) -> None:
     number = await inflows.number(Currency.EUR, Currency.USD)
     assert (await inflows.told(credit(number)))["status"] == "pending"
     answer = await inflows.call(
@@ -117,7 +116,7 @@ async def test_a_rate_is_set_for_the_whole_sandbox(inflows: Inflows, admin: Any)
     told = await inflows.told(credit(number))
     assert (told["status"], told["destinationAmount"], told["exchange"]["spread"]) == ("successful", 199, 1)
     row = await admin.fetchrow("SELECT business_id, subject FROM audit WHERE action = 'rate.set'")
-    assert tuple(row) == (HOUSE_BUSINESS_ID, "EUR/USD")
+    assert tuple(row) == (inflows.shop.business_id, "EUR/USD")
 
 
 @pytest.mark.parametrize(

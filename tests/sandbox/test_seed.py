@@ -31,7 +31,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 async def start(house: House, settings: Settings) -> dict[str, Any]:
-    made = await seed(house.office, house.till, settings, now=house.clock.now())
+    made = await seed(house.office, house.till, settings, house.clock)
     assert json.loads((settings.home / FILE_NAME).read_text()) == made
     return made
 

@@ -32,7 +32,7 @@ def settings(database_url: str, tmp_path: Path, request: pytest.FixtureRequest) 
 @pytest.fixture
 async def sandbox(db: Database, house: House, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
     """As `tidegate dev` serves it: with the keys of its seeded business."""
-    made = await seed(house.office, house.till, settings, now=house.clock.now())
+    made = await seed(house.office, house.till, settings, house.clock)
     keys = SandboxKeys(made["secretKey"], made["publicKey"], made["businessId"])
     async with (
         serving_front_door(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys)) as (url, _),

@@ -28,7 +28,7 @@ from tidegate.collection.list_store import Filter
 from tidegate.collection.model import CollectionStatus
 from tidegate.collection.rate import Rate
 from tidegate.core import ids
-from tidegate.core.clock import ShiftedClock
+from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
@@ -81,9 +81,8 @@ class Inflow(RuleBasedStateMachine):
             return None
 
     def tell(self, body: dict[str, Any]) -> None:
-        now = self.house.clock.now()
-        raw = notice.sign(json.dumps(body).encode(), self.house.secret, now=now)
-        self.attempt(intake.receive(self.house.till, "sandbox", raw, now=now))
+        raw = notice.sign(json.dumps(body).encode(), self.house.secret, now=self.house.clock.now())
+        self.attempt(intake.receive(self.house.till, "sandbox", raw, self.house.clock))
 
     @rule(target=accounts, pair=st.sampled_from(PAIRS), lasts=st.sampled_from([None, None, 30]))
     def open_an_account(self, pair: tuple[Currency, Currency], lasts: int | None) -> tuple[str, str, str]:
@@ -149,7 +148,7 @@ class Inflow(RuleBasedStateMachine):
                         base=base, quote=quote, rate=Decimal(value), spread_basis_points=spread, source="story",
                         quoted_at=now,
                     )  # fmt: skip
-                    await review_store.insert_rate(tx, rate, now=now)
+                    await review_store.insert_rate(tx, rate, business_id=self.business_id, now=now)
 
         self.run(step())
 
@@ -166,8 +165,8 @@ class Inflow(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([1, 11, 31, 70, 24 * 60]))
     def let_time_pass(self, minutes: int) -> None:
-        assert isinstance(self.house.clock, ShiftedClock)
-        self.house.clock.ahead += timedelta(minutes=minutes)
+        assert isinstance(self.house.clock, SettableClock)
+        self.house.clock.advance(timedelta(minutes=minutes))
 
     @rule()
     def work(self) -> None:
@@ -215,8 +214,8 @@ def test_no_order_of_inflows_breaks_the_books(inflow_story_url: str) -> None:
         house = House.of(Settings(database_url=inflow_story_url))
         opened = house.open()
         runner.run(opened.__aenter__())
-        # The machine moves this house's clock itself; nobody else's word about it counts.
-        house.clock = ShiftedClock()
+        # The machine moves the time itself, that of leases too.
+        house.clock = SettableClock(house.clock.now())
         admin = runner.run(asyncpg.connect(inflow_story_url))
         seen: set[str] = set()
         given: dict[str, Any] = {"house": house, "run": staticmethod(runner.run), "seen": seen, "admin": admin}

@@ -77,7 +77,7 @@ async def test_a_killed_worker_loses_nothing(world: World, receiver: Receiver) -
     receiver.behaviour = OK
     async with world.db.connection() as tx:
         # The lease of the dead runs out; nobody has to wait for it here.
-        await sandbox_store.advance(tx, timedelta(minutes=1), ahead_max=timedelta(days=1))
+        await sandbox_store.advance(tx, world.business_id, timedelta(minutes=1), ahead_max=timedelta(days=1))
     with worker(world):
         await receiver.got(2)
     delivery = await world.delivery()

@@ -36,7 +36,8 @@ class AccountApi:
     async def request(self, call: Call) -> Answer:
         value = call.json()
         request = read(value, wire.RequestAccount, partial(wire.problems_between, value=value))
-        business, now = call.caller.business, self.clock.now()
+        business = call.caller.business
+        now = self.clock.now_of(business.id)
         by = audit.key(call.caller.key.id, call.client)
 
         async def act(tx: Tx) -> Answer:
@@ -55,7 +56,7 @@ class AccountApi:
             )
         if account is None:
             raise errors.NotFound(commands.NO_ACCOUNT)
-        return call.answer(wire.record_of(account, business, now=self.clock.now()))
+        return call.answer(wire.record_of(account, business, now=self.clock.now_of(business.id)))
 
     async def list_accounts(self, call: Call) -> Answer:
         return await self._list(call, read(call.query, wire.ListAccounts), tuple(AccountStatus))
@@ -77,7 +78,7 @@ class AccountApi:
                 offset=(request.page - 1) * request.per_page,
                 limit=request.per_page,
             )
-        now = self.clock.now()
+        now = self.clock.now_of(business.id)
         records = [wire.record_of(account, business, now=now) for account in accounts]
         return call.answer(wire.AccountPage(results=records, total=total))
 

@@ -119,7 +119,8 @@ async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, id FROM virtual_account
-         WHERE status = 'approved' AND expires_at <= $1
+         WHERE status = 'approved'
+           AND expires_at <= latest_time($1) AND (expires_at <= $1 OR expires_at <= time_of(business_id, $1))
            AND NOT EXISTS (
                SELECT FROM leased_work AS held
                 WHERE held.business_id = virtual_account.business_id AND held.kind = 'expire_accounts'

@@ -125,7 +125,7 @@ class Desk:
         with self._counting_unknown(visit):
             business = await self._owner_of(ids.business_code_of(visit.pay_code))
             page = f"{self.checkout_url}/{visit.pay_code}"
-            yield Payer(self.till, business.id, visit.pay_code, page, self.clock.now())
+            yield Payer(self.till, business.id, visit.pay_code, page, self.clock.now_of(business.id))
 
     @contextmanager
     def _counting_unknown(self, visit: PayerAt) -> Iterator[None]:

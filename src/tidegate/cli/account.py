@@ -15,6 +15,7 @@ from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
+from tidegate.core.clock import Clock
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
@@ -57,13 +58,14 @@ def account() -> None:
 def list_(business_id: str | None, status: str | None, limit: int, as_json: bool) -> None:
     """List accounts, whoever waits longest first."""
 
-    async def run(till: Till, now: datetime) -> tuple[list[wire.AccountRecord], list[Account], datetime]:
+    async def run(till: Till, clock: Clock) -> tuple[list[wire.AccountRecord], list[Account], Clock]:
         wanted = AccountStatus(status) if status else None
         async with till.db.connection() as tx:
             found = await store.list_all(tx, business_id=business_id, status=wanted, limit=limit)
-        return [await _record(till, one, now) for one in found] if as_json else [], found, now
+        records = [await _record(till, one, clock.now_of(one.business_id)) for one in found] if as_json else []
+        return records, found, clock
 
-    records, found, now = at_the_till(run)
+    records, found, clock = at_the_till(run)
     if as_json:
         print_record(records)
         return
@@ -72,7 +74,7 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
         # The id is what other commands want whole.
         table.add_column(heading, no_wrap=heading == "Account, business", overflow="fold")
     for one in found:
-        number = one.details.account_number if one.details else "–"
+        number, now = one.details.account_number if one.details else "–", clock.now_of(one.business_id)
         table.add_row(
             f"{one.id}\n[dim]{one.business_id}[/]", plain(one.holder), f"{number}\n[dim]{one.currency}[/]",
             _state_of(one, now), ago(one.created_at, now),
@@ -87,10 +89,10 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
 def show(account_id: str, as_json: bool) -> None:
     """Show an account: its details, what the merchant said, and the documents."""
 
-    async def run(till: Till, now: datetime) -> Account:
+    async def run(till: Till, _: datetime) -> Account:
         return await commands.get_anybodys(till.db, account_id)
 
-    _act_and_show(run, as_json)
+    _act_and_show(run, account_id, as_json)
 
 
 @account.command()
@@ -105,7 +107,7 @@ def approve(account_id: str, expires_at: str | None, as_json: bool) -> None:
         ends_at = _end_in(expires_at, now) if expires_at else None
         return await commands.approve(till, account_id, by=OPERATOR, now=now, expires_at=ends_at)
 
-    _act_and_show(run, as_json)
+    _act_and_show(run, account_id, as_json)
 
 
 @account.command()
@@ -120,7 +122,7 @@ def decline(account_id: str, reason: str, as_json: bool) -> None:
     async def run(till: Till, now: datetime) -> Account:
         return await commands.decline(till.db, account_id, why, by=OPERATOR, now=now)
 
-    _act_and_show(run, as_json)
+    _act_and_show(run, account_id, as_json)
 
 
 @account.command()
@@ -135,7 +137,7 @@ def suspend(account_id: str, reason: str, as_json: bool) -> None:
     async def run(till: Till, now: datetime) -> Account:
         return await commands.suspend(till.db, account_id, why, by=OPERATOR, now=now)
 
-    _act_and_show(run, as_json)
+    _act_and_show(run, account_id, as_json)
 
 
 @account.command()
@@ -148,7 +150,7 @@ def reinstate(account_id: str, as_json: bool) -> None:
     async def run(till: Till, now: datetime) -> Account:
         return await commands.reinstate(till.db, account_id, by=OPERATOR, now=now)
 
-    _act_and_show(run, as_json)
+    _act_and_show(run, account_id, as_json)
 
 
 @account.command()
@@ -163,7 +165,7 @@ def close(account_id: str, reason: str, as_json: bool) -> None:
     async def run(till: Till, now: datetime) -> Account:
         return await commands.close(till.db, account_id, why, by=OPERATOR, now=now)
 
-    _act_and_show(run, as_json)
+    _act_and_show(run, account_id, as_json)
 
 
 @account.command()
@@ -203,8 +205,9 @@ def _end_in(text: str, now: datetime) -> datetime:
     return end
 
 
-def _act_and_show(act: Act, as_json: bool) -> None:
-    async def run(till: Till, now: datetime) -> tuple[wire.AccountRecord, str]:
+def _act_and_show(act: Act, account_id: str, as_json: bool) -> None:
+    async def run(till: Till, clock: Clock) -> tuple[wire.AccountRecord, str]:
+        now = clock.now_of((await commands.get_anybodys(till.db, account_id)).business_id)
         after = await act(till, now)
         return await _record(till, after, now), _state_of(after, now)
 

@@ -47,7 +47,7 @@ def run(settings: Settings) -> None:
 async def _seed(settings: Settings) -> dict[str, Any]:
     house = House.of(settings)
     async with house.open():
-        return await seed(house.office, house.till, settings, now=house.clock.now())
+        return await seed(house.office, house.till, settings, house.clock)
 
 
 def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 
 import click
 from rich.table import Table
@@ -15,6 +14,7 @@ from tidegate.cli.console import as_json_option, out, plain, print_record, show_
 from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
+from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.till import Till
 
@@ -47,11 +47,11 @@ def inflow() -> None:
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     """List what is held, whoever waits longest first."""
 
-    async def run(till: Till, now: datetime) -> tuple[list[Collection], datetime]:
+    async def run(till: Till, clock: Clock) -> tuple[list[Collection], Clock]:
         async with till.db.connection() as tx:
-            return await review_store.list_held(tx, business_id=business_id, limit=limit), now
+            return await review_store.list_held(tx, business_id=business_id, limit=limit), clock
 
-    held, now = at_the_till(run)
+    held, clock = at_the_till(run)
     if as_json:
         print_record([wire.record_of(one) for one in held])
         return
@@ -60,7 +60,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
         # The reference is what other commands want whole.
         table.add_column(heading, no_wrap=heading in ("Inflow, business", "Amount"), overflow="fold")
     for one in held:
-        check = one.name_check
+        check, now = one.name_check, clock.now_of(one.business_id)
         table.add_row(
             f"{one.reference}\n[dim]{one.business_id}[/]", str(one.amount),
             f"{plain(check.typed or '–')}\n[dim]{plain(check.holder)}[/]",
@@ -76,7 +76,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 def show(reference: str, as_json: bool) -> None:
     """Show an inflow, and how the names were compared."""
 
-    async def run(till: Till, now: datetime) -> Collection:
+    async def run(till: Till, _: Clock) -> Collection:
         return await review.get_anybodys(till, reference)
 
     found = at_the_till(run)
@@ -119,7 +119,8 @@ def return_(reference: str, note: str | None, as_json: bool) -> None:
 def _decide(decide: Callable[..., Awaitable[Collection]], reference: str, note: str | None) -> Collection:
     checked = None if note is None else words("--note", note)
 
-    async def run(till: Till, now: datetime) -> Collection:
+    async def run(till: Till, clock: Clock) -> Collection:
+        now = clock.now_of((await review.get_anybodys(till, reference)).business_id)
         return await decide(till, reference, note=checked, by=OPERATOR, now=now)
 
     return at_the_till(run)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.till import at_the_till, limit_option
+from tidegate.core.clock import Clock
 from tidegate.infra import lease_store
 from tidegate.infra.lease_store import Failed
 from tidegate.rail.till import Till
@@ -30,7 +29,7 @@ def job() -> None:
 def list_(only_parked: bool, limit: int, as_json: bool) -> None:
     """List rows whose work failed, with the last error of each."""
 
-    async def run(till: Till, _: datetime) -> list[Failed]:
+    async def run(till: Till, _: Clock) -> list[Failed]:
         async with till.db.connection() as tx:
             return await lease_store.list_failed(tx, only_parked=only_parked, limit=limit)
 
@@ -64,12 +63,12 @@ def _to_json(one: Failed) -> dict[str, object]:
 def retry(kind: str, business_id: str | None, id_: str | None) -> None:
     """Try failed rows again at once: one, all of a BUSINESS, or all of a KIND. Mend the cause first."""
 
-    async def run(till: Till, now: datetime) -> int:
+    async def run(till: Till, clock: Clock) -> int:
         async with till.db.transaction() as tx:
             released = await lease_store.retry(tx, kind, business_id=business_id, id_=id_)
             if kind == DELIVER:
                 for business, delivery_id in released:
-                    await log_store.resend(tx, business, int(delivery_id), now=now)
+                    await log_store.resend(tx, business, int(delivery_id), now=clock.now_of(business))
         till.db.ring(NEWS)
         return len(released)
 

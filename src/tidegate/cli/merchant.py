@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, BinaryIO
 
@@ -16,9 +16,9 @@ from tidegate.audit.model import OPERATOR
 from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
 from tidegate.cli.console import as_json_option, fail, out, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
-from tidegate.cli.office import now_of, office_of
+from tidegate.cli.office import clock_of, office_of
 from tidegate.cli.webhook import SHOWN_ONCE
-from tidegate.core.clock import SystemClock
+from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, FeeRule
 from tidegate.core.method import PRICED, priced_in
 from tidegate.core.money import Currency
@@ -28,11 +28,10 @@ from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key, NamePolicy
 from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
-from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
+from tidegate.webhook.commands import Office
 from tidegate.webhook.model import WithSecret
 
-clock = SystemClock()
 _PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
 
 
@@ -56,7 +55,8 @@ def create(name: str, email: str, as_json: bool) -> None:
             fail(f"{what} {error}.")
 
     async def run(db: Database) -> commands.NewBusiness:
-        return await commands.create(db, name=name, email=email, mode=settings.mode, now=clock.now())
+        now = SystemClock().now()
+        return await commands.create(db, name=name, email=email, mode=settings.mode, now=now)
 
     new = run_on_database(settings, run)
     facts = {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
@@ -68,11 +68,13 @@ def create(name: str, email: str, as_json: bool) -> None:
 @speaks_plainly
 def list_(as_json: bool) -> None:
     """List the businesses and their keys."""
+    settings = settings_module.from_environment()
 
-    async def run(db: Database) -> list[tuple[Business, list[Key]]]:
-        return [(business, await commands.keys_of(db, business.id)) for business in await commands.list_all(db)]
+    async def run(db: Database) -> tuple[list[tuple[Business, list[Key]]], Clock]:
+        found = [(business, await commands.keys_of(db, business.id)) for business in await commands.list_all(db)]
+        return found, await clock_of(settings, db)
 
-    found = run_on_database(settings_module.from_environment(), run)
+    found, clock = run_on_database(settings, run)
     if as_json:
         print_json([_business_json(business, keys) for business, keys in found])
         return
@@ -82,7 +84,8 @@ def list_(as_json: bool) -> None:
     for business, keys in found:
         for key in keys:
             head = (business.id, name_and_brand(business), business.status.value)
-            table.add_row(*head, str(key.id), key.kind.value, f"…{key.last_four}", _state_of(key))
+            state = _state_of(key, clock.now_of(business.id))
+            table.add_row(*head, str(key.id), key.kind.value, f"…{key.last_four}", state)
     show_table(table, "No business yet: `tidegate merchant create NAME --email …` makes one.")
 
 
@@ -103,7 +106,8 @@ def roll(business_id: str, overlap_hours: float, as_json: bool) -> None:
 
     async def run(db: Database) -> str:
         overlap = timedelta(hours=overlap_hours)
-        return await commands.roll_secret_key(db, business_id, mode=settings.mode, overlap=overlap, now=clock.now())
+        now = (await clock_of(settings, db)).now_of(business_id)
+        return await commands.roll_secret_key(db, business_id, mode=settings.mode, overlap=overlap, now=now)
 
     secret_key = run_on_database(settings, run)
     keep_rolled_key(settings.home / FILE_NAME, business_id, secret_key)
@@ -117,11 +121,13 @@ def roll(business_id: str, overlap_hours: float, as_json: bool) -> None:
 @speaks_plainly
 def revoke(business_id: str, key_id: int) -> None:
     """End a key at once, in every process."""
+    settings = settings_module.from_environment()
 
     async def run(db: Database) -> None:
-        await commands.revoke_key(db, business_id, key_id, now=clock.now())
+        now = (await clock_of(settings, db)).now_of(business_id)
+        await commands.revoke_key(db, business_id, key_id, now=now)
 
-    run_on_database(settings_module.from_environment(), run)
+    run_on_database(settings, run)
     out.print(f"[green]✓[/] Key {key_id} is revoked; every process refuses it within a second.")
 
 
@@ -172,21 +178,21 @@ def set_(
         # First what can still be refused; then nothing is changed.
         if url is not None:
             await webhooks.refuse_forbidden(office_of(settings, db).guard, url)
+        now = (await clock_of(settings, db)).now_of(business_id)
         if picture is not None:
-            await commands.set_logo(db, business_id, picture, now=clock.now())
+            await commands.set_logo(db, business_id, picture, now=now)
         elif no_logo:
-            await commands.remove_logo(db, business_id, now=clock.now())
-        business = await commands.change(db, business_id, changes, now=clock.now())
-        return business, await _set_webhook_url(settings, db, business_id, url) if url is not None else {}
+            await commands.remove_logo(db, business_id, now=now)
+        business = await commands.change(db, business_id, changes, now=now)
+        return business, await _set_webhook_url(office_of(settings, db), business_id, url, now) if url else {}
 
     business, told = run_on_database(settings, run)
     notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in told else ""]
     _show({**_business_json(business, []), **told}, as_json, note="\n".join(note for note in notes if note))
 
 
-async def _set_webhook_url(settings: Settings, db: Database, business_id: str, url: WebUrl) -> dict[str, str]:
-    now = await now_of(settings, db)
-    made = await webhooks.set_webhook_url(office_of(settings, db), business_id, url, by=OPERATOR, now=now)
+async def _set_webhook_url(office: Office, business_id: str, url: WebUrl, now: datetime) -> dict[str, str]:
+    made = await webhooks.set_webhook_url(office, business_id, url, by=OPERATOR, now=now)
     if isinstance(made, WithSecret):
         return {"webhookUrl": made.endpoint.url, "webhookSecret": made.secret}
     return {"webhookUrl": made.url}
@@ -223,12 +229,15 @@ def fee(business_id: str, currency: str, method: str, as_json: bool, **price: An
         on_refund=FeeOnRefund(price["on_refund"]),
     )
 
+    settings = settings_module.from_environment()
+
     async def run(db: Database) -> FeeRule:
+        now = (await clock_of(settings, db)).now_of(business_id)
         return await commands.set_fee_rule(
-            db, business_id, currency=Currency(currency), method=priced_in(method), rule=rule, now=clock.now()
+            db, business_id, currency=Currency(currency), method=priced_in(method), rule=rule, now=now
         )
 
-    made = run_on_database(settings_module.from_environment(), run)
+    made = run_on_database(settings, run)
     _show({"businessId": business_id, "feeRule": made.id, "currency": currency, "method": method}, as_json)
 
 
@@ -248,11 +257,11 @@ def _show(facts: dict[str, Any], as_json: bool, note: str = "") -> None:
         out.print(f"[yellow]{note}[/]", soft_wrap=True)
 
 
-def _state_of(key: Key) -> str:
+def _state_of(key: Key, now: datetime) -> str:
     if key.revoked_at is not None:
         return "[red]revoked[/]"
     if key.expires_at is not None:
-        is_over = key.expires_at <= clock.now()
+        is_over = key.expires_at <= now
         return "[red]ended[/]" if is_over else f"[yellow]until {key.expires_at:%Y-%m-%d %H:%M} UTC[/]"
     return "[green]valid[/]"
 

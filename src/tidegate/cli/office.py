@@ -12,7 +12,7 @@ import click
 from tidegate import settings as settings_module
 from tidegate.cli.console import fail
 from tidegate.cli.database import KEY_FILE, run_on_database, with_encryption_key
-from tidegate.core.clock import ShiftedClock, SystemClock
+from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.infra.guard import Guard
@@ -32,7 +32,7 @@ business_option = click.option(
 
 @dataclass(frozen=True)
 class Visit:
-    """One command at work. `now` is the sandbox's time, where that was moved; signatures carry the real one."""
+    """One command at work. `now` is the business's time, in a sandbox perhaps ahead; signatures carry the real one."""
 
     office: Office
     business_id: str
@@ -48,8 +48,8 @@ def visit(business_id: str | None, work: Callable[[Visit], Awaitable[T]]) -> T:
 
     async def run(db: Database) -> T:
         await merchants.get(db, chosen)
-        now, wall = await now_of(settings, db), SystemClock().now()
-        return await work(Visit(office_of(settings, db), chosen, now, wall))
+        clock = await clock_of(settings, db)
+        return await work(Visit(office_of(settings, db), chosen, now=clock.now_of(chosen), wall=clock.now()))
 
     return run_on_database(settings, run)
 
@@ -70,8 +70,9 @@ def _keys_of(settings: Settings) -> tuple[bytes, ...]:
     return settings.encryption_keys
 
 
-async def now_of(settings: Settings, db: Database) -> datetime:
+async def clock_of(settings: Settings, db: Database) -> Clock:
+    """Knows which businesses of a sandbox have moved their time."""
     clock = ShiftedClock()
     if settings.mode is Mode.SANDBOX:
         await sandbox_clock.catch_up(db, clock)
-    return clock.now()
+    return clock

@@ -14,6 +14,7 @@ from tidegate.cli.console import as_json_option, out, plain, print_record, show_
 from tidegate.cli.till import ago, at_the_till
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
+from tidegate.core.clock import Clock
 from tidegate.core.money import Currency
 from tidegate.infra.http.read import read
 from tidegate.rail.till import Till
@@ -48,7 +49,8 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     # As a request to the API has it, so that the same rules hold for both.
     request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
 
-    async def run(till: Till, now: datetime) -> tuple[Rate, Rate, Till]:
+    async def run(till: Till, clock: Clock) -> tuple[Rate, Rate, Till]:
+        now = clock.now()
         made = rate_wire.rate_from(request, source=given["source"], now=now)
         await set_rate.set_rate(till.db, made, by=OPERATOR, now=now)
         used = [one for one in await set_rate.list_rates(till.db) if (one.base, one.quote) == (made.base, made.quote)]
@@ -69,8 +71,8 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
 def list_(as_json: bool) -> None:
     """List the newest rate of each pair, and whether it is still fresh enough to be used."""
 
-    async def run(till: Till, now: datetime) -> tuple[list[Rate], timedelta, datetime]:
-        return await set_rate.list_rates(till.db), till.inflow_terms.rate_lasts, now
+    async def run(till: Till, clock: Clock) -> tuple[list[Rate], timedelta, datetime]:
+        return await set_rate.list_rates(till.db), till.inflow_terms.rate_lasts, clock.now()
 
     rates, rate_lasts, now = at_the_till(run)
     if as_json:

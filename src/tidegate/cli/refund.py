@@ -11,6 +11,7 @@ from rich.table import Table
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.till import ago, at_the_till, limit_option, words
+from tidegate.core.clock import Clock
 from tidegate.rail.till import Till
 from tidegate.refund import commands, list_store, wire
 from tidegate.refund.field import RefundAmount
@@ -42,9 +43,9 @@ def create(business_id: str, reference: str, amount: str | None, as_json: bool, 
         note=words("--note", texts["note"]) if texts["note"] else None,
     )
 
-    async def run(till: Till, now: datetime) -> Told:
+    async def run(till: Till, clock: Clock) -> Told:
         async with till.db.transaction() as tx:
-            return await commands.begin(tx, business_id, wish, by=OPERATOR, now=now)
+            return await commands.begin(tx, business_id, wish, by=OPERATOR, now=clock.now_of(business_id))
 
     told = at_the_till(run)
     if as_json:
@@ -61,7 +62,7 @@ def create(business_id: str, reference: str, amount: str | None, as_json: bool, 
 def show(business_id: str, reference: str, as_json: bool) -> None:
     """Show a refund."""
 
-    async def run(till: Till, now: datetime) -> Told:
+    async def run(till: Till, _: Clock) -> Told:
         return await commands.get(till.db, business_id, reference)
 
     told = at_the_till(run)
@@ -87,9 +88,10 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
 def list_(business_id: str, limit: int, as_json: bool) -> None:
     """List refunds of a business, the newest first."""
 
-    async def run(till: Till, now: datetime) -> tuple[list[Told], datetime]:
+    async def run(till: Till, clock: Clock) -> tuple[list[Told], datetime]:
         async with till.db.connection() as tx:
-            return await list_store.list_page(tx, business_id, list_store.Filter(), before_id=None, limit=limit), now
+            found = await list_store.list_page(tx, business_id, list_store.Filter(), before_id=None, limit=limit)
+        return found, clock.now_of(business_id)
 
     found, now = at_the_till(run)
     if as_json:

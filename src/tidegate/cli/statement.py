@@ -11,7 +11,7 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
-from tidegate.cli.office import now_of
+from tidegate.cli.office import clock_of
 from tidegate.cli.till import limit_option
 from tidegate.core.money import Currency
 from tidegate.core.public_id import PublicIds
@@ -54,7 +54,7 @@ def statement(
         found = await deployment.check(db, settings.mode)
         public_ids = PublicIds(lambda: found.secret)
         business = await merchants.get(db, business_id)
-        now = await now_of(settings, db)
+        now = (await clock_of(settings, db)).now_of(business_id)
         period = await commands.get_period(db, business_id, currency, start=start, end=end, now=now)
         if csv_file:
             await _write_csv(db, period, public_ids, csv_file)

@@ -11,6 +11,7 @@ import click
 from tidegate import settings as settings_module
 from tidegate.cli.console import fail
 from tidegate.cli.database import run_on_database
+from tidegate.core.clock import Clock
 from tidegate.house import House
 from tidegate.infra.db import Database
 from tidegate.merchant.field import Remark
@@ -23,14 +24,13 @@ any_business_option = click.option("--business", "business_id", metavar="ID", he
 limit_option = click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
 
 
-def at_the_till(work: Callable[[Till, datetime], Awaitable[T]]) -> T:
-    """`now` is the sandbox's time, where that was moved."""
+def at_the_till(work: Callable[[Till, Clock], Awaitable[T]]) -> T:
     settings = settings_module.from_environment()
 
     async def run(db: Database) -> T:
         house = House.on(db, settings)
         await house.furnish()
-        return await work(house.till, house.clock.now())
+        return await work(house.till, house.clock)
 
     return run_on_database(settings, run)
 

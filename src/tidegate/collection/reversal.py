@@ -34,14 +34,14 @@ OWED = "the wallet no longer held all of it: what is missing is taken from what 
 log = structlog.get_logger("inflow")
 
 
-async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, now: datetime) -> None:
+async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, clock: Clock) -> None:
     """Raises ToldBefore. One that comes before its credit waits for it."""
     async with till.db.connection() as tx:
-        if not await reversal_store.insert(tx, news, told_by, now=now):
+        if not await reversal_store.insert(tx, news, told_by, now=clock.now()):
             raise ToldBefore
         due = await reversal_store.find_due(tx, f"{told_by.rail}/{news.account_number}/{news.transaction_id}")
     if due is not None:
-        await _apply(till, due, now)
+        await _apply(till, due, clock.now_of(due.collection.business_id))
 
 
 async def apply_due(till: Till, clock: Clock) -> Tally:

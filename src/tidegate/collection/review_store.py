@@ -44,7 +44,8 @@ async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM collection
-         WHERE status = 'pending' AND held_until <= $1
+         WHERE status = 'pending'
+           AND held_until <= latest_time($1) AND (held_until <= $1 OR held_until <= time_of(business_id, $1))
            AND NOT EXISTS (
                SELECT FROM leased_work AS held
                 WHERE held.business_id = collection.business_id AND held.kind = 'return_overdue_inflows'
@@ -67,19 +68,23 @@ async def find_overdue(tx: Tx, business_id: str, reference: str, now: datetime) 
     return collection_of(row) if row else None
 
 
-async def insert_rate(tx: Tx, rate: Rate, *, now: datetime) -> None:
+async def insert_rate(tx: Tx, rate: Rate, *, business_id: str, now: datetime) -> None:
     await tx.execute(
         """
-        INSERT INTO exchange_rate (base, quote, rate, spread_basis_points, source, quoted_at, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO exchange_rate (business_id, base, quote, rate, spread_basis_points, source, quoted_at, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
-        rate.base, rate.quote, rate.rate, rate.spread_basis_points, rate.source, rate.quoted_at, now,
+        business_id, rate.base, rate.quote, rate.rate, rate.spread_basis_points, rate.source, rate.quoted_at, now,
     )  # fmt: skip
 
 
-async def list_rates(tx: Tx) -> list[Rate]:
-    """The newest of each pair."""
+async def list_rates(tx: Tx, business_id: str) -> list[Rate]:
+    """The newest of each pair that were set for it."""
     rows = await tx.fetch(
-        "SELECT DISTINCT ON (base, quote) * FROM exchange_rate ORDER BY base, quote, quoted_at DESC, id DESC"
+        """
+        SELECT DISTINCT ON (base, quote) * FROM exchange_rate
+         WHERE business_id = $1 ORDER BY base, quote, quoted_at DESC, id DESC
+        """,
+        business_id,
     )
     return [rate_of(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Rates of exchange: set by operators, never changed, used by every business."""
+"""Rates of exchange, never changed: those of the house are for every business, others for their own one only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.infra.db import Database
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 
 
-async def set_rate(db: Database, rate: Rate, *, by: By, now: datetime) -> None:
+async def set_rate(db: Database, rate: Rate, *, business_id: str = HOUSE_BUSINESS_ID, by: By, now: datetime) -> None:
     details = {
         "rate": str(rate.rate),
         "spreadBasisPoints": rate.spread_basis_points,
@@ -20,14 +20,13 @@ async def set_rate(db: Database, rate: Rate, *, by: By, now: datetime) -> None:
         "quotedAt": rate.quoted_at,
     }
     async with db.transaction() as tx:
-        await review_store.insert_rate(tx, rate, now=now)
-        # The inflows of all businesses are converted at it, so that it stands in the trail of none but the house.
+        await review_store.insert_rate(tx, rate, business_id=business_id, now=now)
         await audit.insert(
-            tx, HOUSE_BUSINESS_ID, by, action="rate.set", subject=f"{rate.base}/{rate.quote}", details=details, now=now
+            tx, business_id, by, action="rate.set", subject=f"{rate.base}/{rate.quote}", details=details, now=now
         )
 
 
 async def list_rates(db: Database) -> list[Rate]:
-    """The newest of each pair: those that are used."""
+    """The newest of each pair: those that are used by every business."""
     async with db.connection() as tx:
-        return await review_store.list_rates(tx)
+        return await review_store.list_rates(tx, HOUSE_BUSINESS_ID)

@@ -53,6 +53,8 @@ _PLACE = """
       LEFT JOIN LATERAL (
           SELECT exchange_rate AS rate FROM exchange_rate
            WHERE base = account.currency AND quote = account.settlement_currency
+             -- Its own, or the house's.
+             AND exchange_rate.business_id IN (account.business_id, '000000000000000000000000')
            ORDER BY quoted_at DESC, id DESC LIMIT 1) AS newest ON true
      WHERE account.rail = $1 AND account.account_number = $2
      -- A rail may use a number again. Money that is known already stays where it was recorded; other money is for the

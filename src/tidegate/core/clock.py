@@ -8,22 +8,41 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    def now(self) -> datetime: ...
+    def now(self) -> datetime:
+        """The real time: of leases, of signatures, and of what belongs to no business."""
+        ...
+
+    def now_of(self, business_id: str) -> datetime:
+        """The time of a business, which in a sandbox may be ahead of the real one."""
+        ...
 
 
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
+    def now_of(self, business_id: str) -> datetime:
+        return self.now()
+
 
 class ShiftedClock:
-    """The system's clock, moved ahead. The sandbox's: one shift moves everything together."""
+    """The sandbox's: the system's clock, and how far each business has moved its own time ahead."""
 
     def __init__(self) -> None:
-        self.ahead = timedelta(0)
+        self._ahead: dict[str, timedelta] = {}
 
     def now(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
+        return datetime.now(UTC)
+
+    def now_of(self, business_id: str) -> datetime:
+        return self.now() + self.ahead_of(business_id)
+
+    def ahead_of(self, business_id: str) -> timedelta:
+        return self._ahead.get(business_id, timedelta(0))
+
+    def learn(self, business_id: str, ahead: timedelta) -> None:
+        """What was read before is no reason to go back."""
+        self._ahead[business_id] = max(ahead, self.ahead_of(business_id))
 
 
 class SettableClock:
@@ -33,6 +52,9 @@ class SettableClock:
         self._now = start
 
     def now(self) -> datetime:
+        return self._now
+
+    def now_of(self, business_id: str) -> datetime:
         return self._now
 
     def advance(self, by: timedelta) -> None:

@@ -12,7 +12,6 @@ from tidegate.doctor import inflow_store, money_store, refund_store, store
 from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.ledger import books
-from tidegate.sandbox import store as sandbox_store
 from tidegate.settings import Settings
 
 VERSION_MIN = 150_000
@@ -54,9 +53,7 @@ async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], 
     advice = "stop paying out and find out who or what wrote this; no command of ours does"
     findings = [_nothing(answer.subject, answer.found, answer.when_well, advice) for answer in examined.answers]
     async with db.connection() as tx:
-        # Payments live by the sandbox's clock, which in live mode is the real one.
-        there = now + await sandbox_store.get_ahead(tx)
-        findings += [finding async for finding in _money(tx, there)]
+        findings += [finding async for finding in _money(tx, now)]
     return findings, examined.trial_balance
 
 

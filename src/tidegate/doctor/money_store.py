@@ -130,7 +130,8 @@ async def list_forgotten(tx: Tx, before: datetime) -> list[str]:
         """
         SELECT payment.business_id || '/' || payment.id AS payment
           FROM payment
-         WHERE payment.status IN ('initiated', 'pending', 'processing') AND payment.expires_at < $1
+         WHERE payment.status IN ('initiated', 'pending', 'processing')
+           AND payment.expires_at < time_of(payment.business_id, $1)
            AND NOT EXISTS (
                SELECT FROM attempt
                 WHERE attempt.business_id = payment.business_id AND attempt.payment_id = payment.id

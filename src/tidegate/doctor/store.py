@@ -61,7 +61,7 @@ async def list_businesses_without_key(tx: Tx, now: datetime) -> list[str]:
          WHERE status = 'active' AND NOT EXISTS (
             SELECT FROM credential
              WHERE business_id = business.id AND kind = 'secret' AND revoked_at IS NULL
-               AND (expires_at IS NULL OR expires_at > $1))
+               AND (expires_at IS NULL OR expires_at > time_of(business.id, $1)))
          LIMIT $2
         """,
         now,

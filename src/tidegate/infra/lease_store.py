@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from tidegate.infra.db import Tx
@@ -18,6 +18,8 @@ class Lease(NamedTuple):
     token: str
     # How often the work on this row has failed since it last went well.
     failures: int = 0
+    # How far its business's time is ahead of the real one.
+    ahead: timedelta = timedelta(0)
 
 
 class Failed(NamedTuple):
@@ -44,11 +46,11 @@ async def claim(
             ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE
            SET lease_token = excluded.lease_token, next_try_at = excluded.next_try_at
          WHERE leased_work.next_try_at <= $5
-        RETURNING business_id, id, failures
+        RETURNING business_id, id, failures, time_of(business_id, $5) - $5 AS ahead
         """,
         kind, [business_id for business_id, _ in keys], [id_ for _, id_ in keys], token, now, lease_until,
     )  # fmt: skip
-    return [Lease(row["business_id"], kind, row["id"], token, row["failures"]) for row in rows]
+    return [Lease(row["business_id"], kind, row["id"], token, row["failures"], row["ahead"]) for row in rows]
 
 
 async def lock(tx: Tx, lease: Lease) -> bool:

@@ -119,7 +119,7 @@ async def _all(works: Iterable[Coroutine[Any, Any, Tally]]) -> list[Tally]:
 async def _work_on(db: Database, lease: Lease, work: Work, clock: Clock) -> Tally:
     try:
         async with asyncio.timeout(LEASE.total_seconds()):
-            done = await work(lease, clock.now())
+            done = await work(lease, clock.now() + lease.ahead)
     except LeaseLost:
         return Tally()
     except Exception as error:

@@ -33,7 +33,7 @@ class IntakeApi:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         rail = scope["path_params"]["rail"]
         try:
-            count = await commands.receive(self.till, rail, RawNotification(body, headers), now=self.clock.now())
+            count = await commands.receive(self.till, rail, RawNotification(body, headers), self.clock)
         except (Unauthenticated, Invalid, NotFound) as refusal:
             self.refused.count(refusal.error_type, str(refusal.__cause__ or refusal.message), scope)
             raise

@@ -17,6 +17,7 @@ from tidegate.collection import reversal
 from tidegate.collection import settle as inflow
 from tidegate.collection import store as collection_store
 from tidegate.collection.model import Place
+from tidegate.core.clock import Clock
 from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import naming
@@ -47,8 +48,12 @@ from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
 log = structlog.get_logger("intake")
 
 
-async def receive(till: Till, rail_name: str, raw: RawNotification, *, now: datetime) -> int:
-    """How many pieces of news it held. Whatever is acknowledged here is recorded."""
+async def receive(till: Till, rail_name: str, raw: RawNotification, clock: Clock) -> int:
+    """How many pieces of news it held. Whatever is acknowledged here is recorded.
+
+    A rail signs in real time; what it tells happens at the time of the business that it is about.
+    """
+    now = clock.now()
     rail = till.rails.get(rail_name)
     if rail is None:
         raise NotFound("there is no such rail")
@@ -60,25 +65,25 @@ async def receive(till: Till, rail_name: str, raw: RawNotification, *, now: date
         await _quarantine(till, ToldBy(rail=rail_name, id=unreadable.id, body=raw.body), str(unreadable), now)
         raise Invalid(Problem("body", str(unreadable))) from unreadable
     for news in told:
-        await _route(till, news, ToldBy(rail=rail_name, id=news.id, body=raw.body), now)
+        await _route(till, news, ToldBy(rail=rail_name, id=news.id, body=raw.body), clock)
     return len(told)
 
 
-async def _route(till: Till, told: Told, told_by: ToldBy, now: datetime) -> None:
+async def _route(till: Till, told: Told, told_by: ToldBy, clock: Clock) -> None:
     news = told.news
     try:
         if isinstance(news, AttemptTold):
-            await _attempt_told(till, news, told_by, now)
+            await _attempt_told(till, news, told_by, clock.now_of(news.business_id))
         elif isinstance(news, MoneyArrived):
-            await _money_arrived(till, news, told_by, now)
+            await _money_arrived(till, news, told_by, clock)
         elif isinstance(news, CreditReversed):
-            await reversal.record(till, news, told_by=told_by, now=now)
+            await reversal.record(till, news, told_by=told_by, clock=clock)
         else:
-            await _return_told(till, news, told_by, now)
+            await _return_told(till, news, told_by, clock.now_of(news.business_id))
     except AlreadyReceived:
-        await _same_money_again(till, news, told_by, now)
+        await _same_money_again(till, news, told_by, clock.now())
     except ToldBefore:
-        await _same_notification_again(till, told_by, now)
+        await _same_notification_again(till, told_by, clock.now())
 
 
 async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: datetime) -> None:
@@ -109,8 +114,9 @@ async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: dat
         await _note(till, told_by, "suspense", f"no attempt has the reference {news.reference}", now)
 
 
-async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
+async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, clock: Clock) -> None:
     owner = await _owner_of(till, news, told_by.rail)
+    now = clock.now_of(owner.business.id if owner else HOUSE_BUSINESS_ID)
     if isinstance(owner, Situation):
         await _for_a_checkout(till, owner, news, told_by, now)
     elif isinstance(owner, Place):

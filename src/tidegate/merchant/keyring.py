@@ -67,7 +67,7 @@ class Keyring:
         is_same = hmac.compare_digest(found.key.key_hash if found else _NOBODY, key_hash)
         if found is None or not is_same:
             return None
-        is_valid = found.key.is_lasting or found.key.is_valid_at(self._clock.now())
+        is_valid = found.key.is_lasting or found.key.is_valid_at(self._clock.now_of(found.business.id))
         return found if is_valid and found.key.kind is kind else None
 
     @property

@@ -45,7 +45,7 @@ class PaymentApi:
             mode=self.mode,
         )
         order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
-        now = self.clock.now()
+        now = self.clock.now_of(call.caller.business.id)
 
         async def act(insert: commands.Insert) -> Answer:
             try:
@@ -74,7 +74,7 @@ class PaymentApi:
             call.caller.business,
             call.path["reference"],
             is_disabled=is_disabled,
-            now=self.clock.now(),
+            now=self.clock.now_of(call.caller.business.id),
         )
         return await self.verify(call)
 

@@ -25,7 +25,8 @@ async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, pay_code FROM payment
-         WHERE status IN ('initiated', 'pending') AND expires_at <= $1
+         WHERE status IN ('initiated', 'pending')
+           AND expires_at <= latest_time($1) AND (expires_at <= $1 OR expires_at <= time_of(business_id, $1))
            AND NOT EXISTS (
                SELECT FROM leased_work AS held
                 WHERE held.business_id = payment.business_id AND held.kind = 'expire_payments'
@@ -42,7 +43,8 @@ async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM attempt
-         WHERE status = 'waiting' AND account_number IS NOT NULL AND expires_at <= $1
+         WHERE status = 'waiting' AND account_number IS NOT NULL
+           AND expires_at <= latest_time($1) AND (expires_at <= $1 OR expires_at <= time_of(business_id, $1))
            AND NOT EXISTS (
                SELECT FROM leased_work AS held
                 WHERE held.business_id = attempt.business_id AND held.kind = 'close_accounts'
@@ -82,7 +84,7 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM attempt
-         WHERE next_ask_at <= $1
+         WHERE next_ask_at <= latest_time($1) AND (next_ask_at <= $1 OR next_ask_at <= time_of(business_id, $1))
            AND NOT EXISTS (
                SELECT FROM leased_work AS held
                 WHERE held.business_id = attempt.business_id AND held.kind = 'ask_rails'

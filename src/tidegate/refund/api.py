@@ -29,7 +29,8 @@ class RefundApi:
 
     async def create(self, call: Call) -> Answer:
         request = read(call.json(), wire.CreateRefund)
-        business_id, now = call.caller.business.id, self.clock.now()
+        business_id = call.caller.business.id
+        now = self.clock.now_of(business_id)
         refuse_other_business(call.caller, request.business)
         by = audit.key(call.caller.key.id, call.client)
 

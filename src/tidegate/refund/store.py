@@ -72,7 +72,7 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM refund_leg
-         WHERE next_ask_at <= $1
+         WHERE next_ask_at <= latest_time($1) AND (next_ask_at <= $1 OR next_ask_at <= time_of(business_id, $1))
            AND NOT EXISTS (
                SELECT FROM leased_work AS held
                 WHERE held.business_id = refund_leg.business_id AND held.kind = 'ask_about_refunds'

@@ -36,10 +36,11 @@ class SandboxApi:
         value = call.json()
         request = read(value, wire.SendTransfer, lambda fields: _problems_in_transfer(value, fields))
         sent = wire.transfer_from(request)
-        now = self.clock.now()
+        business_id = call.caller.business.id
+        now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
-            transaction_id = await self._simulator.rail.transfer(tx, call.caller.business.id, sent, now=now)
+            transaction_id = await self._simulator.rail.transfer(tx, business_id, sent, now=now)
             return call.answer(wire.TransferSent(transaction_id=transaction_id))
 
         return await once(self.till.db, call, act, now=now, is_one_statement=False)
@@ -48,42 +49,46 @@ class SandboxApi:
         value = call.json() if call.body else {}
         request = read(value, wire.Reverse, lambda _: card_data.problems_in(value))
         business_id, reference = call.caller.business.id, call.path["reference"]
+        now = self.clock.now_of(business_id)
         async with self.till.db.transaction() as tx:
-            news = await self._simulator.rail.reverse(tx, business_id, reference, request.reason, now=self.clock.now())
+            news = await self._simulator.rail.reverse(tx, business_id, reference, request.reason, now=now)
         return call.answer(wire.TransferReversed(transaction_id=reference, reversal_id=news.reversal_id))
 
     async def approve(self, call: Call) -> Answer:
         business_id, pay_code = _payment_of(call)
-        reference = await self._simulator.approve(business_id, pay_code, now=self.clock.now())
+        reference = await self._simulator.approve(business_id, pay_code, now=self.clock.now_of(business_id))
         return call.answer(wire.Acted(attempt_id=reference))
 
     async def decline(self, call: Call) -> Answer:
         value = call.json() if call.body else {}
         request = read(value, wire.Decline, lambda _: card_data.problems_in(value))
         business_id, pay_code = _payment_of(call)
-        reference = await self._simulator.decline(business_id, pay_code, request.reason, now=self.clock.now())
+        now = self.clock.now_of(business_id)
+        reference = await self._simulator.decline(business_id, pay_code, request.reason, now=now)
         return call.answer(wire.Acted(attempt_id=reference))
 
     async def expire(self, call: Call) -> Answer:
         business_id, pay_code = _payment_of(call)
-        now = self.clock.now()
+        now = self.clock.now_of(business_id)
         await self._simulator.expire(business_id, pay_code, now=now)
         return call.answer(wire.SessionEnded(pay_code=pay_code, ended_at=to_iso(now)))
 
     async def clock_now(self, call: Call) -> Answer:
-        return call.answer(self._clock_view())
+        return call.answer(self._clock_view(call.caller.business.id))
 
     async def clock_advance(self, call: Call) -> Answer:
         request = read(call.json(), wire.Advance)
+        business_id = call.caller.business.id
         async with self.till.db.connection() as tx:
-            ahead = await store.advance(tx, request.advance.length, ahead_max=wire.AHEAD_MAX)
+            ahead = await store.advance(tx, business_id, request.advance.length, ahead_max=wire.AHEAD_MAX)
         if ahead is None:
             raise errors.Invalid(errors.Problem("advance", f"must keep within {wire.AHEAD_MAX.days}d of real time"))
-        self.clock.ahead = ahead
-        return call.answer(self._clock_view())
+        self.clock.learn(business_id, ahead)
+        return call.answer(self._clock_view(business_id))
 
-    def _clock_view(self) -> wire.ClockView:
-        return wire.ClockView(now=to_iso(self.clock.now()), ahead_seconds=int(self.clock.ahead.total_seconds()))
+    def _clock_view(self, business_id: str) -> wire.ClockView:
+        ahead_s = int(self.clock.ahead_of(business_id).total_seconds())
+        return wire.ClockView(now=to_iso(self.clock.now_of(business_id)), ahead_seconds=ahead_s)
 
     async def reset(self, call: Call) -> Answer:
         business_id = call.caller.business.id

@@ -1,4 +1,4 @@
-"""Keeps a process's clock as far ahead as the sandbox's."""
+"""Keeps a process's clock up to date with how far each business of the sandbox is ahead."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ async def follow(db: Database, clock: ShiftedClock) -> None:
 async def catch_up(db: Database, clock: ShiftedClock) -> None:
     try:
         async with db.connection() as tx:
-            clock.ahead = await store.get_ahead(tx)
+            aheads = await store.list_ahead(tx)
     except Unavailable:
         return
+    for business_id, ahead in aheads:
+        clock.learn(business_id, ahead)

@@ -26,8 +26,8 @@ EXPIRE = (
     "Ends the time of one payment, and of the account it shows, without moving the clock. Money that arrives "
     "afterwards goes back."
 )
-CLOCK = "One clock moves expiry, retries and settlement together."
-ADVANCE = "Moves the clock ahead. It never goes back."
+CLOCK = "The business has a time of its own, by which its payments, accounts, retries and settlement go."
+ADVANCE = "Moves the business's time ahead, and no other's. It never goes back."
 RESET = (
     "Removes the business's payments, inflows, money, events and deliveries. Its keys, settings, virtual accounts and "
     "webhook endpoints stay."

@@ -60,7 +60,7 @@ class OfficeApi:
 
     async def _act(self, call: Call, act: Act) -> Answer:
         """On one of the caller's own, or it is not found."""
-        business, now = call.caller.business, self.clock.now()
+        business, now = call.caller.business, self.clock.now_of(call.caller.business.id)
         account = await accounts.get(self.till.db, business.id, call.path["accountId"])
         after = await act(account.id, _by(call), now)
         return call.answer(account_wire.record_of(after, business, now=now))
@@ -74,18 +74,20 @@ class OfficeApi:
     async def _decide(self, call: Call, decide: Decide) -> Answer:
         value = call.json() if call.body else {}
         decision = read(value, wire.Decision, lambda _: card_data.problems_in(value))
-        reference = call.path["reference"]
-        if (await review.get_anybodys(self.till, reference)).business_id != call.caller.business.id:
+        reference, business_id = call.path["reference"], call.caller.business.id
+        if (await review.get_anybodys(self.till, reference)).business_id != business_id:
             raise errors.NotFound(review.NO_COLLECTION)
-        after = await decide(self.till, reference, note=decision.note, by=_by(call), now=self.clock.now())
+        now = self.clock.now_of(business_id)
+        after = await decide(self.till, reference, note=decision.note, by=_by(call), now=now)
         return call.answer(collection_wire.record_of(after))
 
     async def set_rate(self, call: Call) -> Answer:
         value = call.json()
         request = read(value, rate_wire.SetRate, lambda _: card_data.problems_in(value))
-        now = self.clock.now()
+        business_id = call.caller.business.id
+        now = self.clock.now_of(business_id)
         rate = rate_wire.rate_from(request, source=RATE_SOURCE, now=now)
-        await set_rate.set_rate(self.till.db, rate, by=_by(call), now=now)
+        await set_rate.set_rate(self.till.db, rate, business_id=business_id, by=_by(call), now=now)
         return call.answer(rate_wire.record_of(rate, rate_lasts=self.till.inflow_terms.rate_lasts))
 
     def operations(self) -> list[Operation]:

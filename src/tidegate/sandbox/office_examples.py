@@ -17,8 +17,8 @@ CLOSE = "For good. What arrives afterwards goes back."
 CREDIT = "A held inflow is credited as if nothing had been wrong with it. Only while it is `pending`."
 RETURN = "A held inflow goes back to its payer. Only while it is `pending`."
 RATE = (
-    "At which inflows are converted whose account settles in another currency; without one they are held. Rates are "
-    "one for the whole sandbox, like its clock, and grow old."
+    "At which inflows are converted whose account settles in another currency; without one they are held. It is "
+    "for the business alone; the newest of its own and the operator's is used, and grows old."
 )
 
 _BANK: dict[str, Any] = account.RECORD["accountInformation"]

@@ -111,7 +111,7 @@ class SimulatorPanel:
         )
 
     async def _act(self, form: Mapping[str, str], situation: Situation, pages: CheckoutPages) -> None:
-        now = pages.desk.clock.now()
+        now = pages.desk.clock.now_of(situation.payment.business_id)
         key = (situation.payment.business_id, situation.payment.pay_code)
         simulator = self.simulator
         actions: dict[str, Callable[[], Awaitable[object]]] = {

@@ -13,6 +13,7 @@ from tidegate.account import commands as accounts
 from tidegate.account.model import CURRENCIES, Account, AccountType
 from tidegate.audit.model import OURSELVES
 from tidegate.core import ids
+from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
@@ -32,11 +33,12 @@ _EMAIL = "shop@example.com"
 _HOLDER = {"firstName": "Ada", "lastName": "Obi"}
 
 
-async def seed(office: Office, till: Till, settings: Settings, *, now: datetime) -> dict[str, Any]:
+async def seed(office: Office, till: Till, settings: Settings, clock: Clock) -> dict[str, Any]:
     """The seeded business. The same one on every start, as long as the file and the database agree."""
     path = settings.home / FILE_NAME
     known = read_file(path)
-    keys = await _known_keys(office.db, known, now=now) or await _new_business(office.db, now=now)
+    keys = await _known_keys(office.db, known, clock) or await _new_business(office.db, now=clock.now())
+    now = clock.now_of(keys["businessId"])
     # There is no endpoint to send to yet; the first one that is created gets this secret.
     secret = await webhooks.keep_for_first(office, keys["businessId"], known.get("webhookSecret"), now=now)
     addresses = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url}
@@ -88,7 +90,7 @@ async def _new_business(db: Database, *, now: datetime) -> dict[str, str]:
     return {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
 
 
-async def _known_keys(db: Database, known: Mapping[str, str], *, now: datetime) -> dict[str, str] | None:
+async def _known_keys(db: Database, known: Mapping[str, str], clock: Clock) -> dict[str, str] | None:
     """Of the file's business, with new keys in place of those that were rolled or revoked. None when the file speaks
     of another database, or its business is suspended."""
     if not _KEYS.issubset(known):
@@ -99,7 +101,7 @@ async def _known_keys(db: Database, known: Mapping[str, str], *, now: datetime) 
     if business is None or not business.is_active:
         return None
     lasting = {key.key_hash for key in keys if key.is_lasting}
-    found = {"businessId": business.id}
+    found, now = {"businessId": business.id}, clock.now_of(business.id)
     for name, kind in _KIND_OF.items():
         is_good = hash_of(known[name]) in lasting
         found[name] = known[name] if is_good else await merchants.add_key(db, business.id, kind, Mode.SANDBOX, now=now)

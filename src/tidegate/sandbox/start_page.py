@@ -115,7 +115,8 @@ class StartPage:
         check = partial(wire.problems_between, value=None, business=business, names=self.names, mode=Mode.SANDBOX)
         order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
         async with self.db.transaction() as tx:
-            created = await commands.create(partial(payments.insert, tx), business, order, now=self.clock.now())
+            now = self.clock.now_of(business.id)
+            created = await commands.create(partial(payments.insert, tx), business, order, now=now)
         return created.pay_code
 
     async def _page(self, visit: Visit, *, is_shown: bool = False, wrong: Invalid | None = None) -> Html:

@@ -10,16 +10,23 @@ from tidegate.payment.model import Payment
 from tidegate.payment.row import payment_of
 
 
-async def get_ahead(tx: Tx) -> timedelta:
-    ahead: timedelta = await tx.fetchval("SELECT ahead FROM sandbox_clock")
-    return ahead
+async def list_ahead(tx: Tx) -> list[tuple[str, timedelta]]:
+    """Of the businesses that have moved their time."""
+    rows = await tx.fetch("SELECT business_id, ahead FROM business_clock")
+    return [(row["business_id"], row["ahead"]) for row in rows]
 
 
-async def advance(tx: Tx, by: timedelta, *, ahead_max: timedelta) -> timedelta | None:
-    """How far it is ahead now; None when that would be too far."""
+async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedelta) -> timedelta | None:
+    """How far the business is ahead now; None when that would be too far."""
     ahead: timedelta | None = await tx.fetchval(
-        "UPDATE sandbox_clock SET ahead = ahead + $1 WHERE ahead + $1 <= $2 RETURNING ahead", by, ahead_max
-    )
+        """
+        INSERT INTO business_clock AS clock (business_id, ahead) SELECT $1, $2 WHERE $2::interval <= $3
+            ON CONFLICT ON CONSTRAINT business_clock_pk DO UPDATE
+           SET ahead = clock.ahead + excluded.ahead WHERE clock.ahead + excluded.ahead <= $3
+        RETURNING ahead
+        """,
+        business_id, by, ahead_max,
+    )  # fmt: skip
     return ahead
 
 

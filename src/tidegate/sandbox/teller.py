@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import structlog
 
-from tidegate.core.clock import Clock
+from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.errors import Refusal, Unavailable
+from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import Tally
 from tidegate.intake import commands as intake
 from tidegate.rail.interface import RawNotification
@@ -21,9 +20,12 @@ async def tell(till: Till, clock: Clock) -> Tally:
     rail = till.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
 
-    async def carry(raw: RawNotification, now: datetime) -> None:
+    async def carry(lease: Lease, raw: RawNotification) -> None:
+        # It is due by the time in the database, which this process may not have heard of yet.
+        if isinstance(clock, ShiftedClock):
+            clock.learn(lease.business_id, lease.ahead)
         try:
-            await intake.receive(till, rail.name, raw, now=now)
+            await intake.receive(till, rail.name, raw, clock)
         except Unavailable:
             raise
         except Refusal as refused:

@@ -65,7 +65,8 @@ class WalletApi:
 
     async def _printed(self, business: Business, period: Period) -> AsyncGenerator[bytes, None]:
         async with self.press:
-            file = await commands.print_statement(self.db, business, period, mode=self.mode, now=self.clock.now())
+            now = self.clock.now_of(business.id)
+            file = await commands.print_statement(self.db, business, period, mode=self.mode, now=now)
         yield file
 
     async def _asked(self, call: Call) -> tuple[wire.ReadStatement, Period]:
@@ -76,7 +77,7 @@ class WalletApi:
             call.path["currency"],
             start=request.start,
             end=request.end,
-            now=self.clock.now(),
+            now=self.clock.now_of(call.caller.business.id),
         )
         return request, period
 

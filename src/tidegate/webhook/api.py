@@ -34,7 +34,8 @@ class WebhookApi:
     async def create(self, call: Call) -> Answer:
         request = read(call.json(), wire.CreateEndpoint)
         await commands.refuse_forbidden(self.office.guard, request.url)
-        business_id, now, vault = call.caller.business.id, self.clock.now(), self.office.vault
+        business_id, vault = call.caller.business.id, self.office.vault
+        now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
             new = wire.new_endpoint_from(request)
@@ -57,18 +58,19 @@ class WebhookApi:
         await commands.get(self.office.db, business_id, endpoint_id)
         if "url" in changes:
             await commands.refuse_forbidden(self.office.guard, WebUrl(changes["url"]))
-        now = self.clock.now()
+        now = self.clock.now_of(business_id)
         after = await commands.change(self.office.db, business_id, endpoint_id, changes, by=_by(call), now=now)
         return call.answer(wire.record_of(after))
 
     async def delete(self, call: Call) -> Answer:
-        endpoint = await commands.delete(
-            self.office.db, call.caller.business.id, call.path["endpointId"], by=_by(call), now=self.clock.now()
-        )
+        business_id = call.caller.business.id
+        now = self.clock.now_of(business_id)
+        endpoint = await commands.delete(self.office.db, business_id, call.path["endpointId"], by=_by(call), now=now)
         return call.answer(wire.EndpointDeleted(id=endpoint.id))
 
     async def rotate(self, call: Call) -> Answer:
-        business_id, now, vault = call.caller.business.id, self.clock.now(), self.office.vault
+        business_id, vault = call.caller.business.id, self.office.vault
+        now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
             made = await commands.rotate(tx, vault, business_id, call.path["endpointId"], by=_by(call), now=now)
@@ -78,7 +80,8 @@ class WebhookApi:
 
     async def send_test(self, call: Call) -> Answer:
         self._refuse_haste(call)
-        business_id, now = call.caller.business.id, self.clock.now()
+        business_id = call.caller.business.id
+        now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
             delivery = await commands.send_test(tx, business_id, call.path["endpointId"], by=_by(call), now=now)
@@ -108,7 +111,8 @@ class WebhookApi:
 
     async def resend(self, call: Call) -> Answer:
         self._refuse_haste(call)
-        business_id, now = call.caller.business.id, self.clock.now()
+        business_id = call.caller.business.id
+        now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
             delivery = await commands.resend(tx, business_id, _delivery_id(call), by=_by(call), now=now)
@@ -119,7 +123,8 @@ class WebhookApi:
     async def replay(self, call: Call) -> Answer:
         request = read(call.json(), wire.ReplayWindow, wire.problems_between)
         self._refuse_haste(call)
-        business_id, window, now = call.caller.business.id, wire.window_from(request), self.clock.now()
+        business_id, window = call.caller.business.id, wire.window_from(request)
+        now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
             if request.confirm:
@@ -131,7 +136,8 @@ class WebhookApi:
         return await self._once_and_ring(call, act)
 
     async def _once_and_ring(self, call: Call, act: Act) -> Answer:
-        answer = await once(self.office.db, call, act, now=self.clock.now(), is_one_statement=False)
+        now = self.clock.now_of(call.caller.business.id)
+        answer = await once(self.office.db, call, act, now=now, is_one_statement=False)
         self.office.db.ring(NEWS)
         return answer
 

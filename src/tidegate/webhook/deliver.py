@@ -104,14 +104,13 @@ class Courier:
                 now,
                 endpoints=endpoints,
                 in_flight_max=IN_FLIGHT_MAX,
-                lease_until=now + LEASE,
                 lease=LEASE,
                 token=secrets.token_hex(8),
             )
 
     async def send(self, parcel: Parcel) -> Landed:
         """Never raises, neither for what the receiver does nor for what is wrong with the row: both have a schedule."""
-        started_at = self._clock.now()
+        started_at = self._clock.now_of(parcel.business_id)
         try:
             reply = await self._post(parcel)
         except NoKey as problem:
@@ -132,29 +131,31 @@ class Courier:
     async def finish(self, landed: Sequence[Landed]) -> None:
         if not landed:
             return
-        now = self._clock.now()
         by_endpoint: dict[Key, list[Landed]] = {}
         for one in landed:
             by_endpoint.setdefault((one.parcel.business_id, one.parcel.endpoint_id), []).append(one)
         if all(one.is_success for one in landed):
             # Whatever there was, they are well now: nothing has to be read before it is written.
             async with self._db.connection() as tx:
-                await queue_store.finish(tx, landed, dict.fromkeys(by_endpoint, Circuit()), now=now)
+                await queue_store.finish(tx, landed, dict.fromkeys(by_endpoint, Circuit()), self._clock)
         else:
-            await self._finish_with_failures(landed, by_endpoint, now)
+            await self._finish_with_failures(landed, by_endpoint)
         for outcome, count in Counter(map(_outcome_of, landed)).items():
             self._meter.count_deliveries(outcome, count)
 
     async def _finish_with_failures(
-        self, landed: Sequence[Landed], by_endpoint: Mapping[Key, Sequence[Landed]], now: datetime
+        self, landed: Sequence[Landed], by_endpoint: Mapping[Key, Sequence[Landed]]
     ) -> None:
         async with self._db.transaction() as tx:
             known = await queue_store.lock_circuits(tx, by_endpoint)
             if not known:
                 return  # A sandbox was emptied meanwhile.
-            circuits = {key: _after(circuit, by_endpoint[key], now) for key, circuit in known.items()}
-            await queue_store.finish(tx, landed, circuits, now=now)
+            circuits = {
+                key: _after(circuit, by_endpoint[key], self._clock.now_of(key[0])) for key, circuit in known.items()
+            }
+            await queue_store.finish(tx, landed, circuits, self._clock)
             for key, circuit in circuits.items():
+                now = self._clock.now_of(key[0])
                 reason = _reason_to_disable(circuit, by_endpoint[key], now)
                 if reason and await queue_store.disable(tx, key, reason, now=now):
                     await audit.insert(
@@ -187,7 +188,7 @@ class Courier:
         return msgspec.structs.replace(landed, next_attempt_at=self._next_attempt_at(parcel, retry_after))
 
     def _next_attempt_at(self, parcel: Parcel, retry_after: timedelta | None = None) -> datetime | None:
-        now = self._clock.now()
+        now = self._clock.now_of(parcel.business_id)
         return schedule.next_attempt_at(parcel.failures + 1, now=now, jitter=_chance(), retry_after=retry_after)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -213,7 +214,7 @@ class Courier:
         parcels = await self.take(FLYING_MAX - len(self._flying) - len(self._landed))
         for parcel in parcels:
             task = asyncio.create_task(self._fly(parcel))
-            self._flying[task] = (parcel, self._clock.now())
+            self._flying[task] = (parcel, self._clock.now_of(parcel.business_id))
             task.add_done_callback(self._flying.pop)
         if len({parcel.endpoint_id for parcel in parcels}) == TAKEN_FROM_MAX:
             return  # There may be more.
@@ -277,15 +278,15 @@ class Courier:
         next_attempt_at = self._next_attempt_at(parcel)
         try:
             async with self._db.connection() as tx:
-                await queue_store.put_off(tx, parcel, error, next_attempt_at=next_attempt_at, now=self._clock.now())
+                now = self._clock.now_of(parcel.business_id)
+                await queue_store.put_off(tx, parcel, error, next_attempt_at=next_attempt_at, now=now)
         except (Unavailable, *REFUSED):
             log.exception("a delivery cannot be put off; its lease is its pause", delivery=parcel.delivery_id)
 
     async def _measure(self) -> None:
-        now = self._clock.now()
         async with self._db.connection() as tx:
-            oldest = await queue_store.find_oldest_due(tx, now)
-        self._meter.show_oldest_due((now - oldest).total_seconds() if oldest else 0.0)
+            longest = await queue_store.find_longest_due(tx, self._clock.now())
+        self._meter.show_oldest_due(longest.total_seconds() if longest else 0.0)
         await asyncio.sleep(MEASURE_EVERY_S)
 
     async def _come_home(self, grace_s: float) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from tidegate.core.clock import Clock
 from tidegate.infra.db import Row, Tx
 from tidegate.webhook.model import Circuit, DisabledReason, Landed, Parcel
 
@@ -33,35 +34,37 @@ _FAN_OUT = """
     -- In the order in which everybody locks turns, and before any delivery is made. The endpoints are locked too, or
     -- they would be seen as they were before the wait for their turns: not deleted, and enabled.
     turn AS (
-        SELECT turn.business_id, turn.endpoint_id, named.type, endpoint.created_at
+        SELECT turn.business_id, turn.endpoint_id, named.type, endpoint.created_at,
+               $1::timestamptz + coalesce(clock.ahead, '0') AS now
           FROM (SELECT DISTINCT business_id, type FROM marked) AS named
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = named.business_id
                AND named.type = ANY (endpoint.events)
           JOIN webhook_turn AS turn ON turn.business_id = endpoint.business_id AND turn.endpoint_id = endpoint.id
+          LEFT JOIN business_clock AS clock ON clock.business_id = turn.business_id
          WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
     made AS (
         INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane, due_at,
                                       created_at)
-        SELECT marked.business_id, new_webhook_delivery_id($1), turn.endpoint_id, marked.id, marked.type,
-               marked.reference, 0, $1, $1
+        SELECT marked.business_id, new_webhook_delivery_id(turn.now), turn.endpoint_id, marked.id, marked.type,
+               marked.reference, 0, turn.now, turn.now
           FROM marked JOIN turn ON turn.business_id = marked.business_id AND turn.type = marked.type
          WHERE turn.created_at <= marked.created_at
             ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO NOTHING
-        RETURNING business_id, endpoint_id),
+        RETURNING business_id, endpoint_id, due_at),
     woken AS (
-        UPDATE webhook_turn SET look_at = least(webhook_turn.look_at, $1)
-          FROM (SELECT DISTINCT business_id, endpoint_id FROM made) AS named
+        UPDATE webhook_turn SET look_at = least(webhook_turn.look_at, named.due_at)
+          FROM (SELECT DISTINCT business_id, endpoint_id, due_at FROM made) AS named
          WHERE webhook_turn.business_id = named.business_id AND webhook_turn.endpoint_id = named.endpoint_id)
     SELECT count(*) FROM marked
 """
 
 
 async def claim(
-    tx: Tx, now: datetime, *, endpoints: int, in_flight_max: int, lease_until: datetime, lease: timedelta, token: str
+    tx: Tx, now: datetime, *, endpoints: int, in_flight_max: int, lease: timedelta, token: str
 ) -> list[Parcel]:
     """Leases what is due, a little of each endpoint, and says when to look at each of them again."""
-    rows = await tx.fetch(_CLAIM, now, endpoints, in_flight_max, lease_until, token, lease)
+    rows = await tx.fetch(_CLAIM, now, endpoints, in_flight_max, lease, token)
     return [_parcel(row, token) for row in rows]
 
 
@@ -70,11 +73,13 @@ _CLAIM = """
     WITH turn AS (
         SELECT turn.business_id, turn.endpoint_id, endpoint.url, endpoint.rate_per_second,
                endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AS is_wanted,
-               greatest(turn.full_at, $1) AS full_at, turn.open_until, turn.ctid AS version
+               greatest(turn.full_at, now) AS full_at, turn.open_until, turn.ctid AS version, now
           FROM webhook_turn AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
-         WHERE turn.look_at <= $1
+          LEFT JOIN business_clock AS clock ON clock.business_id = turn.business_id
+          CROSS JOIN LATERAL (SELECT $1::timestamptz + coalesce(clock.ahead, '0') AS now) AS its
+         WHERE turn.look_at <= latest_time($1) AND turn.look_at <= now
          ORDER BY turn.look_at LIMIT $2 FOR UPDATE OF turn SKIP LOCKED),
     counted AS MATERIALIZED (
         SELECT turn.*,
@@ -83,49 +88,50 @@ _CLAIM = """
                turn.version <> (SELECT seen.ctid FROM webhook_turn AS seen
                                  WHERE seen.business_id = turn.business_id AND seen.endpoint_id = turn.endpoint_id)
                    AS is_outdated,
-               floor(rate_per_second * (1 - extract(epoch FROM full_at - $1)) + 0.000001) AS allowed,
+               floor(rate_per_second * (1 - extract(epoch FROM full_at - now)) + 0.000001) AS allowed,
                (SELECT count(*) FROM webhook_delivery AS flying
                  WHERE flying.business_id = turn.business_id AND flying.endpoint_id = turn.endpoint_id
-                   AND flying.lease_token IS NOT NULL AND flying.lease_until > $1) AS in_flight
+                   AND flying.lease_token IS NOT NULL AND flying.lease_until > turn.now) AS in_flight
           FROM turn),
     room AS (
         SELECT counted.*,
-               CASE WHEN is_outdated OR NOT is_wanted OR open_until > $1 THEN 0
+               CASE WHEN is_outdated OR NOT is_wanted OR open_until > now THEN 0
                     ELSE greatest(least(CASE WHEN open_until IS NULL THEN $3::int ELSE 1 END - in_flight, allowed), 0)
                 END::int AS room
           FROM counted),
     due AS (
         SELECT room.business_id, room.endpoint_id, room.url, room.room, found.id, found.was_leased, found.started_at,
+               room.now,
                row_number() OVER (PARTITION BY room.business_id, room.endpoint_id ORDER BY lane, due_at) AS place
           FROM room CROSS JOIN LATERAL (
               -- One more than there is room for, to know whether anything is left.
-              (SELECT id, lane, due_at, lease_token IS NOT NULL AS was_leased, lease_until - $6::interval AS started_at
+              (SELECT id, lane, due_at, lease_token IS NOT NULL AS was_leased, lease_until - $4::interval AS started_at
                  FROM webhook_delivery AS news
                 WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id AND lane = 0
-                  AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+                  AND due_at <= room.now AND (lease_until IS NULL OR lease_until <= room.now)
                 ORDER BY due_at LIMIT room.room + 1)
               UNION ALL
-              (SELECT id, lane, due_at, lease_token IS NOT NULL, lease_until - $6::interval
+              (SELECT id, lane, due_at, lease_token IS NOT NULL, lease_until - $4::interval
                  FROM webhook_delivery AS later
                 WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id AND lane = 1
-                  AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+                  AND due_at <= room.now AND (lease_until IS NULL OR lease_until <= room.now)
                 ORDER BY due_at LIMIT room.room + 1)
               LIMIT room.room + 1) AS found
          WHERE room.is_wanted),
     leased AS (
         UPDATE webhook_delivery AS delivery
-           SET lease_until = $4, lease_token = $5, attempts = attempts + due.was_leased::int
+           SET lease_until = due.now + $4, lease_token = $5, attempts = attempts + due.was_leased::int
           FROM due
          WHERE delivery.business_id = due.business_id AND delivery.id = due.id AND due.place <= due.room
-           AND delivery.due_at IS NOT NULL AND (delivery.lease_until IS NULL OR delivery.lease_until <= $1)
+           AND delivery.due_at IS NOT NULL AND (delivery.lease_until IS NULL OR delivery.lease_until <= due.now)
         RETURNING delivery.business_id, delivery.endpoint_id, delivery.id, delivery.event_id, delivery.failures,
-                  delivery.attempts, due.url, due.was_leased, due.started_at),
+                  delivery.attempts, due.url, due.was_leased, due.started_at, due.now),
     -- Somebody had it and did not come back; whether it arrived, nobody knows.
     lost AS (
         INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
         SELECT business_id, id, attempts, url, started_at, 'interrupted' FROM leased WHERE was_leased),
     taken AS (
-        SELECT business_id, endpoint_id, count(*) AS count FROM leased GROUP BY business_id, endpoint_id),
+        SELECT business_id, endpoint_id, now, count(*) AS count FROM leased GROUP BY business_id, endpoint_id, now),
     remaining AS MATERIALIZED (
         SELECT business_id, endpoint_id, count(*) FILTER (WHERE place > room) > 0 AS is_more
           FROM due GROUP BY business_id, endpoint_id),
@@ -133,26 +139,26 @@ _CLAIM = """
         UPDATE webhook_turn AS turn
            SET full_at = spent.full_at,
                look_at = CASE
-                   WHEN spent.is_outdated THEN $1
+                   WHEN spent.is_outdated THEN spent.now
                    WHEN NOT spent.is_wanted THEN NULL
-                   WHEN spent.open_until > $1 THEN spent.open_until
+                   WHEN spent.open_until > spent.now THEN spent.open_until
                    -- An allowance that is used up comes back; a full house is looked at when somebody lands.
                    WHEN spent.is_more AND spent.in_flight < spent.in_flight_max
-                       THEN greatest(spent.full_at - (1 - 1.0 / spent.rate_per_second) * interval '1 second', $1)
-                   WHEN spent.in_flight > 0 THEN least($4, spent.next_due_at)
+                       THEN greatest(spent.full_at - (1 - 1.0 / spent.rate_per_second) * interval '1 second', spent.now)
+                   WHEN spent.in_flight > 0 THEN least(spent.now + $4, spent.next_due_at)
                    ELSE spent.next_due_at END
           FROM (SELECT room.business_id, room.endpoint_id, room.is_wanted, room.open_until, room.rate_per_second,
                        room.full_at + coalesce(taken.count, 0) * interval '1 second' / room.rate_per_second AS full_at,
                        room.in_flight + coalesce(taken.count, 0) AS in_flight,
                        CASE WHEN room.open_until IS NULL THEN $3::int ELSE 1 END AS in_flight_max,
-                       coalesce(remaining.is_more, false) AS is_more, room.is_outdated,
+                       coalesce(remaining.is_more, false) AS is_more, room.is_outdated, room.now,
                        -- News is due at once, but another worker's clock may be ahead of ours.
                        least((SELECT min(due_at) FROM webhook_delivery AS news
                                WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id
-                                 AND lane = 0 AND due_at > $1),
+                                 AND lane = 0 AND due_at > room.now),
                              (SELECT min(due_at) FROM webhook_delivery AS later
                                WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id
-                                 AND lane = 1 AND due_at > $1)) AS next_due_at
+                                 AND lane = 1 AND due_at > room.now)) AS next_due_at
                   FROM room LEFT JOIN taken USING (business_id, endpoint_id)
                             LEFT JOIN remaining USING (business_id, endpoint_id)) AS spent
          WHERE turn.business_id = spent.business_id AND turn.endpoint_id = spent.endpoint_id),
@@ -160,7 +166,7 @@ _CLAIM = """
         SELECT taken.business_id, taken.endpoint_id,
                ARRAY(SELECT sealed FROM webhook_secret AS secret
                       WHERE secret.business_id = taken.business_id AND secret.endpoint_id = taken.endpoint_id
-                        AND (expires_at IS NULL OR expires_at > $1) ORDER BY secret.id DESC) AS sealed_secrets
+                        AND (expires_at IS NULL OR expires_at > taken.now) ORDER BY secret.id DESC) AS sealed_secrets
           FROM taken)
     SELECT leased.business_id, leased.endpoint_id, leased.id, leased.event_id, leased.failures, leased.url,
            event.payload, signed.sealed_secrets
@@ -192,23 +198,24 @@ async def lock_circuits(tx: Tx, keys: Iterable[Key]) -> dict[Key, Circuit]:
     }
 
 
-async def finish(tx: Tx, landed: Sequence[Landed], circuits: Mapping[Key, Circuit], *, now: datetime) -> int:
+async def finish(tx: Tx, landed: Sequence[Landed], circuits: Mapping[Key, Circuit], clock: Clock) -> int:
     """Writes what came of the parcels whose lease is still ours, and how their endpoints are doing. Says how many."""
-    return int(await tx.fetchval(_FINISH, now, *_results(landed), *_turns(circuits)))
+    return int(await tx.fetchval(_FINISH, *_results(landed, clock), *_turns(circuits, clock)))
 
 
 _FINISH = """
     WITH verdict AS (
-        SELECT * FROM unnest($13::text[], $14::text[], $15::int[], $16::timestamptz[], $17::int[], $18::timestamptz[])
-            AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until)),
+        SELECT * FROM unnest($13::text[], $14::text[], $15::int[], $16::timestamptz[], $17::int[], $18::timestamptz[],
+                             $19::timestamptz[])
+            AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until, now)),
     -- In the order in which everybody locks turns, and before any delivery.
     turn AS (
         SELECT FROM webhook_turn AS turn JOIN verdict USING (business_id, endpoint_id)
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
     result AS (
-        SELECT * FROM unnest($2::text[], $3::bigint[], $4::text[], $5::bool[], $6::timestamptz[], $7::text[],
-                             $8::timestamptz[], $9::int[], $10::int[], $11::text[], $12::text[])
-            AS result (business_id, id, lease_token, is_success, next_attempt_at, url, started_at, duration_ms,
+        SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::bigint[], $4::text[], $5::bool[], $6::timestamptz[],
+                             $7::text[], $8::timestamptz[], $9::int[], $10::int[], $11::text[], $12::text[])
+            AS result (now, business_id, id, lease_token, is_success, next_attempt_at, url, started_at, duration_ms,
                        status_code, error, body)),
     done AS (
         UPDATE webhook_delivery AS delivery
@@ -221,7 +228,7 @@ _FINISH = """
                              ELSE 'pending' END,
                due_at = CASE WHEN is_success OR due_at IS NULL THEN NULL ELSE next_attempt_at END,
                lane = 1, lease_token = NULL, lease_until = NULL,
-               delivered_at = CASE WHEN is_success THEN coalesce(delivered_at, $1) ELSE delivered_at END
+               delivered_at = CASE WHEN is_success THEN coalesce(delivered_at, now) ELSE delivered_at END
           FROM result
          WHERE delivery.business_id = result.business_id AND delivery.id = result.id
            AND delivery.lease_token = result.lease_token AND (SELECT count(*) FROM turn) > 0
@@ -233,7 +240,7 @@ _FINISH = """
         SELECT business_id, id, attempts, url, started_at, duration_ms, status_code, error, body FROM done),
     judged AS (
         UPDATE webhook_turn AS turn
-           SET look_at = $1, failures = verdict.failures, failing_since = verdict.failing_since,
+           SET look_at = verdict.now, failures = verdict.failures, failing_since = verdict.failing_since,
                openings = verdict.openings, open_until = verdict.open_until
           FROM verdict
          WHERE turn.business_id = verdict.business_id AND turn.endpoint_id = verdict.endpoint_id)
@@ -309,7 +316,13 @@ _GIVE_UP = """
 
 
 async def find_next_look(tx: Tx) -> datetime | None:
-    moment: datetime | None = await tx.fetchval("SELECT min(look_at) FROM webhook_turn WHERE look_at IS NOT NULL")
+    """In real time."""
+    moment: datetime | None = await tx.fetchval(
+        """
+        SELECT least((SELECT min(look_at) FROM webhook_turn WHERE look_at IS NOT NULL),
+                     (SELECT min(look_at - ahead) FROM business_clock JOIN webhook_turn USING (business_id)))
+        """
+    )
     return moment
 
 
@@ -326,25 +339,26 @@ async def disable(tx: Tx, key: Key, reason: DisabledReason, *, now: datetime) ->
     return done is True
 
 
-async def find_oldest_due(tx: Tx, now: datetime) -> datetime | None:
-    """Of all that could be sent: neither leased, nor of a disabled endpoint."""
-    oldest: datetime | None = await tx.fetchval(
+async def find_longest_due(tx: Tx, now: datetime) -> timedelta | None:
+    """For how long, of all that could be sent: neither leased, nor of a disabled endpoint."""
+    longest: timedelta | None = await tx.fetchval(
         """
-        SELECT min(due.due_at)
+        SELECT max(now - due.due_at)
           FROM webhook_turn AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
+          CROSS JOIN LATERAL time_of(turn.business_id, $1) AS now
           CROSS JOIN unnest(ARRAY[0, 1]) AS lane
           CROSS JOIN LATERAL (
               SELECT due_at FROM webhook_delivery AS delivery
                WHERE delivery.business_id = turn.business_id AND delivery.endpoint_id = turn.endpoint_id
-                 AND delivery.lane = lane AND due_at <= $1 AND (lease_until IS NULL OR lease_until <= $1)
+                 AND delivery.lane = lane AND due_at <= now AND (lease_until IS NULL OR lease_until <= now)
                ORDER BY due_at LIMIT 1) AS due
          WHERE turn.look_at IS NOT NULL AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
         """,
         now,
     )
-    return oldest
+    return longest
 
 
 def _parcel(row: Row, token: str) -> Parcel:
@@ -361,21 +375,22 @@ def _parcel(row: Row, token: str) -> Parcel:
     )
 
 
-def _results(landed: Sequence[Landed]) -> list[list[object]]:
+def _results(landed: Sequence[Landed], clock: Clock) -> list[list[object]]:
     """Column by column, in the order of the statement's numbers."""
     rows = [
         (
-            one.parcel.business_id, one.parcel.delivery_id, one.parcel.lease_token, one.is_success,
-            one.next_attempt_at, one.parcel.url, one.started_at, one.duration_ms, one.status_code, one.error, one.body,
+            clock.now_of(one.parcel.business_id), one.parcel.business_id, one.parcel.delivery_id,
+            one.parcel.lease_token, one.is_success, one.next_attempt_at, one.parcel.url, one.started_at,
+            one.duration_ms, one.status_code, one.error, one.body,
         )
         for one in landed
     ]  # fmt: skip
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _turns(circuits: Mapping[Key, Circuit]) -> list[list[object]]:
+def _turns(circuits: Mapping[Key, Circuit], clock: Clock) -> list[list[object]]:
     rows = [
-        (*key, circuit.failures, circuit.failing_since, circuit.openings, circuit.open_until)
+        (*key, circuit.failures, circuit.failing_since, circuit.openings, circuit.open_until, clock.now_of(key[0]))
         for key, circuit in circuits.items()
     ]
     return [list(column) for column in zip(*rows, strict=True)]

@@ -97,7 +97,7 @@ class CheckoutPages:
     async def show_as(self, visit: Visit, template: str, scene: Scene) -> Drawn:
         """In another template, while the payment is at that scene; otherwise as it is."""
         situation = await self.desk.look(_payer_at(visit))
-        if scene_of(situation, now=self.desk.clock.now()) is not scene:
+        if scene_of(situation, now=self.desk.clock.now_of(situation.business.id)) is not scene:
             return self.back_to(visit)
         return self._drawn(visit, situation, await self._movements(situation.payment), template=template)
 
@@ -263,7 +263,7 @@ class CheckoutPages:
             situation,
             movements=movements,
             words=self._words(visit),
-            now=self.desk.clock.now(),
+            now=self.desk.clock.now_of(situation.business.id),
             token=token,
             nonce=visit.nonce,
             asked=asked or (self.desk.till.names.find(query["method"]) if "method" in query else None),

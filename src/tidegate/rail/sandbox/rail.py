@@ -46,7 +46,7 @@ REVERSED_BECAUSE = "the payer's bank asked for it back"
 
 N = TypeVar("N", bound=News)
 
-Tell = Callable[[RawNotification, datetime], Awaitable[None]]
+Tell = Callable[[Lease, RawNotification], Awaitable[None]]
 
 
 class SandboxRail:
@@ -218,7 +218,7 @@ class SandboxRail:
                 body = await store.find_notice_to_send(tx, lease.business_id, int(lease.id))
             if body is None:
                 return False
-            await tell(notice.sign(body, self._secret, now=now), now)
+            await tell(lease, notice.sign(body, self._secret, now=clock.now()))
             async with self._db.connection() as tx:
                 await store.mark_sent(tx, lease.business_id, int(lease.id), now=now)
             return True
