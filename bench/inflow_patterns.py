@@ -151,8 +151,8 @@ async def _set_rate(url: str, *, now: datetime) -> None:
     connection = await database.connect(url)
     try:
         await connection.execute(
-            "INSERT INTO exchange_rate (business_id, base, quote, rate, spread_basis_points, source, quoted_at, created_at)"
-            f" VALUES ($2, 'USD', 'EUR', {RATE}, 50, 'bench', $1, $1)",
+            "INSERT INTO exchange_rate (business_id, base, quote, rate, spread_basis_points, source, quoted_at,"
+            f" created_at) VALUES ($2, 'USD', 'EUR', {RATE}, 50, 'bench', $1, $1)",
             now,
             HOUSE_BUSINESS_ID,
         )
