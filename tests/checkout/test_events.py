@@ -337,7 +337,7 @@ async def test_forty_streams_that_are_cut_at_once_leave_no_trace_in_the_log(
             wire = socket.create_connection(("127.0.0.1", watched.client.base_url.port or 0), timeout=20)
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # Closing resets.
             path = f"/checkout/payments/{checkouts[number % 4].pay_code}/events"
-            wire.sendall(f"GET {path} HTTP/1.1\r\nhost: test\r\n\r\n".encode())
+            wire.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
             wires.append(wire)
         await until(lambda: watched.watchers == 40)
         await checkouts[0].cancel()  # While they are being written to.
