@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import httpx
+import hypothesis
 import pytest
 
 from build import Checkout, Shop, make_shop, order
@@ -66,6 +67,9 @@ def postgres_bin() -> Path | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(PassedTests())
+    # How long an example takes says how busy the machine is, and nothing about the code.
+    hypothesis.settings.register_profile("any machine", deadline=None)
+    hypothesis.settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ async def empty_url(server_url: str) -> AsyncIterator[str]:
 async def test_a_second_run_does_nothing(empty_url: str) -> None:
     seen: list[Migration] = []
     assert await migrate.migrate(empty_url, on_applied=seen.append) == len(migrate.migrations())
-    assert [m.version for m in seen] == sorted({m.version for m in migrate.migrations()})
+    assert [m.version for m in seen] == list(range(1, migrate.latest_version() + 1))
     assert await migrate.migrate(empty_url) == 0
 
 
