@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from base64 import b64decode
 
 import pytest
 from playwright.async_api import Page, expect
@@ -12,6 +13,7 @@ from playwright.async_api import Page, expect
 from checkout.paying import WANTS_3DS, WANTS_ADDRESS, WANTS_PIN_AND_OTP
 from pages.payer import REFUSED_INPUT, Payer, hearing
 from pages.stage import Stage
+from tidegate.checkout.page import typed as typed_fields
 
 CODE = "739"
 PIN = "1234"
@@ -236,10 +238,13 @@ async def test_a_card_stays_nowhere(
         await payer.answers(pin=PIN)
         await payer.answers(otp="123456")
         await payer.sees_paid("₦100.00")
-    kept += [await payer.page.evaluate(KEPT), json.dumps(await payer.page.context.cookies())]
+    cookies = {cookie.get("name"): cookie.get("value", "") for cookie in await payer.page.context.cookies()}
+    typed = b64decode(cookies["tidegate-typed"] + "===", altchars="-_").decode()
+    kept += [await payer.page.evaluate(KEPT), json.dumps(cookies), typed]
     out, err = capfd.readouterr()
     assert "chargeOnPage" in out + err
     secrets = re.compile(rf"5333\D?0182\D?4843|(?<![\w.]){CODE}(?![\w.])")
     assert [place for place in (*addresses, *kept, out, err, caplog.text) if secrets.search(place)] == []
-    # Only what is needed to tell whose form it is.
-    assert {cookie.get("name") for cookie in await payer.page.context.cookies()} == {"tidegate"}
+    # Only what is needed to tell whose form it is, and to fill in again what is no secret.
+    assert set(cookies) == {"tidegate", "tidegate-typed"}
+    assert set(json.loads(typed)["fields"]) <= set(typed_fields.FIELDS)

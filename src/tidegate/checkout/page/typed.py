@@ -10,9 +10,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tidegate.core.card_number import contains_card_number
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 
-FIELDS = ("phone", "operator", "bank", "holder", "line", "city", "postalCode", "country")
+FIELDS = ("phone", "operator", "bank", "holder", "line", "city", "state", "postalCode", "country")
 LENGTH_MAX = 100
 BYTES_MAX = 2_000
 
@@ -27,7 +28,7 @@ _decode = msgspec.json.Decoder(_Typed).decode
 
 def remember(cookie: Cookie, cookies: Mapping[str, str], pay_code: str, form: Mapping[str, str]) -> CookieLines:
     """Adds this form's fields to those of the same payment; until the browser is closed."""
-    fields = {name: form[name][:LENGTH_MAX] for name in FIELDS if form.get(name)}
+    fields = {name: text[:LENGTH_MAX] for name in FIELDS if (text := form.get(name)) and not contains_card_number(text)}
     if not fields:
         return NOTHING_SET
     kept = _Typed(pay_code, {**recall(cookie, cookies, pay_code), **fields})
