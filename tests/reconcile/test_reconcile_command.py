@@ -71,7 +71,8 @@ async def moved(inflows: Inflows, new_checkout: MakeCheckout) -> Checkout:
     await refund(sold, "40.50")
     await refund(sold, "10.13")  # Which the sandbox's rail declines.
     await sold.tick()
-    await sold.let_pass("5s")
+    for each in (sold, overpaid):  # Two businesses, each with a time of its own.
+        await each.let_pass("5s")
     return sold
 
 
