@@ -62,6 +62,19 @@ async def test_asking_again_is_the_same_attempt(
     assert after["attempt"]["resendsLeft"] == RESENDS_MAX - 1
 
 
+@pytest.mark.parametrize(("body", "order"), BEGUN[:2])
+async def test_beginning_anew_is_no_way_round_the_pause(
+    new_checkout: MakeCheckout, body: dict[str, Any], order: dict[str, Any]
+) -> None:
+    checkout = await begun(new_checkout, body, order)
+    before = await checkout.view()
+    refused = await checkout.charge(body)
+    assert (refused.status_code, refused.json()["errorType"]) == (429, "RATE_LIMITED")
+    assert (await checkout.view())["attemptsLeft"] == before["attemptsLeft"]
+    await checkout.let_pass("31s")
+    assert (await checkout.charge(body)).status_code == 200
+
+
 @pytest.mark.parametrize(("body", "order"), BEGUN)
 async def test_asking_again_at_once_is_refused_with_the_time_to_wait(
     new_checkout: MakeCheckout, body: dict[str, Any], order: dict[str, Any]

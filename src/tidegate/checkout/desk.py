@@ -92,6 +92,7 @@ class Desk:
         chosen, details = means.means_from(
             request, method, order.asked.currency, account_name=situation.business.name, now=payer.now
         )
+        pay.refuse_same_prompt(situation, method, details, payer.now)
         return await pay.charge(payer, situation, method, chosen, details)
 
     async def authorize(self, visit: PayerAt, value: Any) -> Situation:

@@ -6,7 +6,7 @@ Talking to a rail: record the intent, commit, call, record the outcome. No trans
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -133,13 +133,26 @@ async def resend(payer: Payer) -> Situation:
         raise Conflict("nothing that waits here can be sent again; look at the payment again")
     if attempt.resends_left <= 0:
         raise Conflict(f"it was sent again {RESENDS_MAX} times, which is the most; begin another attempt")
-    if attempt.resend_from is not None and payer.now < attempt.resend_from:
-        wait_s = math.ceil((attempt.resend_from - payer.now).total_seconds())
-        raise TooSoon(f"it was sent a moment ago; ask again in {wait_s} s", retry_after_s=wait_s)
+    _refuse_too_soon(attempt, payer.now)
     again = msgspec.structs.replace(attempt, resends=attempt.resends + 1, resend_from=payer.now + RESEND_PAUSE)
     await _change_attempt(payer, situation, again)
     rail = payer.till.rails[attempt.rail]
     return await _record(payer, attempt, rail.resend(attempt.business_id, attempt.reference, now=payer.now))
+
+
+def refuse_same_prompt(situation: Situation, method: Method, details: Mapping[str, Any], now: datetime) -> None:
+    """A new attempt is no way round the pause: the same phone, or the same bank's code, waits for it too."""
+    attempt = situation.attempt
+    if attempt is None or not attempt.is_open or method not in (Method.MOBILE_MONEY, Method.USSD):
+        return
+    if attempt.method is method and all(attempt.details.get(name) == value for name, value in details.items()):
+        _refuse_too_soon(attempt, now)
+
+
+def _refuse_too_soon(attempt: Attempt, now: datetime) -> None:
+    if attempt.resend_from is not None and now < attempt.resend_from:
+        wait_s = math.ceil((attempt.resend_from - now).total_seconds())
+        raise TooSoon(f"it was sent a moment ago; ask again in {wait_s} s", retry_after_s=wait_s)
 
 
 def can_resend(till: Till, attempt: Attempt) -> bool:
