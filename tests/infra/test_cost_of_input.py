@@ -25,6 +25,7 @@ from tidegate.app import operations_of
 from tidegate.checkout.page.sent import FIELDS
 from tidegate.core.clock import SystemClock
 from tidegate.house import House
+from tidegate.infra import rate_limit
 from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import Operation
@@ -46,7 +47,7 @@ CostOf = Callable[[int], Awaitable[float]]
 
 # Where a rule of a field's own may be slow; numbers of cards are looked for in any text alike.
 HARD_TO_CHECK = ("letters", "spaces", "combining marks", "dots and at signs", "labels of other letters")
-FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate"))
+FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate", "again", "sent"))
 
 _operations = operations_of(House.of(Settings()))
 _addresses = itertools.count()
@@ -111,7 +112,10 @@ class Caller:
 
 
 @pytest.fixture
-async def caller(shop: Shop, database_url: str) -> AsyncIterator[Caller]:
+async def caller(shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Caller]:
+    hours = itertools.count(1)
+    # Between any two looks at it an hour passes, so that no limit is ever reached.
+    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: 3_600.0 * next(hours))
     created = (await shop.create(order())).json()["data"]
     front_door = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
     async with _living(front_door):

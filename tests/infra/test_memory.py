@@ -21,7 +21,7 @@ def test_the_phone_numbers_of_the_whole_world_are_not_loaded(module: str) -> Non
 
 
 def test_a_worker_has_no_pages() -> None:
-    loaded = loaded_by("tidegate.cli.worker")
+    loaded = loaded_by("tidegate.cli.worker_process")
     assert "tidegate.worker" in loaded
     assert not {"tidegate.app", "tidegate.checkout.page", "jinja2"} & loaded
 
