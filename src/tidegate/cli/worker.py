@@ -20,16 +20,14 @@ def worker() -> None:
     settings = settings_module.from_environment()
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     stop_on_terminate()
-    with (
-        with_database(settings) as (ready, postgres),
-        telemetry.showing_metrics(settings.host, settings.metrics_port) as on_end,
-    ):
+    with with_database(settings) as (ready, postgres):
         if postgres is not None:
             prepare(ready)
         check(ready)
-        Supervisor(
-            "tidegate.cli.worker_process:run",
-            with_encryption_key(ready),
-            look=partial(mend, postgres),
-            on_end=on_end,
-        ).run()
+        with telemetry.showing_metrics(settings.host, settings.metrics_port) as on_end:
+            Supervisor(
+                "tidegate.cli.worker_process:run",
+                with_encryption_key(ready),
+                look=partial(mend, postgres),
+                on_end=on_end,
+            ).run()
