@@ -71,6 +71,7 @@ async def test_a_window_that_missed_the_news_does_not_charge_again(stage: Stage)
     await payer.sees_heading("Enter your card PIN")
     await other.presses("Pay ")
     await other.sees_heading("Enter your card PIN")
+    await other.sees(CHANGED)
     # Said once.
     await other.page.reload()
     await other.sees_heading("Enter your card PIN")

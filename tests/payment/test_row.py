@@ -28,7 +28,7 @@ EVERYTHING: dict[str, Any] = {
     "customer_phone": "+234", "redirect_url": "https://a.example/", "success_message": "Thanks",
     "paid_at": "2026-01-01T00:00:01Z", "expires_at": "2026-01-01T00:00:02.123456Z",
     "created_at": "2026-01-01T00:00:03Z", "updated_at": "2026-01-01T00:00:04Z",
-    "attempts_by_method": {"card": 2, "ussd": 1},
+    "attempts_by_method": {"card": 2, "ussd": 1}, "reversed_minor": 5,
 }  # fmt: skip
 NOTHING = dict.fromkeys(
     ("variance", "ending", "fee_minor", "vat_minor", "settled_minor", "method", "customer_phone", "redirect_url",
@@ -82,6 +82,7 @@ async def test_every_column_is_read_as_itself(db: Database) -> None:
         held=naira(13),
         returned=naira(14),
         refunded=naira(15),
+        reversed=naira(5),
         fee=Fee(naira(16), naira(17)),
         settled=naira(2**62),
         method_chosen=Method.CARD,

@@ -45,7 +45,7 @@ def payment(
     return Payment(
         id=1, business_id="b", pay_code="p", status=status, variance=None, order=order, reference="R",
         expected=naira(expected or asked), fee_rule_id=RULE.id, received=naira(0), held=naira(held), returned=naira(0),
-        refunded=naira(0), fee=None, settled=None, method_chosen=None,
+        refunded=naira(0), reversed=naira(0), fee=None, settled=None, method_chosen=None,
         attempts=1, attempts_by_method={}, ending=None, is_disabled=False, version=0, paid_at=None,
         expires_at=NOW + timedelta(hours=2), created_at=NOW, updated_at=NOW,
     )  # fmt: skip

@@ -248,7 +248,7 @@ def view_of(situation: Situation, names: MethodNames, *, can_resend: bool, check
         amount_received=arrived.major,
         amount_remaining=remaining.major if remaining.minor > 0 and not payment.paid_at else Decimal(0),
         amount_returned=payment.returned.major,
-        amount_reversed=payment.reversed.major if payment.reversed else Decimal(0),
+        amount_reversed=payment.reversed.major,
         currency=order.asked.currency,
         status=payment.status,
         ending=payment.ending,

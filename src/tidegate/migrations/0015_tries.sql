@@ -32,4 +32,4 @@ CREATE OR REPLACE FUNCTION payment_row(payment) RETURNS json LANGUAGE sql STABLE
     $1.refunded_minor, $1.fee_minor, $1.vat_minor, $1.settled_minor, $1.fee_bearer, $1.fee_rule_id, $1.methods,
     $1.default_method, $1.method, $1.customer_name, $1.customer_email, $1.customer_phone, $1.redirect_url,
     $1.success_message, $1.metadata::text, $1.paid_at, $1.expires_at, $1.created_at, $1.updated_at,
-    $1.attempts_by_method);
+    $1.attempts_by_method, $1.reversed_minor);

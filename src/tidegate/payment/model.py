@@ -73,8 +73,8 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     returned: Money
     # By the merchant: under way, or arrived.
     refunded: Money
-    # Taken back by the payer's bank. Of few payments, and told where it is shown only.
-    reversed: Money | None = None
+    # Taken back by the payer's bank.
+    reversed: Money
     fee: Fee | None
     settled: Money | None
     method_chosen: Method | None
@@ -92,7 +92,7 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_reversed(self) -> bool:
         """All of it, not a part."""
-        return self.reversed == self.received
+        return self.reversed.minor > 0 and self.reversed == self.received
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):

@@ -54,6 +54,7 @@ class _Row(msgspec.Struct, frozen=True, array_like=True):
     created_at: datetime
     updated_at: datetime
     attempts_by_method: dict[Method, int]
+    reversed_minor: int
 
 
 _decode = msgspec.json.Decoder(_Row).decode
@@ -81,6 +82,7 @@ def payment_of(text: str) -> Payment:
         held=Money(row.held_minor, currency) if row.held_minor else none,
         returned=Money(row.returned_minor, currency) if row.returned_minor else none,
         refunded=Money(row.refunded_minor, currency) if row.refunded_minor else none,
+        reversed=Money(row.reversed_minor, currency) if row.reversed_minor else none,
         fee=_fee(row),
         settled=None if row.settled_minor is None else Money(row.settled_minor, currency),
         method_chosen=row.method,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tidegate.core.money import Money
 from tidegate.infra.db import Tx
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.attempt_store import attempt_of
@@ -31,8 +30,7 @@ async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
     """Neither an id nor a pay code has a comma. Of an array, asyncpg would examine every item by itself."""
     rows = await tx.fetch(
         """
-        SELECT place, payment_row(payment) AS payment, attempt, payment.reversed_minor,
-               (SELECT epoch FROM credential_epoch) AS epoch
+        SELECT place, payment_row(payment) AS payment, attempt, (SELECT epoch FROM credential_epoch) AS epoch
           FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
                WITH ORDINALITY AS wanted (business_id, pay_code, place)
           JOIN payment USING (business_id, pay_code)
@@ -45,9 +43,6 @@ async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
     seen: list[Seen | None] = [None] * len(wanted)
     for row in rows:
         payment, attempt = payment_of(row["payment"]), row["attempt"]
-        if row["reversed_minor"]:
-            taken = Money(row["reversed_minor"], payment.expected.currency)
-            payment = msgspec.structs.replace(payment, reversed=taken)
         newest = attempt_of(attempt, payment.expected.currency) if attempt else None
         seen[row["place"] - 1] = Seen(payment, newest, row["epoch"])
     return seen

@@ -190,7 +190,7 @@ def rows_of(look: Look) -> Iterator[Row]:
     refunded = [refund.amount for refund in look.movements.refunds if refund.status is RefundStatus.SUCCESSFUL]
     if refunded:
         yield Row(words("row.refunded"), look.money(sum(refunded, start=Money.zero(look.currency))))
-    if payment.reversed:
+    if payment.reversed.minor:
         yield Row(words("row.reversed"), look.money(payment.reversed))
     yield Row(words("row.method"), method_text(look))
     if payment.paid_at:

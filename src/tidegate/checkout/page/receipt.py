@@ -80,11 +80,11 @@ def _rows(look: Look) -> Iterator[Row]:
         yield Row(words("row.when"), look.moment(payment.paid_at))
     yield Row(words("row.expected"), look.money(payment.expected))
     yield Row(words("row.received"), look.money(payment.received))
-    if payment.reversed:
+    if payment.reversed.minor:
         yield Row(words("row.reversed"), look.money(payment.reversed))
     if payment.refunded.minor:
         yield Row(words("row.refunded"), look.money(payment.refunded))
-    if payment.refunded.minor and not payment.reversed:
+    if payment.refunded.minor and not payment.reversed.minor:
         yield Row(words("row.net"), look.money(payment.received - payment.refunded))
     # As it was taken: on another amount than was asked for it is another fee.
     if payment.fee is not None and payment.order.fee_bearer is FeeBearer.CUSTOMER and payment.fee.total.minor:

@@ -82,17 +82,19 @@
     } finally { clearTimeout(timer); }
   };
 
-  const isTyping = () => document.activeElement?.matches("#main input:not([type=radio]), #main select");
+  const isTyping = () => document.activeElement?.matches("#main input:not([type=radio]), #main select") && document.activeElement.value;
 
   // Somebody types: what they typed is not taken away under their fingers.
   const afterTyping = () => setTimeout(refresh, 300);
   const refresh = async () => {
     if (isBusy) return;
+    const shown = page();
     try {
       const answer = await get(location.href);
-      if (answer.status !== 200) return;
+      // What was put in place meanwhile is newer.
+      if (answer.status !== 200 || isBusy || shown !== page()) return;
       const mark = /data-mark="([^"]+)"/.exec(answer.html)?.[1];
-      if (mark === page().dataset.mark || isBusy) return;
+      if (mark === shown.dataset.mark) return;
       if (isTyping()) document.activeElement.addEventListener("blur", afterTyping, { once: true });
       else show(answer.html, null);
     } catch { followNetwork(); }
