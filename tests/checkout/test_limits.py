@@ -153,11 +153,15 @@ async def test_a_payer_whose_card_is_slowed_sees_the_payment_and_pays_otherwise_
             await at(await new_checkout(), payer_at(GATEWAY)).charge(card(WITHOUT_MONEY))
         checkout, client = await new_checkout(), payer_at(GATEWAY)
         sheet = await open_page(client, f"/pay/{checkout.pay_code}?method=card")
-        fields = {"number": SUCCEEDS, "expiry": "12 / 40", "cvv": "123"}
+        fields = {"number": SUCCEEDS, "expiry": "12 / 40", "cvv": "123", "holder": "Ada Obi"}
         slowed = await sheet.send("/charge", {"type": "card"}, **fields)
         assert (slowed.status, slowed.answer.headers["retry-after"]) == (429, "300")
         assert checkout.reference in slowed.text
-        assert "You can go on in 300 s" in slowed.text
+        html = slowed.answer.text
+        assert 'You can go on in <b role="timer" data-countdown="300">5:00</b>.' in html
+        assert 'aria-controls="panel-card" aria-selected="true"' in html
+        assert 'value="Ada Obi"' in html
+        assert f'value="{SUCCEEDS}"' not in html
         paying = await slowed.send("/charge", {"type": "bank_transfer"})
         assert paying.status == 200
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
 from checkout.paying import WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONEY, card
 from pages.payer import Payer
-from pages.stage import Stage
+from pages.stage import NewPayment, Stage
+from pages.windows import Windows
+from serving import serving
 from tidegate.payment.attempt import RESEND_PAUSE
 from tidegate.payment.transition import ATTEMPTS_MAX
+from tidegate.settings import Settings
 
 KENYAN: dict[str, Any] = {"currency": "KES", "paymentMethods": ["mobile_money", "bank_transfer"]}
 PAUSE_S = int(RESEND_PAUSE.total_seconds()) + 2
@@ -69,6 +73,29 @@ async def test_when_cards_are_used_up_a_transfer_is_made(stage: Stage) -> None:
     await payer.begins_transfer()
     await payer.is_sent(100)
     await payer.sees_paid("₦100.00")
+
+
+async def test_who_is_slowed_keeps_what_was_typed_and_sees_when_to_go_on(
+    browser: Browser, new_payment: NewPayment, database_url: str
+) -> None:
+    async with (
+        serving(Settings(database_url=database_url, address_declines_per_hour=1)) as (url, _),
+        Windows(browser, url).visiting(allowed=["status of 429"]) as visit,
+    ):
+        checkout = await new_payment()
+        payer = Payer(visit.page, replace(checkout, link=f"{url}/pay/{checkout.pay_code}"))
+        await payer.page.goto(payer.checkout.link)
+        await payer.pays_by_card(WITHOUT_MONEY)
+        await payer.sees("There is not enough money")
+        await payer.takes_the_clock()
+        await payer.pays_by_card()
+        await payer.sees("You can go on in ")
+        await expect(payer.field("number")).to_have_value("5319 3178 0136 6660")
+        await expect(payer.pay_button).to_be_enabled()
+        await payer.page.clock.fast_forward(3_700_000)
+        await expect(payer.page.locator("#main .told")).to_be_hidden()
+        await payer.begins_transfer()
+        await payer.sees_heading("Transfer exactly ₦100.00")
 
 
 async def test_after_a_failure_the_phone_is_still_there(stage: Stage) -> None:

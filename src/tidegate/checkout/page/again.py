@@ -10,7 +10,7 @@ from tidegate.checkout.page import values
 from tidegate.checkout.page.scene import Resend
 from tidegate.checkout.page.sketch import Sketch
 
-_COUNTDOWN = Markup('<b role="timer" data-countdown="{}">{}</b>')
+COUNTDOWN = Markup('<b role="timer" data-countdown="{}">{}</b>')
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,6 @@ def again_of(sketch: Sketch, *, label: str, busy: str, instead: str) -> Again | 
         return None
     wait = None
     if tried.resend is Resend.LATER:
-        countdown = _COUNTDOWN.format(sketch.own(values.resend_in_s), sketch.own(values.resend_in))
+        countdown = COUNTDOWN.format(sketch.own(values.resend_in_s), sketch.own(values.resend_in))
         wait = sketch.words.rich("resend.wait", time=countdown)
     return Again(label, busy, wait, instead if tried.resend is Resend.NO_MORE else None)

@@ -18,6 +18,7 @@ from tidegate.checkout import store
 from tidegate.checkout.desk import Desk, PayerAt
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
 from tidegate.checkout.page import sent, typed
+from tidegate.checkout.page.again import COUNTDOWN
 from tidegate.checkout.page.choice import choose
 from tidegate.checkout.page.easel import TEMPLATE, Easel
 from tidegate.checkout.page.failure import failure_of
@@ -27,6 +28,7 @@ from tidegate.checkout.page.receipt_pdf import receipt_pdf
 from tidegate.checkout.page.scene import Scene, scene_of
 from tidegate.checkout.page.shell import bare_shell
 from tidegate.checkout.page.sketch import ROOT, Sketch
+from tidegate.checkout.page.time_format import countdown_text
 from tidegate.checkout.page.view import Filled
 from tidegate.checkout.page.words import Words, words_for
 from tidegate.core import ids
@@ -313,9 +315,12 @@ class CheckoutPages:
         payer = _payer_at(visit)
         self.desk.limit.slowed_look(payer.pay_code, payer.client)
         situation = await self.desk.look(payer)
-        words = self._words(visit)
-        said = Filled(notice=words("notice.slowed", seconds=refusal.retry_after_s or 1))
-        return self._drawn(visit, situation, await self._movements(situation.payment), filled=said)
+        seconds = refusal.retry_after_s or 1
+        time = COUNTDOWN.format(seconds, countdown_text(seconds))
+        # Without a form when it was refused before it was read.
+        said = Filled(typed.shown_again(visit.form), notice=self._words(visit).rich("notice.slowed", time=time))
+        method = self.desk.till.names.find(visit.form.get("type", ""))
+        return self._drawn(visit, situation, await self._movements(situation.payment), filled=said, asked=method)
 
     def routes(self) -> list[Route]:
         look, act = self.desk.limit.look, self.desk.limit.act

@@ -94,5 +94,10 @@ class TimeFormat:
         return form.format(at=at, weekday=self.weekdays[at.weekday()], month=self.months[at.month - 1])
 
 
+def countdown_text(seconds: int) -> str:
+    """As the script counts it down: 0:28."""
+    return f"{seconds // 60}:{seconds % 60:02}"
+
+
 def _form(pattern: str) -> str:
     return "".join(value if isinstance(value, str) else _FIELDS[value] for _, value in tokenize_pattern(pattern))

@@ -28,12 +28,16 @@ _decode = msgspec.json.Decoder(_Typed).decode
 
 def remember(cookie: Cookie, cookies: Mapping[str, str], pay_code: str, form: Mapping[str, str]) -> CookieLines:
     """Adds this form's fields to those of the same payment; until the browser is closed."""
-    fields = {name: text[:LENGTH_MAX] for name in FIELDS if (text := form.get(name)) and not contains_card_number(text)}
+    fields = shown_again(form)
     if not fields:
         return NOTHING_SET
     kept = _Typed(pay_code, {**recall(cookie, cookies, pay_code), **fields})
     value = urlsafe_b64encode(msgspec.json.encode(kept)).rstrip(b"=").decode("ascii")
     return cookie.set(value) if len(value) <= BYTES_MAX else NOTHING_SET
+
+
+def shown_again(form: Mapping[str, str]) -> dict[str, str]:
+    return {name: text[:LENGTH_MAX] for name in FIELDS if (text := form.get(name)) and not contains_card_number(text)}
 
 
 def recall(cookie: Cookie, cookies: Mapping[str, str], pay_code: str) -> dict[str, str]:

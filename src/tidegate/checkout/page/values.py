@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tidegate.checkout.page.look import Look
 from tidegate.checkout.page.palette import colours_of
+from tidegate.checkout.page.time_format import countdown_text
 from tidegate.core.fee import Fee
 from tidegate.core.money import Money
 from tidegate.infra.timestamp import to_iso
@@ -169,9 +170,7 @@ def resend_in_s(look: Look) -> str:
 
 
 def resend_in(look: Look) -> str:
-    """As the script counts it down: 0:28."""
-    minutes, seconds = divmod(_resend_in_s(look), 60)
-    return f"{minutes}:{seconds:02}"
+    return countdown_text(_resend_in_s(look))
 
 
 def _resend_in_s(look: Look) -> int:

@@ -68,6 +68,18 @@
     if (news) announce(news.textContent);
   };
 
+  // Too many requests: what was typed stays, and above it stands when it can be sent. False when that is not said.
+  const slow = (html) => {
+    const notice = one(".told", parsed(html));
+    if (!notice) return false;
+    all(".told").forEach((old) => old.remove());
+    one("#main").prepend(document.adoptNode(notice));
+    enhanceTimes(notice);
+    notice.scrollIntoView({ block: "center" });
+    announce(notice.textContent);
+    return true;
+  };
+
   const get = async (url, options = {}) => {
     const lost = new AbortController();
     const timer = setTimeout(() => lost.abort(), ANSWER_WITHIN_MS);
@@ -118,17 +130,21 @@
     setOffline(false);
     form.setAttribute("aria-busy", "true");
     if (button && form.dataset.busy) { label.textContent = form.dataset.busy; announce(form.dataset.busy); }
+    const ready = () => {
+      form.removeAttribute("aria-busy");
+      if (label) label.textContent = words;
+    };
     try {
       const answer = await get(action, { method: "POST", body });
       isBusy = false;
-      show(answer.html, new URL(answer.url).pathname === action.pathname ? null : answer.url);
+      if (answer.status === 429 && slow(answer.html)) ready();
+      else show(answer.html, new URL(answer.url).pathname === action.pathname ? null : answer.url);
     } catch {
       // The answer got lost, not the payment: what became of it is asked for, nothing is sent twice.
       isBusy = false;
       document.activeElement.blur();  // Nobody types any more.
       await refresh();
-      form.removeAttribute("aria-busy");
-      if (label) label.textContent = words;
+      ready();
       if (!form.isConnected) return;
       if (navigator.onLine) setOffline(true, offline.dataset.missed);
       else held = { form };
@@ -283,8 +299,8 @@
   // Time.
 
   const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
-  const enhanceTimes = () => {
-    all("time[datetime]").forEach((time) => {
+  const enhanceTimes = (root) => {
+    all("time[datetime]", root).forEach((time) => {
       const moment = new Date(time.dateTime);
       // The server writes the time of the country; a device set to another zone shows its own.
       if (-moment.getTimezoneOffset() === Number(time.dataset.offset)) return;
@@ -293,15 +309,17 @@
     });
     const started = performance.now();
     const every = [];
-    all("[data-countdown]").forEach((place) => every.push(() => {
+    all("[data-countdown]", root).forEach((place) => every.push(() => {
       const left = Math.max(0, Number(place.dataset.countdown) - (performance.now() - started) / 1000);
       place.hidden = left > Number(place.dataset.loudFrom);
       place.textContent = clock(left);
       const pause = place.closest("[data-pause]");
-      if (pause) { one("button", pause.parentElement).disabled = left > 0; pause.hidden = left === 0; }
+      const notice = pause ?? place.closest(".told");
+      if (pause) one("button", pause.parentElement).disabled = left > 0;
+      if (notice) notice.hidden = left === 0;
       else if (left === 0 && !place.dataset.over) { place.dataset.over = "yes"; setTimeout(refresh, 1500); }
     }));
-    all("[data-elapsed]").forEach((place) => every.push(() => {
+    all("[data-elapsed]", root).forEach((place) => every.push(() => {
       place.hidden = false;
       place.textContent = clock(Number(place.dataset.elapsed) + (performance.now() - started) / 1000);
     }));
