@@ -315,10 +315,10 @@ class CheckoutPages:
         payer = _payer_at(visit)
         self.desk.limit.slowed_look(payer.pay_code, payer.client)
         situation = await self.desk.look(payer)
-        seconds = refusal.retry_after_s or 1
+        words, seconds = self._words(visit), refusal.retry_after_s or 1
         time = COUNTDOWN.format(seconds, countdown_text(seconds))
         # Without a form when it was refused before it was read.
-        said = Filled(typed.shown_again(visit.form), notice=self._words(visit).rich("notice.slowed", time=time))
+        said = Filled(typed.shown_again(visit.form), notice=words.rich("notice.slowed", time=time))
         method = self.desk.till.names.find(visit.form.get("type", ""))
         return self._drawn(visit, situation, await self._movements(situation.payment), filled=said, asked=method)
 
