@@ -177,7 +177,8 @@ async def shop(new_shop: MakeShop) -> Shop:
 @pytest.fixture(scope="session")
 async def house(database_url: str, base_url: str) -> AsyncIterator[House]:
     """What a worker has."""
-    opened = House.of(Settings(database_url=database_url, base_url=base_url, encryption_keys=(ENCRYPTION_KEY,)))
+    settings = Settings(database_url=database_url, base_url=base_url, encryption_keys=(ENCRYPTION_KEY,))
+    opened = House.of(settings, pool_wait_s=worker.POOL_WAIT_S)
     async with opened.open():
         yield opened
 

@@ -20,7 +20,7 @@ from tidegate.core.public_id import PublicIds
 from tidegate.deployment import commands as deployment
 from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import backoff, telemetry
-from tidegate.infra.db import AWAY, Database
+from tidegate.infra.db import AWAY, POOL_WAIT_S, Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
@@ -52,11 +52,14 @@ class House:
     secret: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000) -> House:
+    def of(
+        cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float = POOL_WAIT_S
+    ) -> House:
         db = Database(
             settings.database_url or "",
             connections_max=settings.connections_max,
             statement_timeout_ms=statement_timeout_ms,
+            pool_wait_s=pool_wait_s,
             is_pooled=settings.is_pooled,
             direct_url=settings.direct_url,
         )

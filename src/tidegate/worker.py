@@ -26,6 +26,8 @@ from tidegate.refund import settle as refund
 from tidegate.sandbox import teller
 
 STATEMENT_TIMEOUT_MS = 30_000
+# Nobody waits for a round; it begins a little later on a busy machine.
+POOL_WAIT_S = 30.0
 
 log = structlog.get_logger("worker")
 

@@ -142,6 +142,15 @@ async def test_too_little_is_topped_up(new_checkout: MakeCheckout) -> None:
     assert "₦10,000.00 paid" in (await page.again()).text
 
 
+async def test_who_gives_up_after_a_part_is_told_that_it_goes_back(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(amount=10_000, settings={"variance_policy": "top_up"})
+    page = await (await visit(checkout)).send("/charge", {"type": "bank_transfer"})
+    await send_money(checkout, 4_000)
+    page = await (await page.again()).send("/cancel")
+    page = await page.send("/cancel")
+    assert "The ₦4,000.00 that arrived goes back to the account it came from." in page.text
+
+
 async def test_money_that_goes_back_is_said_with_its_reason(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(amount=10_000, settings={"variance_policy": "return"})
     page = await (await visit(checkout)).send("/charge", {"type": "bank_transfer"})

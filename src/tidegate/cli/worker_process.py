@@ -25,7 +25,11 @@ def run(settings: Settings) -> None:
 
 async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = GRACE_S) -> None:
     """Until cancelled; then what is under way is waited for."""
-    house = House.of(settings, statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS)
+    house = House.of(
+        settings,
+        statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS,
+        pool_wait_s=worker_module.POOL_WAIT_S,
+    )
     loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LOOPS
     async with house.open(waiting=lambda _: None):
         memory.settle()

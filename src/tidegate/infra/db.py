@@ -14,6 +14,7 @@ from tidegate.core.errors import Unavailable
 from tidegate.infra.gathering import Backlog
 from tidegate.infra.pool import Pool
 
+# Somebody waits for the answer.
 POOL_WAIT_S = 1.0
 CONNECT_TIMEOUT_S = 3.0
 RETRY_AFTER_S = 1
@@ -74,6 +75,7 @@ class Database:
         *,
         connections_max: int = 10,
         statement_timeout_ms: int = 5_000,
+        pool_wait_s: float = POOL_WAIT_S,
         is_pooled: bool = False,
         direct_url: str | None = None,
     ) -> None:
@@ -91,6 +93,7 @@ class Database:
             "idle_in_transaction_session_timeout": "10000",
         }
         self._connections_max = connections_max
+        self._pool_wait_s = pool_wait_s
         # What waits in this process to be done together.
         self.backlog = Backlog()
         self._pool = self._new_pool()
@@ -108,7 +111,7 @@ class Database:
         await self._pool.close()
 
     def _new_pool(self) -> Pool:
-        return Pool(self._connect, connections_max=self._connections_max, wait_s=POOL_WAIT_S)
+        return Pool(self._connect, connections_max=self._connections_max, wait_s=self._pool_wait_s)
 
     async def _connect(self) -> Any:
         if self._is_pooled:
