@@ -52,9 +52,7 @@ class House:
     secret: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(
-        cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float = POOL_WAIT_S
-    ) -> House:
+    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float = POOL_WAIT_S) -> House:
         db = Database(
             settings.database_url or "",
             connections_max=settings.connections_max,
