@@ -134,6 +134,12 @@ class Checkout:
         assert answer.status_code == 200, answer.text
         await self.tick()
 
+    async def wallet(self) -> dict[str, Any]:
+        """The merchant's, of the only currency there is."""
+        answer = await self.shop.client.get("/wallets", headers={"api-key": self.shop.secret_key})
+        [record] = answer.json()["data"]
+        return dict(record)
+
     async def record(self) -> dict[str, Any]:
         """What the merchant sees."""
         data: dict[str, Any] = (await self.shop.verify(self.reference)).json()["data"]

@@ -147,6 +147,7 @@ async def test_what_the_wallet_no_longer_has_is_owed_and_collected_later(
     await bank.spend(checkout, 90_00)
     await bank.tell(checkout, reversal_of(told))
     assert (await bank.wallet(checkout), await bank.owed(checkout)) == (0, 90_00)
+    assert (await checkout.wallet())["owedBalance"] == 90
     found = await bank.findings()
     assert f"{checkout.pay_code}: the merchant owes it" in found["reversals"].what
     assert all(one.is_well for one in found.values())

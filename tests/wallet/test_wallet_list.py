@@ -34,6 +34,7 @@ async def test_a_wallet_says_what_is_there_and_what_is_on_its_way_out(teller: Te
         "ledgerBalance": 100,
         "lockedBalance": Decimal("40.5"),
         "pendingBalance": 0,
+        "owedBalance": 0,
         "status": "active",
         "createdAt": "2026-11-02T00:00:00.000Z",
         "updatedAt": "2026-11-02T01:00:00.000Z",

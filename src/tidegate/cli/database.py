@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import signal
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from tidegate.cli.console import err, fail
@@ -55,7 +56,7 @@ def with_encryption_key(settings: Settings) -> Settings:
 
 
 def prepare(settings: Settings) -> list[Migration]:
-    return asyncio.run(_prepare(settings))
+    return run_async(_prepare(settings))
 
 
 async def _prepare(settings: Settings) -> list[Migration]:
@@ -70,7 +71,7 @@ def check(settings: Settings) -> None:
     """Says in a sentence, before anything is started, why this database cannot be served. One that is away is waited
     for by the processes that are started."""
     with suppress(Unavailable):
-        asyncio.run(_on_database(settings, lambda db: deployment.check(db, settings.mode)))
+        run_async(_on_database(settings, lambda db: deployment.check(db, settings.mode)))
 
 
 def mend(postgres: EmbeddedPostgres | None) -> None:
@@ -88,7 +89,28 @@ def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[
             prepare(ready)
         # Without the pooler where there is a way: a command may run longer than a pooler allows.
         direct = replace(ready, database_url=ready.direct_url, is_pooled=False) if ready.direct_url else ready
-        return asyncio.run(_on_database(direct, command))
+        return run_async(_on_database(direct, command))
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """As asyncio.run, and SIGTERM cancels it as Ctrl-C does: an exception that a signal throws into the C code of the
+    database driver can crash the process."""
+
+    async def main() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    signal.raise_signal(signal.SIGTERM)
+    raise SystemExit
 
 
 async def _on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 
 from tidegate.cli.console import out
-from tidegate.cli.database import mend, prepare, with_database, with_encryption_key
+from tidegate.cli.database import mend, prepare, run_async, with_database, with_encryption_key
 from tidegate.house import House
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
@@ -34,7 +33,7 @@ def run(settings: Settings) -> None:
     ):
         prepare(found)
         ready = with_encryption_key(found)
-        sandbox = asyncio.run(_seed(ready))
+        sandbox = run_async(_seed(ready))
         starting.stop()
         listening.listen(BACKLOG)  # Clients wait while the process is started again, instead of being refused.
         _greet(ready, sandbox)

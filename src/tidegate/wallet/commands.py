@@ -11,6 +11,7 @@ from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.ledger import store as ledger
+from tidegate.ledger.model import Wallet
 from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Business
 from tidegate.wallet import store
@@ -28,12 +29,13 @@ NO_WALLET = "there is no wallet in this currency; the first money that arrives i
 async def list_holdings(db: Database, business_id: str) -> list[Holding]:
     async with db.connection() as tx:
         wallets = await ledger.list_wallets(tx, business_id)
-        pending = await store.list_pending(tx, business_id)
-    return [Holding(wallet, _in(wallet.balance.currency, pending)) for wallet in wallets]
+        still_open = await store.list_open(tx, business_id)
+    return [_holding(wallet, *still_open.get(wallet.balance.currency, ())) for wallet in wallets]
 
 
-def _in(currency: Currency, amounts: dict[Currency, Money]) -> Money:
-    return amounts.get(currency) or Money.zero(currency)
+def _holding(wallet: Wallet, pending: Money | None = None, owed: Money | None = None) -> Holding:
+    nothing = Money.zero(wallet.balance.currency)
+    return Holding(wallet, pending or nothing, owed or nothing)
 
 
 async def get_period(

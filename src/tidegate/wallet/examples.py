@@ -37,6 +37,7 @@ WALLETS: list[dict[str, Any]] = [
         "ledgerBalance": 5924.74,
         "lockedBalance": 1000,
         "pendingBalance": 0,
+        "owedBalance": 0,
         "status": "active",
         "createdAt": "2026-11-15T09:30:00.000Z",
         "updatedAt": "2026-11-15T09:32:10.250Z",

@@ -81,10 +81,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A wallet, and what was received for it but must be looked at first."""
+    """A wallet; what was received for it but must be looked at first; what it owes after banks took money back."""
 
     wallet: Wallet
     pending: Money
+    owed: Money
 
 
 @dataclass(frozen=True, slots=True)

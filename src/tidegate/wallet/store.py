@@ -137,17 +137,29 @@ _LINES = """
 """
 
 
-async def list_pending(tx: Tx, business_id: str) -> dict[Currency, Money]:
-    """What inflows hold until the operator has looked at them; as much work as there are such inflows."""
+async def list_open(tx: Tx, business_id: str) -> dict[Currency, tuple[Money, Money]]:
+    """What inflows hold until the operator has looked at them, and what the merchant owes after banks took money back.
+
+    As much work as there are such inflows and payments.
+    """
     rows = await tx.fetch(
         """
-        SELECT source_currency AS currency, sum(source_minor)::bigint AS minor FROM collection
-         WHERE business_id = $1 AND status = 'pending' AND source_currency = destination_currency
-         GROUP BY source_currency
+        SELECT currency, sum(pending_minor)::bigint AS pending_minor, sum(owed_minor)::bigint AS owed_minor
+          FROM (SELECT source_currency AS currency, source_minor AS pending_minor, 0 AS owed_minor FROM collection
+                 WHERE business_id = $1 AND status = 'pending' AND source_currency = destination_currency
+                 UNION ALL
+                SELECT destination_currency, 0, owed_minor FROM collection WHERE business_id = $1 AND owed_minor > 0
+                 UNION ALL
+                SELECT currency, 0, owed_minor FROM payment WHERE business_id = $1 AND owed_minor > 0) AS open
+         GROUP BY currency
         """,
         business_id,
     )
-    return {Currency(row["currency"]): Money(row["minor"], Currency(row["currency"])) for row in rows}
+    return {
+        currency: (Money(row["pending_minor"], currency), Money(row["owed_minor"], currency))
+        for row in rows
+        for currency in (Currency(row["currency"]),)
+    }
 
 
 def _line(row: Row, currency: Currency) -> Line:

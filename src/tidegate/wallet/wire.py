@@ -36,6 +36,10 @@ class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
         Decimal,
         Meta(description="Inflows that are held for review, before the fee; not part of the other balances."),
     ]
+    owed_balance: Annotated[
+        Decimal,
+        Meta(description="Taken back by banks when it was no longer here; taken from the next money that arrives."),
+    ]
     status: BusinessStatus
     created_at: Timestamp
     updated_at: Timestamp
@@ -53,6 +57,7 @@ def wallet_record(holding: Holding, business: Business) -> WalletRecord:
         ledger_balance=(wallet.balance + wallet.locked).major,
         locked_balance=wallet.locked.major,
         pending_balance=holding.pending.major,
+        owed_balance=holding.owed.major,
         status=business.status,
         created_at=to_iso(wallet.created_at),
         updated_at=to_iso(wallet.updated_at),
