@@ -208,7 +208,7 @@ async def payer_client(base_url: str) -> AsyncIterator[httpx.AsyncClient]:
     number = next(_addresses)
     address = f"127.7.{number // 250}.{number % 250 + 1}" if sys.platform == "linux" else None
     transport = httpx.AsyncHTTPTransport(verify=False, local_address=address)
-    async with httpx.AsyncClient(base_url=base_url, transport=transport, timeout=20) as opened:
+    async with httpx.AsyncClient(base_url=base_url, transport=transport, timeout=60) as opened:
         yield opened
 
 

@@ -85,7 +85,7 @@ async def watched(database_url: str) -> AsyncIterator[Watched]:
     async with serving(Settings(database_url=database_url)) as (url, service):
         owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
         api = next(owner for owner in owners if isinstance(owner, CheckoutApi))
-        async with httpx.AsyncClient(base_url=url, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
             yield Watched(client, service, api.watch)
 
 
@@ -334,7 +334,7 @@ async def test_forty_streams_that_are_cut_at_once_leave_no_trace_in_the_log(
     wires = []
     with capture_logs() as logged:
         for number in range(40):
-            wire = socket.create_connection(("127.0.0.1", watched.client.base_url.port or 0), timeout=20)
+            wire = socket.create_connection(("127.0.0.1", watched.client.base_url.port or 0), timeout=60)
             wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # Closing resets.
             path = f"/checkout/payments/{checkouts[number % 4].pay_code}/events"
             wire.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())

@@ -68,6 +68,6 @@ async def calling(*operations: Operation) -> AsyncIterator[tuple[httpx.AsyncClie
 
     async with (
         serving_front_door(build) as (url, front_door),
-        httpx.AsyncClient(base_url=url, timeout=20) as client,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
         yield client, front_door

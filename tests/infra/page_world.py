@@ -45,7 +45,7 @@ async def visiting(
         routes = make_routes(url)
         return FrontDoor(routes, lifespan=nothing_to_open, meter=Meter(), trusted_proxies=trusted_proxies)
 
-    async with serving_front_door(build) as (url, _), httpx.AsyncClient(base_url=url, timeout=20) as client:
+    async with serving_front_door(build) as (url, _), httpx.AsyncClient(base_url=url, timeout=60) as client:
         yield client
 
 

@@ -78,7 +78,7 @@ async def test_everybody_is_served_however_they_come() -> None:
             await asyncio.sleep(0)
         return await gathering.do(number)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         for _ in range(50):
             numbers = [number for number in range(30) if number != 13]
             assert await asyncio.gather(*map(ask, numbers)) == [2 * number for number in numbers]

@@ -282,7 +282,7 @@ async def test_notifications_that_are_refused_are_counted_and_logged_once_a_minu
     settings = Settings(database_url=database_url)
     async with (
         serving_front_door(lambda _: app.build(settings, meter=meter)) as (url, _),
-        httpx.AsyncClient(base_url=url, timeout=20) as client,
+        httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
         with capture_logs() as logged:
             for path, status in (("sandbox", 401), ("nobody", 404), ("sandbox", 401)):
@@ -310,6 +310,6 @@ async def test_who_sends_many_that_are_refused_is_refused_before_the_body_has_co
         assert (await ask(url, a_head(b"192.0.2.1"))).status_code == 429
         assert (await ask(url, a_head(b"192.0.2.2") + b"x")).status_code == 401
         account = await (await new_checkout()).account()
-        async with httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": "192.0.2.3"}, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": "192.0.2.3"}, timeout=60) as client:
             for _ in range(70):
                 assert (await replace(bank, client=client).tell(credit(account))).status_code == 200

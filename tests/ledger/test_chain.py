@@ -130,7 +130,7 @@ async def test_without_the_lock_two_workers_collide(
     monkeypatch.setattr(store, "lock_chain", unlocked)
     monkeypatch.setattr(store, "find_head", find_the_same_head)
     await post(db, business_id, *(paid() for _ in range(20)))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         ended = await asyncio.gather(*(chain.link_journals(db, business_id) for _ in range(4)), return_exceptions=True)
     assert any(isinstance(end, Exception) for end in ended)
     assert await verify(admin, business_id) == []

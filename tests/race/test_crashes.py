@@ -124,7 +124,7 @@ async def check(journal: Journal, url: str) -> None:
 async def test_killing_the_api_loses_nothing(url: str, crash_db: Database) -> None:
     with api(url, workers=2) as (base_url, process):
         limits = httpx.Limits(max_keepalive_connections=0)
-        async with httpx.AsyncClient(base_url=base_url, timeout=20, limits=limits) as client:
+        async with httpx.AsyncClient(base_url=base_url, timeout=60, limits=limits) as client:
             shop = await make_shop(crash_db, client, rate_per_second=100_000, rate_burst=100_000)
 
             async def kill_one(_: Journal) -> None:
@@ -137,7 +137,7 @@ async def test_killing_the_api_loses_nothing(url: str, crash_db: Database) -> No
 
 async def test_killing_postgresql_loses_nothing(url: str, crash_db: Database, postgres: EmbeddedPostgres) -> None:
     with api(url) as (base_url, _):
-        async with httpx.AsyncClient(base_url=base_url, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=base_url, timeout=60) as client:
             shop = await make_shop(crash_db, client, rate_per_second=100_000, rate_burst=100_000)
 
             async def kill_postgres(journal: Journal) -> None:

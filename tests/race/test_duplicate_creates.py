@@ -31,8 +31,8 @@ async def two_processes(make_database: Callable[[str], Awaitable[str]]) -> Async
     admin = await asyncpg.connect(url)
     with api(url) as (first, _), api(url) as (second, _):
         async with (
-            httpx.AsyncClient(base_url=first, timeout=20) as one,
-            httpx.AsyncClient(base_url=second, timeout=20) as other,
+            httpx.AsyncClient(base_url=first, timeout=60) as one,
+            httpx.AsyncClient(base_url=second, timeout=60) as other,
         ):
             shop = await make_shop(database, one, rate_per_second=100_000, rate_burst=100_000)
             yield Rivals(shop, replace(shop, client=other)), admin

@@ -98,7 +98,7 @@ def deployment() -> Iterator[Deployment]:
 async def shop(deployment: Deployment) -> AsyncIterator[Shop]:
     db = Database(deployment.postgres.url())
     await db.open()
-    async with httpx.AsyncClient(base_url=deployment.base_url, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=deployment.base_url, timeout=60) as client:
         made = await make_shop(db, client, rate_per_second=100_000, rate_burst=100_000)
         await db.close()
         yield made

@@ -36,7 +36,7 @@ async def sandbox(db: Database, house: House, settings: Settings) -> AsyncIterat
     keys = SandboxKeys(made["secretKey"], made["publicKey"], made["businessId"])
     async with (
         serving_front_door(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys)) as (url, _),
-        httpx.AsyncClient(base_url=url, timeout=20, headers=BROWSER) as client,
+        httpx.AsyncClient(base_url=url, timeout=60, headers=BROWSER) as client,
     ):
         yield client
 

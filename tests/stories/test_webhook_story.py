@@ -142,7 +142,7 @@ async def merchant(make_database: Callable[[str], Awaitable[str]]) -> AsyncItera
     settings = Settings(database_url=url, encryption_keys=(ENCRYPTION_KEY,), trusted_proxies=1)
     db = Database(url)
     await db.open()
-    async with serving(settings) as (base_url, _), httpx.AsyncClient(base_url=base_url, timeout=20) as client:
+    async with serving(settings) as (base_url, _), httpx.AsyncClient(base_url=base_url, timeout=60) as client:
         shop = await make_shop(db, client, rate_per_second=100_000, rate_burst=100_000)
         yield Merchant(shop, url, itertools.count())
     await db.close()
