@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -95,22 +96,24 @@ def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """As asyncio.run, and SIGTERM cancels it as Ctrl-C does: an exception that a signal throws into the C code of the
     database driver can crash the process."""
-
-    async def main() -> T:
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-        return await work
-
+    if threading.current_thread() is not threading.main_thread():
+        return asyncio.run(work)  # Only the main thread handles signals.
     before = signal.getsignal(signal.SIGTERM)
     try:
-        return asyncio.run(main())
+        return asyncio.run(_cancelled_by_sigterm(work))
     except asyncio.CancelledError:
         pass
     finally:
         signal.signal(signal.SIGTERM, before)
     signal.raise_signal(signal.SIGTERM)
     raise SystemExit
+
+
+async def _cancelled_by_sigterm(work: Coroutine[Any, Any, T]) -> T:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await work
 
 
 async def _on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:
