@@ -28,6 +28,7 @@ from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.commands import examine_books
 from tidegate.house import House
+from tidegate.infra import db as infra_db
 from tidegate.infra import gathering, gatherings
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
@@ -39,8 +40,9 @@ from tidegate.settings import Settings
 # Set for every process of tests that run side by side; our console would take it for the width of a terminal.
 os.environ.pop("COLUMNS", None)
 
-# A caller is told "busy" after a second; a test on a busy machine waits.
-gathering.WAIT_S = gatherings.LANE_WAIT_S = 60.0
+# A request is refused after a second or two; a test on a busy machine waits.
+gathering.WAIT_S = gatherings.LANE_WAIT_S = infra_db.POOL_WAIT_S = 60.0
+infra_db.LOCK_WAIT_MS = 30_000
 
 MakeShop = Callable[..., Awaitable[Shop]]
 

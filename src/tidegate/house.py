@@ -20,7 +20,7 @@ from tidegate.core.public_id import PublicIds
 from tidegate.deployment import commands as deployment
 from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import backoff, telemetry
-from tidegate.infra.db import AWAY, POOL_WAIT_S, Database
+from tidegate.infra.db import AWAY, Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
@@ -52,7 +52,7 @@ class House:
     secret: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float = POOL_WAIT_S) -> House:
+    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float | None = None) -> House:
         db = Database(
             settings.database_url or "",
             connections_max=settings.connections_max,

@@ -14,8 +14,9 @@ from tidegate.core.errors import Unavailable
 from tidegate.infra.gathering import Backlog
 from tidegate.infra.pool import Pool
 
-# Somebody waits for the answer.
+# A request waits no longer for a connection or a lock: it is refused, and may be tried again.
 POOL_WAIT_S = 1.0
+LOCK_WAIT_MS = 2_000
 CONNECT_TIMEOUT_S = 3.0
 RETRY_AFTER_S = 1
 # One ring for all the news of this while: more would only keep the listeners from their work.
@@ -75,7 +76,7 @@ class Database:
         *,
         connections_max: int = 10,
         statement_timeout_ms: int = 5_000,
-        pool_wait_s: float = POOL_WAIT_S,
+        pool_wait_s: float | None = None,
         is_pooled: bool = False,
         direct_url: str | None = None,
     ) -> None:
@@ -89,11 +90,11 @@ class Database:
             **_ANY_SESSION,
             "role": APP_ROLE,
             "statement_timeout": str(statement_timeout_ms),
-            "lock_timeout": "2000",
+            "lock_timeout": str(LOCK_WAIT_MS),
             "idle_in_transaction_session_timeout": "10000",
         }
         self._connections_max = connections_max
-        self._pool_wait_s = pool_wait_s
+        self._pool_wait_s = POOL_WAIT_S if pool_wait_s is None else pool_wait_s
         # What waits in this process to be done together.
         self.backlog = Backlog()
         self._pool = self._new_pool()
