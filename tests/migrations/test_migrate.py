@@ -113,10 +113,15 @@ async def test_a_locked_table_makes_it_give_up_with_advice(
     assert await migrate.migrate(empty_url) == 1
 
 
-async def test_every_table_says_what_it_holds(admin: Any) -> None:
+async def test_every_table_and_function_says_what_it_is(admin: Any) -> None:
     silent = await admin.fetch(
-        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace "
-        "AND obj_description(oid, 'pg_class') IS NULL"
+        """
+        SELECT relname FROM pg_class
+         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND obj_description(oid, 'pg_class') IS NULL
+        UNION ALL
+        SELECT proname FROM pg_proc
+         WHERE pronamespace = 'public'::regnamespace AND obj_description(oid, 'pg_proc') IS NULL
+        """
     )
     assert silent == []
 

@@ -59,13 +59,13 @@ CREATE TABLE deployment (
 );
 COMMENT ON TABLE deployment IS 'The mode this database belongs to, set once: test money never meets real money.';
 
--- Keys that a merchant sees hold serial numbers that count all businesses together. With a pad added that changes every
--- millisecond, those of one millisecond stay in their order (but where they begin anew), and nothing follows from those
--- of two.
+-- With the pad added, serial numbers of one millisecond stay in their order (but where they begin anew), and nothing
+-- follows from those of two.
 CREATE FUNCTION pad_of(p_ms bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT ('x' || encode(substring(sha256(p_ms::text::bytea || secret) FROM 1 FOR 4), 'hex'))::bit(32)::bigint
       FROM deployment
 $$;
+COMMENT ON FUNCTION pad_of IS 'What is added to the serial numbers of a millisecond, so that a merchant cannot count those of all businesses.';
 
 GRANT SELECT ON migration, deployment TO tidegate_app;
 
@@ -111,7 +111,7 @@ CREATE TABLE business (
 );
 COMMENT ON TABLE business IS 'A merchant and its settings. `number` is internal: it picks the slot of the rate limit.';
 COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow whose recipient is not the same name: hold waits for a decision where the name is close or missing, strict returns it at once.';
-COMMENT ON COLUMN business.accent IS 'The one colour of its pages; NULL for everybody''s.';
+COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
 COMMENT ON COLUMN business.logo_hash IS 'The hash of its row in business_logo; NULL when it has none.';
 
 -- A table of its own, so that nothing reads the picture along with the rest.
@@ -154,6 +154,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION latest_time IS 'What time it is for the business that is furthest ahead. A bound that an index can use: nothing later is due for anybody.';
+
+CREATE FUNCTION is_due(p_business_id text, p_at timestamptz, p_now timestamptz) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT p_at <= latest_time(p_now) AND (p_at <= p_now OR p_at <= time_of(p_business_id, p_now))
+$$;
+COMMENT ON FUNCTION is_due IS 'Whether a moment has come for a business. The planner inlines it: its first bound is what an index is read by.';
 
 CREATE TABLE credential (
     business_id text        NOT NULL CONSTRAINT credential_business_fk REFERENCES business (id),
@@ -209,6 +215,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION credential_epoch_moves IS 'Counts a change of businesses, keys or prices.';
 CREATE TRIGGER business_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON business
     FOR EACH STATEMENT EXECUTE FUNCTION credential_epoch_moves();
 CREATE TRIGGER credential_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON credential
@@ -283,7 +290,7 @@ CREATE TABLE wallet (
     CONSTRAINT wallet_is_never_below_zero CHECK (balance_minor >= 0),
     CONSTRAINT wallet_locks_no_less_than_nothing CHECK (locked_minor >= 0)
 );
-COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; changed only by post_journal.';
+COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; changed only by post_journals.';
 COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded or paid out now: the sum of the entries on account wallet.';
 COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out: the sum of the entries on account refunds.';
 COMMENT ON COLUMN wallet.booked_until IS 'No journal of this wallet is booked before this moment any more: that of its newest journal, or the end of a period whose statement was read.';
@@ -347,7 +354,6 @@ CREATE TABLE journal_link (
 COMMENT ON TABLE journal_link IS 'The hash chain of a business: each hash covers the one before it and a whole journal.';
 COMMENT ON COLUMN journal_link.marks IS 'Eight bytes for the journal and for each line, to name the one that differs; the proof is the hash.';
 
--- The sandbox may be emptied; a live ledger never.
 CREATE FUNCTION ledger_refuses_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'DELETE' AND current_setting('tidegate.is_resetting', true) = 'yes'
@@ -358,6 +364,7 @@ BEGIN
         USING ERRCODE = 'restrict_violation', CONSTRAINT = 'ledger_is_append_only', TABLE = TG_TABLE_NAME;
 END
 $$;
+COMMENT ON FUNCTION ledger_refuses_change IS 'Keeps the ledger append-only. A sandbox may be emptied; a live ledger never.';
 CREATE TRIGGER journal_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON journal
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses_change();
 CREATE TRIGGER entry_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON entry
@@ -385,6 +392,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION journal_refuses_imbalance IS 'Refuses a journal that does not sum to zero in each currency, when its transaction commits.';
 CREATE CONSTRAINT TRIGGER journal_sums_to_zero AFTER INSERT ON entry DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION journal_refuses_imbalance();
 
@@ -397,6 +405,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION journal_refuses_emptiness IS 'Refuses a journal without entries, when its transaction commits.';
 CREATE CONSTRAINT TRIGGER journal_has_entries AFTER INSERT ON journal DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION journal_refuses_emptiness();
 
@@ -410,8 +419,6 @@ CREATE TYPE posting AS (
 );
 COMMENT ON TYPE posting IS 'A journal on its way into the ledger.';
 
--- Posts journals of one business in the order given, and moves its wallets. Answers with their numbers in the same
--- order: NULL for one whose cause was posted before, of which nothing is done.
 CREATE FUNCTION post_journals(p_business_id text, p_postings posting[], p_now timestamptz)
 RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY INVOKER AS $$
 DECLARE
@@ -494,9 +501,8 @@ BEGIN
     RETURN v_ids;
 END
 $$;
+COMMENT ON FUNCTION post_journals IS 'Posts journals of one business in the order given, and moves its wallets. Returns their numbers in the same order: NULL for one whose cause was posted before, of which nothing is done.';
 
--- One journal is a group of one. One statement that posts several must take them in order of currency, or two of them
--- may deadlock.
 CREATE FUNCTION post_journal(
     p_business_id text, p_kind text, p_cause text,
     p_accounts text[], p_currencies text[], p_amounts bigint[],
@@ -509,6 +515,7 @@ BEGIN
         p_now))[1];
 END
 $$;
+COMMENT ON FUNCTION post_journal IS 'Posts one journal. A statement that posts several must take them in order of currency, or two of them may deadlock.';
 
 -- Numbers of a wallet's journals rise with time, so its first entry of a day is found by halving, without an index that
 -- every payment would pay for.
@@ -609,12 +616,20 @@ CREATE TABLE payment (
 );
 COMMENT ON TABLE payment IS 'A checkout payment. `reference` is the merchant''s, or the pay code when it gave none.';
 COMMENT ON COLUMN payment.version IS 'Counts changes: a change is written only over the state it was decided on.';
+COMMENT ON COLUMN payment.ending IS 'Why it failed for good.';
+COMMENT ON COLUMN payment.asked_minor IS 'What the merchant asks for.';
+COMMENT ON COLUMN payment.expected_minor IS 'What the payer pays: with the fee, where the customer bears it.';
+COMMENT ON COLUMN payment.received_minor IS 'What was settled, fee and VAT included.';
 COMMENT ON COLUMN payment.held_minor IS 'Part payments that wait for the rest.';
+COMMENT ON COLUMN payment.returned_minor IS 'Received and sent back to the payer, such as an excess.';
 COMMENT ON COLUMN payment.refunded_minor IS 'Refunds that are under way or have arrived.';
 COMMENT ON COLUMN payment.reversed_minor IS 'Of what was received, taken back by the bank.';
 COMMENT ON COLUMN payment.owed_minor IS 'Taken back by the bank when the wallet no longer held it, and not yet collected from the merchant.';
+COMMENT ON COLUMN payment.settled_minor IS 'What the wallet was credited with.';
+COMMENT ON COLUMN payment.method IS 'The one it was paid by.';
 COMMENT ON COLUMN payment.attempts_by_method IS 'How many attempts were begun by each method; `attempts` is their sum.';
 COMMENT ON COLUMN payment.metadata IS 'json, not jsonb: numbers and order stay as the merchant sent them.';
+COMMENT ON COLUMN payment.request_hash IS 'Of the order: tells a repeated request from another one under the same reference.';
 CREATE INDEX payment_to_expire ON payment (expires_at) WHERE status IN ('initiated', 'pending');
 CREATE INDEX payment_ended_with_money_held ON payment (expires_at)
     WHERE held_minor > 0 AND status IN ('failed', 'expired');
@@ -679,12 +694,12 @@ CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE accou
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
 CREATE INDEX attempt_to_ask ON attempt (next_ask_at) WHERE next_ask_at IS NOT NULL;
 
--- A change decided on an older state of its payment must undo everything it has written with it.
 CREATE FUNCTION refuse_stale_change() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'the payment has changed meanwhile' USING ERRCODE = 'TG001';
 END
 $$;
+COMMENT ON FUNCTION refuse_stale_change IS 'Raises: a change decided on an older state of its payment must undo everything that was written with it.';
 
 GRANT SELECT, INSERT, UPDATE ON payment, attempt TO tidegate_app;
 
@@ -890,6 +905,7 @@ CREATE FUNCTION new_collection_id(p_now timestamptz) RETURNS bigint LANGUAGE sql
     SELECT ((ms - 1577836800000) << 12) | ((nextval('collection_serial') + pad_of(ms)) & 4095)
       FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
 $$;
+COMMENT ON FUNCTION new_collection_id IS 'Milliseconds since 2020 and a padded serial number.';
 
 CREATE FUNCTION first_collection_id(p_moment timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT greatest(ceil(extract(epoch FROM p_moment) * 1000)::bigint - 1577836800000, 0) << 12
@@ -927,6 +943,7 @@ BEGIN
     RETURN NULL;
 END
 $$;
+COMMENT ON FUNCTION collection_is_counted IS 'Keeps collection_tally.';
 CREATE TRIGGER collection_is_counted_when_it_comes AFTER INSERT ON collection
     FOR EACH ROW EXECUTE FUNCTION collection_is_counted();
 CREATE TRIGGER collection_is_counted_when_it_changes AFTER UPDATE OF status ON collection
@@ -1180,6 +1197,7 @@ CREATE FUNCTION new_webhook_delivery_id(p_now timestamptz) RETURNS bigint LANGUA
     SELECT (ms << 20) | ((nextval('webhook_delivery_serial') + pad_of(ms)) & 1048575)
       FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
 $$;
+COMMENT ON FUNCTION new_webhook_delivery_id IS 'Milliseconds since 1970 and a padded serial number.';
 
 CREATE TABLE webhook_attempt (
     business_id text        NOT NULL,
@@ -1226,6 +1244,15 @@ COMMENT ON COLUMN leased_work.id IS 'Of the row, in the words of its kind: a ref
 COMMENT ON COLUMN leased_work.next_try_at IS 'When it may be claimed again: the end of its lease, or of its pause; infinity when parked.';
 COMMENT ON COLUMN leased_work.parked_at IS 'When it had failed too often; it waits for an operator.';
 CREATE INDEX leased_work_failed ON leased_work (kind, business_id, id) WHERE failures > 0;
+
+CREATE FUNCTION is_held_back(p_business_id text, p_kind text, p_id text, p_now timestamptz) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM leased_work
+                    WHERE business_id = p_business_id AND kind = p_kind AND id = p_id AND next_try_at > p_now);
+END
+$$;
+COMMENT ON FUNCTION is_held_back IS 'Whether a row is in work, paused after a failure, or parked.';
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON leased_work TO tidegate_app;
 
@@ -1307,7 +1334,6 @@ COMMENT ON COLUMN sandbox_notice.due_at IS 'Taking a notice moves it on, so that
 CREATE INDEX sandbox_notice_told ON sandbox_notice (business_id, told_id);
 CREATE INDEX sandbox_notice_due_and_not_sent ON sandbox_notice (business_id, due_at) WHERE sent_at IS NULL;
 
--- Endpoints, their secrets and virtual accounts are settings, and stay.
 CREATE FUNCTION reset_sandbox(p_business_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
@@ -1342,6 +1368,7 @@ BEGIN
     PERFORM set_config('tidegate.is_resetting', 'no', true);
 END
 $$;
+COMMENT ON FUNCTION reset_sandbox IS 'Deletes all payments, inflows and books of one business in a sandbox. Endpoints, their secrets and virtual accounts are settings, and stay.';
 
 -- A simulation may be emptied.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sandbox_attempt, sandbox_payout, sandbox_notice TO tidegate_app;
