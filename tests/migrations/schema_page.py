@@ -64,8 +64,8 @@ _CONSTRAINTS = """
      WHERE conrelid = $1 AND contype IN ('p', 'u', 'f', 'c') ORDER BY position(contype IN 'pufc'), conname
 """
 _INDEXES = """
-    SELECT relname AS name, regexp_replace(pg_get_indexdef(indexrelid, 0, true), '^CREATE (UNIQUE )?INDEX .* USING btree',
-                                           'INDEX') AS rule, indisunique AS is_unique
+    SELECT relname AS name, indisunique AS is_unique,
+           regexp_replace(pg_get_indexdef(indexrelid, 0, true), '^CREATE .* USING btree', 'INDEX') AS rule
       FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
      WHERE indrelid = $1 AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND conrelid = $1)
      ORDER BY relname
