@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt shots browser bench bench-data bench-data-clean lock clean
+.PHONY: help run test check fmt schema shots browser bench bench-data bench-data-clean lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -28,6 +28,9 @@ check: $(VENV)/.dev  ## formatting, lint, types and import directions
 
 fmt: $(VENV)/.dev  ## format the code and mend what lint can mend
 	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .
+
+schema: $(VENV)/.dev  ## write docs/schema.md: every table as the migrations make it
+	@$(BIN)/python tests/migrations/schema_page.py
 
 shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and take pictures of them, into shots/
 	@TIDEGATE_SCENES=all $(BIN)/python -m pytest tests/pages/shots.py tests/pages/test_scenes.py $(ARGS)

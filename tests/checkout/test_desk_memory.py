@@ -14,7 +14,8 @@ from tidegate.core.clock import SystemClock
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import commands as merchants
 from tidegate.payment import view_store
-from tidegate.payment.view_store import Seen, Wanted
+from tidegate.payment.store import Key
+from tidegate.payment.view_store import PaymentView
 from tidegate.settings import Settings
 
 NEW_RATE = 77
@@ -29,13 +30,13 @@ async def test_a_business_that_changes_during_a_look_is_seen_as_it_now_is(
         owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
         desk = next(owner.desk for owner in owners if isinstance(owner, CheckoutApi))
         business = (await desk.look(visit)).business
-        see_all = view_store.see_all
+        find_views = view_store.find_views
 
-        async def see_all_after_a_change(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
+        async def find_after_a_change(tx: Tx, keys: Sequence[Key]) -> list[PaymentView | None]:
             await merchants.change(db, business.id, {"rate_per_second": NEW_RATE}, now=SystemClock().now())
-            seen = await see_all(tx, wanted)
+            seen = await find_views(tx, keys)
             await desk.keyring.refresh()
             return seen
 
-        monkeypatch.setattr(view_store, "see_all", see_all_after_a_change)
+        monkeypatch.setattr(view_store, "find_views", find_after_a_change)
         assert (await desk.look(visit)).business.rate_per_second == NEW_RATE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import asyncpg
@@ -28,6 +29,9 @@ GLOBAL_TABLES = {
 GLOBAL_INDEXES = {"credential_one_hash", "attempt_one_open_account", "virtual_account_one_open_number"}
 
 
+REAL = [migration.name for migration in migrate.migrations()]
+
+
 @pytest.fixture
 async def empty_url(server_url: str) -> AsyncIterator[str]:
     connection = await asyncpg.connect(server_url)
@@ -38,60 +42,86 @@ async def empty_url(server_url: str) -> AsyncIterator[str]:
     await connection.close()
 
 
-async def test_a_second_run_does_nothing(empty_url: str) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Migrations of a test's own, after the real ones. The second builds on the first."""
+    made = tmp_path / "migrations"
+    made.mkdir()
+    for real in migrate.migrations():
+        (made / real.name).write_text(real.sql)
+    (made / "0091_second.sql").write_text("ALTER TABLE later ADD COLUMN name text;")
+    (made / "0090_first.sql").write_text("CREATE TABLE later (id int);")
+    (made / "README.md").write_text("no migration")
+    monkeypatch.setattr(migrate, "files", lambda _package: tmp_path)
+    return made
+
+
+def test_the_numbers_of_migrations_have_no_gap() -> None:
+    assert [m.version for m in migrate.migrations()] == list(range(1, migrate.latest_version() + 1))
+
+
+async def test_migrations_are_applied_once_in_the_order_of_their_numbers(empty_url: str, folder: Path) -> None:
     seen: list[Migration] = []
     assert await migrate.migrate(empty_url, on_applied=seen.append) == len(migrate.migrations())
-    assert [m.version for m in seen] == list(range(1, migrate.latest_version() + 1))
+    assert [m.name for m in seen] == [*REAL, "0090_first.sql", "0091_second.sql"]
     assert await migrate.migrate(empty_url) == 0
 
 
-async def test_several_processes_at_once_apply_each_migration_once(empty_url: str) -> None:
+async def test_a_database_gets_only_what_it_lacks(empty_url: str, folder: Path) -> None:
+    await migrate.migrate(empty_url)
+    (folder / "0092_third.sql").write_text("ALTER TABLE later DROP COLUMN name;")
+    seen: list[Migration] = []
+    await migrate.migrate(empty_url, on_applied=seen.append)
+    assert [m.name for m in seen] == ["0092_third.sql"]
+
+
+async def test_several_processes_at_once_apply_each_migration_once(empty_url: str, folder: Path) -> None:
     applied = await asyncio.gather(*(migrate.migrate(empty_url) for _ in range(4)))
     assert sum(applied) == len(migrate.migrations())
 
 
-async def test_a_changed_migration_is_refused(empty_url: str) -> None:
+async def test_a_changed_migration_is_refused(empty_url: str, folder: Path) -> None:
     await migrate.migrate(empty_url)
-    connection = await asyncpg.connect(empty_url)
-    await connection.execute("UPDATE migration SET checksum = 'other' WHERE version = 1")
-    await connection.close()
-    with pytest.raises(MigrationFailed, match="new migration"):
+    (folder / "0090_first.sql").write_text("CREATE TABLE later (id bigint);")
+    with pytest.raises(MigrationFailed, match=r"0090_first\.sql .* new migration"):
         await migrate.migrate(empty_url)
 
 
-async def test_a_failed_migration_leaves_nothing_behind(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = Migration(99, "0099_broken.sql", "CREATE TABLE half (id int); SELECT 1 / 0;")
-    monkeypatch.setattr(migrate, "migrations", lambda: [*REAL, broken])
+async def test_a_failed_migration_leaves_nothing_behind(empty_url: str, folder: Path) -> None:
+    (folder / "0091_second.sql").write_text("CREATE TABLE half (id int); SELECT 1 / 0;")
     with pytest.raises(asyncpg.DivisionByZeroError):
         await migrate.migrate(empty_url)
     connection = await asyncpg.connect(empty_url)
     assert await connection.fetchval("SELECT to_regclass('half')") is None
-    assert await migrate.applied_version(connection) == REAL[-1].version
+    assert await migrate.applied_version(connection) == 90
     await connection.close()
 
 
-REAL = migrate.migrations()
-
-
-async def test_a_locked_table_makes_it_give_up_with_advice(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_locked_table_makes_it_give_up_with_advice(
+    empty_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await migrate.migrate(empty_url)
-    waiting = Migration(99, "0099_waits.sql", "ALTER TABLE payment ADD COLUMN later text;")
-    monkeypatch.setattr(migrate, "migrations", lambda: [*REAL, waiting])
+    (folder / "0092_waits.sql").write_text("ALTER TABLE later DROP COLUMN name;")
     monkeypatch.setattr(migrate, "_LOCK_TIMEOUT", "50ms")
     monkeypatch.setattr(migrate, "_PAUSE_S", 0.01)
     holder = await asyncpg.connect(empty_url)
     async with holder.transaction():
-        await holder.execute("LOCK TABLE payment")
+        await holder.execute("LOCK TABLE later")
         with pytest.raises(MigrationFailed, match="stayed locked"):
             await migrate.migrate(empty_url)
     await holder.close()
     assert await migrate.migrate(empty_url) == 1
 
 
-async def test_every_table_says_what_it_holds(admin: Any) -> None:
+async def test_every_table_and_function_says_what_it_is(admin: Any) -> None:
     silent = await admin.fetch(
-        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace "
-        "AND obj_description(oid, 'pg_class') IS NULL"
+        """
+        SELECT relname FROM pg_class
+         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND obj_description(oid, 'pg_class') IS NULL
+        UNION ALL
+        SELECT proname FROM pg_proc
+         WHERE pronamespace = 'public'::regnamespace AND obj_description(oid, 'pg_proc') IS NULL
+        """
     )
     assert silent == []
 

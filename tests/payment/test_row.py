@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,10 +11,8 @@ from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.payment import shown_store
 from tidegate.payment.model import Customer, Ending, Order, Payment, Status
-from tidegate.payment.row import payment_of
-from tidegate.payment.shown import Shown
+from tidegate.payment.row import PaymentRow, payment_of
 from tidegate.payment.variance import Variance
 
 METADATA = '{"b": 1.50,  "a": "\\u00e9 \\"x\\"", "b": 2}'
@@ -113,6 +112,7 @@ async def test_times_are_in_utc(db: Database) -> None:
     assert payment.paid_at.tzinfo is UTC
 
 
-def test_what_a_merchant_is_shown_is_told_in_the_order_it_is_read_in() -> None:
-    told = shown_store._FIND.partition("json_build_array(")[2].partition(")")[0]
-    assert tuple(told.replace("found.", "").replace(",", " ").split()) == Shown.__struct_fields__
+async def test_columns_are_read_in_the_order_that_they_are_given_in(db: Database) -> None:
+    async with db.connection() as tx:
+        source = await tx.fetchval("SELECT pg_get_functiondef('payment_row'::regproc)")
+    assert tuple(re.findall(r"\(\$1\)\.(\w+)", source)) == PaymentRow.__struct_fields__

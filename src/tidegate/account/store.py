@@ -120,11 +120,8 @@ async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """
         SELECT business_id, id FROM virtual_account
          WHERE status = 'approved'
-           AND expires_at <= latest_time($1) AND (expires_at <= $1 OR expires_at <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = virtual_account.business_id AND held.kind = 'expire_accounts'
-                  AND held.id = virtual_account.id AND held.next_try_at > $1)
+           AND is_due(business_id, expires_at, $1)
+           AND NOT is_held_back(business_id, 'expire_accounts', id, $1)
          ORDER BY expires_at LIMIT $2
         """,
         now, limit,

@@ -23,7 +23,8 @@ from tidegate.payment import pay, view_store
 from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import Situation
 from tidegate.payment.pay import NOT_FOUND, Payer
-from tidegate.payment.view_store import Seen, Wanted
+from tidegate.payment.store import Key
+from tidegate.payment.view_store import PaymentView
 from tidegate.rail.till import Till
 
 
@@ -52,21 +53,21 @@ class Desk:
         epoch = self.keyring.epoch
         # Most looks are at a payment of a business that is known.
         business = (code and self.keyring.recall_business(code)) or await self._owner_of(code)
-        seen = await self._looks.do(Wanted(business.id, visit.pay_code))
-        if seen is None:
+        view = await self._looks.do(Key(business.id, visit.pay_code))
+        if view is None:
             raise errors.NotFound(NOT_FOUND)
-        if seen.epoch != epoch:
+        if view.epoch != epoch:
             # Somebody has changed a business, perhaps this one.
             return await pay.view(self.till.db, business.id, visit.pay_code)
-        return Situation(business, seen.payment, seen.attempt)
+        return Situation(business, view.payment, view.attempt)
 
     @cached_property
-    def _looks(self) -> Gathering[Wanted, Seen | None]:
-        return Gathering(self._see_all, backlog=self.till.db.backlog, lanes=1, turns=1)
+    def _looks(self) -> Gathering[Key, PaymentView | None]:
+        return Gathering(self._find_views, backlog=self.till.db.backlog, lanes=1, turns=1)
 
-    async def _see_all(self, wanted: Sequence[Wanted]) -> list[Seen | None]:
+    async def _find_views(self, keys: Sequence[Key]) -> list[PaymentView | None]:
         async with self.till.db.connection() as tx:
-            return await view_store.see_all(tx, wanted)
+            return await view_store.find_views(tx, keys)
 
     async def charge(self, visit: PayerAt, value: Any, *, seen: int | None = None) -> Situation:
         """`value` is the request as JSON has it. With `seen`, nothing begins unless the payment is still as it was

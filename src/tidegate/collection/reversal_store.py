@@ -101,11 +101,9 @@ _DUE = """
      WHERE reversal.applied_at IS NULL
        AND ($3::text IS NULL
             OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $3)
-       AND NOT EXISTS (
-           SELECT FROM leased_work AS held
-            WHERE held.business_id = account.business_id AND held.kind = 'apply_reversals'
-              AND held.id = concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id)
-              AND held.next_try_at > $2)
+       AND NOT is_held_back(
+               account.business_id, 'apply_reversals',
+               concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id), $2)
      ORDER BY reversal.created_at LIMIT $1
 """
 
@@ -147,12 +145,9 @@ _OF_RECEIPTS = """
      WHERE reversal.applied_at IS NULL
        AND ($4::text IS NULL
             OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $4)
-       AND NOT EXISTS (
-           SELECT FROM leased_work AS held
-            WHERE held.business_id = receipt.business_id
-              AND held.kind = CASE WHEN $2 THEN 'apply_unclaimed_reversals' ELSE 'apply_checkout_reversals' END
-              AND held.id = concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id)
-              AND held.next_try_at > $3)
+       AND NOT is_held_back(
+               receipt.business_id, CASE WHEN $2 THEN 'apply_unclaimed_reversals' ELSE 'apply_checkout_reversals' END,
+               concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id), $3)
      ORDER BY reversal.created_at LIMIT $1
 """
 
@@ -178,10 +173,7 @@ async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
           JOIN wallet ON wallet.business_id = collection.business_id
                AND wallet.currency = collection.destination_currency
          WHERE collection.owed_minor > 0 AND wallet.balance_minor > 0
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = collection.business_id AND held.kind = 'collect_debts'
-                  AND held.id = collection.id::text AND held.next_try_at > $1)
+           AND NOT is_held_back(collection.business_id, 'collect_debts', collection.id::text, $1)
          ORDER BY collection.id LIMIT $2
         """,
         now, limit,

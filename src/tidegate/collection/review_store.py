@@ -45,11 +45,8 @@ async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """
         SELECT business_id, reference FROM collection
          WHERE status = 'pending'
-           AND held_until <= latest_time($1) AND (held_until <= $1 OR held_until <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = collection.business_id AND held.kind = 'return_overdue_inflows'
-                  AND held.id = collection.reference AND held.next_try_at > $1)
+           AND is_due(business_id, held_until, $1)
+           AND NOT is_held_back(business_id, 'return_overdue_inflows', reference, $1)
          ORDER BY held_until LIMIT $2
         """,
         now, limit,

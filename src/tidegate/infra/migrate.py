@@ -95,8 +95,8 @@ async def _apply(connection: Any, migration: Migration) -> bool:
         if checksum is not None:
             if checksum != migration.checksum:
                 raise MigrationFailed(
-                    f"{migration.name} differs from what this database was built with; "
-                    "restore the file and put the change into a new migration"
+                    f"{migration.name} differs from the file that this database was built with: "
+                    "put the change into a new migration, or begin with an empty database"
                 )
             return False
         await connection.execute(migration.sql)

@@ -21,11 +21,8 @@ async def list_to_send(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM money_return
-         WHERE next_try_at <= latest_time($1) AND (next_try_at <= $1 OR next_try_at <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = money_return.business_id AND held.kind = 'send_returns'
-                  AND held.id = money_return.reference AND held.next_try_at > $1)
+         WHERE is_due(business_id, next_try_at, $1)
+           AND NOT is_held_back(business_id, 'send_returns', reference, $1)
          ORDER BY next_try_at LIMIT $2
         """,
         now, limit,

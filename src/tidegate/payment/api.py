@@ -59,8 +59,8 @@ class PaymentApi:
         return await once(self.db, call, lambda tx: act(partial(store.insert, tx)), now=now)
 
     async def verify(self, call: Call) -> Answer:
-        shown = await commands.verify(self.together.find, call.caller.business, call.path["reference"])
-        return call.answer(wire.record_of(shown, self.names, self.public_ids))
+        row = await commands.verify(self.together.find, call.caller.business, call.path["reference"])
+        return call.answer(wire.record_of(row, self.names, self.public_ids))
 
     async def disable(self, call: Call) -> Answer:
         return await self._set_disabled(call, is_disabled=True)

@@ -11,12 +11,12 @@ from tidegate.merchant import field
 from tidegate.merchant.model import Business
 from tidegate.payment import store, transition
 from tidegate.payment.model import Draft, Order, Payment, draft
+from tidegate.payment.row import PaymentRow
 from tidegate.payment.settle import TRIES, changing_too_fast
-from tidegate.payment.shown import Shown
 from tidegate.payment.store import Inserted, Key
 
 Insert = Callable[[Draft], Awaitable[Inserted | None]]
-Find = Callable[[Key], Awaitable[Shown | None]]
+Find = Callable[[Key], Awaitable[PaymentRow | None]]
 
 
 class ReferenceTaken(Exception):
@@ -40,11 +40,11 @@ async def create(insert: Insert, business: Business, order: Order, *, now: datet
     return new
 
 
-async def verify(find: Find, business: Business, reference: str) -> Shown:
-    shown = await find(Key(business.id, reference)) if field.is_reference(reference) else None
-    if shown is None:
+async def verify(find: Find, business: Business, reference: str) -> PaymentRow:
+    row = await find(Key(business.id, reference)) if field.is_reference(reference) else None
+    if row is None:
         raise _not_found()
-    return shown
+    return row
 
 
 async def set_disabled(

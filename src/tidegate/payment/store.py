@@ -22,7 +22,7 @@ class Inserted(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What a merchant asks by."""
+    """What a payment is asked for by: `reference` is the merchant's, or the pay code."""
 
     business_id: str
     reference: str

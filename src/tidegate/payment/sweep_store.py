@@ -26,11 +26,8 @@ async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """
         SELECT business_id, pay_code FROM payment
          WHERE status IN ('initiated', 'pending')
-           AND expires_at <= latest_time($1) AND (expires_at <= $1 OR expires_at <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = payment.business_id AND held.kind = 'expire_payments'
-                  AND held.id = payment.pay_code AND held.next_try_at > $1)
+           AND is_due(business_id, expires_at, $1)
+           AND NOT is_held_back(business_id, 'expire_payments', pay_code, $1)
          ORDER BY expires_at LIMIT $2
         """,
         now, limit,
@@ -44,11 +41,8 @@ async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """
         SELECT business_id, reference FROM attempt
          WHERE status = 'waiting' AND account_number IS NOT NULL
-           AND expires_at <= latest_time($1) AND (expires_at <= $1 OR expires_at <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = attempt.business_id AND held.kind = 'close_accounts'
-                  AND held.id = attempt.reference AND held.next_try_at > $1)
+           AND is_due(business_id, expires_at, $1)
+           AND NOT is_held_back(business_id, 'close_accounts', reference, $1)
          ORDER BY expires_at LIMIT $2
         """,
         now, limit,
@@ -84,11 +78,8 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM attempt
-         WHERE next_ask_at <= latest_time($1) AND (next_ask_at <= $1 OR next_ask_at <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = attempt.business_id AND held.kind = 'ask_rails'
-                  AND held.id = attempt.reference AND held.next_try_at > $1)
+         WHERE is_due(business_id, next_ask_at, $1)
+           AND NOT is_held_back(business_id, 'ask_rails', reference, $1)
          ORDER BY next_ask_at LIMIT $2
         """,
         now, limit,
@@ -122,10 +113,7 @@ async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
                SELECT FROM credit_reversal AS reversal
                 WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
                   AND reversal.transaction_id = receipt.transaction_id)
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = receipt.business_id AND held.kind = 'return_held'
-                  AND held.id = receipt.id::text AND held.next_try_at > $1)
+           AND NOT is_held_back(receipt.business_id, 'return_held', receipt.id::text, $1)
          LIMIT $2
         """,
         now, limit,

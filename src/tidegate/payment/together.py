@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tidegate.infra.db import Database
 from tidegate.infra.gathering import Gathering
-from tidegate.payment import shown_store, store
+from tidegate.payment import store, view_store
 from tidegate.payment.model import Draft
-from tidegate.payment.shown import Shown
+from tidegate.payment.row import PaymentRow
 from tidegate.payment.store import Inserted, Key
 
 
@@ -24,6 +24,6 @@ class Together:
         async with self._db.connection() as tx:
             return await store.insert_all(tx, drafts)
 
-    async def _find_all(self, keys: Sequence[Key]) -> list[Shown | None]:
+    async def _find_all(self, keys: Sequence[Key]) -> list[PaymentRow | None]:
         async with self._db.connection() as tx:
-            return await shown_store.find_all(tx, keys)
+            return await view_store.find_rows(tx, keys)

@@ -1,8 +1,9 @@
-"""SQL of what a payer looks at: many looks in one statement."""
+"""SQL that reads many payments in one statement: for merchants who verify, and for payers who look."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,39 +11,67 @@ from tidegate.infra.db import Tx
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.attempt_store import attempt_of
 from tidegate.payment.model import Payment
-from tidegate.payment.row import payment_of
+from tidegate.payment.row import PaymentRow, payment_of
+from tidegate.payment.store import Key
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    business_id: str
-    pay_code: str
-
-
-class Seen(msgspec.Struct, frozen=True):
-    """`attempt` is the newest one. What is remembered of a business is as it was then if its epoch is the same."""
+class PaymentView(NamedTuple):
+    """What a payer looks at. `attempt` is the newest one; `epoch` that of the business when it was read."""
 
     payment: Payment
     attempt: Attempt | None
     epoch: int
 
 
-async def see_all(tx: Tx, wanted: Sequence[Wanted]) -> list[Seen | None]:
-    """Neither an id nor a pay code has a comma. Of an array, asyncpg would examine every item by itself."""
+_decode = msgspec.json.Decoder(list[tuple[int, PaymentRow]]).decode
+
+
+async def find_rows(tx: Tx, keys: Sequence[Key]) -> list[PaymentRow | None]:
+    """By the merchant's reference or the pay code, in the order of the keys."""
+    # All of them as one text: reading them row by row costs 2 µs more for each.
+    text = await tx.fetchval(
+        """
+        SELECT json_agg(json_build_array(position, found.row))
+          FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
+               WITH ORDINALITY AS given (business_id, reference, position)
+         CROSS JOIN LATERAL (
+              SELECT payment_row(payment) AS row FROM payment
+               WHERE payment.business_id = given.business_id AND payment.reference = given.reference
+              UNION ALL
+              -- The pay code finds it too: a webhook's receiver may know nothing else.
+              SELECT payment_row(payment) FROM payment
+               WHERE payment.business_id = given.business_id AND payment.pay_code = given.reference
+                 AND payment.reference <> payment.pay_code) AS found
+        """,
+        *_joined(keys),
+    )
+    found: list[PaymentRow | None] = [None] * len(keys)
+    for position, row in _decode(text) if text else ():
+        found[position - 1] = row
+    return found
+
+
+async def find_views(tx: Tx, keys: Sequence[Key]) -> list[PaymentView | None]:
+    """By the pay code, in the order of the keys."""
     rows = await tx.fetch(
         """
-        SELECT place, payment_row(payment) AS payment, attempt, (SELECT epoch FROM credential_epoch) AS epoch
+        SELECT position, payment_row(payment) AS payment, attempt, (SELECT epoch FROM credential_epoch) AS epoch
           FROM unnest(string_to_array($1, ','), string_to_array($2, ','))
-               WITH ORDINALITY AS wanted (business_id, pay_code, place)
+               WITH ORDINALITY AS given (business_id, pay_code, position)
           JOIN payment USING (business_id, pay_code)
           LEFT JOIN attempt ON attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
                AND attempt.number = payment.attempts
         """,
-        ",".join([one.business_id for one in wanted]),
-        ",".join([one.pay_code for one in wanted]),
+        *_joined(keys),
     )
-    seen: list[Seen | None] = [None] * len(wanted)
+    views: list[PaymentView | None] = [None] * len(keys)
     for row in rows:
         payment, attempt = payment_of(row["payment"]), row["attempt"]
         newest = attempt_of(attempt, payment.expected.currency) if attempt else None
-        seen[row["place"] - 1] = Seen(payment, newest, row["epoch"])
-    return seen
+        views[row["position"] - 1] = PaymentView(payment, newest, row["epoch"])
+    return views
+
+
+def _joined(keys: Sequence[Key]) -> tuple[str, str]:
+    """No part of a key has a comma. Of an array, asyncpg would examine every item by itself."""
+    return ",".join([key.business_id for key in keys]), ",".join([key.reference for key in keys])

@@ -23,7 +23,7 @@ from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNum
 from tidegate.merchant.model import Business
 from tidegate.payment.model import Customer, Order
 from tidegate.payment.redirect import RedirectUrl
-from tidegate.payment.shown import Shown
+from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
 
 METHODS_LISTED_MAX = 16
@@ -273,60 +273,59 @@ _VARIANCE_ACTION = {
 }
 
 
-def record_of(shown: Shown, names: MethodNames, public_ids: PublicIds) -> PaymentRecord:
-    currency = shown.currency
-    amount = major_of(shown.asked_minor, currency)
+def record_of(row: PaymentRow, names: MethodNames, public_ids: PublicIds) -> PaymentRecord:
+    currency = row.currency
+    amount = major_of(row.asked_minor, currency)
     return PaymentRecord(
-        id=public_ids.payment.hide(shown.id),
-        business_id=shown.business_id,
+        id=public_ids.payment.hide(row.id),
+        business_id=row.business_id,
         payment_link_id=None,
         amount=amount,
         currency=currency,
         converted_amount=amount,
         # Part payments that wait for the rest have been received too.
-        amount_received=major_of(shown.received_minor if shown.paid_at else shown.held_minor, currency),
+        amount_received=major_of(row.received_minor if row.paid_at else row.held_minor, currency),
         converted_currency=currency,
-        payment_methods=names.in_records(shown.methods),
-        default_payment_method=names.in_record(shown.default_method),
-        redirect_url=shown.redirect_url,
+        payment_methods=names.in_records(row.methods),
+        default_payment_method=names.in_record(row.default_method),
+        redirect_url=row.redirect_url,
         custom_url=None,
-        success_message=shown.success_message,
+        success_message=row.success_message,
         settlement_destination="wallet",
         settlement_time="instant",
-        fee_bearer=shown.fee_bearer,
-        reference=shown.pay_code,
-        merchant_reference=shown.reference,
-        is_disabled=shown.is_disabled,
-        metadata=shown.metadata,
-        status=shown.status,
-        variance_type=shown.variance,
-        created_at=to_iso(shown.created_at),
-        updated_at=to_iso(shown.updated_at),
+        fee_bearer=row.fee_bearer,
+        reference=row.pay_code,
+        merchant_reference=row.reference,
+        is_disabled=row.is_disabled,
+        metadata=row.metadata,
+        status=row.status,
+        variance_type=row.variance,
+        created_at=to_iso(row.created_at),
+        updated_at=to_iso(row.updated_at),
         customer=CustomerRecord(
-            name=shown.customer_name, email=shown.customer_email, phone_number=shown.customer_phone or ""
+            name=row.customer_name, email=row.customer_email, phone_number=row.customer_phone or ""
         ),
-        amount_expected=major_of(shown.expected_minor, currency),
-        amount_refunded=major_of(shown.refunded_minor, currency),
-        is_reversed=shown.reversed_minor > 0,
-        amount_reversed=major_of(shown.reversed_minor, currency),
-        message=_message(shown),
-        action_required=_action_required(shown),
+        amount_expected=major_of(row.expected_minor, currency),
+        amount_refunded=major_of(row.refunded_minor, currency),
+        is_reversed=row.reversed_minor > 0,
+        amount_reversed=major_of(row.reversed_minor, currency),
+        message=_message(row),
+        action_required=_action_required(row),
     )
 
 
-def _message(shown: Shown) -> str | None:
-    if shown.reversed_minor:
+def _message(row: PaymentRow) -> str | None:
+    if row.reversed_minor:
         return REVERSED_MESSAGE
-    return VARIANCE_MESSAGE if shown.variance else None
+    return VARIANCE_MESSAGE if row.variance else None
 
 
-def _action_required(shown: Shown) -> str | None:
+def _action_required(row: PaymentRow) -> str | None:
     """Until it is done: the excess refunded, or all of what was too little."""
-    if shown.reversed_minor:
+    if row.reversed_minor:
         return _REVERSED_ACTION
-    if shown.variance is None:
+    if row.variance is None:
         return None
-    variance = Variance(shown.variance)
-    excess_minor = shown.received_minor - shown.expected_minor
-    wanted_minor = excess_minor if variance is Variance.OVERPAYMENT else shown.received_minor
-    return None if wanted_minor <= shown.refunded_minor else _VARIANCE_ACTION[variance]
+    excess_minor = row.received_minor - row.expected_minor
+    wanted_minor = excess_minor if row.variance is Variance.OVERPAYMENT else row.received_minor
+    return None if wanted_minor <= row.refunded_minor else _VARIANCE_ACTION[row.variance]

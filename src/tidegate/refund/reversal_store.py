@@ -118,10 +118,7 @@ async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """
         SELECT payment.business_id, payment.id::text AS id FROM payment JOIN wallet USING (business_id, currency)
          WHERE payment.owed_minor > 0 AND wallet.balance_minor > 0
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = payment.business_id AND held.kind = 'collect_checkout_debts'
-                  AND held.id = payment.id::text AND held.next_try_at > $1)
+           AND NOT is_held_back(payment.business_id, 'collect_checkout_debts', payment.id::text, $1)
          ORDER BY payment.id LIMIT $2
         """,
         now, limit,

@@ -72,11 +72,8 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM refund_leg
-         WHERE next_ask_at <= latest_time($1) AND (next_ask_at <= $1 OR next_ask_at <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = refund_leg.business_id AND held.kind = 'ask_about_refunds'
-                  AND held.id = refund_leg.reference AND held.next_try_at > $1)
+         WHERE is_due(business_id, next_ask_at, $1)
+           AND NOT is_held_back(business_id, 'ask_about_refunds', reference, $1)
          ORDER BY next_ask_at LIMIT $2
         """,
         now, limit,

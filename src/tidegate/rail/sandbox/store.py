@@ -144,11 +144,8 @@ async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
     rows = await tx.fetch(
         """
         SELECT business_id, id::text AS id FROM sandbox_notice AS notice
-         WHERE sent_at IS NULL AND due_at <= latest_time($1) AND (due_at <= $1 OR due_at <= time_of(business_id, $1))
-           AND NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = notice.business_id AND held.kind = 'tell_for_the_sandbox_rail'
-                  AND held.id = notice.id::text AND held.next_try_at > $1)
+         WHERE sent_at IS NULL AND is_due(business_id, due_at, $1)
+           AND NOT is_held_back(business_id, 'tell_for_the_sandbox_rail', notice.id::text, $1)
          ORDER BY due_at, notice.id LIMIT $2
         """,
         now, limit,

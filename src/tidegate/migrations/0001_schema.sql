@@ -1,0 +1,1376 @@
+-- The whole schema, by concept, each table with its indexes, triggers and functions:
+--
+--     deployment   which migrations ran, which mode this database belongs to
+--     merchant     businesses, their logos, clocks, keys and prices
+--     audit        who did what
+--     idempotency  answers kept for repeated requests
+--     ledger       wallets, journals, entries, the hash chain
+--     payment      checkout payments and their attempts
+--     intake       notifications of rails, money that arrived
+--     account      virtual accounts in USD and EUR
+--     collection   inflows, exchange rates, reversals by banks
+--     return       money on its way back to the payer
+--     refund       money a merchant gives back
+--     webhook      events, endpoints, deliveries
+--     work         leases of background work
+--     sandbox      the sandbox's own rail, and how a sandbox is emptied
+--
+-- business_id leads every primary key and every unique index of a tenant's table, so that the same schema can be sharded
+-- by business. The exceptions are `business` itself, tables that belong to no business (yet), and the look-ups that must
+-- find a business first: by the hash of a secret key, by the short code inside a pay code, by a rail's account number.
+
+DO $$
+BEGIN
+    CREATE ROLE tidegate_app NOLOGIN;
+EXCEPTION
+    -- Roles belong to the whole server: another database, or another process, may have made it first.
+    WHEN duplicate_object OR unique_violation THEN NULL;
+END
+$$;
+-- The service logs in as the owner of the schema and drops to this role on every connection.
+DO $$
+BEGIN
+    EXECUTE format('GRANT tidegate_app TO %I', current_user);
+EXCEPTION
+    WHEN OTHERS THEN
+        -- A superuser needs no membership, and two databases migrated at once may collide here.
+        IF NOT pg_has_role(current_user, 'tidegate_app', 'MEMBER') THEN RAISE; END IF;
+END
+$$;
+
+
+-- Deployment
+
+CREATE TABLE migration (
+    version     integer     CONSTRAINT migration_pk PRIMARY KEY,
+    name        text        NOT NULL,
+    checksum    text        NOT NULL,
+    applied_at  timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE migration IS 'Which migrations were applied, when, and the hash of the file that was run.';
+
+CREATE TABLE deployment (
+    only_row boolean CONSTRAINT deployment_pk PRIMARY KEY DEFAULT true,
+    mode     text    NOT NULL,
+    -- 256 bits of the database's own randomness, the same for every process.
+    secret   bytea   NOT NULL DEFAULT sha256((gen_random_uuid()::text || gen_random_uuid()::text)::bytea),
+    CONSTRAINT deployment_has_one_row CHECK (only_row),
+    CONSTRAINT deployment_mode_is_known CHECK (mode IN ('sandbox', 'live'))
+);
+COMMENT ON TABLE deployment IS 'The mode this database belongs to, set once: test money never meets real money.';
+
+-- With the pad added, serial numbers of one millisecond stay in their order (but where they begin anew), and nothing
+-- follows from those of two.
+CREATE FUNCTION pad_of(p_ms bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT ('x' || encode(substring(sha256(p_ms::text::bytea || secret) FROM 1 FOR 4), 'hex'))::bit(32)::bigint
+      FROM deployment
+$$;
+COMMENT ON FUNCTION pad_of IS 'What is added to the serial numbers of a millisecond, so that a merchant cannot count those of all businesses.';
+
+GRANT SELECT ON migration, deployment TO tidegate_app;
+
+
+-- Merchant
+
+CREATE TABLE business (
+    id                       text        CONSTRAINT business_pk PRIMARY KEY,
+    number                   bigint      GENERATED ALWAYS AS IDENTITY,
+    code                     text        NOT NULL CONSTRAINT business_one_code UNIQUE,
+    name                     text        NOT NULL,
+    email                    text        NOT NULL,
+    status                   text        NOT NULL DEFAULT 'active',
+    rate_per_second          integer     NOT NULL DEFAULT 50,
+    rate_burst               integer     NOT NULL DEFAULT 100,
+    session_minutes          integer     NOT NULL DEFAULT 120,
+    redirect_hosts           text[]      NOT NULL DEFAULT '{}',
+    variance_policy          text        NOT NULL DEFAULT 'accept',
+    variance_tolerance_minor bigint      NOT NULL DEFAULT 0,
+    inflow_name_policy       text        NOT NULL DEFAULT 'hold',
+    accent                   text,
+    support_email            text,
+    support_phone            text,
+    support_url              text,
+    logo_hash                text,
+    created_at               timestamptz NOT NULL,
+    updated_at               timestamptz NOT NULL,
+    CONSTRAINT business_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
+    CONSTRAINT business_status_is_known CHECK (status IN ('active', 'suspended')),
+    CONSTRAINT business_house_stays_suspended CHECK (id <> '000000000000000000000000' OR status = 'suspended'),
+    CONSTRAINT business_rate_is_positive CHECK (rate_per_second BETWEEN 1 AND 100000 AND rate_burst BETWEEN 1 AND 100000),
+    CONSTRAINT business_session_is_15_minutes_to_a_day CHECK (session_minutes BETWEEN 15 AND 1440),
+    CONSTRAINT business_variance_policy_is_known CHECK (variance_policy IN ('accept', 'top_up', 'return')),
+    CONSTRAINT business_tolerance_is_not_negative CHECK (variance_tolerance_minor >= 0),
+    CONSTRAINT business_inflow_name_policy_is_known CHECK (inflow_name_policy IN ('hold', 'strict')),
+    CONSTRAINT business_accent_is_a_colour CHECK (accent ~ '^#[0-9a-f]{6}$'),
+    CONSTRAINT business_support_email_is_an_address
+        CHECK (support_email LIKE '%@%' AND length(support_email) BETWEEN 3 AND 254),
+    CONSTRAINT business_support_phone_is_international CHECK (support_phone ~ '^\+[1-9][0-9]{4,14}$'),
+    CONSTRAINT business_support_url_is_a_web_address
+        CHECK (support_url ~* '^https?://' AND length(support_url) <= 2048),
+    CONSTRAINT business_logo_hash_is_sha256 CHECK (logo_hash ~ '^[0-9a-f]{64}$')
+);
+COMMENT ON TABLE business IS 'A merchant and its settings. `number` is internal: it picks the slot of the rate limit.';
+COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow whose recipient is not the same name: hold waits for a decision where the name is close or missing, strict returns it at once.';
+COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
+COMMENT ON COLUMN business.logo_hash IS 'The hash of its row in business_logo; NULL when it has none.';
+
+-- A table of its own, so that nothing reads the picture along with the rest.
+CREATE TABLE business_logo (
+    business_id text        CONSTRAINT business_logo_pk PRIMARY KEY
+                            CONSTRAINT business_logo_business_fk REFERENCES business (id),
+    media_type  text        NOT NULL,
+    width       integer     NOT NULL,
+    height      integer     NOT NULL,
+    hash        text        NOT NULL,
+    body        bytea       NOT NULL,
+    updated_at  timestamptz NOT NULL,
+    CONSTRAINT business_logo_media_type_is_known CHECK (media_type IN ('image/png', 'image/jpeg', 'image/webp')),
+    CONSTRAINT business_logo_is_32_to_1024_px CHECK (width BETWEEN 32 AND 1024 AND height BETWEEN 32 AND 1024),
+    CONSTRAINT business_logo_is_at_most_100_kb CHECK (octet_length(body) <= 102400),
+    CONSTRAINT business_logo_hash_is_of_its_body CHECK (hash = encode(sha256(body), 'hex'))
+);
+COMMENT ON TABLE business_logo IS 'The logo of a business, as it was given: checked to be one whole picture, and served by its hash.';
+
+CREATE TABLE business_clock (
+    business_id text     NOT NULL CONSTRAINT business_clock_pk PRIMARY KEY
+                         CONSTRAINT business_clock_business_fk REFERENCES business (id),
+    ahead       interval NOT NULL,
+    CONSTRAINT business_clock_never_goes_back CHECK (ahead >= '0')
+);
+COMMENT ON TABLE business_clock IS 'How far the time of a business is ahead of the real one, where a sandbox has moved it. Empty in live mode.';
+
+CREATE FUNCTION time_of(p_business_id text, p_now timestamptz) RETURNS timestamptz
+    LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN p_now + coalesce((SELECT ahead FROM business_clock WHERE business_id = p_business_id), '0');
+END
+$$;
+COMMENT ON FUNCTION time_of IS 'What time it is for a business, when it is really `p_now`.';
+
+CREATE FUNCTION latest_time(p_now timestamptz) RETURNS timestamptz
+    LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN p_now + coalesce((SELECT max(ahead) FROM business_clock), '0');
+END
+$$;
+COMMENT ON FUNCTION latest_time IS 'What time it is for the business that is furthest ahead. A bound that an index can use: nothing later is due for anybody.';
+
+CREATE FUNCTION is_due(p_business_id text, p_at timestamptz, p_now timestamptz) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT p_at <= latest_time(p_now) AND (p_at <= p_now OR p_at <= time_of(p_business_id, p_now))
+$$;
+COMMENT ON FUNCTION is_due IS 'Whether a moment has come for a business. The planner inlines it: its first bound is what an index is read by.';
+
+CREATE TABLE credential (
+    business_id text        NOT NULL CONSTRAINT credential_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    kind        text        NOT NULL,
+    key_hash    bytea       NOT NULL CONSTRAINT credential_one_hash UNIQUE,
+    public_key  text,
+    last_four   text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    expires_at  timestamptz,
+    revoked_at  timestamptz,
+    CONSTRAINT credential_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT credential_is_never_of_the_house CHECK (business_id <> '000000000000000000000000'),
+    CONSTRAINT credential_kind_is_known CHECK (kind IN ('secret', 'public')),
+    CONSTRAINT credential_shows_only_public_keys CHECK ((kind = 'public') = (public_key IS NOT NULL)),
+    CONSTRAINT credential_hash_is_sha256 CHECK (octet_length(key_hash) = 32)
+);
+COMMENT ON TABLE credential IS 'API keys. Secret keys are kept as SHA-256 only; expires_at is set on the old one during a roll.';
+
+CREATE TABLE fee_rule (
+    business_id      text        NOT NULL CONSTRAINT fee_rule_business_fk REFERENCES business (id),
+    id               bigint      GENERATED ALWAYS AS IDENTITY,
+    currency         text        NOT NULL,
+    method           text        NOT NULL,
+    basis_points     integer     NOT NULL,
+    vat_basis_points integer     NOT NULL,
+    fixed_minor      bigint      NOT NULL,
+    cap_minor        bigint,
+    on_refund        text        NOT NULL DEFAULT 'kept',
+    created_at       timestamptz NOT NULL,
+    ended_at         timestamptz,
+    CONSTRAINT fee_rule_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT fee_rule_takes_no_more_than_all CHECK (basis_points BETWEEN 0 AND 10000),
+    CONSTRAINT fee_rule_vat_is_a_share CHECK (vat_basis_points BETWEEN 0 AND 10000),
+    CONSTRAINT fee_rule_gives_nothing CHECK (fixed_minor >= 0 AND cap_minor >= 0),
+    CONSTRAINT fee_rule_on_refund_is_known CHECK (on_refund IN ('kept', 'returned'))
+);
+COMMENT ON TABLE fee_rule IS 'Prices of a business''s own. Never changed, only ended: payments remember the rule that priced them.';
+COMMENT ON COLUMN fee_rule.on_refund IS 'Whether a refund gives the merchant its share of the fee back.';
+CREATE UNIQUE INDEX fee_rule_one_at_a_time ON fee_rule (business_id, currency, method) WHERE ended_at IS NULL;
+
+CREATE TABLE credential_epoch (
+    only_row boolean CONSTRAINT credential_epoch_pk PRIMARY KEY DEFAULT true,
+    epoch    bigint  NOT NULL DEFAULT 0,
+    CONSTRAINT credential_epoch_has_one_row CHECK (only_row)
+);
+COMMENT ON TABLE credential_epoch IS 'Counts changes of businesses and keys; every process watches it to drop what it remembers.';
+INSERT INTO credential_epoch DEFAULT VALUES;
+
+CREATE FUNCTION credential_epoch_moves() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    UPDATE credential_epoch SET epoch = epoch + 1;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION credential_epoch_moves IS 'Counts a change of businesses, keys or prices.';
+CREATE TRIGGER business_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON business
+    FOR EACH STATEMENT EXECUTE FUNCTION credential_epoch_moves();
+CREATE TRIGGER credential_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON credential
+    FOR EACH STATEMENT EXECUTE FUNCTION credential_epoch_moves();
+CREATE TRIGGER fee_rule_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON fee_rule
+    FOR EACH STATEMENT EXECUTE FUNCTION credential_epoch_moves();
+
+-- Money whose owner is unknown is still in somebody's books.
+INSERT INTO business (id, code, name, email, status, created_at, updated_at)
+VALUES ('000000000000000000000000', '00000', 'House', 'house@tidegate.invalid', 'suspended', now(), now());
+
+GRANT SELECT, INSERT, UPDATE ON business, credential, fee_rule, business_clock TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON business_logo TO tidegate_app;
+GRANT SELECT ON credential_epoch TO tidegate_app;
+
+
+-- Audit
+
+CREATE TABLE audit (
+    business_id text        NOT NULL CONSTRAINT audit_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    actor       text        NOT NULL,
+    origin      text,
+    action      text        NOT NULL,
+    subject     text        NOT NULL,
+    details     jsonb       NOT NULL DEFAULT '{}',
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT audit_pk PRIMARY KEY (business_id, id)
+);
+COMMENT ON TABLE audit IS 'Who did what to which thing, and when. Append-only: the service may add to it and nothing else.';
+COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, operator for the command line, tidegate for ourselves.';
+COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.';
+
+GRANT SELECT, INSERT ON audit TO tidegate_app;
+
+
+-- Idempotency
+
+CREATE TABLE idempotency_key (
+    business_id  text        NOT NULL CONSTRAINT idempotency_key_business_fk REFERENCES business (id),
+    key          text        NOT NULL,
+    request_hash bytea       NOT NULL,
+    status       integer     NOT NULL,
+    body         bytea       NOT NULL,
+    created_at   timestamptz NOT NULL,
+    CONSTRAINT idempotency_key_pk PRIMARY KEY (business_id, key),
+    CONSTRAINT idempotency_key_keeps_successes CHECK (status BETWEEN 200 AND 299)
+);
+COMMENT ON TABLE idempotency_key IS 'Answers given under an Idempotency-Key, kept 30 days to be given again.';
+CREATE INDEX idempotency_key_by_age ON idempotency_key (created_at);
+
+GRANT SELECT, INSERT, DELETE ON idempotency_key TO tidegate_app;
+
+
+-- Ledger
+--
+-- An entry is positive when we owe or have earned more (a wallet grows) and negative when somebody owes us more
+-- (a rail holds money for us). The entries of a journal sum to zero in each currency.
+--
+-- Only wallets have a balance row. All other accounts are sums of entries, so that no row is shared by all payments.
+
+CREATE TABLE wallet (
+    business_id   text        NOT NULL CONSTRAINT wallet_business_fk REFERENCES business (id),
+    currency      text        NOT NULL,
+    number        bigint      GENERATED ALWAYS AS IDENTITY (START WITH 1000000001),
+    balance_minor bigint      NOT NULL DEFAULT 0,
+    locked_minor  bigint      NOT NULL DEFAULT 0,
+    booked_until  timestamptz NOT NULL DEFAULT '-infinity',
+    created_at    timestamptz NOT NULL,
+    updated_at    timestamptz NOT NULL,
+    CONSTRAINT wallet_pk PRIMARY KEY (business_id, currency),
+    CONSTRAINT wallet_is_never_below_zero CHECK (balance_minor >= 0),
+    CONSTRAINT wallet_locks_no_less_than_nothing CHECK (locked_minor >= 0)
+);
+COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; changed only by post_journals.';
+COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded or paid out now: the sum of the entries on account wallet.';
+COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out: the sum of the entries on account refunds.';
+COMMENT ON COLUMN wallet.booked_until IS 'No journal of this wallet is booked before this moment any more: that of its newest journal, or the end of a period whose statement was read.';
+
+CREATE TABLE journal (
+    business_id text        NOT NULL CONSTRAINT journal_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    kind        text        NOT NULL,
+    cause       text        NOT NULL,
+    event_at    timestamptz NOT NULL,
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT journal_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT journal_one_per_cause UNIQUE (business_id, kind, cause),
+    CONSTRAINT journal_kind_is_known CHECK (kind IN (
+        'checkout_settled', 'inflow_credited', 'inflow_converted', 'receipt_held', 'receipt_unclaimed',
+        'held_settled', 'held_converted', 'held_returning', 'receipt_returning', 'return_done',
+        'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed', 'debt_collected')),
+    CONSTRAINT journal_cause_is_named CHECK (length(cause) BETWEEN 1 AND 200)
+);
+COMMENT ON TABLE journal IS 'One movement of money, for one cause, for ever. event_at: when it happened outside; created_at: when we booked it.';
+
+CREATE TABLE entry (
+    business_id         text    NOT NULL,
+    journal_id          bigint  NOT NULL,
+    line                integer NOT NULL,
+    account             text    NOT NULL,
+    currency            text    NOT NULL,
+    amount_minor        bigint  NOT NULL,
+    balance_after_minor bigint,
+    CONSTRAINT entry_pk PRIMARY KEY (business_id, journal_id, line),
+    CONSTRAINT entry_journal_fk FOREIGN KEY (business_id, journal_id) REFERENCES journal (business_id, id),
+    -- Also the way to a wallet's statement, newest first.
+    CONSTRAINT entry_one_line_per_account UNIQUE (business_id, account, currency, journal_id),
+    CONSTRAINT entry_account_is_known CHECK (account IN (
+        'wallet', 'rail', 'fee', 'vat', 'suspense', 'returns', 'refunds', 'conversion', 'spread', 'rounding')),
+    CONSTRAINT entry_moves_something CHECK (amount_minor <> 0),
+    CONSTRAINT entry_lines_count_from_one CHECK (line >= 1),
+    CONSTRAINT entry_keeps_the_balance_of_wallets CHECK ((account = 'wallet') = (balance_after_minor IS NOT NULL))
+);
+COMMENT ON TABLE entry IS 'A line of a journal: so much, in or out of one account.';
+
+CREATE TABLE journal_to_link (
+    business_id text   NOT NULL,
+    journal_id  bigint NOT NULL,
+    CONSTRAINT journal_to_link_pk PRIMARY KEY (business_id, journal_id)
+);
+COMMENT ON TABLE journal_to_link IS 'Journals that the chain has yet to take up, so that finding them costs the same however long the ledger is.';
+
+CREATE TABLE journal_link (
+    business_id text   NOT NULL,
+    position    bigint NOT NULL,
+    journal_id  bigint NOT NULL,
+    marks       bytea  NOT NULL,
+    hash        bytea  NOT NULL,
+    CONSTRAINT journal_link_pk PRIMARY KEY (business_id, position),
+    CONSTRAINT journal_link_one_per_journal UNIQUE (business_id, journal_id),
+    CONSTRAINT journal_link_journal_fk FOREIGN KEY (business_id, journal_id) REFERENCES journal (business_id, id),
+    CONSTRAINT journal_link_positions_count_from_one CHECK (position >= 1),
+    CONSTRAINT journal_link_hash_is_sha256 CHECK (octet_length(hash) = 32)
+);
+COMMENT ON TABLE journal_link IS 'The hash chain of a business: each hash covers the one before it and a whole journal.';
+COMMENT ON COLUMN journal_link.marks IS 'Eight bytes for the journal and for each line, to name the one that differs; the proof is the hash.';
+
+CREATE FUNCTION ledger_refuses_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND current_setting('tidegate.is_resetting', true) = 'yes'
+       AND EXISTS (SELECT FROM deployment WHERE mode = 'sandbox') THEN
+        RETURN NULL;
+    END IF;
+    RAISE EXCEPTION '% is append-only; a mistake is mended by another journal', TG_TABLE_NAME
+        USING ERRCODE = 'restrict_violation', CONSTRAINT = 'ledger_is_append_only', TABLE = TG_TABLE_NAME;
+END
+$$;
+COMMENT ON FUNCTION ledger_refuses_change IS 'Keeps the ledger append-only. A sandbox may be emptied; a live ledger never.';
+CREATE TRIGGER journal_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON journal
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses_change();
+CREATE TRIGGER entry_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON entry
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses_change();
+CREATE TRIGGER journal_link_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON journal_link
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses_change();
+
+CREATE FUNCTION journal_refuses_imbalance() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    v_is_balanced boolean;
+    v_lines       bigint;
+BEGIN
+    -- Only a journal's last line does the sum. Lines have no gaps, so one that is added later is always the last.
+    IF EXISTS (SELECT FROM entry
+                WHERE business_id = NEW.business_id AND journal_id = NEW.journal_id AND line > NEW.line) THEN
+        RETURN NULL;
+    END IF;
+    SELECT bool_and(per_currency.total = 0), sum(per_currency.lines) INTO v_is_balanced, v_lines
+      FROM (SELECT sum(amount_minor) AS total, count(*) AS lines FROM entry
+             WHERE business_id = NEW.business_id AND journal_id = NEW.journal_id GROUP BY currency) AS per_currency;
+    IF NOT v_is_balanced OR v_lines <> NEW.line THEN
+        RAISE EXCEPTION 'journal %/% does not sum to zero in each currency, or skips a line', NEW.business_id, NEW.journal_id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_sums_to_zero', TABLE = 'entry';
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION journal_refuses_imbalance IS 'Refuses a journal that does not sum to zero in each currency, when its transaction commits.';
+CREATE CONSTRAINT TRIGGER journal_sums_to_zero AFTER INSERT ON entry DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION journal_refuses_imbalance();
+
+CREATE FUNCTION journal_refuses_emptiness() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM entry WHERE business_id = NEW.business_id AND journal_id = NEW.id) THEN
+        RAISE EXCEPTION 'journal %/% has no entries', NEW.business_id, NEW.id
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal';
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION journal_refuses_emptiness IS 'Refuses a journal without entries, when its transaction commits.';
+CREATE CONSTRAINT TRIGGER journal_has_entries AFTER INSERT ON journal DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION journal_refuses_emptiness();
+
+CREATE TYPE posting AS (
+    kind       text,
+    cause      text,
+    accounts   text[],
+    currencies text[],
+    amounts    bigint[],
+    event_at   timestamptz
+);
+COMMENT ON TYPE posting IS 'A journal on its way into the ledger.';
+
+CREATE FUNCTION post_journals(p_business_id text, p_postings posting[], p_now timestamptz)
+RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY INVOKER AS $$
+DECLARE
+    v_touched text[];
+    v_found   bigint;
+    v_ids     bigint[];
+    v_at      timestamptz := p_now;
+BEGIN
+    -- A wallet is checked once, as it is after all of them: whoever takes from it must not count on who comes after.
+    IF cardinality(p_postings) > 1 AND EXISTS (
+        SELECT FROM unnest(p_postings) AS posting, unnest(posting.accounts, posting.amounts) AS line (account, amount_minor)
+         WHERE line.account = 'wallet' AND line.amount_minor < 0) THEN
+        RAISE EXCEPTION 'a journal that takes from a wallet is posted alone' USING ERRCODE = 'feature_not_supported';
+    END IF;
+
+    -- The wallets are locked before the journals get their numbers: numbers and times then rise in the order
+    -- in which the balances changed, and a statement in order of number shows balances that follow from one another.
+    v_touched := ARRAY(
+        SELECT DISTINCT line.currency
+          FROM unnest(p_postings) AS posting, unnest(posting.accounts, posting.currencies) AS line (account, currency)
+         WHERE line.account IN ('wallet', 'refunds'));
+    IF v_touched <> '{}' THEN
+        -- The caller read its clock before it had the lock: whoever had it meanwhile may have booked at a later time.
+        SELECT count(*), greatest(p_now, max(locked.booked_until)) INTO v_found, v_at
+          FROM (SELECT booked_until FROM wallet WHERE business_id = p_business_id AND currency = ANY (v_touched)
+                 ORDER BY currency FOR NO KEY UPDATE) AS locked;
+        IF v_found < cardinality(v_touched) THEN
+            INSERT INTO wallet (business_id, currency, created_at, updated_at)
+            SELECT p_business_id, touched.currency, p_now, p_now FROM unnest(v_touched) AS touched (currency)
+             ORDER BY touched.currency
+                ON CONFLICT ON CONSTRAINT wallet_pk DO NOTHING;
+            SELECT greatest(p_now, max(locked.booked_until)) INTO v_at
+              FROM (SELECT booked_until FROM wallet WHERE business_id = p_business_id AND currency = ANY (v_touched)
+                     ORDER BY currency FOR NO KEY UPDATE) AS locked;
+        END IF;
+    END IF;
+
+    WITH given AS (
+        SELECT kind, cause, event_at, position
+          FROM unnest(p_postings) WITH ORDINALITY
+            AS posting (kind, cause, accounts, currencies, amounts, event_at, position)),
+    new AS (
+        INSERT INTO journal (business_id, kind, cause, event_at, created_at)
+        SELECT p_business_id, kind, cause, event_at, v_at FROM given ORDER BY position
+        ON CONFLICT ON CONSTRAINT journal_one_per_cause DO NOTHING
+        RETURNING id, kind, cause),
+    queued AS (
+        INSERT INTO journal_to_link (business_id, journal_id) SELECT p_business_id, id FROM new)
+    SELECT array_agg(new.id ORDER BY given.position) INTO v_ids
+      FROM given LEFT JOIN new ON new.kind = given.kind AND new.cause = given.cause;
+    IF array_remove(v_ids, NULL) = '{}' THEN
+        RETURN v_ids;
+    END IF;
+
+    WITH line AS (
+        SELECT v_ids[posting.position] AS journal_id, given.*
+          FROM unnest(p_postings) WITH ORDINALITY
+            AS posting (kind, cause, accounts, currencies, amounts, event_at, position),
+               unnest(posting.accounts, posting.currencies, posting.amounts) WITH ORDINALITY
+            AS given (account, currency, amount_minor, line)
+         WHERE v_ids[posting.position] IS NOT NULL),
+    moved AS (
+        UPDATE wallet
+           SET balance_minor = wallet.balance_minor + change.balance_minor,
+               locked_minor = wallet.locked_minor + change.locked_minor,
+               updated_at = v_at,
+               booked_until = v_at
+          FROM (SELECT line.currency,
+                       coalesce(sum(line.amount_minor) FILTER (WHERE line.account = 'wallet'), 0)::bigint AS balance_minor,
+                       coalesce(sum(line.amount_minor) FILTER (WHERE line.account = 'refunds'), 0)::bigint AS locked_minor
+                  FROM line WHERE line.account IN ('wallet', 'refunds') GROUP BY line.currency) AS change
+         WHERE wallet.business_id = p_business_id AND wallet.currency = change.currency
+        RETURNING wallet.currency, wallet.balance_minor - change.balance_minor AS before_minor)
+    INSERT INTO entry (business_id, journal_id, line, account, currency, amount_minor, balance_after_minor)
+    SELECT p_business_id, line.journal_id, line.line, line.account, line.currency, line.amount_minor,
+           CASE WHEN line.account = 'wallet' THEN
+               moved.before_minor + sum(line.amount_minor)
+                   OVER (PARTITION BY line.account, line.currency ORDER BY line.journal_id) END
+      FROM line LEFT JOIN moved USING (currency);
+    RETURN v_ids;
+END
+$$;
+COMMENT ON FUNCTION post_journals IS 'Posts journals of one business in the order given, and moves its wallets. Returns their numbers in the same order: NULL for one whose cause was posted before, of which nothing is done.';
+
+CREATE FUNCTION post_journal(
+    p_business_id text, p_kind text, p_cause text,
+    p_accounts text[], p_currencies text[], p_amounts bigint[],
+    p_event_at timestamptz, p_now timestamptz
+) RETURNS bigint LANGUAGE plpgsql VOLATILE SECURITY INVOKER AS $$
+BEGIN
+    RETURN (post_journals(
+        p_business_id,
+        ARRAY[ROW(p_kind, p_cause, p_accounts, p_currencies, p_amounts, p_event_at)::posting],
+        p_now))[1];
+END
+$$;
+COMMENT ON FUNCTION post_journal IS 'Posts one journal. A statement that posts several must take them in order of currency, or two of them may deadlock.';
+
+-- Numbers of a wallet's journals rise with time, so its first entry of a day is found by halving, without an index that
+-- every payment would pay for.
+CREATE FUNCTION first_wallet_journal(p_business_id text, p_currency text, p_moment timestamptz) RETURNS bigint
+    LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_low    bigint;
+    v_high   bigint;
+    v_middle bigint;
+    v_found  bigint;
+    v_at     timestamptz;
+BEGIN
+    SELECT min(journal_id), max(journal_id) + 1 INTO v_low, v_high FROM entry
+     WHERE business_id = p_business_id AND account = 'wallet' AND currency = p_currency;
+    WHILE v_low < v_high LOOP
+        v_middle := v_low + (v_high - v_low) / 2;
+        SELECT journal_id INTO v_found FROM entry
+         WHERE business_id = p_business_id AND account = 'wallet' AND currency = p_currency AND journal_id >= v_middle
+         ORDER BY journal_id LIMIT 1;
+        -- A question of its own: joined, the planner may read every journal from there on.
+        SELECT created_at INTO v_at FROM journal WHERE business_id = p_business_id AND id = v_found;
+        IF v_found IS NULL OR v_at >= p_moment THEN
+            v_high := v_middle;
+        ELSE
+            v_low := v_found + 1;
+        END IF;
+    END LOOP;
+    RETURN v_low;
+END
+$$;
+COMMENT ON FUNCTION first_wallet_journal IS 'Where the entries of a wallet at that moment, or after it, begin; NULL when it has none.';
+
+GRANT SELECT, INSERT, UPDATE (balance_minor, locked_minor, booked_until, updated_at) ON wallet TO tidegate_app;
+GRANT SELECT, INSERT ON journal, entry, journal_link TO tidegate_app;
+GRANT SELECT, INSERT, DELETE ON journal_to_link TO tidegate_app;
+
+
+-- Payment
+
+CREATE TABLE payment (
+    business_id        text        NOT NULL CONSTRAINT payment_business_fk REFERENCES business (id),
+    id                 bigint      GENERATED ALWAYS AS IDENTITY,
+    pay_code           text        NOT NULL,
+    reference          text        NOT NULL,
+    version            bigint      NOT NULL DEFAULT 0,
+    status             text        NOT NULL DEFAULT 'initiated',
+    variance           text,
+    ending             text,
+    is_disabled        boolean     NOT NULL DEFAULT false,
+    currency           text        NOT NULL,
+    asked_minor        bigint      NOT NULL,
+    expected_minor     bigint      NOT NULL,
+    received_minor     bigint      NOT NULL DEFAULT 0,
+    held_minor         bigint      NOT NULL DEFAULT 0,
+    returned_minor     bigint      NOT NULL DEFAULT 0,
+    refunded_minor     bigint      NOT NULL DEFAULT 0,
+    reversed_minor     bigint      NOT NULL DEFAULT 0,
+    owed_minor         bigint      NOT NULL DEFAULT 0,
+    fee_bearer         text        NOT NULL,
+    fee_rule_id        text        NOT NULL,
+    fee_minor          bigint,
+    vat_minor          bigint,
+    settled_minor      bigint,
+    methods            text[]      NOT NULL,
+    default_method     text        NOT NULL,
+    method             text,
+    attempts           integer     NOT NULL DEFAULT 0,
+    attempts_by_method jsonb       NOT NULL DEFAULT '{}',
+    customer_name      text        NOT NULL,
+    customer_email     text        NOT NULL,
+    customer_phone     text,
+    redirect_url       text,
+    success_message    text,
+    metadata           json,
+    request_hash       bytea       NOT NULL,
+    paid_at            timestamptz,
+    expires_at         timestamptz NOT NULL,
+    created_at         timestamptz NOT NULL,
+    updated_at         timestamptz NOT NULL,
+    CONSTRAINT payment_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT payment_one_reference_per_business UNIQUE (business_id, reference),
+    CONSTRAINT payment_one_pay_code UNIQUE (business_id, pay_code),
+    CONSTRAINT payment_status_is_known
+        CHECK (status IN ('initiated', 'pending', 'processing', 'success', 'failed', 'expired')),
+    CONSTRAINT payment_variance_is_known CHECK (variance IN ('underpayment', 'overpayment')),
+    CONSTRAINT payment_fee_bearer_is_known CHECK (fee_bearer IN ('business', 'customer')),
+    CONSTRAINT payment_asks_for_money CHECK (asked_minor > 0 AND expected_minor >= asked_minor),
+    CONSTRAINT payment_receives_no_less_than_nothing CHECK (received_minor >= 0),
+    CONSTRAINT payment_holds_no_less_than_nothing CHECK (held_minor >= 0 AND returned_minor >= 0),
+    CONSTRAINT payment_refunds_no_more_than_it_received CHECK (refunded_minor BETWEEN 0 AND received_minor),
+    CONSTRAINT payment_reverses_no_more_than_it_received CHECK (reversed_minor BETWEEN 0 AND received_minor),
+    CONSTRAINT payment_owes_no_more_than_was_reversed CHECK (owed_minor BETWEEN 0 AND reversed_minor),
+    CONSTRAINT payment_success_is_complete CHECK (
+        (status = 'success')
+        = (fee_minor IS NOT NULL AND vat_minor IS NOT NULL AND settled_minor IS NOT NULL AND paid_at IS NOT NULL
+           AND method IS NOT NULL)),
+    CONSTRAINT payment_settles_what_it_received CHECK (received_minor = settled_minor + fee_minor + vat_minor)
+);
+COMMENT ON TABLE payment IS 'A checkout payment. `reference` is the merchant''s, or the pay code when it gave none.';
+COMMENT ON COLUMN payment.version IS 'Counts changes: a change is written only over the state it was decided on.';
+COMMENT ON COLUMN payment.ending IS 'Why it failed for good.';
+COMMENT ON COLUMN payment.asked_minor IS 'What the merchant asks for.';
+COMMENT ON COLUMN payment.expected_minor IS 'What the payer pays: with the fee, where the customer bears it.';
+COMMENT ON COLUMN payment.received_minor IS 'What was settled, fee and VAT included.';
+COMMENT ON COLUMN payment.held_minor IS 'Part payments that wait for the rest.';
+COMMENT ON COLUMN payment.returned_minor IS 'Received and sent back to the payer, such as an excess.';
+COMMENT ON COLUMN payment.refunded_minor IS 'Refunds that are under way or have arrived.';
+COMMENT ON COLUMN payment.reversed_minor IS 'Of what was received, taken back by the bank.';
+COMMENT ON COLUMN payment.owed_minor IS 'Taken back by the bank when the wallet no longer held it, and not yet collected from the merchant.';
+COMMENT ON COLUMN payment.settled_minor IS 'What the wallet was credited with.';
+COMMENT ON COLUMN payment.method IS 'The one it was paid by.';
+COMMENT ON COLUMN payment.attempts_by_method IS 'How many attempts were begun by each method; `attempts` is their sum.';
+COMMENT ON COLUMN payment.metadata IS 'json, not jsonb: numbers and order stay as the merchant sent them.';
+COMMENT ON COLUMN payment.request_hash IS 'Of the order: tells a repeated request from another one under the same reference.';
+CREATE INDEX payment_to_expire ON payment (expires_at) WHERE status IN ('initiated', 'pending');
+CREATE INDEX payment_ended_with_money_held ON payment (expires_at)
+    WHERE held_minor > 0 AND status IN ('failed', 'expired');
+CREATE INDEX payment_that_owes ON payment (id) WHERE owed_minor > 0;
+
+-- The only projection of a payment. One text is read in 5 µs, so many columns in 8.
+CREATE FUNCTION payment_row(payment) RETURNS json LANGUAGE sql STABLE PARALLEL SAFE RETURN json_build_array(
+    $1.business_id, $1.id, $1.pay_code, $1.reference, $1.version, $1.status, $1.variance, $1.ending, $1.is_disabled,
+    $1.currency, $1.asked_minor, $1.expected_minor, $1.received_minor, $1.held_minor, $1.returned_minor,
+    $1.refunded_minor, $1.reversed_minor, $1.fee_bearer, $1.fee_rule_id, $1.fee_minor, $1.vat_minor, $1.settled_minor,
+    $1.methods, $1.default_method, $1.method, $1.attempts, $1.attempts_by_method,
+    $1.customer_name, $1.customer_email, $1.customer_phone, $1.redirect_url, $1.success_message, $1.metadata,
+    $1.paid_at, $1.expires_at, $1.created_at, $1.updated_at);
+COMMENT ON FUNCTION payment_row(payment) IS 'A payment as the program reads it: the fields of PaymentRow in payment/row.py, in their order.';
+
+CREATE TABLE attempt (
+    business_id    text        NOT NULL,
+    id             bigint      GENERATED ALWAYS AS IDENTITY,
+    payment_id     bigint      NOT NULL,
+    number         integer     NOT NULL,
+    reference      text        NOT NULL,
+    rail           text        NOT NULL,
+    method         text        NOT NULL,
+    status         text        NOT NULL,
+    failure        text,
+    expected_minor bigint      NOT NULL,
+    fee_rule_id    text        NOT NULL,
+    action         jsonb,
+    details        jsonb       NOT NULL DEFAULT '{}',
+    account_id     text,
+    account_number text,
+    asks           integer     NOT NULL DEFAULT 0,
+    next_ask_at    timestamptz,
+    answers        integer     NOT NULL DEFAULT 0,
+    resends        integer     NOT NULL DEFAULT 0,
+    resend_from    timestamptz,
+    said_sent_at   timestamptz,
+    expires_at     timestamptz,
+    created_at     timestamptz NOT NULL,
+    updated_at     timestamptz NOT NULL,
+    CONSTRAINT attempt_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT attempt_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
+    CONSTRAINT attempt_one_reference UNIQUE (business_id, reference),
+    CONSTRAINT attempt_one_number UNIQUE (business_id, payment_id, number),
+    CONSTRAINT attempt_status_is_known
+        CHECK (status IN ('starting', 'waiting', 'running', 'succeeded', 'failed', 'replaced', 'expired'))
+);
+COMMENT ON TABLE attempt IS 'One try to pay, on one rail. Nothing of a card is kept but brand, first six and last four.';
+COMMENT ON COLUMN attempt.answers IS 'How many answers the payer gave to what is asked now, such as a PIN.';
+COMMENT ON COLUMN attempt.resends IS 'How often the prompt or code that the payer waits for was sent again.';
+COMMENT ON COLUMN attempt.resend_from IS 'Before then it is not sent again.';
+COMMENT ON COLUMN attempt.said_sent_at IS 'When the payer said that the money of a transfer is on its way.';
+CREATE UNIQUE INDEX attempt_one_open_per_payment ON attempt (business_id, payment_id)
+    WHERE status IN ('starting', 'waiting', 'running');
+CREATE UNIQUE INDEX attempt_one_success_per_payment ON attempt (business_id, payment_id) WHERE status = 'succeeded';
+-- A rail may give a number again once its account has ended; of open accounts each has a number of its own.
+CREATE UNIQUE INDEX attempt_one_open_account ON attempt (rail, account_number)
+    WHERE account_number IS NOT NULL AND status IN ('starting', 'waiting', 'running');
+-- The bank names an account, not a business.
+CREATE INDEX attempt_by_account_number ON attempt (rail, account_number, id) WHERE account_number IS NOT NULL;
+CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE account_id IS NOT NULL;
+CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
+CREATE INDEX attempt_to_ask ON attempt (next_ask_at) WHERE next_ask_at IS NOT NULL;
+
+CREATE FUNCTION refuse_stale_change() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the payment has changed meanwhile' USING ERRCODE = 'TG001';
+END
+$$;
+COMMENT ON FUNCTION refuse_stale_change IS 'Raises: a change decided on an older state of its payment must undo everything that was written with it.';
+
+GRANT SELECT, INSERT, UPDATE ON payment, attempt TO tidegate_app;
+
+
+-- Intake
+
+CREATE TABLE notification (
+    rail        text        NOT NULL,
+    id          text        NOT NULL,
+    state       text        NOT NULL,
+    body        bytea       NOT NULL,
+    note        text,
+    received_at timestamptz NOT NULL,
+    CONSTRAINT notification_pk PRIMARY KEY (rail, id),
+    CONSTRAINT notification_state_is_known CHECK (state IN ('done', 'suspense', 'quarantined'))
+);
+COMMENT ON TABLE notification IS 'What rails told us, byte for byte, each acted on once. Quarantined ones contradict what was told before.';
+CREATE INDEX notification_to_look_at ON notification (received_at) WHERE state <> 'done';
+
+CREATE TABLE receipt (
+    business_id    text        NOT NULL CONSTRAINT receipt_business_fk REFERENCES business (id),
+    id             bigint      GENERATED ALWAYS AS IDENTITY,
+    rail           text        NOT NULL,
+    transaction_id text        NOT NULL,
+    payment_id     bigint,
+    attempt_id     bigint,
+    account_number text,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    taken          text        NOT NULL,
+    reason         text,
+    payer          jsonb       NOT NULL DEFAULT '{}',
+    created_at     timestamptz NOT NULL,
+    CONSTRAINT receipt_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT receipt_one_per_transaction UNIQUE (business_id, rail, transaction_id),
+    CONSTRAINT receipt_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
+    CONSTRAINT receipt_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT receipt_taken_is_known CHECK (taken IN ('settled', 'held', 'returned', 'suspense'))
+);
+COMMENT ON TABLE receipt IS 'Money that arrived, and what was done with it. Nothing received is ever unrecorded.';
+CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
+-- The bank names a transaction, not a business.
+CREATE INDEX receipt_by_transaction ON receipt (rail, transaction_id);
+
+GRANT SELECT, INSERT ON notification, receipt TO tidegate_app;
+
+
+-- Account
+
+CREATE TABLE virtual_account (
+    business_id              text        NOT NULL CONSTRAINT virtual_account_business_fk REFERENCES business (id),
+    id                       text        NOT NULL,
+    version                  bigint      NOT NULL DEFAULT 0,
+    status                   text        NOT NULL DEFAULT 'pending',
+    is_suspended             boolean     NOT NULL DEFAULT false,
+    currency                 text        NOT NULL,
+    settlement_currency      text        NOT NULL,
+    account_type             text        NOT NULL,
+    holder                   text        NOT NULL,
+    merchant_reference       text,
+    kyc                      json        NOT NULL,
+    documents                jsonb       NOT NULL DEFAULT '[]',
+    monthly_volume           text,
+    entity_name              text,
+    payment_flow_description text,
+    metadata                 json,
+    note                     text,
+    reason                   text,
+    rail                     text,
+    account_number           text,
+    details                  jsonb,
+    expires_at               timestamptz,
+    created_at               timestamptz NOT NULL,
+    updated_at               timestamptz NOT NULL,
+    CONSTRAINT virtual_account_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT virtual_account_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
+    CONSTRAINT virtual_account_one_merchant_reference UNIQUE (business_id, merchant_reference),
+    CONSTRAINT virtual_account_status_is_known
+        CHECK (status IN ('pending', 'approved', 'declined', 'expired', 'closed')),
+    CONSTRAINT virtual_account_type_is_known CHECK (account_type IN ('individual', 'corporate')),
+    -- An account that has ended keeps its number: money may still be sent to it.
+    CONSTRAINT virtual_account_has_details_once_approved
+        CHECK (status NOT IN ('approved', 'expired')
+               OR (rail IS NOT NULL AND account_number IS NOT NULL AND details IS NOT NULL)),
+    CONSTRAINT virtual_account_is_suspended_while_approved CHECK (NOT is_suspended OR status = 'approved')
+);
+COMMENT ON TABLE virtual_account IS 'Accounts that a business asked for, to receive USD or EUR by bank transfer. They hold nothing: what arrives is the wallet''s at once.';
+COMMENT ON COLUMN virtual_account.holder IS 'The name that payers must type.';
+COMMENT ON COLUMN virtual_account.account_number IS 'As the rail names it when money arrives.';
+-- A rail may give a number again once its account has ended; of open accounts each has a number of its own.
+CREATE UNIQUE INDEX virtual_account_one_open_number ON virtual_account (rail, account_number)
+    WHERE account_number IS NOT NULL AND status = 'approved';
+-- The bank names an account, not a business.
+CREATE INDEX virtual_account_by_number ON virtual_account (rail, account_number) WHERE account_number IS NOT NULL;
+-- Operators know accounts by their ids.
+CREATE INDEX virtual_account_by_id ON virtual_account (id);
+CREATE INDEX virtual_account_by_time ON virtual_account (business_id, created_at, id);
+CREATE INDEX virtual_account_to_decide ON virtual_account (created_at) WHERE status = 'pending';
+CREATE INDEX virtual_account_to_expire ON virtual_account (expires_at)
+    WHERE status = 'approved' AND expires_at IS NOT NULL;
+
+GRANT SELECT, INSERT, UPDATE ON virtual_account TO tidegate_app;
+
+
+-- Collection
+
+CREATE TABLE exchange_rate (
+    id                  bigint      CONSTRAINT exchange_rate_pk PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    business_id         text        NOT NULL CONSTRAINT exchange_rate_business_fk REFERENCES business (id),
+    base                text        NOT NULL,
+    quote               text        NOT NULL,
+    rate                numeric     NOT NULL,
+    spread_basis_points integer     NOT NULL,
+    source              text        NOT NULL,
+    quoted_at           timestamptz NOT NULL,
+    created_at          timestamptz NOT NULL,
+    CONSTRAINT exchange_rate_is_of_two_currencies CHECK (base <> quote),
+    CONSTRAINT exchange_rate_is_positive CHECK (rate > 0 AND rate < 'Infinity'),
+    CONSTRAINT exchange_rate_spread_is_a_share CHECK (spread_basis_points BETWEEN 0 AND 9999)
+);
+COMMENT ON TABLE exchange_rate IS 'What one unit of `base` was worth in `quote`, since when, and who said so. Never changed: inflows remember the rate they had.';
+COMMENT ON COLUMN exchange_rate.business_id IS 'Whose inflows it converts; of the house, those of every business.';
+CREATE INDEX exchange_rate_newest ON exchange_rate (base, quote, quoted_at DESC, id DESC);
+
+CREATE TABLE collection (
+    business_id          text        NOT NULL,
+    id                   bigint      NOT NULL,
+    reference            text        NOT NULL,
+    version              bigint      NOT NULL DEFAULT 0,
+    account_id           text        NOT NULL,
+    merchant_reference   text,
+    status               text        NOT NULL,
+    reason               text,
+    note                 text,
+    source_currency      text        NOT NULL,
+    source_minor         bigint      NOT NULL,
+    destination_currency text        NOT NULL,
+    destination_minor    bigint,
+    fee_minor            bigint,
+    vat_minor            bigint,
+    credited_minor       bigint,
+    refunded_minor       bigint      NOT NULL DEFAULT 0,
+    owed_minor           bigint      NOT NULL DEFAULT 0,
+    fee_rule_id          text,
+    rate                 numeric,
+    rate_source          text,
+    rate_quoted_at       timestamptz,
+    spread_minor         bigint,
+    rail                 text        NOT NULL,
+    transaction_id       text        NOT NULL,
+    payer                jsonb       NOT NULL DEFAULT '{}',
+    payee_name           text,
+    scheme               text        NOT NULL,
+    remittance           text,
+    name_check           jsonb       NOT NULL,
+    return_reference     text,
+    return_asked_at      timestamptz,
+    return_confirmed_at  timestamptz,
+    held_until           timestamptz,
+    valued_at            timestamptz NOT NULL,
+    created_at           timestamptz NOT NULL,
+    updated_at           timestamptz NOT NULL,
+    CONSTRAINT collection_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT collection_account_fk FOREIGN KEY (business_id, account_id) REFERENCES virtual_account (business_id, id),
+    CONSTRAINT collection_one_reference UNIQUE (business_id, reference),
+    CONSTRAINT collection_one_per_transaction UNIQUE (business_id, rail, transaction_id),
+    CONSTRAINT collection_is_of_money CHECK (source_minor > 0),
+    CONSTRAINT collection_refunds_no_more_than_it_received CHECK (refunded_minor BETWEEN 0 AND source_minor),
+    CONSTRAINT collection_owes_no_less_than_nothing CHECK (owed_minor >= 0),
+    CONSTRAINT collection_status_is_known CHECK (status IN ('pending', 'successful', 'reversed', 'failed')),
+    CONSTRAINT collection_success_is_complete CHECK (
+        status <> 'successful'
+        OR (destination_minor IS NOT NULL AND fee_minor IS NOT NULL AND vat_minor IS NOT NULL
+            AND credited_minor IS NOT NULL AND fee_rule_id IS NOT NULL)),
+    CONSTRAINT collection_credits_what_it_received
+        CHECK (destination_minor = credited_minor + fee_minor + vat_minor),
+    CONSTRAINT collection_has_a_reason_unless_it_succeeds CHECK (status = 'successful' OR reason IS NOT NULL),
+    CONSTRAINT collection_is_converted_at_a_rate CHECK (
+        destination_minor IS NULL OR (source_currency <> destination_currency) = (rate IS NOT NULL))
+) WITH (fillfactor = 90);
+COMMENT ON TABLE collection IS 'What arrived on virtual accounts, and what was done with it: credited, held, or sent back.';
+COMMENT ON COLUMN collection.destination_minor IS 'What arrived, in the wallet''s currency, before the fee.';
+COMMENT ON COLUMN collection.refunded_minor IS 'Refunds that are under way or have arrived.';
+COMMENT ON COLUMN collection.owed_minor IS 'Taken back by the bank when the wallet no longer held it, and not yet collected from the merchant; in the wallet''s currency.';
+COMMENT ON COLUMN collection.name_check IS 'Step by step how the name the payer typed was compared with the holder''s.';
+COMMENT ON COLUMN collection.held_until IS 'When a held inflow goes back unless it was decided on; NULL when it waits for the bank alone.';
+CREATE INDEX collection_of_account ON collection (business_id, account_id, id);
+CREATE INDEX collection_by_currency ON collection (business_id, destination_currency, id);
+CREATE INDEX collection_not_successful ON collection (business_id, status, id) WHERE status <> 'successful';
+CREATE INDEX collection_of_currency_not_successful ON collection (business_id, destination_currency, status, id)
+    WHERE status <> 'successful';
+CREATE INDEX collection_of_account_not_successful ON collection (business_id, account_id, status, id)
+    WHERE status <> 'successful';
+CREATE INDEX collection_that_owes ON collection (id) WHERE owed_minor > 0;
+CREATE INDEX collection_to_review ON collection (id) WHERE status = 'pending';
+CREATE INDEX collection_hold_to_end ON collection (held_until) WHERE status = 'pending' AND held_until IS NOT NULL;
+
+-- Milliseconds since 2020 and a serial number: the key is also the order of time, and no larger than a JavaScript
+-- number holds exactly, until 2089.
+CREATE SEQUENCE collection_serial MINVALUE 0 MAXVALUE 4095 CYCLE;
+
+CREATE FUNCTION new_collection_id(p_now timestamptz) RETURNS bigint LANGUAGE sql AS $$
+    SELECT ((ms - 1577836800000) << 12) | ((nextval('collection_serial') + pad_of(ms)) & 4095)
+      FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
+$$;
+COMMENT ON FUNCTION new_collection_id IS 'Milliseconds since 2020 and a padded serial number.';
+
+CREATE FUNCTION first_collection_id(p_moment timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT greatest(ceil(extract(epoch FROM p_moment) * 1000)::bigint - 1577836800000, 0) << 12
+$$;
+COMMENT ON FUNCTION first_collection_id IS 'Where the inflows recorded at that moment, or after it, begin.';
+
+CREATE TABLE collection_tally (
+    business_id          text   NOT NULL,
+    account_id           text   NOT NULL,
+    day                  date   NOT NULL,
+    destination_currency text   NOT NULL,
+    status               text   NOT NULL,
+    count                bigint NOT NULL,
+    CONSTRAINT collection_tally_pk PRIMARY KEY (business_id, account_id, day, destination_currency, status),
+    CONSTRAINT collection_tally_counts_from_zero CHECK (count >= 0)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE collection_tally IS 'How many inflows there are, so that a total costs the same however many. Account '''' is all accounts, day -infinity is all days; days are UTC.';
+
+CREATE FUNCTION collection_is_counted() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    -- In the order of the key, and after the wallet: nobody waits for one another in a circle.
+    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
+    SELECT NEW.business_id, place.account_id, place.day, NEW.destination_currency, change.status, change.count
+      FROM (VALUES ('', date '-infinity'), ('', (NEW.created_at AT TIME ZONE 'UTC')::date),
+                   (NEW.account_id, date '-infinity'), (NEW.account_id, (NEW.created_at AT TIME ZONE 'UTC')::date))
+           AS place (account_id, day)
+     CROSS JOIN (SELECT NEW.status AS status, 1 AS count
+                  UNION ALL
+                 -- One less; there is a row for it, and a row of -1 would be refused before it is found.
+                 SELECT OLD.status, 0 WHERE TG_OP = 'UPDATE') AS change
+     ORDER BY place.account_id, place.day, change.status
+        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE
+       SET count = tally.count + CASE excluded.count WHEN 0 THEN -1 ELSE 1 END;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION collection_is_counted IS 'Keeps collection_tally.';
+CREATE TRIGGER collection_is_counted_when_it_comes AFTER INSERT ON collection
+    FOR EACH ROW EXECUTE FUNCTION collection_is_counted();
+CREATE TRIGGER collection_is_counted_when_it_changes AFTER UPDATE OF status ON collection
+    FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION collection_is_counted();
+
+CREATE TABLE credit_reversal (
+    rail           text        NOT NULL,
+    transaction_id text        NOT NULL,
+    reversal_id    text        NOT NULL,
+    account_number text        NOT NULL,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    reason         text        NOT NULL,
+    created_at     timestamptz NOT NULL,
+    applied_at     timestamptz,
+    CONSTRAINT credit_reversal_pk PRIMARY KEY (rail, account_number, transaction_id),
+    CONSTRAINT credit_reversal_is_of_money CHECK (amount_minor > 0)
+);
+COMMENT ON TABLE credit_reversal IS 'Credits that a bank took back. One that comes before its credit waits here.';
+CREATE INDEX credit_reversal_to_apply ON credit_reversal (created_at) WHERE applied_at IS NULL;
+
+GRANT SELECT, INSERT, UPDATE ON collection, credit_reversal TO tidegate_app;
+GRANT SELECT ON collection_tally TO tidegate_app;
+GRANT SELECT, INSERT ON exchange_rate TO tidegate_app;
+GRANT USAGE ON SEQUENCE collection_serial TO tidegate_app;
+
+
+-- Return
+
+CREATE TABLE money_return (
+    business_id    text        NOT NULL,
+    id             bigint      GENERATED ALWAYS AS IDENTITY,
+    reference      text        NOT NULL,
+    payment_id     bigint,
+    collection_id  bigint,
+    rail           text        NOT NULL,
+    transaction_id text        NOT NULL,
+    sent_as        text,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    reason         text        NOT NULL,
+    status         text        NOT NULL DEFAULT 'asked',
+    next_try_at    timestamptz,
+    asked_at       timestamptz NOT NULL,
+    confirmed_at   timestamptz,
+    CONSTRAINT money_return_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT money_return_one_reference UNIQUE (business_id, reference),
+    CONSTRAINT money_return_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
+    CONSTRAINT money_return_collection_fk
+        FOREIGN KEY (business_id, collection_id) REFERENCES collection (business_id, id),
+    CONSTRAINT money_return_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT money_return_status_is_known CHECK (status IN ('asked', 'sent', 'confirmed'))
+);
+COMMENT ON TABLE money_return IS 'Money on its way back to the payer: asked for, sent to the rail, confirmed by it.';
+COMMENT ON COLUMN money_return.sent_as IS 'The rail''s own identifier of the money that went back; `transaction_id` is of what had come in.';
+CREATE INDEX money_return_to_send ON money_return (next_try_at) WHERE next_try_at IS NOT NULL;
+CREATE INDEX money_return_of_payment ON money_return (business_id, payment_id);
+
+GRANT SELECT, INSERT, UPDATE ON money_return TO tidegate_app;
+
+
+-- Refund
+
+CREATE TABLE refund (
+    business_id        text        NOT NULL CONSTRAINT refund_business_fk REFERENCES business (id),
+    id                 bigint      GENERATED ALWAYS AS IDENTITY,
+    reference          text        NOT NULL,
+    payment_id         bigint,
+    collection_id      bigint,
+    currency           text        NOT NULL,
+    amount_minor       bigint      NOT NULL,
+    fee_returned_minor bigint      NOT NULL DEFAULT 0,
+    vat_returned_minor bigint      NOT NULL DEFAULT 0,
+    refunded_minor     bigint      NOT NULL DEFAULT 0,
+    status             text        NOT NULL DEFAULT 'processing',
+    failure            text,
+    reason             text,
+    note               text,
+    version            bigint      NOT NULL DEFAULT 0,
+    initiated_at       timestamptz NOT NULL,
+    completed_at       timestamptz,
+    CONSTRAINT refund_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT refund_one_reference UNIQUE (business_id, reference),
+    CONSTRAINT refund_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
+    CONSTRAINT refund_collection_fk FOREIGN KEY (business_id, collection_id) REFERENCES collection (business_id, id),
+    CONSTRAINT refund_is_of_one_thing CHECK ((payment_id IS NULL) <> (collection_id IS NULL)),
+    CONSTRAINT refund_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT refund_returns_a_fee_within_it
+        CHECK (fee_returned_minor >= 0 AND vat_returned_minor >= 0
+               AND fee_returned_minor + vat_returned_minor <= amount_minor),
+    CONSTRAINT refund_status_is_known CHECK (status IN ('processing', 'successful', 'failed')),
+    CONSTRAINT refund_ends_once CHECK ((status = 'processing') = (completed_at IS NULL))
+);
+COMMENT ON TABLE refund IS 'Money that a merchant gives back. Its wallet was debited when it began, and is credited with what did not go through.';
+COMMENT ON COLUMN refund.reason IS 'For the customer.';
+COMMENT ON COLUMN refund.note IS 'For the merchant.';
+COMMENT ON COLUMN refund.refunded_minor IS 'What has arrived.';
+CREATE INDEX refund_of_payment ON refund (business_id, payment_id, id) WHERE payment_id IS NOT NULL;
+CREATE INDEX refund_of_collection ON refund (business_id, collection_id, id) WHERE collection_id IS NOT NULL;
+CREATE INDEX refund_not_successful ON refund (business_id, status, id) WHERE status <> 'successful';
+
+CREATE TABLE refund_leg (
+    business_id    text        NOT NULL,
+    reference      text        NOT NULL,
+    refund_id      bigint      NOT NULL,
+    rail           text        NOT NULL,
+    transaction_id text        NOT NULL,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    fee_minor      bigint      NOT NULL DEFAULT 0,
+    vat_minor      bigint      NOT NULL DEFAULT 0,
+    status         text        NOT NULL DEFAULT 'processing',
+    failure        text,
+    sent_as        text,
+    asks           integer     NOT NULL DEFAULT 0,
+    next_ask_at    timestamptz,
+    completed_at   timestamptz,
+    CONSTRAINT refund_leg_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT refund_leg_refund_fk FOREIGN KEY (business_id, refund_id) REFERENCES refund (business_id, id),
+    CONSTRAINT refund_leg_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT refund_leg_status_is_known CHECK (status IN ('processing', 'successful', 'failed')),
+    CONSTRAINT refund_leg_is_asked_while_it_runs CHECK ((status = 'processing') = (next_ask_at IS NOT NULL))
+);
+COMMENT ON TABLE refund_leg IS 'The part of a refund that goes back by the way one transfer came; a payment may have come in several.';
+COMMENT ON COLUMN refund_leg.fee_minor IS 'Its share of the fee that the merchant gets back.';
+COMMENT ON COLUMN refund_leg.transaction_id IS 'Of the money that had come in; `sent_as` is that of the money that went out.';
+CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
+CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
+CREATE INDEX refund_leg_to_ask ON refund_leg (next_ask_at) WHERE next_ask_at IS NOT NULL;
+
+GRANT SELECT, INSERT, UPDATE ON refund, refund_leg TO tidegate_app;
+
+
+-- Webhook
+--
+-- An event is written in the transaction of the change that it tells of, and nothing else is written there: the worker
+-- makes deliveries of it afterwards, one for each endpoint that wants it. The delivery is both the queue and the log that
+-- the merchant sees.
+
+CREATE TABLE event (
+    business_id   text        NOT NULL CONSTRAINT event_business_fk REFERENCES business (id),
+    id            text        NOT NULL,
+    type          text        NOT NULL,
+    cause         text        NOT NULL,
+    reference     text,
+    payload       bytea       NOT NULL,
+    is_fanned_out boolean     NOT NULL DEFAULT false,
+    created_at    timestamptz NOT NULL,
+    CONSTRAINT event_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT event_one_per_cause UNIQUE (business_id, type, cause)
+);
+COMMENT ON TABLE event IS 'What merchants are told, written in the transaction of the change and sent unchanged.';
+COMMENT ON COLUMN event.reference IS 'By what the merchant knows the thing that this is about.';
+COMMENT ON COLUMN event.is_fanned_out IS 'Whether its deliveries have been made.';
+CREATE INDEX event_to_fan_out ON event (created_at) WHERE NOT is_fanned_out;
+-- Filled only when the worker marks an event, so that the transaction of a change does not pay for it.
+CREATE INDEX event_by_time ON event (business_id, created_at) WHERE is_fanned_out;
+
+CREATE TABLE webhook_endpoint (
+    business_id     text        NOT NULL CONSTRAINT webhook_endpoint_business_fk REFERENCES business (id),
+    id              text        NOT NULL,
+    url             text        NOT NULL,
+    events          text[]      NOT NULL,
+    description     text,
+    status          text        NOT NULL DEFAULT 'enabled',
+    disabled_reason text,
+    rate_per_second integer     NOT NULL,
+    created_at      timestamptz NOT NULL,
+    updated_at      timestamptz NOT NULL,
+    deleted_at      timestamptz,
+    CONSTRAINT webhook_endpoint_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT webhook_endpoint_status_is_known CHECK (status IN ('enabled', 'disabled')),
+    CONSTRAINT webhook_endpoint_reason_is_known CHECK (disabled_reason IN ('merchant', 'gone', 'failing')),
+    CONSTRAINT webhook_endpoint_is_disabled_for_a_reason CHECK ((status = 'disabled') = (disabled_reason IS NOT NULL)),
+    CONSTRAINT webhook_endpoint_rate_is_positive CHECK (rate_per_second BETWEEN 1 AND 100000)
+);
+COMMENT ON TABLE webhook_endpoint IS 'Where a business wants to be told, and of what. A deleted one stays, for the log.';
+
+CREATE TABLE webhook_secret (
+    business_id text        NOT NULL CONSTRAINT webhook_secret_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    endpoint_id text,
+    sealed      text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    expires_at  timestamptz,
+    CONSTRAINT webhook_secret_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT webhook_secret_endpoint_fk
+        FOREIGN KEY (business_id, endpoint_id) REFERENCES webhook_endpoint (business_id, id)
+);
+COMMENT ON TABLE webhook_secret IS 'What endpoints'' signatures are made with, encrypted. Old ones end a day after a rotation.';
+COMMENT ON COLUMN webhook_secret.endpoint_id IS 'NULL for the one that waits for the first endpoint of a business.';
+CREATE INDEX webhook_secret_of_endpoint ON webhook_secret (business_id, endpoint_id);
+
+CREATE TABLE webhook_turn (
+    business_id   text        NOT NULL,
+    endpoint_id   text        NOT NULL,
+    look_at       timestamptz,
+    full_at       timestamptz NOT NULL,
+    failures      integer     NOT NULL DEFAULT 0,
+    failing_since timestamptz,
+    openings      integer     NOT NULL DEFAULT 0,
+    open_until    timestamptz,
+    CONSTRAINT webhook_turn_pk PRIMARY KEY (business_id, endpoint_id),
+    CONSTRAINT webhook_turn_endpoint_fk
+        FOREIGN KEY (business_id, endpoint_id) REFERENCES webhook_endpoint (business_id, id)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE webhook_turn IS 'How an endpoint is doing, and when to look next whether something is due there. Looking by endpoint, a long queue of one never stands before another''s.';
+COMMENT ON COLUMN webhook_turn.full_at IS 'When its allowance of requests is full again.';
+COMMENT ON COLUMN webhook_turn.open_until IS 'Nothing is sent before; afterwards one delivery tries whether it is well again.';
+CREATE INDEX webhook_turn_to_look_at ON webhook_turn (look_at) WHERE look_at IS NOT NULL;
+
+CREATE SEQUENCE webhook_delivery_serial MINVALUE 0 MAXVALUE 1048575 CYCLE;
+
+CREATE TABLE webhook_delivery (
+    business_id  text        NOT NULL,
+    id           bigint      NOT NULL,
+    endpoint_id  text        NOT NULL,
+    event_id     text        NOT NULL,
+    event_type   text        NOT NULL,
+    reference    text,
+    status       text        NOT NULL DEFAULT 'pending',
+    lane         smallint    NOT NULL,
+    due_at       timestamptz,
+    attempts     integer     NOT NULL DEFAULT 0,
+    failures     integer     NOT NULL DEFAULT 0,
+    lease_until  timestamptz,
+    lease_token  text,
+    created_at   timestamptz NOT NULL,
+    delivered_at timestamptz,
+    CONSTRAINT webhook_delivery_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT webhook_delivery_one_per_event_and_endpoint UNIQUE (business_id, event_id, endpoint_id),
+    CONSTRAINT webhook_delivery_endpoint_fk
+        FOREIGN KEY (business_id, endpoint_id) REFERENCES webhook_endpoint (business_id, id),
+    CONSTRAINT webhook_delivery_event_fk FOREIGN KEY (business_id, event_id) REFERENCES event (business_id, id),
+    CONSTRAINT webhook_delivery_status_is_known CHECK (status IN ('pending', 'delivered', 'exhausted', 'cancelled')),
+    CONSTRAINT webhook_delivery_is_due_while_pending CHECK ((status = 'pending') = (due_at IS NOT NULL)),
+    CONSTRAINT webhook_delivery_lane_is_known CHECK (lane IN (0, 1))
+) WITH (fillfactor = 80);
+COMMENT ON TABLE webhook_delivery IS 'One event for one endpoint: queue and log in one row.';
+COMMENT ON COLUMN webhook_delivery.id IS 'Milliseconds and a serial number, so that the key is also the order of time. See new_webhook_delivery_id.';
+COMMENT ON COLUMN webhook_delivery.lane IS '0 goes first: news, and what somebody asked for by hand. 1: retries and replays.';
+COMMENT ON COLUMN webhook_delivery.failures IS 'How far the schedule has gone; begins anew when it is resent.';
+CREATE INDEX webhook_delivery_due ON webhook_delivery (business_id, endpoint_id, lane, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX webhook_delivery_in_flight ON webhook_delivery (business_id, endpoint_id) WHERE lease_token IS NOT NULL;
+CREATE INDEX webhook_delivery_by_reference ON webhook_delivery (business_id, reference, id);
+CREATE INDEX webhook_delivery_not_delivered ON webhook_delivery (business_id, status, id) WHERE status <> 'delivered';
+-- The log of one endpoint, of one event, or of both.
+CREATE INDEX webhook_delivery_by_endpoint_and_type ON webhook_delivery (business_id, endpoint_id, event_type, id);
+
+CREATE FUNCTION new_webhook_delivery_id(p_now timestamptz) RETURNS bigint LANGUAGE sql AS $$
+    SELECT (ms << 20) | ((nextval('webhook_delivery_serial') + pad_of(ms)) & 1048575)
+      FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
+$$;
+COMMENT ON FUNCTION new_webhook_delivery_id IS 'Milliseconds since 1970 and a padded serial number.';
+
+CREATE TABLE webhook_attempt (
+    business_id text        NOT NULL,
+    delivery_id bigint      NOT NULL,
+    number      integer     NOT NULL,
+    url         text        NOT NULL,
+    started_at  timestamptz NOT NULL,
+    duration_ms integer,
+    status_code integer,
+    error       text,
+    body        text,
+    CONSTRAINT webhook_attempt_pk PRIMARY KEY (business_id, delivery_id, number),
+    CONSTRAINT webhook_attempt_delivery_fk
+        FOREIGN KEY (business_id, delivery_id) REFERENCES webhook_delivery (business_id, id),
+    CONSTRAINT webhook_attempt_counts_from_one CHECK (number >= 1),
+    CONSTRAINT webhook_attempt_has_an_end CHECK (status_code IS NOT NULL OR error IS NOT NULL)
+);
+COMMENT ON TABLE webhook_attempt IS 'What a receiver answered, each time: its status and the beginning of its body, or why there is none.';
+
+GRANT SELECT, INSERT, UPDATE (is_fanned_out) ON event TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE ON webhook_endpoint, webhook_turn, webhook_delivery TO tidegate_app;
+GRANT SELECT, INSERT, DELETE, UPDATE (expires_at) ON webhook_secret TO tidegate_app;
+GRANT SELECT, INSERT ON webhook_attempt TO tidegate_app;
+GRANT USAGE ON SEQUENCE webhook_delivery_serial TO tidegate_app;
+
+
+-- Work
+
+CREATE TABLE leased_work (
+    business_id text        NOT NULL CONSTRAINT leased_work_business_fk REFERENCES business (id),
+    kind        text        NOT NULL,
+    id          text        NOT NULL,
+    lease_token text,
+    next_try_at timestamptz NOT NULL,
+    failures    integer     NOT NULL DEFAULT 0,
+    last_error  text,
+    parked_at   timestamptz,
+    CONSTRAINT leased_work_pk PRIMARY KEY (business_id, kind, id),
+    CONSTRAINT leased_work_failures_have_an_error CHECK ((failures > 0) = (last_error IS NOT NULL)),
+    CONSTRAINT leased_work_parked_has_no_next_try CHECK ((parked_at IS NOT NULL) = (next_try_at = 'infinity'))
+);
+COMMENT ON TABLE leased_work IS 'Rows that a worker has in work, and rows whose work failed. A row that was worked off has none.';
+COMMENT ON COLUMN leased_work.id IS 'Of the row, in the words of its kind: a reference, or a number as text.';
+COMMENT ON COLUMN leased_work.next_try_at IS 'When it may be claimed again: the end of its lease, or of its pause; infinity when parked.';
+COMMENT ON COLUMN leased_work.parked_at IS 'When it had failed too often; it waits for an operator.';
+CREATE INDEX leased_work_failed ON leased_work (kind, business_id, id) WHERE failures > 0;
+
+CREATE FUNCTION is_held_back(p_business_id text, p_kind text, p_id text, p_now timestamptz) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM leased_work
+                    WHERE business_id = p_business_id AND kind = p_kind AND id = p_id AND next_try_at > p_now);
+END
+$$;
+COMMENT ON FUNCTION is_held_back IS 'Whether a row is in work, paused after a failure, or parked.';
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON leased_work TO tidegate_app;
+
+
+-- Sandbox
+--
+-- An outside world of our own: only the sandbox's rail reads these tables.
+
+-- Account numbers and dial codes are made of it. A sequence never goes back, so that no account number is given
+-- twice, not even after a business was emptied.
+CREATE SEQUENCE sandbox_rail_serial MAXVALUE 999999999 NO CYCLE;
+
+CREATE TABLE sandbox_attempt (
+    business_id    text        NOT NULL CONSTRAINT sandbox_attempt_business_fk REFERENCES business (id),
+    reference      text        NOT NULL,
+    method         text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    currency       text        NOT NULL,
+    behaviour      text        NOT NULL,
+    transaction_id text        NOT NULL,
+    account_number text,
+    action         jsonb,
+    tries          integer     NOT NULL DEFAULT 0,
+    failure        text,
+    ends_at        timestamptz,
+    started_at     timestamptz NOT NULL,
+    updated_at     timestamptz NOT NULL,
+    CONSTRAINT sandbox_attempt_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT sandbox_attempt_one_account_number UNIQUE (business_id, account_number),
+    CONSTRAINT sandbox_attempt_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT sandbox_attempt_waits_or_ends CHECK (action IS NOT NULL OR ends_at IS NOT NULL),
+    CONSTRAINT sandbox_attempt_fails_at_some_time CHECK (failure IS NULL OR ends_at IS NOT NULL)
+);
+COMMENT ON TABLE sandbox_attempt IS 'Attempts as the sandbox''s rail sees them. Nothing of a card is kept, only how a test card behaves.';
+COMMENT ON COLUMN sandbox_attempt.action IS 'What the payer has to do now.';
+COMMENT ON COLUMN sandbox_attempt.ends_at IS 'When it ends by itself or ended: with `failure`, or without one in success.';
+
+CREATE TABLE sandbox_account (
+    business_id text        NOT NULL CONSTRAINT sandbox_account_business_fk REFERENCES business (id),
+    reference   text        NOT NULL,
+    currency    text        NOT NULL,
+    holder      text        NOT NULL,
+    details     jsonb       NOT NULL,
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT sandbox_account_pk PRIMARY KEY (business_id, reference)
+);
+COMMENT ON TABLE sandbox_account IS 'Permanent accounts that the sandbox''s rail has opened.';
+
+CREATE TABLE sandbox_payout (
+    business_id         text        NOT NULL CONSTRAINT sandbox_payout_business_fk REFERENCES business (id),
+    kind                text        NOT NULL,
+    reference           text        NOT NULL,
+    paid_transaction_id text        NOT NULL,
+    transaction_id      text        NOT NULL,
+    amount_minor        bigint      NOT NULL,
+    currency            text        NOT NULL,
+    reason              text,
+    failure             text,
+    ends_at             timestamptz NOT NULL,
+    created_at          timestamptz NOT NULL,
+    CONSTRAINT sandbox_payout_pk PRIMARY KEY (business_id, kind, reference),
+    CONSTRAINT sandbox_payout_kind_is_known CHECK (kind IN ('return', 'refund')),
+    CONSTRAINT sandbox_payout_is_of_money CHECK (amount_minor > 0)
+);
+COMMENT ON TABLE sandbox_payout IS 'Money the sandbox''s rail was asked to send back: returns and refunds. `paid_transaction_id` is what had come in.';
+
+CREATE TABLE sandbox_notice (
+    business_id text        NOT NULL CONSTRAINT sandbox_notice_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    told_id     text        NOT NULL,
+    body        bytea       NOT NULL,
+    created_at  timestamptz NOT NULL,
+    due_at      timestamptz NOT NULL,
+    sent_at     timestamptz,
+    CONSTRAINT sandbox_notice_pk PRIMARY KEY (business_id, id)
+);
+COMMENT ON TABLE sandbox_notice IS 'Notifications that the sandbox''s rail sends. Two rows with one `told_id` are the same news told twice.';
+COMMENT ON COLUMN sandbox_notice.due_at IS 'Taking a notice moves it on, so that one whose sender died is due again.';
+CREATE INDEX sandbox_notice_told ON sandbox_notice (business_id, told_id);
+CREATE INDEX sandbox_notice_due_and_not_sent ON sandbox_notice (business_id, due_at) WHERE sent_at IS NULL;
+
+CREATE FUNCTION reset_sandbox(p_business_id text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM deployment WHERE mode = 'sandbox') THEN
+        RAISE EXCEPTION 'only a sandbox is emptied' USING ERRCODE = 'insufficient_privilege';
+    END IF;
+    PERFORM set_config('tidegate.is_resetting', 'yes', true);
+    UPDATE webhook_turn
+       SET look_at = NULL, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
+     WHERE business_id = p_business_id;
+    DELETE FROM webhook_attempt WHERE business_id = p_business_id;
+    DELETE FROM webhook_delivery WHERE business_id = p_business_id;
+    -- The sandbox's rail puts the business into the identifiers of what it tells.
+    DELETE FROM notification WHERE rail = 'sandbox' AND position(p_business_id IN id) > 0;
+    DELETE FROM event WHERE business_id = p_business_id;
+    DELETE FROM money_return WHERE business_id = p_business_id;
+    DELETE FROM refund_leg WHERE business_id = p_business_id;
+    DELETE FROM refund WHERE business_id = p_business_id;
+    DELETE FROM credit_reversal
+     WHERE account_number IN (SELECT account_number FROM virtual_account WHERE business_id = p_business_id);
+    DELETE FROM collection WHERE business_id = p_business_id;
+    DELETE FROM collection_tally WHERE business_id = p_business_id;
+    DELETE FROM receipt WHERE business_id = p_business_id;
+    DELETE FROM attempt WHERE business_id = p_business_id;
+    DELETE FROM idempotency_key WHERE business_id = p_business_id;
+    DELETE FROM payment WHERE business_id = p_business_id;
+    DELETE FROM journal_to_link WHERE business_id = p_business_id;
+    DELETE FROM journal_link WHERE business_id = p_business_id;
+    DELETE FROM entry WHERE business_id = p_business_id;
+    DELETE FROM journal WHERE business_id = p_business_id;
+    DELETE FROM wallet WHERE business_id = p_business_id;
+    PERFORM set_config('tidegate.is_resetting', 'no', true);
+END
+$$;
+COMMENT ON FUNCTION reset_sandbox IS 'Deletes all payments, inflows and books of one business in a sandbox. Endpoints, their secrets and virtual accounts are settings, and stay.';
+
+-- A simulation may be emptied.
+GRANT SELECT, INSERT, UPDATE, DELETE ON sandbox_attempt, sandbox_payout, sandbox_notice TO tidegate_app;
+GRANT SELECT, INSERT, DELETE ON sandbox_account TO tidegate_app;
+GRANT USAGE ON SEQUENCE sandbox_rail_serial TO tidegate_app;
