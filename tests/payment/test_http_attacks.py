@@ -14,8 +14,8 @@ import pytest
 from build import Shop, order
 from payment.raw_http import CHUNKED, Wire, ask, chunk, head, open_wire
 from payment.refusal import assert_refused, assert_says_no, rows_in
+from tidegate.infra.http import application, protocol
 from tidegate.infra.http import body as request_body
-from tidegate.infra.http import front_door, protocol
 
 QUICKLY_S = 0.3
 MALFORMED = "MALFORMED_REQUEST"
@@ -427,7 +427,7 @@ async def test_a_log_that_cannot_be_written_costs_no_answer(
     def fail(*_: Any, **__: Any) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(front_door, "log", SimpleNamespace(info=fail, error=fail))
+    monkeypatch.setattr(application, "log", SimpleNamespace(info=fail, error=fail))
     await wire.send(whole(shop))
     assert (await wire.answer()).status_code == 201
     assert await wire.is_open()

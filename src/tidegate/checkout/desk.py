@@ -62,7 +62,7 @@ class Desk:
 
     @cached_property
     def _looks(self) -> Gathering[Wanted, Seen | None]:
-        return Gathering(self._see_all, backlog=self.till.db.backlog, lanes=1, turns=1)
+        return Gathering(self._see_all, lanes=1, turns=1)
 
     async def _see_all(self, wanted: Sequence[Wanted]) -> list[Seen | None]:
         async with self.till.db.connection() as tx:

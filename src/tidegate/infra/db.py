@@ -11,7 +11,6 @@ import asyncpg
 
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
-from tidegate.infra.gathering import Backlog
 from tidegate.infra.pool import Pool
 
 # Somebody waits for the answer.
@@ -94,8 +93,6 @@ class Database:
         }
         self._connections_max = connections_max
         self._pool_wait_s = pool_wait_s
-        # What waits in this process to be done together.
-        self.backlog = Backlog()
         self._pool = self._new_pool()
         self._rung_at: dict[str, float] = {}
         self._ringing: dict[str, asyncio.Task[None]] = {}
