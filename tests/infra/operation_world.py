@@ -1,4 +1,4 @@
-"""Operations of a test's own behind the real front door and server, open to anybody who says a name."""
+"""Operations of a test's own behind the real application and server, open to anybody who says a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small site behind the real front door and server, and a real browser where there is one."""
+"""A small site behind the real application and server, and a real browser where there is one."""
 
 from __future__ import annotations
 

@@ -119,6 +119,14 @@ async def test_an_address_has_a_limit_C74(admin: Any, wire: Wire, shop: Shop) ->
     assert await wire.is_closed()
 
 
+async def test_an_address_that_never_ends_is_cut_C74(admin: Any, wire: Wire) -> None:
+    await wire.send(b"GET /")
+    for _ in range(20):
+        await wire.send(b"a" * 65_536)
+    await assert_refused(admin, wire.answer(), 414, "URI_TOO_LONG")
+    assert await wire.is_closed()
+
+
 # Too slow.
 
 
@@ -251,6 +259,19 @@ async def test_broken_chunks_are_refused_and_the_connection_with_them(
 ) -> None:
     await wire.send(head(shop, CHUNKED) + chunks + SMUGGLED)
     await assert_refused(admin, wire.answer(), 400, MALFORMED)
+    assert await wire.is_closed()
+
+
+async def test_broken_chunks_are_refused_where_no_body_is_read_C13(shop: Shop, admin: Any, wire: Wire) -> None:
+    await wire.send(head(shop, CHUNKED, line=b"GET /checkout/payments HTTP/1.1") + b"zz\r\n" + SMUGGLED)
+    await assert_refused(admin, wire.answer(), 400, MALFORMED)
+    assert await wire.is_closed()
+
+
+async def test_chunks_that_break_after_the_answer_end_the_connection_C13(admin: Any, wire: Wire) -> None:
+    await wire.send(head(None, CHUNKED))
+    await assert_refused(admin, wire.answer(), 401, "UNAUTHENTICATED")
+    await wire.send(b"zz\r\n" + SMUGGLED)
     assert await wire.is_closed()
 
 
