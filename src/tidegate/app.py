@@ -21,8 +21,8 @@ from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.house import House, running
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.endpoint import routes_of
-from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.limit import Limiter
@@ -57,7 +57,7 @@ TITLE = "Tidegate"
 
 def build(
     settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None, meter: telemetry.Meter | None = None
-) -> FrontDoor:
+) -> Application:
     house = House.of(settings)
     keyring = Keyring(house.db, house.clock, settings.mode)
     gate = Gate(keyring, RateLimit(settings.rate_limit_file), _limiter(settings.rate_limit_file, "unknown-keys"))
@@ -76,7 +76,7 @@ def build(
         packages=[START_PACKAGE] if sandbox_keys else [],
     )
     health = Health(house.db)
-    life = _Life(house, keyring, watch, meter)
+    life = _Life(house, keyring, watch)
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
@@ -91,18 +91,17 @@ def build(
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
         *(reference.routes(document, operations, sandbox_keys, site.door) if settings.has_docs else ()),
     ]
-    front_door = FrontDoor(
+    application = Application(
         routes,
         lifespan=life.span,
         meter=meter,
-        backlog=house.db.backlog,
         trusted_proxies=settings.trusted_proxies,
         answer_page=site.answer_page,
         hosts=KnownHosts(settings.base_url, settings.hosts),
     )
-    life.front_door = front_door
-    health.watch(front_door)
-    return front_door
+    life.application = application
+    health.watch(application)
+    return application
 
 
 def _front_page(house: House, site: SitePages, keys: reference.SandboxKeys | None) -> list[Route]:
@@ -119,20 +118,17 @@ def _front_page(house: House, site: SitePages, keys: reference.SandboxKeys | Non
 class _Life:
     """What runs beside the requests. They are refused until the database is there and is ours."""
 
-    def __init__(self, house: House, keyring: Keyring, watch: Watch, meter: telemetry.Meter) -> None:
-        self._house, self._keyring, self._watch, self._meter = house, keyring, watch, meter
+    def __init__(self, house: House, keyring: Keyring, watch: Watch) -> None:
+        self._house, self._keyring, self._watch = house, keyring, watch
         self._has_looked = asyncio.Event()
-        self.front_door: FrontDoor | None = None
+        self.application: Application | None = None
 
     @asynccontextmanager
     async def span(self) -> AsyncIterator[None]:
         """Ready at once when the database is there; one that is away keeps no process from starting."""
-        try:
-            async with running(self._work):
-                await self._has_looked.wait()
-                yield
-        finally:
-            self._meter.requests.tell()
+        async with running(self._work):
+            await self._has_looked.wait()
+            yield
 
     async def _work(self) -> None:
         async with self._house.open(waiting=self._wait_for):
@@ -142,8 +138,8 @@ class _Life:
                 await asyncio.Event().wait()
 
     def _wait_for(self, reason: str | None) -> None:
-        assert self.front_door is not None
-        self.front_door.waiting_for = reason
+        assert self.application is not None
+        self.application.waiting_for = reason
         self._has_looked.set()
 
 
@@ -202,6 +198,6 @@ def _beside(file: Path | None, name: str) -> Path | None:
 def serve(settings: Settings, listening: socket.socket) -> None:
     """What each API process of `tidegate serve` runs."""
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
-    front_door = build(settings)
+    application = build(settings)
     memory.settle()
-    server.serve(front_door, listening)
+    server.serve(application, listening)

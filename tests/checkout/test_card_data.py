@@ -31,7 +31,7 @@ from tidegate.core.clock import monotonic_s
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra import rate_limit
-from tidegate.infra.http import front_door
+from tidegate.infra.http import application, error_answer
 from tidegate.infra.http.read import read
 from tidegate.infra.telemetry import configure_logs
 from tidegate.intake import commands as intake
@@ -67,7 +67,7 @@ def all_logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     ours, theirs = io.BytesIO(), io.StringIO()
     configure_logs(as_json=True, level="debug")
     structlog.configure(logger_factory=structlog.BytesLoggerFactory(ours), cache_logger_on_first_use=False)
-    for module in (front_door, intake, money_return, teller):
+    for module in (application, error_answer, intake, money_return, teller):
         monkeypatch.setattr(module, "log", structlog.get_logger())  # A used one may be bound elsewhere.
     root.setLevel(logging.DEBUG)
     root.handlers[:] = [logging.StreamHandler(theirs)]

@@ -28,8 +28,8 @@ from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.watch import Watch
 from tidegate.core.errors import RateLimited, Unavailable
 from tidegate.house import House
-from tidegate.infra.http import front_door
-from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http import application
+from tidegate.infra.http.application import Application
 from tidegate.payment import pay
 from tidegate.settings import Settings
 
@@ -67,7 +67,7 @@ class Watched:
     """A server whose watchers and requests in flight can be counted."""
 
     client: httpx.AsyncClient
-    service: FrontDoor
+    service: Application
     watch: Watch
 
     @property
@@ -198,7 +198,7 @@ async def test_streams_end_when_the_server_is_about_to_stop(watched: Watched, ne
 async def test_a_watcher_who_leaves_frees_the_place_without_a_word_in_the_log(
     watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(front_door, "log", structlog.get_logger("http"))  # A used one may be bound elsewhere.
+    monkeypatch.setattr(application, "log", structlog.get_logger("http"))  # A used one may be bound elsewhere.
     checkout = await new_checkout()
     with capture_logs() as logged:
         for _ in range(3):
@@ -217,9 +217,9 @@ async def test_streams_take_no_place_among_the_requests(watched: Watched, new_ch
     async with watched.stream(checkout) as one, watched.stream(checkout) as other:
         await one.next_view()
         await other.next_view()
-        assert (watched.watchers, watched.service.places._in_flight) == (2, 0)
+        assert (watched.watchers, watched.service.admission._in_flight) == (2, 0)
     await until(lambda: watched.watchers == 0)
-    assert watched.service.places._in_flight == 0
+    assert watched.service.admission._in_flight == 0
 
 
 async def test_one_watcher_too_many_is_told_so_before_the_answer_begins(
@@ -306,7 +306,7 @@ async def test_streams_of_one_payment_are_limited_and_other_payments_go_on(
 async def test_a_database_that_is_busy_cuts_no_stream_and_leaves_no_trace_in_the_log(
     watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(front_door, "log", structlog.get_logger("http"))
+    monkeypatch.setattr(application, "log", structlog.get_logger("http"))
     checkout = await new_checkout()
     asked = asyncio.Event()
 
@@ -329,7 +329,7 @@ async def test_a_database_that_is_busy_cuts_no_stream_and_leaves_no_trace_in_the
 async def test_forty_streams_that_are_cut_at_once_leave_no_trace_in_the_log(
     watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(front_door, "log", structlog.get_logger("http"))
+    monkeypatch.setattr(application, "log", structlog.get_logger("http"))
     checkouts = [await new_checkout() for _ in range(4)]
     wires = []
     with capture_logs() as logged:

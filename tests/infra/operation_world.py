@@ -1,4 +1,4 @@
-"""Operations of a test's own behind the real front door and server, open to anybody who says a name."""
+"""Operations of a test's own behind the real application and server, open to anybody who says a name."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import httpx
 import msgspec
 from starlette.types import Scope
 
-from serving import serving_front_door
+from serving import serving_app
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.endpoint import routes_of
-from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import Answer, Call, Credentials, Headers, Operation
 from tidegate.infra.http.read import read
 from tidegate.infra.telemetry import Meter
@@ -62,12 +62,12 @@ async def nothing_to_open() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def calling(*operations: Operation) -> AsyncIterator[tuple[httpx.AsyncClient, FrontDoor]]:
-    def build(_: str) -> FrontDoor:
-        return FrontDoor(routes_of(operations, admit), lifespan=nothing_to_open, meter=Meter())
+async def calling(*operations: Operation) -> AsyncIterator[tuple[httpx.AsyncClient, Application]]:
+    def build(_: str) -> Application:
+        return Application(routes_of(operations, admit), lifespan=nothing_to_open, meter=Meter())
 
     async with (
-        serving_front_door(build) as (url, front_door),
+        serving_app(build) as (url, application),
         httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
-        yield client, front_door
+        yield client, application

@@ -1,4 +1,4 @@
-"""A small site behind the real front door and server, and a real browser where there is one."""
+"""A small site behind the real application and server, and a real browser where there is one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager, suppress
 import httpx
 import pytest
 
-from serving import serving_front_door
+from serving import serving_app
 from tidegate.core.errors import Refusal
-from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.answer import Html
@@ -41,11 +41,11 @@ async def visiting(
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a server with these routes, made when its address is known."""
 
-    def build(url: str) -> FrontDoor:
+    def build(url: str) -> Application:
         routes = make_routes(url)
-        return FrontDoor(routes, lifespan=nothing_to_open, meter=Meter(), trusted_proxies=trusted_proxies)
+        return Application(routes, lifespan=nothing_to_open, meter=Meter(), trusted_proxies=trusted_proxies)
 
-    async with serving_front_door(build) as (url, _), httpx.AsyncClient(base_url=url, timeout=60) as client:
+    async with serving_app(build) as (url, _), httpx.AsyncClient(base_url=url, timeout=60) as client:
         yield client
 
 

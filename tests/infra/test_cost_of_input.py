@@ -26,10 +26,10 @@ from tidegate.checkout.page.sent import FIELDS
 from tidegate.core.clock import SystemClock
 from tidegate.house import House
 from tidegate.infra import rate_limit
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.body import BODY_BYTES_MAX
-from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import Operation
-from tidegate.infra.http.protocol import HEADER_BYTES_MAX, URL_BYTES_MAX
+from tidegate.infra.http.request_head import HEADER_BYTES_MAX, URL_BYTES_MAX
 from tidegate.infra.page.security import REPORTS_PATH
 from tidegate.rail.sandbox import notice
 from tidegate.settings import Settings
@@ -57,7 +57,7 @@ _addresses = itertools.count()
 class Caller:
     """Calls the application without a server between, each time from another address."""
 
-    front_door: FrontDoor
+    application: Application
     shop: Shop
     pay_code: str = ""
     cookie: str = ""
@@ -82,12 +82,13 @@ class Caller:
             "method": method,
             "path": path,
             "raw_path": path.encode(),
+            "http_version": "1.1",
             "query_string": query.encode(),
             "headers": [(name.encode(), value.encode("latin-1")) for name, value in all_headers.items()],
             "client": (f"2001:db8:{number // 65_536:x}:{number % 65_536:x}::1", 1),
             "scheme": "http",
         }
-        await self.front_door(scope, receive, send)
+        await self.application(scope, receive, send)
         whole = b"".join(message.get("body", b"") for message in sent[1:])
         return sent[0]["status"], whole, sent[0]["headers"]
 
@@ -117,9 +118,9 @@ async def caller(shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch)
     # Between any two looks at it an hour passes, so that no limit is ever reached.
     monkeypatch.setattr(rate_limit, "monotonic_s", lambda: 3_600.0 * next(hours))
     created = (await shop.create(order())).json()["data"]
-    front_door = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
-    async with _living(front_door):
-        caller = Caller(front_door, shop, created["payCode"])
+    application = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
+    async with _living(application):
+        caller = Caller(application, shop, created["payCode"])
         _, page, headers = await caller.call("GET", f"/pay/{caller.pay_code}")
         caller.cookie = next(value for name, value in headers if name == b"set-cookie").decode().partition(";")[0]
         caller.token = re.findall(r'name="token" value="([^"]+)"', page.decode())[0]
@@ -131,8 +132,8 @@ async def caller(shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @asynccontextmanager
-async def _living(front_door: FrontDoor) -> AsyncIterator[None]:
-    async with front_door._lifespan():
+async def _living(application: Application) -> AsyncIterator[None]:
+    async with application._lifespan():
         yield
 
 
@@ -236,7 +237,7 @@ async def test_headers_and_a_query_of_twice_the_size_cost_no_more_than_twice(cal
 
 
 async def test_every_address_that_takes_a_body_is_held_to_it(caller: Caller) -> None:
-    paths = {route.path.replace("{rail}", "sandbox") for route in caller.front_door.routing.routes}
+    paths = {route.path.replace("{rail}", "sandbox") for route in caller.application.routing.routes}
     others = paths - {one.path for one in _operations}
     taking = {path for path in others if (await caller.call("POST", path))[0] not in (404, 405)}
     assert taking == {path.format("{payCode}") for path in FORMS} | {REPORTS_PATH, "/intake/sandbox"}

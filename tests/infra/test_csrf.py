@@ -158,16 +158,14 @@ def test_our_origin_is_as_browsers_write_it(base_url: str, origin: str, is_secur
 def test_a_new_visitor_gets_a_cookie_and_is_known_by_it(site: Site, name: str, attributes: list[str]) -> None:
     csrf = Csrf(site, key=KEY)
     visitor = csrf.visitor_of({})
-    line, end, rest_of_it = csrf.cookie(visitor).decode().partition("\r\n")
-    assert (end, rest_of_it) == ("\r\n", "")
-    header, value = line.split(": ")
-    pair, *rest = value.split("; ")
-    assert header == "set-cookie"
+    [(header, value)] = csrf.cookie(visitor)
+    pair, *rest = value.decode().split("; ")
+    assert header == b"set-cookie"
     assert pair == f"{name}={visitor.id}"
     assert sorted(rest) == attributes
     again = csrf.visitor_of(cookies_of(headers_of(("cookie", pair))))
     assert (again.id, again.is_new) == (visitor.id, False)
-    assert csrf.cookie(again) == b""
+    assert csrf.cookie(again) == ()
 
 
 def test_visitors_are_told_apart() -> None:
@@ -207,8 +205,8 @@ def test_cookies_are_read_only_so_far() -> None:
 
 
 def test_a_cookie_may_have_an_age() -> None:
-    value = Cookie("language", LOCAL).set("pt-BR", max_age_s=60).decode().removeprefix("set-cookie: ")
-    assert SimpleCookie(value)["language"]["max-age"] == "60"
+    [(_, value)] = Cookie("language", LOCAL).set("pt-BR", max_age_s=60)
+    assert SimpleCookie(value.decode())["language"]["max-age"] == "60"
 
 
 @pytest.mark.parametrize("value", ["a;b", "a b", "a\r\nset-cookie: x=y", "é", 'a"', "a,b"])

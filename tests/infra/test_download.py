@@ -13,7 +13,7 @@ import pytest
 
 from infra.operation_world import calling, make_find
 from tidegate.core.errors import NotFound
-from tidegate.infra.http import body, download, openapi, places, protocol
+from tidegate.infra.http import body, download, in_flight, lingering, openapi, protocol
 from tidegate.infra.http.csv_text import row
 from tidegate.infra.http.operation import Call, Csv, Operation, Stream
 from tidegate.infra.reference import view
@@ -265,7 +265,7 @@ async def test_whoever_goes_in_the_middle_of_the_file_stops_it(tap: Tap) -> None
 
 async def test_whoever_takes_nothing_is_cut_off(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "STALLED_AFTER_S", 0.2)
-    monkeypatch.setattr(protocol, "FLUSH_S", 0.2)
+    monkeypatch.setattr(lingering, "FLUSH_S", 0.2)
     async with calling(listed(tap.endless)) as (client, _), asking(client) as wire:
         assert await happens(tap.closed)
         with pytest.raises(ConnectionError):  # Nothing waits for this client any more.
@@ -277,7 +277,7 @@ async def test_a_long_wait_for_rows_is_no_reason_to_cut(tap: Tap, monkeypatch: p
         (download, "STALLED_AFTER_S"),
         (body, "BODY_TIMEOUT_S"),
         (protocol, "HEADER_TIMEOUT_S"),
-        (protocol, "FLUSH_S"),
+        (lingering, "FLUSH_S"),
     ):
         monkeypatch.setattr(module, name, 0.05)
     async with calling(listed(tap.waiting)) as (client, _):
@@ -294,7 +294,7 @@ async def test_a_long_wait_for_rows_is_no_reason_to_cut(tap: Tap, monkeypatch: p
 async def test_a_download_takes_no_place_among_the_requests_in_flight(
     tap: Tap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 1)
+    monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", 1)
     async with calling(listed(tap.waiting)) as (client, _), asking(client):
         await happens(tap.begun)
         assert (await client.get("/things?name=a")).status_code == 200

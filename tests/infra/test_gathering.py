@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.core.errors import Unavailable
 from tidegate.infra import gathering as gathering_module
-from tidegate.infra.gathering import Backlog, Gathering
+from tidegate.infra.gathering import Gathering
 
 
 class Counter:
@@ -144,60 +144,3 @@ async def test_who_comes_behind_a_lane_that_is_stopped_is_told() -> None:
         lane.cancel()
     outcomes = await asyncio.gather(served, waiting, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError] * 2
-
-
-async def test_who_waits_for_a_group_is_counted_and_who_is_served_is_not() -> None:
-    counter, backlog = Counter(), Backlog()
-    gathering = Gathering(counter.double_all, backlog=backlog, lanes=1, together_max=2)
-    other = Gathering(counter.double_all, backlog=backlog, lanes=1)
-    asked = [gathering.do(number) for number in range(5)]
-    assert backlog.waiting == 5
-    await asyncio.sleep(0)
-    assert (counter.groups, backlog.waiting) == ([[0, 1]], 3)
-    asked.append(other.do(5))
-    assert backlog.waiting == 4
-    counter.may_go.set()
-    assert await asyncio.gather(*asked) == [0, 2, 4, 6, 8, 10]
-    assert backlog.waiting == 0
-
-
-async def test_nobody_is_counted_any_more_when_a_group_has_failed() -> None:
-    counter, backlog = Counter(), Backlog()
-    gathering = Gathering(counter.double_all, backlog=backlog, lanes=1)
-    asked = [gathering.do(number) for number in (12, 13, 14)]
-    assert backlog.waiting == 3
-    counter.may_go.set()
-    outcomes = await asyncio.gather(*asked, return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [int, ValueError, int]
-    assert backlog.waiting == 0  # Also each that was tried by itself is counted once.
-
-
-async def test_who_has_waited_too_long_or_has_gone_is_not_counted_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    counter, backlog = Counter(), Backlog()
-    gathering = Gathering(counter.double_all, backlog=backlog, lanes=1)
-    served = gathering.do(1)
-    await asyncio.sleep(0)
-    monkeypatch.setattr(gathering_module, "monotonic_s", lambda: -1_000.0)
-    late = gathering.do(2)
-    monkeypatch.undo()
-    gone = gathering.do(3)
-    gone.cancel()
-    assert backlog.waiting == 2  # Until somebody looks.
-    counter.may_go.set()
-    assert await served == 2
-    with pytest.raises(Unavailable):
-        await late
-    assert backlog.waiting == 0
-
-
-async def test_nobody_is_counted_behind_a_lane_that_is_stopped() -> None:
-    counter, backlog = Counter(), Backlog()
-    gathering = Gathering(counter.double_all, backlog=backlog, lanes=1)
-    served = gathering.do(1)
-    await asyncio.sleep(0)
-    waiting = [gathering.do(number) for number in (2, 3)]
-    assert backlog.waiting == 2
-    for lane in gathering._under_way:
-        lane.cancel()
-    await asyncio.gather(served, *waiting, return_exceptions=True)
-    assert backlog.waiting == 0

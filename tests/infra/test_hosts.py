@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from conftest import ENCRYPTION_KEY
-from serving import serving_front_door
+from serving import serving_app
 from tidegate import app
 from tidegate.settings import Settings, WrongSettings, from_environment
 
@@ -36,7 +36,10 @@ async def test_health_checks_come_by_any_address(client: httpx.AsyncClient) -> N
 
 async def test_the_base_url_and_named_hosts_are_answered(database_url: str) -> None:
     settings = Settings(database_url=database_url, base_url="http://pay.example:9000", hosts=("Api.example",))
-    async with serving_front_door(lambda _: app.build(settings)) as (url, _), httpx.AsyncClient(base_url=url) as client:
+    async with (
+        serving_app(lambda _: app.build(settings)) as (url, _),
+        httpx.AsyncClient(base_url=url) as client,
+    ):
         statuses = {
             host: (await client.get("/openapi.json", headers={"host": host})).status_code
             for host in ("pay.example", "pay.example:9000", "api.example", "other.example")
@@ -46,7 +49,10 @@ async def test_the_base_url_and_named_hosts_are_answered(database_url: str) -> N
 
 async def test_the_reference_can_be_switched_off(database_url: str) -> None:
     settings = Settings(database_url=database_url, has_docs=False)
-    async with serving_front_door(lambda _: app.build(settings)) as (url, _), httpx.AsyncClient(base_url=url) as client:
+    async with (
+        serving_app(lambda _: app.build(settings)) as (url, _),
+        httpx.AsyncClient(base_url=url) as client,
+    ):
         answers = [await client.get(path) for path in ("/docs", "/openapi.json")]
     assert [answer.status_code for answer in answers] == [404, 404]
     assert "/docs" not in answers[0].json()["message"]
@@ -72,7 +78,10 @@ async def test_whom_to_tell_about_a_weakness_is_said_until_half_a_year_from_now(
     settings = Settings(
         database_url=database_url, security_contact="mailto:safe@example.com", encryption_keys=(ENCRYPTION_KEY,)
     )
-    async with serving_front_door(lambda _: app.build(settings)) as (url, _), httpx.AsyncClient(base_url=url) as client:
+    async with (
+        serving_app(lambda _: app.build(settings)) as (url, _),
+        httpx.AsyncClient(base_url=url) as client,
+    ):
         answer = await client.get("/.well-known/security.txt")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     fields: dict[str, Any] = dict(line.split(": ", 1) for line in answer.text.splitlines())

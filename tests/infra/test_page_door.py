@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from infra.page_world import STYLE, error_page, site_of, visiting
 from tidegate.core import errors
-from tidegate.infra.http import body, front_door
+from tidegate.infra.http import body, error_answer
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
@@ -62,8 +62,8 @@ async def split(visit: Visit) -> Html:
     return Html([b"x"], headers=[(b"x-name", b"Ada\r\nset-cookie: a=1")])
 
 
-COOKIE = CookieLines(b"set-cookie: a=1\r\n")
-COOKIES = CookieLines(COOKIE + b"set-cookie: b=2\r\n")
+COOKIE: CookieLines = ((b"set-cookie", b"a=1"),)
+COOKIES: CookieLines = (*COOKIE, (b"set-cookie", b"b=2"))
 
 
 async def move(visit: Visit) -> Html:
@@ -176,7 +176,7 @@ def test_a_form_ends_nowhere_else(path: str) -> None:
 
 @pytest.fixture
 def log_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    monkeypatch.setattr(front_door, "log", structlog.get_logger("http"))  # A used one may be bound elsewhere.
+    monkeypatch.setattr(error_answer, "log", structlog.get_logger("http"))  # A used one may be bound elsewhere.
     with capture_logs() as lines:
         yield lines
 

@@ -26,7 +26,7 @@ from tidegate.house import House
 from tidegate.idempotency.commands import KEPT_FOR
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
-from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.operation import Answer, Call, Credentials, Operation, Step
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import view
@@ -80,7 +80,7 @@ async def nothing_to_open() -> Any:
 
 async def get(path: str, operations: list[Operation] = OPERATIONS, keys: SandboxKeys | None = KEYS) -> httpx.Response:
     document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
-    service = FrontDoor(routes(document, operations, keys), lifespan=nothing_to_open, meter=Meter())
+    service = Application(routes(document, operations, keys), lifespan=nothing_to_open, meter=Meter())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(service), base_url=BASE_URL) as client:
         return await client.get(path)
 

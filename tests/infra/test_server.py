@@ -12,9 +12,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from payment.raw_http import open_wire
-from serving import serving_front_door
+from serving import serving_app
 from tidegate.infra.http import server
-from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.application import Application
 from tidegate.infra.telemetry import Meter
 
 
@@ -23,12 +23,12 @@ async def _nothing_to_open() -> AsyncIterator[None]:
     yield
 
 
-def _build(_: str) -> FrontDoor:
-    return FrontDoor([], lifespan=_nothing_to_open, meter=Meter())
+def _build(_: str) -> Application:
+    return Application([], lifespan=_nothing_to_open, meter=Meter())
 
 
 async def test_a_crowd_of_new_clients_is_let_in() -> None:
-    async with serving_front_door(_build) as (url, _), AsyncExitStack() as stack:
+    async with serving_app(_build) as (url, _), AsyncExitStack() as stack:
         wires = [await stack.enter_async_context(open_wire(url)) for _ in range(3 * server.LISTENERS)]
         for wire in wires:
             await wire.send(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n")
@@ -37,7 +37,7 @@ async def test_a_crowd_of_new_clients_is_let_in() -> None:
 
 
 async def test_a_server_that_has_stopped_listens_nowhere() -> None:
-    async with serving_front_door(_build) as (url, _):
+    async with serving_app(_build) as (url, _):
         port = int(url.rpartition(":")[2])
         with pytest.raises(server.PortTaken, match=f"port {port} is in use"):
             server.bind("127.0.0.1", port)

@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from build import Checkout
 from conftest import MakeCheckout
 from payment.raw_http import ask, head
-from serving import metrics_of, serving, serving_front_door
+from serving import metrics_of, serving, serving_app
 from tidegate import app
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
@@ -281,7 +281,7 @@ async def test_notifications_that_are_refused_are_counted_and_logged_once_a_minu
     monkeypatch.setattr(refused, "log", structlog.get_logger("intake"))  # A used one may be bound elsewhere.
     settings = Settings(database_url=database_url)
     async with (
-        serving_front_door(lambda _: app.build(settings, meter=meter)) as (url, _),
+        serving_app(lambda _: app.build(settings, meter=meter)) as (url, _),
         httpx.AsyncClient(base_url=url, timeout=60) as client,
     ):
         with capture_logs() as logged:

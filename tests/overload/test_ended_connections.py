@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from payment.raw_http import open_wire
-from serving import serving_front_door
-from tidegate.infra.http import places
-from tidegate.infra.http.front_door import FrontDoor
+from serving import serving_app
+from tidegate.infra.http import in_flight
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.protocol import GuardedProtocol
 from tidegate.infra.http.routing import answering
 from tidegate.infra.telemetry import Meter
@@ -58,8 +58,10 @@ async def url() -> AsyncIterator[str]:
             pass
         return Response(b"")
 
-    door = FrontDoor([answering("/", answer), answering("/wait", wait)], lifespan=_nothing_to_open, meter=Meter())
-    async with serving_front_door(lambda _: door) as (url, _):
+    application = Application(
+        [answering("/", answer), answering("/wait", wait)], lifespan=_nothing_to_open, meter=Meter()
+    )
+    async with serving_app(lambda _: application) as (url, _):
         yield url
 
 
@@ -93,12 +95,11 @@ async def test_after_nothing_was_asked(url: str, made: Made) -> None:
     assert await all_are_freed(made)
 
 
-async def test_after_being_turned_away(url: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 0)
+async def test_after_a_refusal(url: str, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", 0)
     async with open_wire(url) as wire:
-        for _ in range(2):  # The second time it is held back first.
-            await wire.send(GET)
-            assert (await wire.answer()).status_code == 503
+        await wire.send(GET)
+        assert (await wire.answer()).status_code == 503
     assert await all_are_freed(made)
 
 
@@ -121,7 +122,7 @@ async def test_after_a_reset(url: str, made: Made) -> None:
 
 
 async def test_while_requests_wait_behind_one_that_runs(url: str, made: Made) -> None:
-    """The one that runs is told, whoever came after it; else it would run for nobody."""
+    """The request that runs is told that its client has gone, though others wait behind it."""
     async with open_wire(url) as wire:
         await wire.send(WAIT + GET + GET)
         async with asyncio.timeout(FREED_WITHIN_S):

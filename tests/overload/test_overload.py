@@ -1,4 +1,4 @@
-"""More requests at once than there are places: some are served, the others are told when to come again."""
+"""More requests at once than may be in flight: some are served, the others are told when to retry."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from conftest import ENCRYPTION_KEY
 from serving import serving
 from tidegate.infra import gathering
 from tidegate.infra.db import Database
-from tidegate.infra.http import places
+from tidegate.infra.http import in_flight
 from tidegate.settings import Settings
 
-PLACES = 8
+IN_FLIGHT = 8
 AT_ONCE = 120
 # So few that all are answered before PostgreSQL has had enough of waiting for a lock.
 FEW = 24
@@ -29,8 +29,8 @@ PATIENCE_S = 120
 
 @pytest.fixture
 async def crowded(database_url: str, db: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
-    """A server with few places, and a client with a connection for each request."""
-    monkeypatch.setattr(places, "IN_FLIGHT_MAX", PLACES)
+    """A server with a low limit, and a client with a connection for each request."""
+    monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", IN_FLIGHT)
     settings = Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,))
     limits = httpx.Limits(max_connections=None)
     async with (
@@ -74,26 +74,26 @@ async def test_a_crowd_is_served_or_told_to_come_again(busy_shop: Shop, admin: A
     assert (await busy_shop.create(order(reference="afterwards"))).status_code == 201
 
 
-async def test_places_that_are_taken_are_given_to_nobody_else(
+async def test_no_more_than_the_limit_are_in_flight(
     busy_shop: Shop, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Else those who are let in are told that the database is stuck, as it is here.
+    # Else admitted requests are told that the database is stuck, as it is here.
     monkeypatch.setattr(gathering, "WAIT_S", PATIENCE_S)
     assert (await busy_shop.create(order(reference="first"))).status_code == 201
     async with admin.transaction():
-        # Who is let in waits here, until all the others have been refused.
+        # Admitted requests wait here until all the others have been refused.
         await admin.execute("LOCK TABLE payment IN SHARE ROW EXCLUSIVE MODE")
         waiting = [asyncio.create_task(create(busy_shop, name)) for name in references("held", FEW)]
         refused = []
         for one in asyncio.as_completed(waiting):
             refused.append((await one)[1])
-            if len(refused) == FEW - PLACES:
+            if len(refused) == FEW - IN_FLIGHT:
                 break
     refuse_rudeness(refused)
-    assert Counter(answer.status_code for answer in refused) == {503: FEW - PLACES}
+    assert Counter(answer.status_code for answer in refused) == {503: FEW - IN_FLIGHT}
     answers = dict(await asyncio.gather(*waiting))
     created = {name for name, answer in answers.items() if answer.status_code == 201}
-    assert len(created) == PLACES
+    assert len(created) == IN_FLIGHT
     assert await written(admin) == {"first", *created}
     assert (await busy_shop.create(order(reference="afterwards"))).status_code == 201
 
@@ -101,7 +101,7 @@ async def test_places_that_are_taken_are_given_to_nobody_else(
 async def test_one_business_in_haste_takes_nothing_from_another(
     busy_shop: Shop, db: Database, crowded: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, admin: Any
 ) -> None:
-    monkeypatch.setattr(places, "IN_FLIGHT_MAX", 2 * AT_ONCE)
+    monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", 2 * AT_ONCE)
     hasty = await make_shop(db, crowded, rate_per_second=1, rate_burst=5)
     answers = dict(await asyncio.gather(*(create(hasty, name) for name in references("hasty"))))
     created = {name for name, answer in answers.items() if answer.status_code == 201}

@@ -9,11 +9,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from serving import serving_front_door
+from serving import serving_app
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.routing import answering
-from tidegate.infra.page.security import PageHeaders
+from tidegate.infra.page.security import page_headers
 from tidegate.infra.telemetry import Meter
 
 PAGE = """<!doctype html>
@@ -41,7 +41,7 @@ BODIES = {
 
 
 async def _page(request: Request) -> Response:
-    guarding = PageHeaders("planted", reports_to="/reports").headers
+    guarding = page_headers("planted", reports_to="/reports")
     headers = {name.decode(): value.decode() for name, value in guarding}
     return HTMLResponse(PAGE.format(body=BODIES[request.path_params["name"]]), headers=headers)
 
@@ -68,11 +68,11 @@ async def _nothing_to_open() -> AsyncIterator[None]:
     yield
 
 
-def serving_planted() -> AbstractAsyncContextManager[tuple[str, FrontDoor]]:
+def serving_planted() -> AbstractAsyncContextManager[tuple[str, Application]]:
     routes = [
         answering("/planted/{name}", _page),
         answering("/careless", _careless),
         answering("/who", _who),
         answering("/stream", _stream),
     ]
-    return serving_front_door(lambda _: FrontDoor(routes, lifespan=_nothing_to_open, meter=Meter(), trusted_proxies=1))
+    return serving_app(lambda _: Application(routes, lifespan=_nothing_to_open, meter=Meter(), trusted_proxies=1))

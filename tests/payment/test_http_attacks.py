@@ -14,8 +14,8 @@ import pytest
 from build import Shop, order
 from payment.raw_http import CHUNKED, Wire, ask, chunk, head, open_wire
 from payment.refusal import assert_refused, assert_says_no, rows_in
+from tidegate.infra.http import application, protocol
 from tidegate.infra.http import body as request_body
-from tidegate.infra.http import front_door, protocol
 
 QUICKLY_S = 0.3
 MALFORMED = "MALFORMED_REQUEST"
@@ -115,6 +115,14 @@ async def test_a_trailer_that_never_ends_is_cut_too_C74(shop: Shop, admin: Any, 
 
 async def test_an_address_has_a_limit_C74(admin: Any, wire: Wire, shop: Shop) -> None:
     await wire.send(head(shop, line=b"GET /" + b"a" * 10_000 + b" HTTP/1.1"))
+    await assert_refused(admin, wire.answer(), 414, "URI_TOO_LONG")
+    assert await wire.is_closed()
+
+
+async def test_an_address_that_never_ends_is_cut_C74(admin: Any, wire: Wire) -> None:
+    await wire.send(b"GET /")
+    for _ in range(20):
+        await wire.send(b"a" * 65_536)
     await assert_refused(admin, wire.answer(), 414, "URI_TOO_LONG")
     assert await wire.is_closed()
 
@@ -251,6 +259,19 @@ async def test_broken_chunks_are_refused_and_the_connection_with_them(
 ) -> None:
     await wire.send(head(shop, CHUNKED) + chunks + SMUGGLED)
     await assert_refused(admin, wire.answer(), 400, MALFORMED)
+    assert await wire.is_closed()
+
+
+async def test_broken_chunks_are_refused_where_no_body_is_read_C13(shop: Shop, admin: Any, wire: Wire) -> None:
+    await wire.send(head(shop, CHUNKED, line=b"GET /checkout/payments HTTP/1.1") + b"zz\r\n" + SMUGGLED)
+    await assert_refused(admin, wire.answer(), 400, MALFORMED)
+    assert await wire.is_closed()
+
+
+async def test_chunks_that_break_after_the_answer_end_the_connection_C13(admin: Any, wire: Wire) -> None:
+    await wire.send(head(None, CHUNKED))
+    await assert_refused(admin, wire.answer(), 401, "UNAUTHENTICATED")
+    await wire.send(b"zz\r\n" + SMUGGLED)
     assert await wire.is_closed()
 
 
@@ -427,7 +448,7 @@ async def test_a_log_that_cannot_be_written_costs_no_answer(
     def fail(*_: Any, **__: Any) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(front_door, "log", SimpleNamespace(info=fail, error=fail))
+    monkeypatch.setattr(application, "log", SimpleNamespace(info=fail, error=fail))
     await wire.send(whole(shop))
     assert (await wire.answer()).status_code == 201
     assert await wire.is_open()

@@ -18,7 +18,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
-from tidegate.infra.http.server import GentleServer, bind, configure
+from tidegate.infra.http.server import GracefulServer, bind, configure
 from tidegate.merchant import commands as merchants
 from tidegate.settings import Settings
 
@@ -50,7 +50,7 @@ async def live(live_url: str) -> AsyncIterator[Live]:
     settings = Settings(mode=Mode.LIVE, database_url=live_url, base_url="https://api.example.com")
     with bind("127.0.0.1", 0) as listening:
         base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server = GentleServer(configure(app.build(settings)))
+        server = GracefulServer(configure(app.build(settings)))
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started:
             await asyncio.sleep(0.01)

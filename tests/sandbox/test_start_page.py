@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from conftest import ENCRYPTION_KEY
-from serving import serving, serving_front_door
+from serving import serving, serving_app
 from tidegate import app
 from tidegate.house import House
 from tidegate.infra.db import Database
@@ -35,7 +35,7 @@ async def sandbox(db: Database, house: House, settings: Settings) -> AsyncIterat
     made = await seed(house.office, house.till, settings, house.clock)
     keys = SandboxKeys(made["secretKey"], made["publicKey"], made["businessId"])
     async with (
-        serving_front_door(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys)) as (url, _),
+        serving_app(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys)) as (url, _),
         httpx.AsyncClient(base_url=url, timeout=60, headers=BROWSER) as client,
     ):
         yield client

@@ -61,7 +61,7 @@ class CheckoutApi:
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")  # Nobody listens.
-        request.app.places.leave(request.scope)
+        request.app.admission.release(request.scope)
         stream = self._stream(request, first, visit.client)
         return StreamingResponse(stream, media_type="text/event-stream")
 

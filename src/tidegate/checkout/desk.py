@@ -63,7 +63,7 @@ class Desk:
 
     @cached_property
     def _looks(self) -> Gathering[Key, PaymentView | None]:
-        return Gathering(self._find_views, backlog=self.till.db.backlog, lanes=1, turns=1)
+        return Gathering(self._find_views, lanes=1, turns=1)
 
     async def _find_views(self, keys: Sequence[Key]) -> list[PaymentView | None]:
         async with self.till.db.connection() as tx:

@@ -11,7 +11,7 @@ from tidegate import app
 from tidegate.cli.worker_process import work
 from tidegate.house import running
 from tidegate.infra import memory, telemetry
-from tidegate.infra.http.server import GentleServer, configure
+from tidegate.infra.http.server import GracefulServer, configure
 from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.infra.supervisor import stop_on_terminate
 from tidegate.settings import Settings
@@ -28,7 +28,7 @@ def run(settings: Settings, keys: SandboxKeys, listening: socket.socket) -> None
 
 async def _serve_and_work(settings: Settings, keys: SandboxKeys, listening: socket.socket) -> None:
     meter = telemetry.Meter()
-    server = GentleServer(configure(app.build(settings, sandbox_keys=keys, meter=meter)))
+    server = GracefulServer(configure(app.build(settings, sandbox_keys=keys, meter=meter)))
     memory.settle()
     async with running(partial(work, settings, meter, grace_s=GRACE_S)):
         await server.serve(sockets=[listening])

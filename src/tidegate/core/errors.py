@@ -9,7 +9,9 @@
     │  ├─ MethodNotAllowed
     │  ├─ RequestTimeout
     │  ├─ BodyTooLarge
+    │  ├─ HeadersTooLarge
     │  ├─ UnknownHost
+    │  ├─ UriTooLong
     │  └─ UnsupportedMediaType
     ├─ Conflict               it clashes with what is there
     │  ├─ DuplicateReference
@@ -87,8 +89,16 @@ class BodyTooLarge(WrongRequest):
     error_type = "BODY_TOO_LARGE"
 
 
+class HeadersTooLarge(WrongRequest):
+    error_type = "HEADERS_TOO_LARGE"
+
+
 class UnknownHost(WrongRequest):
     error_type = "UNKNOWN_HOST"
+
+
+class UriTooLong(WrongRequest):
+    error_type = "URI_TOO_LONG"
 
 
 class UnsupportedMediaType(WrongRequest):

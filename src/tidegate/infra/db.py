@@ -11,7 +11,6 @@ import asyncpg
 
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
-from tidegate.infra.gathering import Backlog
 from tidegate.infra.pool import Pool
 
 # A request waits no longer for a connection or a lock: it is refused, and may be tried again.
@@ -95,8 +94,6 @@ class Database:
         }
         self._connections_max = connections_max
         self._pool_wait_s = POOL_WAIT_S if pool_wait_s is None else pool_wait_s
-        # What waits in this process to be done together.
-        self.backlog = Backlog()
         self._pool = self._new_pool()
         self._rung_at: dict[str, float] = {}
         self._ringing: dict[str, asyncio.Task[None]] = {}

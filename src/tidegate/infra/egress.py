@@ -1,16 +1,15 @@
 """The only way out: an HTTP client for addresses that strangers chose, and for whatever answers there.
 
-It reaches no machine that the guard refuses, follows nobody elsewhere, and neither waits nor reads for long.
+It reaches no machine that the guard refuses, follows no redirect, and neither waits nor reads for long.
 """
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import re
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,9 +17,6 @@ from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.connector import Connection
-from aiohttp.http import HttpProcessingError
 from yarl import URL
 
 from tidegate.core.clock import monotonic_s
@@ -29,8 +25,6 @@ from tidegate.infra.guard import Forbidden, Guard
 
 TOTAL_S = 15.0
 CONNECT_S = 5.0
-# One look for all: a timer for each request costs nearly as much as the request.
-LATE_LOOK_S = 0.25
 BODY_BYTES_MAX = 16 * 1024
 HEADER_BYTES_MAX = 8 * 1024
 HEADERS_MAX = 64
@@ -38,12 +32,9 @@ HEADERS_MAX = 64
 KEEP_ALIVE_S = 1.5
 # The text of an address is judged once; what its name stands for, at each connection.
 JUDGED_MAX = 10_000
-ROUTES_MAX = 1_000
 USER_AGENT = "Tidegate-Webhooks/1"
-# "Wait, there is more to come"; 101 is an answer.
-_INTERIM = frozenset(range(100, 200)) - {101}
+_HEADERS = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
 _BREAKS_A_LINE = re.compile(r"[\x00-\x20\x7f]")
-_CONSTANT_HEADERS = f"User-Agent: {USER_AGENT}\r\nAccept: */*\r\nAccept-Encoding: identity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,158 +48,84 @@ class Reply:
     duration_ms: int
 
 
+@dataclass(slots=True)
+class _Received:
+    """The answer so far, so that what came before a failure is kept."""
+
+    status: int | None = None
+    retry_after: str | None = None
+    body: bytes = b""
+
+
 class Egress:
-    """On aiohttp's connections, its pool of them and its parser, without its session.
-
-    The session is for cookies, redirects, proxies and traces, none of which there are here. It took about three
-    quarters of the CPU of a request.
-    """
-
     def __init__(self, guard: Guard, *, trust: ssl.SSLContext | None = None) -> None:
         self._guard = guard
         self._problem_in = lru_cache(JUDGED_MAX)(guard.problem_in)
-        self._route_to = lru_cache(ROUTES_MAX)(_Route)
         self._trust = trust or _usual_trust()
-        self._connector: aiohttp.TCPConnector | None = None
-        self._patience = aiohttp.ClientTimeout(connect=CONNECT_S)
-        # In the order in which they began, which is that in which they are late.
-        self._under_way: dict[_Exchange, float] = {}
+        self._session: aiohttp.ClientSession | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        self._connector = aiohttp.TCPConnector(
+        connector = aiohttp.TCPConnector(
             resolver=_GuardedResolver(self._guard),
             socket_factory=self._open_socket,
             ssl=self._trust,
-            limit=0,  # Who sends decides how much at once.
+            limit=0,  # The sender decides how many requests run at once.
             keepalive_timeout=KEEP_ALIVE_S,
         )
-        watch = asyncio.create_task(self._end_the_late())
-        try:
-            async with self._connector:
-                yield
-        finally:
-            watch.cancel()
-            self._route_to.cache_clear()
+        async with aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=_HEADERS,
+            skip_auto_headers=("Content-Type",),
+            timeout=aiohttp.ClientTimeout(total=TOTAL_S, connect=CONNECT_S),
+            auto_decompress=False,
+            read_bufsize=BODY_BYTES_MAX,
+            max_line_size=HEADER_BYTES_MAX,
+            max_field_size=HEADER_BYTES_MAX,
+            max_headers=HEADERS_MAX,
+        ) as self._session:
+            yield
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         """Never raises for what the other side does."""
-        assert self._connector is not None
-        exchange = _Exchange()
+        received = _Received()
         started = monotonic_s()
-        self._under_way[exchange] = started + TOTAL_S
         error = None
         try:
             self._refuse(url)
-            route = self._route_to(url)
-            request = route.request_with(body, headers)
-            await exchange.run(self._connector.connect(route.request, traces=[], timeout=self._patience), request)
-        except (Forbidden, OSError, aiohttp.ClientError, HttpProcessingError, ValueError) as problem:
+            await self._exchange(url, body, headers, received)
+        except (Forbidden, OSError, aiohttp.ClientError, ValueError) as problem:
             error = _name_of(problem)
-        finally:
-            del self._under_way[exchange]
         duration_ms = round((monotonic_s() - started) * 1000)
-        return Reply(exchange.status, error, bytes(exchange.body), exchange.retry_after, duration_ms)
+        return Reply(received.status, error, received.body, received.retry_after, duration_ms)
+
+    async def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], received: _Received) -> None:
+        assert self._session is not None
+        async with self._session.post(
+            URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
+        ) as response:
+            received.status = response.status
+            received.retry_after = response.headers.get("Retry-After")
+            content = response.content
+            while not content.at_eof() and len(received.body) < BODY_BYTES_MAX:
+                received.body += await content.read(BODY_BYTES_MAX - len(received.body))
+        # A body that was not read to its end closes the connection here.
 
     def _refuse(self, url: str) -> None:
-        """What was good when it was saved may have become forbidden since."""
+        """An address that was allowed when it was saved may be forbidden now. aiohttp asks its resolver for names
+        only; an IP address is judged here, and once more when its socket is opened."""
+        if _BREAKS_A_LINE.search(url):
+            raise Forbidden("the address is not one line")
         problem = self._problem_in(WebUrl(url))
         if problem:
             raise Forbidden(problem)
-
-    async def _end_the_late(self) -> None:
-        while True:
-            await asyncio.sleep(LATE_LOOK_S)
-            now = monotonic_s()
-            for exchange, ends_at in self._under_way.items():
-                if ends_at > now:
-                    break
-                exchange.fail(TimeoutError())
 
     def _open_socket(self, address: tuple[Any, ...]) -> socket.socket:
         """The last look: this very address is dialled next."""
         family, kind, protocol, _, (host, port, *_) = address
         self._guard.refuse(ipaddress.ip_address(host.partition("%")[0]), port)
         return socket.socket(family, kind, protocol)
-
-
-class _Route:
-    """The way to an address: what every request to it begins with, and what aiohttp asks when it connects."""
-
-    __slots__ = ("_beginning", "request")
-
-    def __init__(self, url: str) -> None:
-        parsed = URL(url, encoded=True)
-        if parsed.scheme not in ("http", "https") or _BREAKS_A_LINE.search(url):
-            raise aiohttp.InvalidURL(url)
-        self.request = aiohttp.ClientRequest("POST", parsed, loop=asyncio.get_running_loop())
-        first = f"POST {parsed.raw_path_qs} HTTP/1.1\r\nHost: {self.request.headers['Host']}"
-        self._beginning = f"{first}\r\n{_CONSTANT_HEADERS}\r\n"
-
-    def request_with(self, body: bytes, headers: Mapping[str, str]) -> bytes:
-        given = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
-        if not given.count("\r") == given.count("\n") == len(headers):
-            raise ValueError("a header must be one line")
-        return f"{self._beginning}{given}Content-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-class _Exchange:
-    """A request and its answer, which grows while it arrives, so that what came before a failure is kept."""
-
-    __slots__ = ("_content", "_protocol", "body", "retry_after", "status")
-
-    def __init__(self) -> None:
-        self.status: int | None = None
-        self.retry_after: str | None = None
-        self.body = bytearray()
-        self._protocol: ResponseHandler | None = None
-        self._content: aiohttp.StreamReader | None = None
-
-    async def run(self, connecting: Awaitable[Connection], request: bytes) -> None:
-        try:
-            connection = await connecting
-        except TimeoutError as late:
-            raise aiohttp.ConnectionTimeoutError from late
-        try:
-            is_whole = await self._talk(connection, request)
-        except BaseException:
-            connection.close()
-            raise
-        if is_whole:
-            connection.release()
-        else:
-            connection.close()  # There may be no end of it.
-
-    def fail(self, problem: Exception) -> None:
-        """Whoever waits for the rest hears of it. While it connects, there are other limits."""
-        if self._protocol is not None:
-            self._protocol.set_exception(problem)
-        if self._content is not None:
-            self._content.set_exception(problem)
-
-    async def _talk(self, connection: Connection, request: bytes) -> bool:
-        """Says whether all of the answer has been read."""
-        protocol = self._protocol = connection.protocol
-        if protocol is None or protocol.transport is None:
-            raise aiohttp.ServerDisconnectedError
-        protocol.set_response_params(
-            read_until_eof=True,
-            auto_decompress=False,
-            read_bufsize=BODY_BYTES_MAX,
-            max_line_size=HEADER_BYTES_MAX,
-            max_field_size=HEADER_BYTES_MAX,
-            max_headers=HEADERS_MAX,
-        )
-        protocol.transport.write(request)
-        message, content = await protocol.read()
-        while message.code in _INTERIM:
-            message, content = await protocol.read()
-        self._content = content
-        self.status = message.code
-        self.retry_after = message.headers.get("Retry-After")
-        while not content.at_eof() and len(self.body) < BODY_BYTES_MAX:
-            self.body += await content.read(BODY_BYTES_MAX - len(self.body))
-        return content.at_eof()
 
 
 class _GuardedResolver(AbstractResolver):
@@ -256,7 +173,6 @@ _NAMES: tuple[tuple[type[Exception], str], ...] = (
     (aiohttp.ClientPayloadError, "connection_lost"),
     (aiohttp.InvalidURL, "address_refused"),
     (aiohttp.ClientError, "bad_response"),
-    (HttpProcessingError, "bad_response"),
     (OSError, "connect_failed"),
     (ValueError, "bad_response"),
 )
@@ -269,6 +185,6 @@ def _name_of(problem: Exception) -> str:
 
 
 def _with_causes(problem: BaseException) -> list[BaseException]:
-    """A refusal of ours may come back wrapped in somebody else's error."""
+    """A refusal of ours may come back wrapped in an error of aiohttp."""
     inner = getattr(problem, "os_error", None) or problem.__cause__
     return [problem, *(_with_causes(inner) if inner is not None else ())]

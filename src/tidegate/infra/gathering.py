@@ -21,12 +21,6 @@ WAIT_S = 1.0
 RETRY_AFTER_S = 1
 
 
-class Backlog:
-    """How many wait in the gatherings that share it."""
-
-    waiting = 0
-
-
 class Gathering(Generic[One, Outcome]):
     """Nobody waits for company: who comes alone goes alone, and only while others are being served do more gather.
 
@@ -38,7 +32,6 @@ class Gathering(Generic[One, Outcome]):
         self,
         do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]],
         *,
-        backlog: Backlog | None = None,
         lanes: int = LANES,
         together_max: int = TOGETHER_MAX,
         turns: int = 0,
@@ -47,7 +40,6 @@ class Gathering(Generic[One, Outcome]):
         quick that pays: it would otherwise be asked for each few, and asking costs more than what is asked for.
         """
         self._do_all = do_all
-        self._backlog = backlog or Backlog()
         self._turns = turns
         self._lanes = lanes
         self._together_max = together_max
@@ -59,7 +51,6 @@ class Gathering(Generic[One, Outcome]):
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Outcome] = loop.create_future()
         self._waiting.append((monotonic_s(), one, outcome))
-        self._backlog.waiting += 1
         if len(self._under_way) < self._lanes:
             self._under_way.add(loop.create_task(self._serve()))
         return outcome
@@ -79,7 +70,6 @@ class Gathering(Generic[One, Outcome]):
     def _take(self, most: int) -> Sequence[_Waiting[One, Outcome]]:
         group = self._waiting[:most]
         del self._waiting[:most]
-        self._backlog.waiting -= len(group)
         return group
 
     async def _do(self, group: Sequence[_Waiting[One, Outcome]]) -> None:

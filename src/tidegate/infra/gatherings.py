@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from tidegate.core.errors import Unavailable
-from tidegate.infra.gathering import Backlog, Gathering
+from tidegate.infra.gathering import Gathering
 
 One = TypeVar("One")
 Outcome = TypeVar("Outcome")
@@ -19,8 +19,7 @@ RETRY_AFTER_S = 1
 
 
 class Gatherings:
-    def __init__(self, backlog: Backlog | None = None, *, lanes: int = LANES) -> None:
-        self._backlog = backlog
+    def __init__(self, *, lanes: int = LANES) -> None:
         self._lanes = asyncio.Semaphore(lanes)
         # A gathering lives as long as somebody waits in it.
         self._by_name: WeakValueDictionary[Hashable, Gathering[Any, Any]] = WeakValueDictionary()
@@ -39,7 +38,7 @@ class Gatherings:
                 finally:
                     self._lanes.release()
 
-            gathering = self._by_name[name] = Gathering(do_in_a_lane, backlog=self._backlog, lanes=1)
+            gathering = self._by_name[name] = Gathering(do_in_a_lane, lanes=1)
         return gathering.do(one)
 
     async def _take_lane(self) -> None:

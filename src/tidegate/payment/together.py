@@ -17,8 +17,8 @@ class Together:
         self._db = db
         # While one group is with the database, the next comes together: a second lane would only make both smaller, and
         # two commits of one process wait for each other.
-        self.insert = Gathering(self._insert_all, backlog=db.backlog, lanes=1).do
-        self.find = Gathering(self._find_all, backlog=db.backlog, lanes=1, turns=1).do
+        self.insert = Gathering(self._insert_all, lanes=1).do
+        self.find = Gathering(self._find_all, lanes=1, turns=1).do
 
     async def _insert_all(self, drafts: Sequence[Draft]) -> list[Inserted | None]:
         async with self._db.connection() as tx:

@@ -36,4 +36,4 @@ class Till:
     @cached_property
     def together(self) -> Gatherings:
         """What waits at the same moment is looked up, and written, together."""
-        return Gatherings(self.db.backlog)
+        return Gatherings()

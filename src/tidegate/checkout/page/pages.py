@@ -250,7 +250,7 @@ class CheckoutPages:
     ) -> Steps[Html]:
         visitor = self.csrf.visitor_of(visit.cookies)
         token = self.csrf.token(visitor, scope=situation.payment.pay_code)
-        cookies = CookieLines(self.csrf.cookie(visitor) + self._remember_language(visit))
+        cookies = self.csrf.cookie(visitor) + self._remember_language(visit)
         filled = filled or self._filled_again(visit, situation)
         yield
         look = self._look(visit, situation, movements, asked=asked, token=token)

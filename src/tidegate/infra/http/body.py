@@ -11,28 +11,32 @@ from tidegate.infra.http.operation import Headers
 
 BODY_BYTES_MAX = 64 * 1024
 BODY_TIMEOUT_S = 10.0
-# Put into the scope once all of the body has arrived, which it mostly has before anybody looks.
-WHOLE = "tidegate.whole"
+# Put into the scope by the protocol once all of the body has arrived, mostly before the application runs.
+ARRIVED = "tidegate.body_arrived"
+# Put into the scope by the protocol when the rest cannot be read: the refusal that says why.
+BROKEN = "tidegate.body_broken"
 
 
 async def read_body(headers: Headers, scope: Scope, receive: Receive) -> bytes:
     declared = headers.one(b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > BODY_BYTES_MAX:
         raise _too_large()
-    if WHOLE in scope:  # Nobody is waited for, so no watch is needed.
-        return await _receive_all(receive)
+    if ARRIVED in scope:  # Nothing is waited for.
+        return await _receive_all(scope, receive)
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
-            return await _receive_all(receive)
+            return await _receive_all(scope, receive)
     except TimeoutError:
         raise RequestTimeout(f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s") from None
 
 
-async def _receive_all(receive: Receive) -> bytes:
+async def _receive_all(scope: Scope, receive: Receive) -> bytes:
     chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
+        if BROKEN in scope:
+            raise scope[BROKEN]
         if message["type"] == "http.disconnect":
             raise Malformed("the connection closed before the body was complete")
         chunk = message.get("body", b"")

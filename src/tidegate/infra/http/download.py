@@ -44,7 +44,7 @@ class Downloads:
             return
         with self._place(str(call.caller)):
             stream = await file.handler(call)
-            scope["app"].places.leave(scope)
+            scope["app"].admission.release(scope)
             try:
                 await _send_while_taken(file, stream, receive, send)
             except _Stalled:

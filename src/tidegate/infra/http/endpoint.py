@@ -15,12 +15,11 @@ from tidegate.infra.http.operation import Call, Credentials, File, Headers, Oper
 from tidegate.infra.http.query import query_of
 from tidegate.infra.http.reply import JSON, Reply
 from tidegate.infra.http.routing import Route
-from tidegate.infra.http.whole import Steady
 
 # Says who is calling, or raises Unauthenticated.
 Admit = Callable[[Credentials, Headers, Scope], Awaitable[Any]]
 JSON_MEDIA = "application/json"
-JSON_OR_FILE = Steady(*JSON.headers, *VARIES)
+JSON_OR_FILE = [*JSON, *VARIES]
 
 
 def routes_of(operations: Iterable[Operation], admit: Admit) -> list[Route]:
@@ -55,8 +54,8 @@ class Endpoint:
             await self._downloads.send(file, call, scope, receive, reply)
             return
         answer = await operation.handler(call)
-        block = JSON_OR_FILE if operation.files else JSON
-        await reply.whole(answer.status, answer.body, block, answer.headers)
+        kind = JSON_OR_FILE if operation.files else JSON
+        await reply.whole(answer.status, answer.body, [*kind, *answer.headers])
 
 
 def _path_of(scope: Scope) -> dict[str, str]:

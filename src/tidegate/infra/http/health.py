@@ -12,7 +12,7 @@ from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.errors import Refusal
 from tidegate.infra import migrate
 from tidegate.infra.db import Database
-from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.operation import encode
 from tidegate.infra.http.routing import Route, answering
 
@@ -25,10 +25,10 @@ class Health:
         self._db = db
         # The real time, whatever a sandbox's clock says.
         self._clock = clock or SystemClock()
-        self._front_door: FrontDoor | None = None
+        self._application: Application | None = None
 
-    def watch(self, front_door: FrontDoor) -> None:
-        self._front_door = front_door
+    def watch(self, application: Application) -> None:
+        self._application = application
 
     def routes(self) -> list[Route]:
         return [
@@ -41,14 +41,14 @@ class Health:
 
     async def _ready(self, _: Request) -> Response:
         problems = await self._problems()
-        if self._front_door is not None and self._front_door.is_draining:
+        if self._application is not None and self._application.is_draining:
             problems.append("stopping")
         message = "; ".join(problems) or "ready"
         return _json(503 if problems else 200, {"success": not problems, "message": message})
 
     async def _problems(self) -> list[str]:
-        if self._front_door is not None and self._front_door.waiting_for is not None:
-            return [self._front_door.waiting_for]
+        if self._application is not None and self._application.waiting_for is not None:
+            return [self._application.waiting_for]
         try:
             async with asyncio.timeout(PING_TIMEOUT_S), self._db.connection() as tx:
                 version = await migrate.applied_version(tx)

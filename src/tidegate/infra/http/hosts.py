@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 from tidegate.core.errors import UnknownHost
-from tidegate.infra.http.places import ALWAYS_OPEN
+from tidegate.infra.http.in_flight import ALWAYS_ANSWERED
 
 # Always answered: whoever can write these is on this machine already.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -34,7 +34,7 @@ class KnownHosts:
     def refuse_unknown(self, scope: Scope) -> None:
         """Health checks come by address. A request without the header comes from no browser."""
         for name, value in scope["headers"]:
-            if name == b"host" and not self._is_known(value) and scope["path"] not in ALWAYS_OPEN:
+            if name == b"host" and not self._is_known(value) and scope["path"] not in ALWAYS_ANSWERED:
                 raise UnknownHost(
                     f"this service is {self._base_url} and does not answer to the Host header of this request; "
                     "set TIDEGATE_BASE_URL to the address that clients use, or name further hosts in TIDEGATE_HOSTS"

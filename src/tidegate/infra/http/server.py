@@ -1,4 +1,4 @@
-"""uvicorn, as it is set up here, and a gentle stop."""
+"""uvicorn, as it is set up here, and a graceful stop."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 import uvicorn
 
 from tidegate.core.errors import Unavailable
-from tidegate.infra.http.front_door import FrontDoor
+from tidegate.infra.http.application import Application
 from tidegate.infra.http.protocol import GuardedProtocol
 from tidegate.infra.supervisor import DRAIN_SIGNAL, stop_on_terminate
 
 KEEP_ALIVE_S = 30
 GRACEFUL_STOP_S = 20
 BACKLOG = 2_048
-# libuv lets in one new client per listener and turn of the loop. Under load a turn is long, and with one listener new
-# clients would wait for seconds while those inside are served at once.
+# libuv accepts one connection per listener and iteration of the loop. Under load an iteration is long, and with one
+# listener new clients would wait for seconds.
 LISTENERS = 32
 
 
-class GentleServer(uvicorn.Server):
-    """On a signal it says that it is not ready, then stops."""
+class GracefulServer(uvicorn.Server):
+    """On a signal it is no longer ready, then stops."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         allow_many_connections()
@@ -34,7 +34,7 @@ class GentleServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app = self.config.loaded_app
-        if isinstance(app, FrontDoor):
+        if isinstance(app, Application):
             app.is_draining = True  # Open streams end by themselves when they see this.
         super().handle_exit(sig, frame)
 
@@ -42,14 +42,14 @@ class GentleServer(uvicorn.Server):
 def serve(app: Any, listening: socket.socket) -> None:
     """Until SIGTERM; in a child of a supervisor, which drains it first."""
     stop_on_terminate()  # uvicorn gives the signal back when it has stopped.
-    if isinstance(app, FrontDoor):
+    if isinstance(app, Application):
         drain_on_signal(app)
-    GentleServer(configure(app)).run(sockets=[listening])
+    GracefulServer(configure(app)).run(sockets=[listening])
 
 
-def drain_on_signal(service: FrontDoor) -> None:
+def drain_on_signal(app: Application) -> None:
     def drain(_: int, __: FrameType | None) -> None:
-        service.is_draining = True
+        app.is_draining = True
 
     signal.signal(DRAIN_SIGNAL, drain)
 
@@ -77,8 +77,8 @@ def bind(host: str, port: int) -> socket.socket:
 def listeners(sockets: list[socket.socket]) -> list[socket.socket]:
     """The same sockets, each several times.
 
-    Whether they wait is common to all processes, and a copy would turn it on: the others, having let in whoever came,
-    would stand still until somebody else comes.
+    Blocking mode is shared by all processes that have the socket. Left on, a process that has accepted a connection
+    would stand still in `accept` until the next one.
     """
     for one in sockets:
         one.setblocking(False)
@@ -86,9 +86,9 @@ def listeners(sockets: list[socket.socket]) -> list[socket.socket]:
 
 
 def allow_many_connections() -> None:
-    """As many as the administrator allows. The usual 1,024 open files are for programs that cannot count further."""
+    """As many open files as the administrator allows, instead of the usual 1,024."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(OSError, ValueError):  # Where "as many as you like" is not taken as a number.
+    with suppress(OSError, ValueError):  # Where "unlimited" is not accepted as a number.
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 

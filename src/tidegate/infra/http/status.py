@@ -17,6 +17,7 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.ChangedElsewhere: 409,
     errors.StillRunning: 409,
     errors.BodyTooLarge: 413,
+    errors.UriTooLong: 414,
     errors.UnsupportedMediaType: 415,
     errors.UnknownHost: 421,
     errors.Invalid: 422,
@@ -24,5 +25,6 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.RefundExceedsAvailable: 422,
     errors.RateLimited: 429,
     errors.TooSoon: 429,
+    errors.HeadersTooLarge: 431,
     errors.Unavailable: 503,
 }

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from tidegate.infra.http.operation import Headers, RawHeaders
-from tidegate.infra.http.whole import Steady
 from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.drawing import Filled
-from tidegate.infra.page.security import PageHeaders
+from tidegate.infra.page.security import page_headers
 
 # Shorter than this, gzip saves no packet.
 GZIP_BYTES_MIN = 1_000
@@ -58,7 +57,6 @@ class Ready(msgspec.Struct, frozen=True):
 
     status: int
     body: bytes
-    block: PageHeaders
     headers: RawHeaders
 
 
@@ -69,13 +67,13 @@ def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str)
         if header.translate(None, delete=_UNSAFE) != header:
             raise ValueError(f"the header {name!r} would end early")
     if isinstance(answer, File):
-        headers = [(b"content-type", answer.media_type.encode("ascii")), *answer.headers]
-        return Ready(answer.status, answer.body, PageHeaders(nonce, reports_to), headers)
-    body, kind = _page(answer.content, request)
-    return Ready(answer.status, body, PageHeaders(nonce, reports_to, kind, answer.cookies), answer.headers)
+        kind, body, cookies = [(b"content-type", answer.media_type.encode("ascii"))], answer.body, NOTHING_SET
+    else:
+        (body, kind), cookies = _page(answer.content, request), answer.cookies
+    return Ready(answer.status, body, [*kind, *page_headers(nonce, reports_to), *cookies, *answer.headers])
 
 
-def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, Steady]:
+def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, RawHeaders]:
     takes_gzip = accepts_gzip(request.all(b"accept-encoding"))
     if isinstance(content, Filled):
         return (content.gzip(), _GZIP_PAGE) if takes_gzip else (content.plain(), _PLAIN_PAGE)
@@ -85,5 +83,5 @@ def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, S
     return gzip_of(content), _GZIP_PAGE
 
 
-_PLAIN_PAGE = Steady((b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding"))
-_GZIP_PAGE = Steady(*_PLAIN_PAGE.headers, (b"content-encoding", b"gzip"))
+_PLAIN_PAGE: RawHeaders = [(b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding")]
+_GZIP_PAGE: RawHeaders = [*_PLAIN_PAGE, (b"content-encoding", b"gzip")]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NewType
 
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.page.site import Site
@@ -15,9 +14,9 @@ COOKIES_MAX = 50
 # The characters that need no quoting, so that every browser and proxy reads the value as it was written.
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 _NO_COOKIES: Mapping[str, str] = {}
-# Whole lines of headers, examined when they were made, and not again.
-CookieLines = NewType("CookieLines", bytes)
-NOTHING_SET = CookieLines(b"")
+# As headers.
+CookieLines = tuple[tuple[bytes, bytes], ...]
+NOTHING_SET: CookieLines = ()
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,11 @@ class Cookie:
         return f"__Host-{self.base_name}" if self.site.is_secure else self.base_name
 
     def set(self, value: str, *, max_age_s: int | None = None) -> CookieLines:
-        """The header's line. Without an age the cookie goes when the browser is closed."""
+        """The header. Without an age the cookie goes when the browser is closed."""
         if not _PLAIN.fullmatch(value):
             raise ValueError(f"a value of the cookie {self.name} needs quoting")
         age = "" if max_age_s is None else f"; Max-Age={max_age_s}"
-        return CookieLines(f"set-cookie: {self.name}={value}{self._attributes}{age}\r\n".encode("ascii"))
+        return ((b"set-cookie", f"{self.name}={value}{self._attributes}{age}".encode("ascii")),)
 
     @cached_property
     def _attributes(self) -> str:

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, NotFound, RateLimited, Refusal
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.front_door import headers_of, outcome_of
+from tidegate.infra.http.error_answer import headers_of, outcome_of
 from tidegate.infra.http.limit import Limit
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
@@ -105,7 +105,7 @@ class _Doorway:
             answer = await self._answer_of(page, visit, scope, receive)
         except Exception as error:
             answer = self._ready_for(error, visit, scope)
-        await reply.whole(answer.status, answer.body, answer.block, answer.headers)
+        await reply.whole(answer.status, answer.body, answer.headers)
 
     async def _answer_of(self, page: Page, visit: Visit, scope: Scope, receive: Receive) -> Ready:
         try:

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-import msgspec
-
 from tidegate.infra.http.operation import RawHeaders
-from tidegate.infra.http.whole import NO_BLOCK, Steady, lines_of
-from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.random_text import random_text
 
 NONCE_BYTES = 16
@@ -16,9 +10,6 @@ NONCE_BYTES = 16
 TRUSTED_TYPES_POLICY = "tidegate"
 REPORTS_PATH = "/csp-reports"
 _REPORT_GROUP = "csp"
-# In no header: none may have it.
-_NONCE_PLACE = "\x00"
-_KINDS_REMEMBERED_MAX = 10
 
 _CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
@@ -47,33 +38,13 @@ def new_nonce() -> str:
     return random_text(NONCE_BYTES)
 
 
-class PageHeaders(msgspec.Struct, frozen=True):
-    """Those of one kind of answer, those of every page, and cookies; the front door has more for all. A block."""
-
-    nonce: str
-    reports_to: str
-    kind: Steady = NO_BLOCK
-    cookies: CookieLines = NOTHING_SET
-
-    @property
-    def lines(self) -> bytes:
-        return self.nonce.encode("ascii").join(_around_nonces(self.kind, self.reports_to)) + self.cookies
-
-    @property
-    def headers(self) -> RawHeaders:
-        parts = (line.partition(b": ") for line in self.lines.splitlines())
-        return [(name, value) for name, _, value in parts]
-
-
-@lru_cache(maxsize=_KINDS_REMEMBERED_MAX)
-def _around_nonces(kind: Steady, reports_to: str) -> list[bytes]:
-    csp = _CSP.format(nonce=_NONCE_PLACE, policy=TRUSTED_TYPES_POLICY, group=_REPORT_GROUP, reports=reports_to)
-    guarding = [
+def page_headers(nonce: str, reports_to: str) -> RawHeaders:
+    csp = _CSP.format(nonce=nonce, policy=TRUSTED_TYPES_POLICY, group=_REPORT_GROUP, reports=reports_to)
+    return [
         (b"content-security-policy", csp.encode("ascii")),
         (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii")),
         *_ALWAYS,
     ]
-    return (kind.lines + lines_of(guarding)).split(_NONCE_PLACE.encode("ascii"))
 
 
 _ALWAYS = [

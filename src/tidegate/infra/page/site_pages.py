@@ -11,11 +11,10 @@ from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, Refusal
 from tidegate.infra.http.accept import prefers
-from tidegate.infra.http.front_door import headers_of
+from tidegate.infra.http.error_answer import headers_of
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
-from tidegate.infra.http.whole import Steady
 from tidegate.infra.page import static
 from tidegate.infra.page.answer import Html, ready
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
@@ -83,7 +82,7 @@ class SitePages:
         )
 
     async def answer_page(self, refusal: Refusal, status: int, scope: Scope, reply: Reply) -> bool:
-        """For the front door: what it would otherwise say in JSON."""
+        """For the application: a page instead of its JSON."""
         headers = Headers(scope["headers"])
         if not wants_page(headers):
             return False
@@ -94,7 +93,7 @@ class SitePages:
             nonce=new_nonce(),
             reports_to=self.site.url(REPORTS_PATH),
         )
-        await reply.whole(answer.status, answer.body, answer.block, answer.headers)
+        await reply.whole(answer.status, answer.body, answer.headers)
         return True
 
     def routes(self) -> list[Route]:
@@ -107,12 +106,14 @@ class _Icon:
 
     def __init__(self, file: static.StaticFile) -> None:
         self._body = file.body
-        self._block = Steady(
-            (b"content-type", file.media_type.encode("ascii")), (b"cross-origin-resource-policy", b"same-origin")
-        )
+        self._headers = [
+            (b"content-type", file.media_type.encode("ascii")),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            (b"cache-control", b"public, max-age=86400"),
+        ]
 
     async def __call__(self, scope: Scope, _: Receive, reply: Reply) -> None:
         scope["tidegate.operation"] = static.OPERATION
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed(["GET", "HEAD"])
-        await reply.whole(200, self._body, self._block, [(b"cache-control", b"public, max-age=86400")])
+        await reply.whole(200, self._body, self._headers)

@@ -19,7 +19,6 @@ from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
-from tidegate.infra.http.whole import Steady
 from tidegate.infra.page.compress import LEVEL_ONCE, accepts_gzip
 from tidegate.infra.page.site import Site
 
@@ -95,20 +94,21 @@ class _Sender:
         smaller = gzip.compress(file.body, LEVEL_ONCE, mtime=0)
         self._plain = file.body
         self._gzip = smaller if len(smaller) < len(file.body) else None
-        self._block = Steady(
+        self._headers = [
             (b"content-type", file.media_type.encode("ascii")),
             (b"cross-origin-resource-policy", b"same-origin"),
             (b"vary", b"accept-encoding"),
-        )
+            _FOREVER,
+        ]
 
     async def __call__(self, scope: Scope, _: Receive, reply: Reply) -> None:
         scope["tidegate.operation"] = OPERATION
         if scope["method"] not in ("GET", "HEAD"):
             raise MethodNotAllowed(["GET", "HEAD"])
         if self._gzip is not None and accepts_gzip(Headers(scope["headers"]).all(b"accept-encoding")):
-            await reply.whole(200, self._gzip, self._block, [_FOREVER, _GZIP])
+            await reply.whole(200, self._gzip, [*self._headers, _GZIP])
         else:
-            await reply.whole(200, self._plain, self._block, [_FOREVER])
+            await reply.whole(200, self._plain, self._headers)
 
 
 _FOREVER = (b"cache-control", b"public, max-age=31536000, immutable")

@@ -14,7 +14,7 @@ from tidegate.core import errors
 from tidegate.core.errors import Invalid, Problem, Refusal, Unauthenticated
 from tidegate.infra.http import openapi
 from tidegate.infra.http.body import BODY_BYTES_MAX, BODY_TIMEOUT_S
-from tidegate.infra.http.front_door import error_body
+from tidegate.infra.http.error_answer import error_body
 from tidegate.infra.http.operation import Csv, Operation
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import example as examples
