@@ -22,7 +22,7 @@ from build import Shop, order
 from conftest import ENCRYPTION_KEY
 from tidegate import app
 from tidegate.app import operations_of
-from tidegate.checkout.page.sent import FIELDS
+from tidegate.checkout.page.form_data import FIELDS
 from tidegate.core.clock import SystemClock
 from tidegate.house import House
 from tidegate.infra import rate_limit

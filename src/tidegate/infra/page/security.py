@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from functools import lru_cache
 
 import msgspec
@@ -9,7 +10,6 @@ import msgspec
 from tidegate.infra.http.operation import RawHeaders
 from tidegate.infra.http.whole import NO_BLOCK, Steady, lines_of
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
-from tidegate.infra.page.random_text import random_text
 
 NONCE_BYTES = 16
 # Through the policy of this name alone may a script turn text into HTML.
@@ -44,7 +44,7 @@ _PERMISSIONS = ", ".join(
 
 
 def new_nonce() -> str:
-    return random_text(NONCE_BYTES)
+    return secrets.token_urlsafe(NONCE_BYTES)
 
 
 class PageHeaders(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a payment looks like to its payer at this moment. Pure: the same payment at the same time is the same scene."""
+"""What the page shows for a payment at a moment. Pure: the same payment at the same time is in the same state."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tidegate.rail.interface import (
 )
 
 
-class Scene(StrEnum):
+class PageState(StrEnum):
     CHOOSE = "choose"  # a tab for each method; one of them may be waiting for the payer
     SHORT = "short"  # part of the money is here
     PIN = "pin"
     OTP = "otp"
     ADDRESS = "address"
-    ISSUER = "issuer"  # the payer is wanted on a page of the bank
-    WORKING = "working"  # the bank has it; nobody knows the outcome yet
+    ISSUER = "issuer"  # the payer continues on the bank's own page
+    WORKING = "working"  # at the bank; the outcome is not known yet
     PAID = "paid"
     CANCELLED = "cancelled"
     USED_UP = "used_up"
@@ -57,14 +57,21 @@ class Resend(StrEnum):
     NO_MORE = "no_more"
 
 
-ENDINGS = frozenset(
-    {Scene.PAID, Scene.CANCELLED, Scene.USED_UP, Scene.EXPIRED, Scene.DISABLED, Scene.CLOSED},
+RESULTS = frozenset(
+    {
+        PageState.PAID,
+        PageState.CANCELLED,
+        PageState.USED_UP,
+        PageState.EXPIRED,
+        PageState.DISABLED,
+        PageState.CLOSED,
+    }
 )
-_QUESTIONS: dict[type[Action], Scene] = {
-    PinAction: Scene.PIN,
-    OtpAction: Scene.OTP,
-    AddressAction: Scene.ADDRESS,
-    RedirectAction: Scene.ISSUER,
+_QUESTIONS: dict[type[Action], PageState] = {
+    PinAction: PageState.PIN,
+    OtpAction: PageState.OTP,
+    AddressAction: PageState.ADDRESS,
+    RedirectAction: PageState.ISSUER,
 }
 _STEPS: dict[type[Action], Step] = {
     TransferAction: Step.ACCOUNT,
@@ -73,37 +80,37 @@ _STEPS: dict[type[Action], Step] = {
 }
 
 
-def scene_of(situation: Situation, *, now: datetime, goes_back: bool = False) -> Scene:
-    """`goes_back`: the payer wants to choose again, in spite of the bank's question."""
+def state_of(situation: Situation, *, now: datetime, goes_back: bool = False) -> PageState:
+    """`goes_back`: the payer chooses a method again instead of answering the bank."""
     payment, attempt = situation.payment, situation.attempt
     if is_final(payment.status):
         return _final(payment)
     if attempt is not None and attempt.is_unknown:
-        return Scene.WORKING
+        return PageState.WORKING
     if now >= payment.expires_at:
-        return Scene.EXPIRED  # The worker writes it down in a moment.
+        return PageState.EXPIRED  # The worker writes it down in a moment.
     if payment.held.minor:
-        return Scene.SHORT
+        return PageState.SHORT
     if attempt is None or attempt.status is not AttemptStatus.WAITING:
         return _to_begin(situation)
-    # What was begun may be finished, whatever the shop has closed since.
+    # An attempt under way can be finished, whatever was disabled since.
     question = _QUESTIONS.get(type(attempt.action))  # type: ignore[arg-type]
-    return Scene.CHOOSE if question is None or goes_back else question
+    return PageState.CHOOSE if question is None or goes_back else question
 
 
-def _final(payment: Payment) -> Scene:
+def _final(payment: Payment) -> PageState:
     if payment.status is Status.SUCCESS:
-        return Scene.PAID
+        return PageState.PAID
     if payment.status is Status.EXPIRED:
-        return Scene.EXPIRED
-    return Scene.CANCELLED if payment.ending is Ending.CANCELLED else Scene.USED_UP
+        return PageState.EXPIRED
+    return PageState.CANCELLED if payment.ending is Ending.CANCELLED else PageState.USED_UP
 
 
-def _to_begin(situation: Situation) -> Scene:
-    """Nothing new begins where the shop has closed."""
+def _to_begin(situation: Situation) -> PageState:
+    """A new attempt needs an active business and an enabled payment."""
     if situation.payment.is_disabled:
-        return Scene.DISABLED
-    return Scene.CHOOSE if situation.business.is_active else Scene.CLOSED
+        return PageState.DISABLED
+    return PageState.CHOOSE if situation.business.is_active else PageState.CLOSED
 
 
 def step_of(situation: Situation, method: Method, *, now: datetime) -> Step:
@@ -127,7 +134,7 @@ def selected_method(situation: Situation, asked: Method | None) -> Method:
 
 
 def resend_of(attempt: Attempt, *, can_resend: bool, now: datetime) -> Resend:
-    """Of what the payer waits for; `can_resend` is what its rail says."""
+    """Of the prompt or code that the payer waits for; `can_resend` is the rail's answer."""
     if not can_resend:
         return Resend.NEVER
     if attempt.resends_left <= 0:

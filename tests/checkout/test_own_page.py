@@ -1,4 +1,4 @@
-"""Payers who look at the same moment share a statement; each sees the own payment, as it is now."""
+"""Each payer sees the own payment, as it is now, and nothing of another payer."""
 
 from __future__ import annotations
 

@@ -1,18 +1,16 @@
-"""A page as a handler gives it, and as it goes out."""
+"""A page as a handler returns it, and as it is sent."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from tidegate.infra.http.operation import Headers, RawHeaders
 from tidegate.infra.http.whole import Steady
-from tidegate.infra.page.compress import Constant, Piece, accepts_gzip, gzip_of, plain_of, splice
+from tidegate.infra.page.compress import accepts_gzip, gzip_of
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
-from tidegate.infra.page.drawing import Filled
 from tidegate.infra.page.security import PageHeaders
 
 # Shorter than this, gzip saves no packet.
@@ -24,21 +22,17 @@ _OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")
 
 
 class Html(msgspec.Struct, frozen=True):
-    # Drawn for this visitor, or filled for this visitor.
-    content: Sequence[Piece] | Filled
+    body: bytes
     status: int = 200
     headers: RawHeaders = []
     cookies: CookieLines = NOTHING_SET
-
-    @classmethod
-    def of(cls, text: str, *constants: Constant, status: int = 200, cookies: CookieLines = NOTHING_SET) -> Html:
-        """From a template's text, with each constant where the template wrote it."""
-        return cls(splice(text, constants), status, cookies=cookies)
+    # Of a page that never changes, gzipped once.
+    compressed: bytes | None = None
 
 
 @dataclass(frozen=True)
 class File:
-    """What is no page: a picture, a document. It goes out as it is."""
+    """A picture or a document, sent as it is."""
 
     body: bytes
     media_type: str
@@ -50,7 +44,7 @@ def see_other(path: str) -> Html:
     """After a form, to a page of our own: browsers refuse any other under our `form-action`."""
     if not _OWN_PATH.fullmatch(path):
         raise ValueError("a form ends at a path of our own")
-    return Html([], 303, [(b"location", path.encode("ascii"))])
+    return Html(b"", 303, [(b"location", path.encode("ascii"))])
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -63,7 +57,7 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> Ready:
-    """All that can fail is done before anything is sent, so that it can still become another page."""
+    """Everything that can fail happens before anything is sent, so that an error page can still be sent instead."""
     for name, value in answer.headers:
         header = name + value
         if header.translate(None, delete=_UNSAFE) != header:
@@ -71,18 +65,9 @@ def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str)
     if isinstance(answer, File):
         headers = [(b"content-type", answer.media_type.encode("ascii")), *answer.headers]
         return Ready(answer.status, answer.body, PageHeaders(nonce, reports_to), headers)
-    body, kind = _page(answer.content, request)
+    is_smaller = len(answer.body) >= GZIP_BYTES_MIN and accepts_gzip(request.all(b"accept-encoding"))
+    body, kind = (answer.compressed or gzip_of(answer.body), _GZIP_PAGE) if is_smaller else (answer.body, _PLAIN_PAGE)
     return Ready(answer.status, body, PageHeaders(nonce, reports_to, kind, answer.cookies), answer.headers)
-
-
-def _page(content: Sequence[Piece] | Filled, request: Headers) -> tuple[bytes, Steady]:
-    takes_gzip = accepts_gzip(request.all(b"accept-encoding"))
-    if isinstance(content, Filled):
-        return (content.gzip(), _GZIP_PAGE) if takes_gzip else (content.plain(), _PLAIN_PAGE)
-    plain = plain_of(content)
-    if len(plain) < GZIP_BYTES_MIN or not takes_gzip:
-        return plain, _PLAIN_PAGE
-    return gzip_of(content), _GZIP_PAGE
 
 
 _PLAIN_PAGE = Steady((b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding"))

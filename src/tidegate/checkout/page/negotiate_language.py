@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tidegate.checkout.page.words import LANGUAGES
+from tidegate.checkout.page.catalog import LANGUAGES
 
 DEFAULT_LANGUAGE = "en"
-# A browser with a dozen languages needs half of it. What is longer was not written by one, and is not read at all.
+# A browser with a dozen languages needs half of it. A longer header is ignored.
 ACCEPT_LANGUAGE_LENGTH_MAX = 500
 TAG_LENGTH_MAX = 35
 # Browsers that are set up alike send the same one.
@@ -21,8 +21,8 @@ _RANGE = re.compile(
 )
 
 
-def choose(*, asked: str | None, remembered: str | None, accept_language: str | None) -> str:
-    """Whatever is sent, a language that we have."""
+def negotiate_language(*, asked: str | None, remembered: str | None, accept_language: str | None) -> str:
+    """Always a language that has a catalog."""
     chosen = (asked and _known(asked)) or (remembered and _known(remembered))
     return chosen or _understood(accept_language) or DEFAULT_LANGUAGE
 

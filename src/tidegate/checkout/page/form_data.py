@@ -1,19 +1,28 @@
-"""A payer's form as the JSON that the payer's API takes; and what is wrong with it, in the payer's words."""
+"""A payer's form as the JSON that the payer's API takes; what is wrong with it; and what may be filled in again.
+
+After a failure the form is filled in again from a cookie in the payer's own browser: never a card number, a security
+code, a PIN or a one-time code. Another browser with the same link does not have the cookie.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from tidegate.checkout.field import WrongCheckDigit
-from tidegate.checkout.page.view import Filled
-from tidegate.checkout.page.words import Words
+from tidegate.checkout.page.catalog import Catalog
+from tidegate.checkout.page.model import FormState
 from tidegate.checkout.wire import EXPIRED_CARD
 from tidegate.core import digit
+from tidegate.core.card_number import contains_card_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
+from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.rail import phone as phones
 
 _EXPIRY = re.compile(r"\s*(\d{1,2})\s*[-/. ]?\s*(\d{4}|\d{2})\s*", re.ASCII)
@@ -38,6 +47,11 @@ _FORM_FIELD = {
     "address.postalCode": "postalCode",
 }
 FIELDS = frozenset({*_FORM_FIELD.values(), "phone", "operator", "bank", "pin", "otp"})
+_KNOWN = frozenset({"token", "seen", "type", "sure", "action", "amount", *FIELDS})
+# Kept in the payer's browser.
+REMEMBERED = ("phone", "operator", "bank", "holder", "line", "city", "state", "postalCode", "country")
+KEPT_LENGTH_MAX = 100
+COOKIE_BYTES_MAX = 2_000
 
 
 def charge_in(form: Mapping[str, str], method: Method | None) -> dict[str, Any]:
@@ -74,7 +88,7 @@ def answer_in(form: Mapping[str, str]) -> dict[str, Any]:
     return {"address": address}
 
 
-def filled_of(form: Mapping[str, str], refusal: Invalid, words: Words, currency: Currency) -> Filled | None:
+def refused_form(form: Mapping[str, str], refusal: Invalid, words: Catalog, currency: Currency) -> FormState | None:
     """The form to be shown again; None when what is wrong is not in a field of the form."""
     errors: dict[str, str] = {}
     for problem in refusal.problems:
@@ -83,10 +97,10 @@ def filled_of(form: Mapping[str, str], refusal: Invalid, words: Words, currency:
             errors.setdefault(name, _text(problem, name, words, currency, form))
     if not errors:
         return None
-    return Filled({name: text for name, text in form.items() if name not in _SECRETS}, errors)
+    return FormState({name: text for name, text in form.items() if name not in _SECRETS}, errors)
 
 
-def _text(problem: Problem, name: str, words: Words, currency: Currency, form: Mapping[str, str]) -> str:
+def _text(problem: Problem, name: str, words: Catalog, currency: Currency, form: Mapping[str, str]) -> str:
     if problem.rule == Invalid.CARD_DATA:
         return words("wrong.card_elsewhere")
     if problem.kind in _WRONG:
@@ -100,6 +114,42 @@ def _text(problem: Problem, name: str, words: Words, currency: Currency, form: M
     return words(f"wrong.{name}")  # words: wrong.*
 
 
-def unexpected(form: Mapping[str, str], known: Iterable[str]) -> list[str]:
-    """Names that no form of ours has: somebody tries what else would be taken. The values are nobody's business."""
-    return sorted(name[:40] for name in form.keys() - set(known))
+def unexpected(form: Mapping[str, str]) -> list[str]:
+    """Names that no form of ours has. The values are never logged."""
+    return sorted(name[:40] for name in form.keys() - _KNOWN)
+
+
+class _Kept(msgspec.Struct):
+    pay_code: str
+    fields: dict[str, str]
+
+
+_decode = msgspec.json.Decoder(_Kept).decode
+
+
+def remember(cookie: Cookie, cookies: Mapping[str, str], pay_code: str, form: Mapping[str, str]) -> CookieLines:
+    """Adds this form's fields to those of the same payment; until the browser is closed."""
+    fields = harmless_fields(form)
+    if not fields:
+        return NOTHING_SET
+    kept = _Kept(pay_code, {**recall(cookie, cookies, pay_code), **fields})
+    value = urlsafe_b64encode(msgspec.json.encode(kept)).rstrip(b"=").decode("ascii")
+    return cookie.set(value) if len(value) <= COOKIE_BYTES_MAX else NOTHING_SET
+
+
+def recall(cookie: Cookie, cookies: Mapping[str, str], pay_code: str) -> dict[str, str]:
+    value = cookies.get(cookie.name, "")
+    try:
+        kept = _decode(urlsafe_b64decode(value + "=" * (-len(value) % 4)))
+    except ValueError:
+        return {}
+    is_own = kept.pay_code == pay_code
+    return {name: text for name, text in kept.fields.items() if name in REMEMBERED} if is_own else {}
+
+
+def harmless_fields(form: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: text[:KEPT_LENGTH_MAX]
+        for name in REMEMBERED
+        if (text := form.get(name)) and not contains_card_number(text)
+    }

@@ -1,4 +1,4 @@
-"""Whatever happens behind the door, a visitor gets a page."""
+"""Whatever happens in a handler, a visitor gets a page."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from starlette.types import Message
 from structlog.testing import capture_logs
 
-from infra.page_world import STYLE, error_page, site_of, visiting
+from infra.page_world import error_page, site_of, visiting
 from tidegate.core import errors
 from tidegate.infra.http import body, front_door
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.page.answer import Html, see_other
 from tidegate.infra.page.cookie import CookieLines
-from tidegate.infra.page.door import Door, Handler, Page, RenderError, Visit
+from tidegate.infra.page.response import Html, see_other
+from tidegate.infra.page.router import Handler, PageRequest, PageRoute, PageRouter, RenderError
 
 # A busy machine is no failure.
 unhurried = settings(deadline=None)
@@ -36,42 +36,38 @@ REFUSALS: dict[str, errors.Refusal] = {
 REFUSALS["Invalid"] = errors.Invalid(errors.Problem("amount", "is required"))
 
 
-async def tell(visit: Visit) -> Html:
+async def tell(request: PageRequest) -> Html:
     said = {
-        "method": visit.method,
-        "thing": visit.path["thing"],
-        "query": sorted(visit.query.items()),
-        "cookies": sorted(visit.cookies.items()),
-        "agent": visit.headers.one(b"user-agent"),
-        "client": visit.client,
-        "request_id": visit.request_id,
-        "form": sorted(visit.form.items()),
+        "method": request.method,
+        "thing": request.path["thing"],
+        "query": sorted(request.query.items()),
+        "cookies": sorted(request.cookies.items()),
+        "agent": request.headers.one(b"user-agent"),
+        "client": request.client,
+        "request_id": request.request_id,
+        "form": sorted(request.form.items()),
     }
-    return Html([repr(said).encode()])
+    return Html(repr(said).encode())
 
 
-async def refuse(visit: Visit) -> Html:
-    raise REFUSALS[visit.path["kind"]]
+async def refuse(request: PageRequest) -> Html:
+    raise REFUSALS[request.path["kind"]]
 
 
-async def break_down(visit: Visit) -> Html:
+async def break_down(request: PageRequest) -> Html:
     raise RuntimeError("a secret of the inside")
 
 
-async def split(visit: Visit) -> Html:
-    return Html([b"x"], headers=[(b"x-name", b"Ada\r\nset-cookie: a=1")])
+async def split(request: PageRequest) -> Html:
+    return Html(b"x", headers=[(b"x-name", b"Ada\r\nset-cookie: a=1")])
 
 
 COOKIE = CookieLines(b"set-cookie: a=1\r\n")
 COOKIES = CookieLines(COOKIE + b"set-cookie: b=2\r\n")
 
 
-async def move(visit: Visit) -> Html:
+async def move(request: PageRequest) -> Html:
     return msgspec.structs.replace(see_other("/things/1?a=b"), cookies=COOKIE)
-
-
-async def forget_constant(visit: Visit) -> Html:
-    return Html.of(f"<style>{STYLE.__html__()}</style>")
 
 
 def routes(_: str) -> list[Route]:
@@ -83,9 +79,8 @@ def routes(_: str) -> list[Route]:
             ("GET", "/broken", break_down),
             ("GET", "/split", split),
             ("POST", "/move", move),
-            ("GET", "/forgotten", forget_constant),
         ),
-        Door(error_page).nothing_else("/{rest:path}"),
+        PageRouter(error_page).nothing_else("/{rest:path}"),
     ]
 
 
@@ -181,7 +176,7 @@ def log_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
         yield lines
 
 
-@pytest.mark.parametrize("path", ["/broken", "/forgotten", "/split"])
+@pytest.mark.parametrize("path", ["/broken", "/split"])
 async def test_an_unexpected_error_is_logged_and_the_page_tells_nothing_of_it(
     client: httpx.AsyncClient, log_lines: list[Any], path: str
 ) -> None:
@@ -196,19 +191,19 @@ async def test_an_unexpected_error_is_logged_and_the_page_tells_nothing_of_it(
     assert isinstance(unexpected["exc_info"], Exception)
 
 
-def fail_to_render(refusal: errors.Refusal, status: int, visit: Visit) -> Html:
+def fail_to_render(refusal: errors.Refusal, status: int, request: PageRequest) -> Html:
     raise RuntimeError("a secret of the inside")
 
 
-def render_badly(refusal: errors.Refusal, status: int, visit: Visit) -> Html:
-    return Html([b"x"], headers=[(b"x-name", b"a\r\nb: c")])
+def render_badly(refusal: errors.Refusal, status: int, request: PageRequest) -> Html:
+    return Html(b"x", headers=[(b"x-name", b"a\r\nb: c")])
 
 
 @pytest.mark.parametrize("render", [fail_to_render, render_badly])
 @pytest.mark.parametrize("handler", [refuse, break_down])
 async def test_even_an_error_page_that_fails_is_a_page(render: RenderError, handler: Handler) -> None:
-    page = Page("GET", "/{kind}", "it", handler)
-    async with visiting(lambda _: [*Door(render).routes([page])]) as client:
+    page = PageRoute("GET", "/{kind}", "it", handler)
+    async with visiting(lambda _: [*PageRouter(render).routes([page])]) as client:
         answer = await client.get("/NotFound")
     assert answer.status_code == 500
     assert is_page(answer)
@@ -218,11 +213,11 @@ async def test_even_an_error_page_that_fails_is_a_page(render: RenderError, hand
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_an_error_page_has_its_cookies_and_what_the_refusal_says(method: str) -> None:
-    def remember(refusal: errors.Refusal, status: int, visit: Visit) -> Html:
-        return Html.of("x", cookies=COOKIES)
+    def remember(refusal: errors.Refusal, status: int, request: PageRequest) -> Html:
+        return Html(b"x", cookies=COOKIES)
 
-    page = Page("GET", "/{kind}", "it", refuse)
-    async with visiting(lambda _: [*Door(remember).routes([page])]) as client:
+    page = PageRoute("GET", "/{kind}", "it", refuse)
+    async with visiting(lambda _: [*PageRouter(remember).routes([page])]) as client:
         answer = await client.request(method, "/RateLimited")
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
     assert answer.headers.get_list("set-cookie") == ["a=1", "b=2"]

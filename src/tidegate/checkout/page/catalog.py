@@ -1,6 +1,6 @@
 """What the page says, in the payer's language: `words("transfer.title", amount=…)`.
 
-A catalogue is `language/<code>.toml`; its keys are the names of its tables, joined by dots. All have the same keys and
+A catalog is `language/<code>.toml`; its keys are the names of its tables, joined by dots. All have the same keys and
 placeholders, and no key is there for nothing: tests compare them with each other and with every call in checkout/. A
 call whose key is put together has a comment on its lines, or the nearest one above it, that names what it may ask for:
 
@@ -24,11 +24,10 @@ from markupsafe import Markup
 from tidegate.checkout.page.money_format import MoneyFormat, MoneyParts
 from tidegate.checkout.page.time_format import TimeFormat
 from tidegate.core.money import Money
-from tidegate.infra.page.slot import Slot, is_written_in
 
 # In the order of the chooser. Portuguese is written in Africa as in Portugal.
 _LOCALES: Mapping[str, str] = {"en": "en", "fr": "fr", "sw": "sw", "pt": "pt_PT", "ar": "ar"}
-_CATALOGUES = files("tidegate.checkout.page") / "language"
+_FILES = files("tidegate.checkout.page") / "language"
 _META = "meta"
 # Islands without a code of their own in ISO 3166, groups of countries, and codes that stand for none.
 _NO_COUNTRIES = frozenset({"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"})
@@ -36,11 +35,11 @@ _NO_COUNTRIES = frozenset({"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO",
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z_]*)\}")
 _BRACE = re.compile(r"[{}]")
 
-# A piece that runs the other way, and whoever's digits stand beside it, must not change places.
+# Text of the other direction, and the digits beside it, must not change places.
 _LETTERS_FROM_THE_RIGHT = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
 _RIGHT_TO_LEFT = re.compile(f"[{_LETTERS_FROM_THE_RIGHT}]")
 _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
-# In somebody's name, these would turn around what stands behind it.
+# In a name, these would turn around what stands behind it.
 _WITHOUT_DIRECTION_SWITCHES = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 _TURNING = re.compile(f"[{_LETTERS_FROM_THE_RIGHT}{''.join(map(chr, _WITHOUT_DIRECTION_SWITCHES))}]")
 
@@ -66,7 +65,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Catalog:
     """One language. Made once at the start; calling it gives a text with its values put in."""
 
     language: str
@@ -94,6 +93,9 @@ class Words:
         )
 
     def __call__(self, key: str, /, **values: Value) -> str:
+        text = self.texts[key]
+        if not values and not text.names:
+            return text.pieces[0]
         if any(isinstance(value, Markup) for value in values.values()):
             raise TypeError(f"{key} is asked for as plain text; with markup in it, ask for it rich")
         return "".join(self._pieces(key, values))
@@ -128,17 +130,11 @@ class Words:
         return pieces
 
     def _placed(self, value: Value, key: str) -> str:
-        if isinstance(value, Slot):
-            return value.then(self.placed)
-        if isinstance(value, str) and is_written_in(value) and not isinstance(value, Markup):
-            raise TypeError(f"{key} is given a text with a slot in it; give it the slot itself")
-        # Templates are not type-checked: nothing must be read out as None, or as a Money of another language.
+        """As it may stand in a sentence; isolated where the two could run in different directions."""
+        # Templates are not type-checked: None, or a Money of another language, must not be written out.
         if not isinstance(value, str) and type(value) is not int:
             raise TypeError(f"{key} takes texts and whole numbers, not {type(value).__name__}")
-        return self.placed(value if isinstance(value, str) else str(value))
-
-    def placed(self, text: str) -> str:
-        """As it may stand in a sentence; isolated where the two could run in different directions."""
+        text = value if isinstance(value, str) else str(value)
         if self.direction == "ltr" and (text.isascii() or not _TURNING.search(text)):
             return text
         text = text.translate(_WITHOUT_DIRECTION_SWITCHES)
@@ -156,8 +152,8 @@ def _folded(name: str) -> str:
     return "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each)).casefold()
 
 
-def words_for(language: str) -> Words:
-    return _WORDS[language]
+def catalog_for(language: str) -> Catalog:
+    return _CATALOGS[language]
 
 
 def _parsed(table: Mapping[str, Any], *, language: str, above: str = "") -> Iterator[tuple[str, Text]]:
@@ -172,12 +168,12 @@ def _parsed(table: Mapping[str, Any], *, language: str, above: str = "") -> Iter
             raise ValueError(f"{language}.toml: {key} {error}") from None
 
 
-def _load(language: str) -> Words:
-    words = Words.of(language, tomllib.loads((_CATALOGUES / f"{language}.toml").read_text("utf-8")))
+def _load(language: str) -> Catalog:
+    words = Catalog.of(language, tomllib.loads((_FILES / f"{language}.toml").read_text("utf-8")))
     localedata._cache.clear()  # What was wanted of it has been read. The rest would take 9 MB for as long as we run.
     return words
 
 
-_WORDS = {language: _load(language) for language in _LOCALES}
+_CATALOGS = {language: _load(language) for language in _LOCALES}
 # Every language by its own name.
-LANGUAGES: Mapping[str, str] = {language: words.name for language, words in _WORDS.items()}
+LANGUAGES: Mapping[str, str] = {language: words.name for language, words in _CATALOGS.items()}
