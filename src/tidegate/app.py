@@ -21,6 +21,7 @@ from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.house import House, running
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
+from tidegate.infra.http.csp_reports import Reports
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.health import Health
@@ -28,7 +29,6 @@ from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.csp_reports import Reports
 from tidegate.infra.page.site import Site
 from tidegate.infra.page.site_pages import HomePage, SitePages
 from tidegate.infra.rate_limit import SLOTS, RateLimit

@@ -12,10 +12,10 @@ import pytest
 from babel import Locale
 
 from checkout.word_calls import Source, Use, uses_in_program, uses_in_template
-from tidegate.checkout.page.catalog import LANGUAGES, catalog_for
+from tidegate.checkout.language.catalog import LANGUAGES, catalog_for
 
 CHECKOUT = Path(__file__).parents[2] / "src" / "tidegate" / "checkout"
-CATALOGUES = sorted((CHECKOUT / "page" / "language").glob("*.toml"))
+CATALOGUES = sorted((CHECKOUT / "language").glob("*.toml"))
 ENGLISH = catalog_for("en").texts
 
 EDGE_BLANKS = re.compile(r"^\s|\s$|\s\s")
@@ -30,7 +30,7 @@ def texts_of(language: str) -> dict[str, str]:
 
 
 def catalogue_of(language: str) -> dict[str, Any]:
-    return tomllib.loads((CHECKOUT / "page" / "language" / f"{language}.toml").read_text("utf-8"))
+    return tomllib.loads((CHECKOUT / "language" / f"{language}.toml").read_text("utf-8"))
 
 
 def flat(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -14,8 +14,8 @@ from checkout.paying import WANTS_PIN, WANTS_PIN_AND_OTP, card
 from conftest import MakeCheckout
 from pages.kinds import CHARGES, KENYAN
 from tidegate.checkout import store
+from tidegate.checkout.language.catalog import LANGUAGES, catalog_for
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
-from tidegate.checkout.page.catalog import LANGUAGES, catalog_for
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.renderer import PageRenderer
 from tidegate.checkout.page.state import PageState

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from tidegate.checkout.page.catalog import LANGUAGES, Catalog, catalog_for
-from tidegate.checkout.page.money_format import SIGNS, MoneyParts
-from tidegate.checkout.page.negotiate_language import (
+from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
+from tidegate.checkout.language.money_format import SIGNS, MoneyParts
+from tidegate.checkout.language.negotiate import (
     ACCEPT_LANGUAGE_LENGTH_MAX,
     TAG_LENGTH_MAX,
     negotiate_language,
 )
-from tidegate.checkout.page.time_format import zone_of
+from tidegate.checkout.language.time_format import zone_of
 from tidegate.core.money import Currency, Money
 
 MINOR_MAX = 10**14

@@ -27,10 +27,10 @@ from tidegate.core.clock import SystemClock
 from tidegate.house import House
 from tidegate.infra import rate_limit
 from tidegate.infra.http.body import BODY_BYTES_MAX
+from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.front_door import FrontDoor
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.protocol import HEADER_BYTES_MAX, URL_BYTES_MAX
-from tidegate.infra.page.security import REPORTS_PATH
 from tidegate.rail.sandbox import notice
 from tidegate.settings import Settings
 

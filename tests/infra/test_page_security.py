@@ -17,14 +17,14 @@ from structlog.testing import capture_logs
 from infra.page_world import browser_at, elsewhere, error_page, in_a_browser, site_of, visiting
 from tidegate.core.errors import NotFound
 from tidegate.infra import rate_limit
+from tidegate.infra.http import csp_reports
 from tidegate.infra.http.body import BODY_BYTES_MAX
+from tidegate.infra.http.csp_reports import ALL, EACH_ADDRESS, REPORTS_PATH, Reports
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page import csp_reports
-from tidegate.infra.page.csp_reports import ALL, EACH_ADDRESS, Reports
 from tidegate.infra.page.response import Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRouter
-from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+from tidegate.infra.page.security import new_nonce
 from tidegate.infra.rate_limit import RateLimit
 
 # A busy machine is no failure.

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tidegate.checkout.field import WrongCheckDigit
-from tidegate.checkout.page.catalog import Catalog
+from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.page.model import FormState
 from tidegate.checkout.wire import EXPIRED_CARD
 from tidegate.core import digit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tidegate.checkout.page.catalog import Catalog
+from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.state import RESULTS
 from tidegate.core.colour import DARK, LIGHT, Palette, palette_for

@@ -11,10 +11,10 @@ from functools import cached_property
 import msgspec
 from markupsafe import Markup
 
+from tidegate.checkout.language.catalog import Catalog
+from tidegate.checkout.language.time_format import countdown_text, offset_minutes, zone_of
 from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
-from tidegate.checkout.page.catalog import Catalog
 from tidegate.checkout.page.state import PageState, Resend, Step, resend_of, selected_method, state_of, step_of
-from tidegate.checkout.page.time_format import countdown_text, offset_minutes, zone_of
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency, Money
 from tidegate.infra.page.site import Site
@@ -25,7 +25,7 @@ from tidegate.payment.change import Situation
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final
 from tidegate.rail import phone as phones
-from tidegate.rail.interface import DialAction, PromptAction, TransferAction
+from tidegate.rail.interface import DialAction, PromptAction
 
 ROOT = "/pay"
 EVENTS_PATH = "/checkout/payments"
@@ -50,20 +50,6 @@ NOTHING_TYPED = FormState()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Account:
-    """The account that is open for this payment, and what is still to be sent to it."""
-
-    number: str
-    number_shown: str
-    bank_name: str
-    name: str
-    amount: str
-    amount_raw: str
-    closes: Markup
-    closes_in_s: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class PageModel:
     situation: Situation
     movements: Movements
@@ -72,9 +58,9 @@ class PageModel:
     site: Site
     names: MethodNames
     is_test: bool
-    # For the forms of the page, and for its script and style.
-    token: str
+    # For the script and style of the page, and for its forms.
     nonce: str
+    token: str = ""
     # From the query.
     asked: Method | None = None
     goes_back: bool = False
@@ -230,22 +216,6 @@ class PageModel:
         assert self.attempt is not None
         return self.attempt.expected - self.payment.held
 
-    @cached_property
-    def account(self) -> Account | None:
-        action = self.attempt.action if self.attempt else None
-        if not isinstance(action, TransferAction):
-            return None
-        return Account(
-            number=action.account_number,
-            number_shown=grouped(action.account_number),
-            bank_name=action.bank_name,
-            name=action.account_name,
-            amount=self.money(self.rest),
-            amount_raw=plain_digits(self.rest),
-            closes=self.words.rich("transfer.closes", time=self.time(self.closes_at)),
-            closes_in_s=self.seconds_until(self.closes_at),
-        )
-
     @property
     def closes_at(self) -> datetime:
         return (self.attempt and self.attempt.expires_at) or self.payment.expires_at
@@ -278,12 +248,6 @@ class PageModel:
         # Rounded up, so that the server allows it when the page says so.
         seconds = self.seconds_until(moment) + 1 if moment else 0
         return self.words.rich("resend.wait", time=countdown(seconds))
-
-    # Part of the money has come.
-
-    @property
-    def held_percent(self) -> int:
-        return self.payment.held.minor * 100 // self.payment.expected.minor
 
     @property
     def held_lead(self) -> Markup:

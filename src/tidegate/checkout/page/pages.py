@@ -6,9 +6,9 @@ import asyncio
 import hmac
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -17,26 +17,26 @@ from markupsafe import Markup
 
 from tidegate.checkout import store
 from tidegate.checkout.desk import Desk, PayerAt
+from tidegate.checkout.language.catalog import Catalog, catalog_for
+from tidegate.checkout.language.negotiate import negotiate_language
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
 from tidegate.checkout.page import form_data
-from tidegate.checkout.page.catalog import Catalog, catalog_for
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState, PageModel, countdown
-from tidegate.checkout.page.negotiate_language import negotiate_language
 from tidegate.checkout.page.qr import qr_svg
 from tidegate.checkout.page.receipt import pdf_of
 from tidegate.checkout.page.receipt_pdf import receipt_pdf
-from tidegate.checkout.page.renderer import PageRenderer
+from tidegate.checkout.page.renderer import PageRenderer, SimulatorPanel
 from tidegate.checkout.page.state import PageState, state_of
 from tidegate.core import ids
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, RateLimited, Refusal, TooSoon
 from tidegate.core.method import Method
+from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
-from tidegate.infra.page.security import REPORTS_PATH
 from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
 from tidegate.merchant.logo import Logo
@@ -56,10 +56,8 @@ _OUTCOMES = ("changed", "extended", "refused", "soon")
 log = structlog.get_logger("page")
 
 
-class Simulator(Protocol):
+class Simulator(SimulatorPanel, Protocol):
     """What the sandbox adds to the page, and the pages that it adds."""
-
-    def panel(self, page: PageModel) -> Any: ...
 
     def routes(self, pages: CheckoutPages) -> Sequence[Route]: ...
 
@@ -237,27 +235,14 @@ class CheckoutPages:
         announcement: Markup | None = None,
     ) -> Html:
         visitor = self.csrf.visitor_of(request.cookies)
-        page = await self._model(
-            request,
-            situation,
-            token=self.csrf.token(visitor, scope=situation.payment.pay_code),
-            asked=asked,
-            form=form or self._typed_before(request, situation),
-            announcement=announcement,
-        )
+        token = self.csrf.token(visitor, scope=situation.payment.pay_code)
+        form = form or self._typed_before(request, situation)
+        page = await self._model(request, situation)
+        page = replace(page, token=token, asked=asked or page.asked, form=form, announcement=announcement)
         cookies = CookieLines(self.csrf.cookie(visitor) + self._remember_language(request))
         return self.renderer.page(page, template=template, status=status, cookies=cookies)
 
-    async def _model(
-        self,
-        request: PageRequest,
-        situation: Situation,
-        *,
-        token: str = "",
-        asked: Method | None = None,
-        form: FormState = NOTHING_TYPED,
-        announcement: Markup | None = None,
-    ) -> PageModel:
+    async def _model(self, request: PageRequest, situation: Situation) -> PageModel:
         query, names = request.query, self.desk.till.names
         return PageModel(
             situation=situation,
@@ -267,15 +252,12 @@ class CheckoutPages:
             site=self.site,
             names=names,
             is_test=self.simulator is not None,
-            token=token,
             nonce=request.nonce,
-            asked=asked or (names.find(query["method"]) if "method" in query else None),
+            asked=names.find(query["method"]) if "method" in query else None,
             goes_back="again" in query,
             stays="stay" in query,
             can_resend=self.desk.can_resend(situation),
-            form=form,
             outcome=next((name for name in _OUTCOMES if name in query), None),
-            announcement=announcement,
         )
 
     async def _movements(self, payment: Payment) -> Movements:

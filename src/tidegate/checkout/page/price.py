@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.checkout.language.money_format import MoneyParts
 from tidegate.checkout.page.model import PageModel
-from tidegate.checkout.page.money_format import MoneyParts
 from tidegate.checkout.page.state import RESULTS
 from tidegate.core.fee import Fee, FeeBearer, fee_on
 from tidegate.core.method import Method

@@ -9,9 +9,9 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tidegate.checkout.page.catalog import LANGUAGES, Catalog, catalog_for
+from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
 from tidegate.checkout.page.layout import Layout, colours_of, layout_of
-from tidegate.checkout.page.model import PageModel, unbroken
+from tidegate.checkout.page.model import PageModel, grouped, plain_digits, unbroken
 from tidegate.checkout.page.panel import panels_of
 from tidegate.checkout.page.price import costs_of, prices_of
 from tidegate.checkout.page.receipt import receipt_of
@@ -83,7 +83,7 @@ class PageRenderer:
             phone_prefixes=_phone_prefixes,
             ussd_banks=bank.USSD_BANKS,
         )
-        self._environment.filters["unbroken"] = unbroken
+        self._environment.filters.update(grouped=grouped, plain_digits=plain_digits, unbroken=unbroken)
         self._environment.globals["parts"] = self._environment.get_template("parts.html").module
 
     @property

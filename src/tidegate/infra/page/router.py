@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, NotFound, RateLimited, Refusal
 from tidegate.infra.http.client import client_of
+from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.front_door import headers_of, outcome_of
 from tidegate.infra.http.limit import Limit
 from tidegate.infra.http.operation import Headers
@@ -20,7 +21,7 @@ from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
 from tidegate.infra.page.response import File, Html, Ready, ready
-from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+from tidegate.infra.page.security import new_nonce
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,6 @@ from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 NONCE_BYTES = 16
 # Through the policy of this name alone may a script turn text into HTML.
 TRUSTED_TYPES_POLICY = "tidegate"
-REPORTS_PATH = "/csp-reports"
 _REPORT_GROUP = "csp"
 # In no header: none may have it.
 _NONCE_PLACE = "\x00"

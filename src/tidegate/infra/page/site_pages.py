@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope
 from tidegate.core.errors import MethodNotAllowed, Refusal
 from tidegate.core.ids import Mode
 from tidegate.infra.http.accept import prefers
+from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.front_door import headers_of
 from tidegate.infra.http.operation import Headers, encode
 from tidegate.infra.http.reply import Reply
@@ -22,7 +23,7 @@ from tidegate.infra.page import static
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.response import File, Html, ready
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
-from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+from tidegate.infra.page.security import new_nonce
 from tidegate.infra.page.site import Site
 
 _PACKAGE = "tidegate.infra.page"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tidegate.checkout.page.catalog import LANGUAGES
+from tidegate.checkout.language.catalog import LANGUAGES
 
 DEFAULT_LANGUAGE = "en"
 # A browser with a dozen languages needs half of it. A longer header is ignored.

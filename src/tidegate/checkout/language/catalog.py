@@ -21,13 +21,13 @@ from typing import Any, Self
 from babel import Locale, localedata
 from markupsafe import Markup
 
-from tidegate.checkout.page.money_format import MoneyFormat, MoneyParts
-from tidegate.checkout.page.time_format import TimeFormat
+from tidegate.checkout.language.money_format import MoneyFormat, MoneyParts
+from tidegate.checkout.language.time_format import TimeFormat
 from tidegate.core.money import Money
 
 # In the order of the chooser. Portuguese is written in Africa as in Portugal.
 _LOCALES: Mapping[str, str] = {"en": "en", "fr": "fr", "sw": "sw", "pt": "pt_PT", "ar": "ar"}
-_FILES = files("tidegate.checkout.page") / "language"
+_FILES = files("tidegate.checkout.language")
 _META = "meta"
 # Islands without a code of their own in ISO 3166, groups of countries, and codes that stand for none.
 _NO_COUNTRIES = frozenset({"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"})

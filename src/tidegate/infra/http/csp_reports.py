@@ -1,4 +1,4 @@
-"""What browsers refused to run in our pages, one log line each: the first sign of a page that somebody has changed."""
+"""What browsers refused to run in our pages, one log line each: the first sign of a page that was tampered with."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tidegate.infra.http.client import client_of
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route, answering
-from tidegate.infra.page.security import REPORTS_PATH
 
+REPORTS_PATH = "/csp-reports"
 EACH_ADDRESS = Allowance("reports of address", per_second=0.1, burst=5)
 ALL = Allowance("reports", per_second=2.0, burst=50)
 _MEDIA_TYPES = frozenset({"application/reports+json", "application/csp-report", "application/json"})
@@ -28,7 +28,7 @@ log = structlog.get_logger("page")
 
 
 class Reports:
-    """Anybody may send anything here, so little is taken, and only words that we know the shape of are kept."""
+    """Anyone may send anything here: the rate is limited, and only values of a known form are logged."""
 
     def __init__(self, limiter: Limiter) -> None:
         self._limiter = limiter
