@@ -33,23 +33,13 @@ _WRONG: dict[str | None, str] = {EXPIRED_CARD: "wrong.expiry_passed", WrongCheck
 _AMEX = re.compile(r"\s*3[47]", re.ASCII)
 # Never shown again, however the form ends.
 _SECRETS = frozenset({"cvv", "pin", "otp", "token"})
-# A field of the API and the field of the form that it comes from, where the two have different names.
-_FORM_FIELD = {
-    "card.number": "number",
-    "card.expiryMonth": "expiry",
-    "card.expiryYear": "expiry",
-    "card.cvv": "cvv",
-    "card.holder": "holder",
-    "address.line": "line",
-    "address.city": "city",
-    "address.state": "state",
-    "address.country": "country",
-    "address.postalCode": "postalCode",
-}
-FIELDS = frozenset({*_FORM_FIELD.values(), "phone", "operator", "bank", "pin", "otp"})
+# The form has one field for both.
+_FORM_FIELD = {"expiryMonth": "expiry", "expiryYear": "expiry"}
+_CARD, _ADDRESS = ("number", "expiry", "cvv", "holder"), ("line", "city", "state", "country", "postalCode")
+FIELDS = frozenset({*_CARD, *_ADDRESS, "phone", "operator", "bank", "pin", "otp"})
 _KNOWN = frozenset({"token", "seen", "type", "sure", "action", "amount", *FIELDS})
 # Kept in the payer's browser.
-REMEMBERED = ("phone", "operator", "bank", "holder", "line", "city", "state", "postalCode", "country")
+REMEMBERED = ("phone", "operator", "bank", "holder", *_ADDRESS)
 KEPT_LENGTH_MAX = 100
 COOKIE_BYTES_MAX = 2_000
 
@@ -82,17 +72,15 @@ def answer_in(form: Mapping[str, str]) -> dict[str, Any]:
     for name in ("pin", "otp"):
         if name in form:
             return {name: form[name].replace(" ", "")}
-    address = {
-        name: form[name].strip() for name in ("line", "city", "state", "country", "postalCode") if form.get(name)
-    }
-    return {"address": address}
+    return {"address": {name: form[name].strip() for name in _ADDRESS if form.get(name)}}
 
 
 def refused_form(form: Mapping[str, str], refusal: Invalid, words: Catalog, currency: Currency) -> FormState | None:
     """The form to be shown again; None when what is wrong is not in a field of the form."""
     errors: dict[str, str] = {}
     for problem in refusal.problems:
-        name = _FORM_FIELD.get(problem.field, problem.field)
+        name = problem.field.removeprefix("card.").removeprefix("address.")
+        name = _FORM_FIELD.get(name, name)
         if name in FIELDS:
             errors.setdefault(name, _text(problem, name, words, currency, form))
     if not errors:

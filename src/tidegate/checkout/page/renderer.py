@@ -133,16 +133,8 @@ class PageRenderer:
             title, lead = words(f"error.{key}"), words(f"error.{key}_more")
         is_test = self._simulator is not None
         layout = Layout(words=words, title=title, is_test=is_test, here=here, colours=colours_of(None))
-        return self._html(
-            "error.html",
-            layout,
-            nonce=nonce,
-            status=status,
-            cookies=cookies,
-            lead=lead,
-            retry_href=None if status == 404 else here,
-            request_id=request_id,
-        )
+        facts: dict[str, Any] = {"lead": lead, "retry_href": None if status == 404 else here, "request_id": request_id}
+        return self._html("error.html", layout, nonce=nonce, status=status, cookies=cookies, **facts)
 
     def _html(
         self, template: str, layout: Layout, *, nonce: str, status: int = 200, cookies: CookieLines, **facts: Any
