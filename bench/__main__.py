@@ -90,6 +90,7 @@ class Pace:
 @click.option("--workers", type=click.IntRange(1, 64), default=1, help="API processes, and as many bare ones.")
 @click.option("--connections", type=click.IntRange(1, 64), default=32, help="Clients at once, on either side.")
 @click.option("--stored", type=click.IntRange(0, 100_000_000), default=1_000_000, help="Payments under fixed rates.")
+@click.option("--businesses", type=click.IntRange(1, 10_000), default=1_000, help="Whose pages are shown.")
 @click.option("--patience", type=click.IntRange(0, 600), default=0, help="Seconds per line to wait for quiet.")
 @click.option("--log-level", type=click.Choice(["info", "warning"]), default="warning", help="Of the API.")
 def main(
@@ -100,6 +101,7 @@ def main(
     workers: int,
     connections: int,
     stored: int,
+    businesses: int,
     patience: int,
     log_level: str,
 ) -> None:
@@ -111,7 +113,9 @@ def main(
     signal.signal(signal.SIGTERM, _exit)
     wanted = only or (*LINES, *DELAYS, *SECTIONS, GROWTH)
     try:
-        run = _run(Options(workers, connections, log_level, stored), Pace(rounds, seconds, patience), wanted)
+        run = _run(
+            Options(workers, connections, log_level, stored, businesses), Pace(rounds, seconds, patience), wanted
+        )
     except BenchFailed as failure:
         console.print("[bold red]The run is void.[/]")
         console.print(str(failure), markup=False, highlight=False)

@@ -35,6 +35,8 @@ class Options:
     log_level: str
     # Payments that are there already when something is measured at a fixed rate.
     stored: int
+    # Whose pages are shown.
+    businesses: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Stage:
         self._home = home
         self._postgres = postgres
         self._ending = ending
-        self.shops: list[Shop] = asyncio.run(_open_shops(self.url))
+        self.shops: list[Shop] = self.open_shops([{"name": f"Shop {number}"} for number in range(1, SHOPS + 1)])
         self.api = self.start_server(
             ["tidegate", "serve", "--workers", str(options.workers)],
             ready_path="/readyz",
@@ -73,6 +75,9 @@ class Stage:
                 "TIDEGATE_TRUSTED_PROXIES": "1",
             },
         )
+
+    def open_shops(self, settings: Sequence[dict[str, Any]]) -> list[Shop]:
+        return asyncio.run(_open_shops(self.url, settings))
 
     @contextmanager
     def worker(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -163,19 +168,21 @@ def open_stage(options: Options) -> Iterator[Stage]:
         yield Stage(own, postgres, options, ending)
 
 
-async def _open_shops(url: str) -> list[Shop]:
+async def _open_shops(url: str, settings: Sequence[dict[str, Any]]) -> list[Shop]:
     db = Database(url, connections_max=2)
     await db.open()
     try:
-        return [await _open_shop(db, number) for number in range(1, SHOPS + 1)]
+        return [await _open_shop(db, of_one) for of_one in settings]
     finally:
         await db.close()
 
 
-async def _open_shop(db: Database, number: int) -> Shop:
+async def _open_shop(db: Database, settings: dict[str, Any]) -> Shop:
     now = SystemClock().now()
-    new = await merchants.create(db, name=f"Shop {number}", email="shop@example.com", mode=Mode.SANDBOX, now=now)
-    await merchants.change(db, new.business.id, {"rate_per_second": RATE, "rate_burst": RATE}, now=now)
+    name = settings["name"]
+    new = await merchants.create(db, name=name, email="shop@example.com", mode=Mode.SANDBOX, now=now)
+    changes = {**settings, "rate_per_second": RATE, "rate_burst": RATE}
+    await merchants.change(db, new.business.id, changes, now=now)
     return Shop(new.business.id, new.business.code, new.secret_key, new.public_key)
 
 

@@ -22,16 +22,15 @@ from tidegate.house import House, running
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.application import Application
+from tidegate.infra.http.csp_reports import Reports
 from tidegate.infra.http.endpoint import routes_of
 from tidegate.infra.http.health import Health
 from tidegate.infra.http.hosts import KnownHosts
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.home import HomePage
-from tidegate.infra.page.reports import Reports
 from tidegate.infra.page.site import Site
-from tidegate.infra.page.site_pages import SitePages
+from tidegate.infra.page.site_pages import HomePage, SitePages
 from tidegate.infra.rate_limit import SLOTS, RateLimit
 from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
@@ -89,7 +88,7 @@ def build(
         *site.routes(),
         *_front_page(house, site, sandbox_keys),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
-        *(reference.routes(document, operations, sandbox_keys, site.door) if settings.has_docs else ()),
+        *(reference.routes(document, operations, sandbox_keys, site.router) if settings.has_docs else ()),
     ]
     application = Application(
         routes,

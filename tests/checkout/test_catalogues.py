@@ -12,11 +12,11 @@ import pytest
 from babel import Locale
 
 from checkout.word_calls import Source, Use, uses_in_program, uses_in_template
-from tidegate.checkout.page.words import LANGUAGES, words_for
+from tidegate.checkout.language.catalog import LANGUAGES, catalog_for
 
 CHECKOUT = Path(__file__).parents[2] / "src" / "tidegate" / "checkout"
-CATALOGUES = sorted((CHECKOUT / "page" / "language").glob("*.toml"))
-ENGLISH = words_for("en").texts
+CATALOGUES = sorted((CHECKOUT / "language").glob("*.toml"))
+ENGLISH = catalog_for("en").texts
 
 EDGE_BLANKS = re.compile(r"^\s|\s$|\s\s")
 DIRECTION_SWITCHES = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -30,7 +30,7 @@ def texts_of(language: str) -> dict[str, str]:
 
 
 def catalogue_of(language: str) -> dict[str, Any]:
-    return tomllib.loads((CHECKOUT / "page" / "language" / f"{language}.toml").read_text("utf-8"))
+    return tomllib.loads((CHECKOUT / "language" / f"{language}.toml").read_text("utf-8"))
 
 
 def flat(table: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -60,7 +60,7 @@ def test_a_catalogue_has_the_keys_of_the_english_one(language: str) -> None:
 
 @each_language
 def test_a_text_has_the_placeholders_of_the_english_one(language: str) -> None:
-    texts = words_for(language).texts
+    texts = catalog_for(language).texts
     both = texts.keys() & ENGLISH.keys()
     assert {
         key: sorted(texts[key].names ^ ENGLISH[key].names) for key in both if texts[key].names != ENGLISH[key].names

@@ -25,7 +25,7 @@ from tidegate.house import House
 from tidegate.infra import rate_limit
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.routing import Answering
-from tidegate.infra.page.door import _Doorway
+from tidegate.infra.page.router import _PageEndpoint
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.merchant.gate import ANYBODY
 from tidegate.settings import Settings
@@ -222,7 +222,7 @@ def test_everything_that_anybody_may_call_and_that_reads_a_body_declares_a_limit
     unlimited = [one.name for one in app.operations_of(house) if one.credentials is ANYBODY and one.limit is None]
     routes = app.build(Settings(database_url=database_url)).routing.routes
     for route in routes:
-        if isinstance(route.app, _Doorway):
+        if isinstance(route.app, _PageEndpoint):
             unlimited += [
                 page.name for page in route.app._by_method.values() if page.method == "POST" and not page.limit
             ]

@@ -16,10 +16,14 @@ from hypothesis import strategies as st
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from tidegate.checkout.page.choice import ACCEPT_LANGUAGE_LENGTH_MAX, TAG_LENGTH_MAX, choose
-from tidegate.checkout.page.money_format import SIGNS, MoneyParts
-from tidegate.checkout.page.time_format import zone_of
-from tidegate.checkout.page.words import LANGUAGES, Words, words_for
+from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
+from tidegate.checkout.language.money_format import SIGNS, MoneyParts
+from tidegate.checkout.language.negotiate import (
+    ACCEPT_LANGUAGE_LENGTH_MAX,
+    TAG_LENGTH_MAX,
+    negotiate_language,
+)
+from tidegate.checkout.language.time_format import zone_of
 from tidegate.core.money import Currency, Money
 
 MINOR_MAX = 10**14
@@ -33,9 +37,9 @@ monies = st.builds(Money, st.integers(min_value=0, max_value=MINOR_MAX), st.samp
 each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 
-def make_words(language: str = "en", **texts: Any) -> Words:
+def make_words(language: str = "en", **texts: Any) -> Catalog:
     direction = "rtl" if language == "ar" else "ltr"
-    return Words.of(language, {"meta": {"name": "…", "direction": direction}, **texts})
+    return Catalog.of(language, {"meta": {"name": "…", "direction": direction}, **texts})
 
 
 # Texts
@@ -150,7 +154,7 @@ def test_a_name_cannot_turn_the_sentence_around(language: str, switch: str) -> N
 def test_an_arabic_amount_runs_from_right_to_left_alone_and_isolated(money: Money) -> None:
     # An isolate takes the direction of the first strong character in it, and so does a page's title; a mark at the
     # end keeps letters that follow from joining those of the sign.
-    shown = words_for("ar").money(money)
+    shown = catalog_for("ar").money(money)
     strong = [unicodedata.bidirectional(c) for c in shown if unicodedata.bidirectional(c) in ("L", "R", "AL")]
     assert (strong[0], strong[-1]) == ("R", "R")
     # Not isolated itself: that is done where it is put into a sentence.
@@ -160,9 +164,9 @@ def test_an_arabic_amount_runs_from_right_to_left_alone_and_isolated(money: Mone
 @pytest.mark.parametrize("currency", Currency)
 def test_an_arabic_sign_is_not_turned_around(currency: Currency) -> None:
     # The last character of GH₵ has no direction of its own, and would move to the other side of GH.
-    sign = words_for("ar").money_parts(Money(1, currency)).sign
+    sign = catalog_for("ar").money_parts(Money(1, currency)).sign
     assert sign == SIGNS[currency] + "\u200e"
-    assert sign in words_for("ar").money(Money(1, currency))
+    assert sign in catalog_for("ar").money(Money(1, currency))
 
 
 # Money
@@ -191,7 +195,7 @@ def test_an_arabic_sign_is_not_turned_around(currency: Currency) -> None:
     ],
 )
 def test_amounts_are_written_as_the_language_writes_them(language: str, currency: Currency, shown: str) -> None:
-    assert words_for(language).money(Money(1_000_000, currency)) == shown
+    assert catalog_for(language).money(Money(1_000_000, currency)) == shown
 
 
 def locale_of(language: str) -> Locale:
@@ -200,10 +204,10 @@ def locale_of(language: str) -> Locale:
 
 @given(languages, monies)
 def test_an_amount_reads_back_as_it_was(language: str, money: Money) -> None:
-    parts = words_for(language).money_parts(money)
+    parts = catalog_for(language).money_parts(money)
     major = parse_decimal(parts.digits, locale=locale_of(language), strict=True, numbering_system="latn")
     assert major.scaleb(money.currency.exponent) == money.minor
-    shown = words_for(language).money(money)
+    shown = catalog_for(language).money(money)
     assert shown.count(parts.digits) == shown.count(parts.sign) == 1
     assert all(c in "0123456789" for c in shown if c.isdigit())
     assert shown.startswith(parts.sign) is parts.is_sign_first
@@ -219,7 +223,7 @@ def test_amounts_agree_with_babel(language: str, money: Money) -> None:
         numbering_system="latn",
     )  # fmt: skip
     symbol = locale_of(language).currency_symbols.get(code, code)
-    ours = words_for(language).money(money)
+    ours = catalog_for(language).money(money)
     assert _bare(ours) == _bare(theirs.replace(symbol, sign))
 
 
@@ -229,21 +233,21 @@ def _bare(shown: str) -> str:
 
 
 def test_the_large_amount_comes_in_parts() -> None:
-    assert words_for("en").money_parts(TEN_THOUSAND) == MoneyParts("₦", "10,000.00", is_sign_first=True)
-    assert words_for("fr").money_parts(TEN_THOUSAND) == MoneyParts("₦", "10\u202f000,00", is_sign_first=False)
+    assert catalog_for("en").money_parts(TEN_THOUSAND) == MoneyParts("₦", "10,000.00", is_sign_first=True)
+    assert catalog_for("fr").money_parts(TEN_THOUSAND) == MoneyParts("₦", "10\u202f000,00", is_sign_first=False)
 
 
 def test_a_negative_amount_is_not_shown_to_payers() -> None:
     with pytest.raises(ValueError, match="not negative"):
-        words_for("en").money(Money(-1, Currency.NGN))
+        catalog_for("en").money(Money(-1, Currency.NGN))
     with pytest.raises(ValueError, match="not negative"):
-        words_for("en").money_parts(Money(-1, Currency.NGN))
+        catalog_for("en").money_parts(Money(-1, Currency.NGN))
 
 
 @each_language
 @pytest.mark.parametrize("currency", Currency)
 def test_every_currency_has_a_sign_in_every_language(language: str, currency: Currency) -> None:
-    assert SIGNS[currency] in words_for(language).money(Money(1, currency))
+    assert SIGNS[currency] in catalog_for(language).money(Money(1, currency))
 
 
 # Time
@@ -271,8 +275,8 @@ def test_a_currency_has_the_time_of_its_country(currency: Currency, hours: int, 
 @each_language
 def test_the_clock_has_24_hours_in_every_language(language: str) -> None:
     zone = zone_of(Currency.NGN)
-    assert words_for(language).time(AFTERNOON, zone) == "14:08"
-    assert words_for(language).time(AFTERNOON.replace(hour=23), zone) == "00:08"
+    assert catalog_for(language).time(AFTERNOON, zone) == "14:08"
+    assert catalog_for(language).time(AFTERNOON.replace(hour=23), zone) == "00:08"
 
 
 @pytest.mark.parametrize(
@@ -286,19 +290,19 @@ def test_the_clock_has_24_hours_in_every_language(language: str) -> None:
     ],
 )
 def test_moments_are_written_as_the_language_writes_them(language: str, shown: str) -> None:
-    assert words_for(language).moment(AFTERNOON, zone_of(Currency.NGN)) == shown
+    assert catalog_for(language).moment(AFTERNOON, zone_of(Currency.NGN)) == shown
 
 
 def test_the_date_is_that_of_the_zone() -> None:
     late = datetime(2026, 12, 31, 22, 30, tzinfo=UTC)
-    assert words_for("en").moment(late, zone_of(Currency.KES)) == "Fri 1 Jan 2027, 01:30"
-    assert words_for("en").moment(late, zone_of(Currency.GHS)) == "Thu 31 Dec 2026, 22:30"
+    assert catalog_for("en").moment(late, zone_of(Currency.KES)) == "Fri 1 Jan 2027, 01:30"
+    assert catalog_for("en").moment(late, zone_of(Currency.GHS)) == "Thu 31 Dec 2026, 22:30"
 
 
 @given(languages, st.integers(min_value=0, max_value=36_525))
 def test_digits_of_dates_are_latin_in_every_language(language: str, days: int) -> None:
     moment = AFTERNOON + timedelta(days=days, minutes=days)
-    shown = words_for(language).moment(moment, zone_of(Currency.ZAR))
+    shown = catalog_for(language).moment(moment, zone_of(Currency.ZAR))
     assert all(c in "0123456789" for c in shown if c.isdigit())
     assert f"{moment.astimezone(zone_of(Currency.ZAR)):%H:%M}" in shown
 
@@ -308,24 +312,24 @@ def test_moments_are_written_as_babel_writes_them(language: str, days: int) -> N
     moment, zone, locale = AFTERNOON + timedelta(days=days, minutes=days), zone_of(Currency.ZAR), locale_of(language)
     date_pattern = "E d MMM y" if language == "en" else locale.datetime_skeletons["yMMMEd"].pattern
     pattern = locale.datetime_formats["medium"].format(locale.datetime_skeletons["Hm"].pattern, date_pattern)
-    assert words_for(language).moment(moment, zone) == format_datetime(moment, pattern, tzinfo=zone, locale=locale)
+    assert catalog_for(language).moment(moment, zone) == format_datetime(moment, pattern, tzinfo=zone, locale=locale)
 
 
 # Countries
 
 
 def test_a_country_has_its_name_in_the_language() -> None:
-    assert [words_for(language).countries["ZA"] for language in ("en", "fr", "sw")] == [
+    assert [catalog_for(language).countries["ZA"] for language in ("en", "fr", "sw")] == [
         "South Africa", "Afrique du Sud", "Afrika Kusini",
     ]  # fmt: skip
-    assert "XA" not in words_for("en").countries
+    assert "XA" not in catalog_for("en").countries
 
 
 # The choice of the language
 
 
 def from_browser(header: str | None) -> str:
-    return choose(asked=None, remembered=None, accept_language=header)
+    return negotiate_language(asked=None, remembered=None, accept_language=header)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +351,7 @@ def from_browser(header: str | None) -> str:
 def test_what_was_asked_for_comes_first_then_the_last_visit_then_the_browser(
     asked: str | None, remembered: str | None, header: str | None, chosen: str
 ) -> None:
-    assert choose(asked=asked, remembered=remembered, accept_language=header) == chosen
+    assert negotiate_language(asked=asked, remembered=remembered, accept_language=header) == chosen
 
 
 @pytest.mark.parametrize(
@@ -404,12 +408,12 @@ def test_the_limit_of_the_header_is_exact() -> None:
 
 @given(*[st.none() | st.text() | st.text(alphabet="enfrswptar-*;q=01., ")] * 3)
 def test_whatever_is_sent_a_language_is_chosen(asked: str | None, remembered: str | None, header: str | None) -> None:
-    assert choose(asked=asked, remembered=remembered, accept_language=header) in LANGUAGES
+    assert negotiate_language(asked=asked, remembered=remembered, accept_language=header) in LANGUAGES
 
 
 def test_the_languages_are_offered_by_their_own_names() -> None:
     assert list(LANGUAGES.items()) == [
         ("en", "English"), ("fr", "Français"), ("sw", "Kiswahili"), ("pt", "Português"), ("ar", "العربية"),
     ]  # fmt: skip
-    assert [words_for(language).language for language in LANGUAGES] == list(LANGUAGES)
-    assert words_for("fr") is words_for("fr")
+    assert [catalog_for(language).language for language in LANGUAGES] == list(LANGUAGES)
+    assert catalog_for("fr") is catalog_for("fr")

@@ -18,16 +18,15 @@ from tidegate.core.errors import Refusal
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.answer import Html
-from tidegate.infra.page.compress import Constant
-from tidegate.infra.page.door import Door, Handler, Page, Visit
+from tidegate.infra.page.response import Html
+from tidegate.infra.page.router import Handler, PageRequest, PageRoute, PageRouter
 from tidegate.infra.telemetry import Meter
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 BROWSER_WITHIN_S = 60.0
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no browser here")
 
-STYLE = Constant(b"".join(b".c%d{margin:%dpx;color:#%06x}\n" % (n, n % 7, n * 7919 % 2**24) for n in range(300)))
+STYLE = b"".join(b".c%d{margin:%dpx;color:#%06x}\n" % (n, n % 7, n * 7919 % 2**24) for n in range(300))
 
 
 @asynccontextmanager
@@ -49,13 +48,13 @@ async def visiting(
         yield client
 
 
-def error_page(refusal: Refusal, status: int, visit: Visit) -> Html:
-    return Html.of(f"<!doctype html><title>{status}</title><p>{refusal.message}</p>")
+def error_page(refusal: Refusal, status: int, request: PageRequest) -> Html:
+    return Html(f"<!doctype html><title>{status}</title><p>{refusal.message}</p>".encode())
 
 
 def site_of(*pages: tuple[str, str, Handler]) -> list[Route]:
-    door = Door(error_page)
-    return [*door.routes(Page(method, path, handler.__name__, handler) for method, path, handler in pages)]
+    router = PageRouter(error_page)
+    return [*router.routes(PageRoute(method, path, handler.__name__, handler) for method, path, handler in pages)]
 
 
 def headers_of(*pairs: tuple[str, str]) -> Headers:

@@ -22,15 +22,15 @@ from build import Shop, order
 from conftest import ENCRYPTION_KEY
 from tidegate import app
 from tidegate.app import operations_of
-from tidegate.checkout.page.sent import FIELDS
+from tidegate.checkout.page.form_data import FIELDS
 from tidegate.core.clock import SystemClock
 from tidegate.house import House
 from tidegate.infra import rate_limit
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.body import BODY_BYTES_MAX
+from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.request_head import HEADER_BYTES_MAX, URL_BYTES_MAX
-from tidegate.infra.page.security import REPORTS_PATH
 from tidegate.rail.sandbox import notice
 from tidegate.settings import Settings
 

@@ -18,10 +18,10 @@ from infra.page_world import browser_at, elsewhere, headers_of, in_a_browser, si
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.answer import Html, see_other
 from tidegate.infra.page.cookie import COOKIES_MAX, Cookie, cookies_of
 from tidegate.infra.page.csrf import KEY_BYTES_MIN, Csrf, Visitor
-from tidegate.infra.page.door import Visit
+from tidegate.infra.page.response import Html, see_other
+from tidegate.infra.page.router import PageRequest
 from tidegate.infra.page.site import Site
 
 KEY = bytes(range(KEY_BYTES_MIN))
@@ -228,20 +228,20 @@ class Shop:
     def routes(self) -> list[Route]:
         return site_of(("GET", "/buy/{thing}", self.show), ("POST", "/buy/{thing}", self.buy))
 
-    async def show(self, visit: Visit) -> Html:
-        visitor = self.csrf.visitor_of(visit.cookies)
-        token = self.csrf.token(visitor, scope=visit.path["thing"])
-        text = f"<!doctype html>{form_with(token)}<script nonce={visit.nonce}>document.forms[0].submit()</script>"
-        return Html.of(text, cookies=self.csrf.cookie(visitor))
+    async def show(self, request: PageRequest) -> Html:
+        visitor = self.csrf.visitor_of(request.cookies)
+        token = self.csrf.token(visitor, scope=request.path["thing"])
+        text = f"<!doctype html>{form_with(token)}<script nonce={request.nonce}>document.forms[0].submit()</script>"
+        return Html(text.encode(), cookies=self.csrf.cookie(visitor))
 
-    async def buy(self, visit: Visit) -> Html:
+    async def buy(self, request: PageRequest) -> Html:
         try:
-            self.csrf.check(visit.headers, visit.form.get("token"), scope=visit.path["thing"])
+            self.csrf.check(request.headers, request.form.get("token"), scope=request.path["thing"])
         except AccessDenied:
-            self.outcomes.put_nowait((403, visit.headers))
+            self.outcomes.put_nowait((403, request.headers))
             raise
-        self.outcomes.put_nowait((303, visit.headers))
-        return see_other(f"/bought/{visit.path['thing']}")
+        self.outcomes.put_nowait((303, request.headers))
+        return see_other(f"/bought/{request.path['thing']}")
 
 
 def form_with(token: str, action: str = "") -> str:

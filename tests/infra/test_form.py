@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from infra.page_world import site_of, visiting
 from tidegate.core.errors import Malformed
 from tidegate.infra.http.body import BODY_BYTES_MAX
-from tidegate.infra.page.answer import Html
-from tidegate.infra.page.door import Visit
 from tidegate.infra.page.form import FIELDS_MAX, MEDIA_TYPE, Form, parse, parse_query
+from tidegate.infra.page.response import Html
+from tidegate.infra.page.router import PageRequest
 
 unhurried = settings(deadline=None)
 
@@ -136,8 +136,8 @@ def test_a_query_is_read_only_so_far() -> None:
 # Over the wire.
 
 
-async def tell(visit: Visit) -> Html:
-    return Html([repr(sorted(visit.form.items())).encode()])
+async def tell(request: PageRequest) -> Html:
+    return Html(repr(sorted(request.form.items())).encode())
 
 
 @pytest.fixture(scope="module")

@@ -28,5 +28,5 @@ def test_a_worker_has_no_pages() -> None:
 
 def test_an_api_keeps_no_more_of_the_languages_than_it_has_read() -> None:
     loaded = loaded_by("tidegate.app")
-    assert "tidegate.checkout.page.words" in loaded
+    assert "tidegate.checkout.language.catalog" in loaded
     assert not {"root", "en", "ar"} & loaded

@@ -17,14 +17,14 @@ from structlog.testing import capture_logs
 from infra.page_world import browser_at, elsewhere, error_page, in_a_browser, site_of, visiting
 from tidegate.core.errors import NotFound
 from tidegate.infra import rate_limit
+from tidegate.infra.http import csp_reports
 from tidegate.infra.http.body import BODY_BYTES_MAX
+from tidegate.infra.http.csp_reports import ALL, EACH_ADDRESS, REPORTS_PATH, Reports
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page import reports
-from tidegate.infra.page.answer import Html, see_other
-from tidegate.infra.page.door import Door, Visit
-from tidegate.infra.page.reports import ALL, EACH_ADDRESS, Reports
-from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+from tidegate.infra.page.response import Html, see_other
+from tidegate.infra.page.router import PageRequest, PageRouter
+from tidegate.infra.page.security import new_nonce
 from tidegate.infra.rate_limit import RateLimit
 
 # A busy machine is no failure.
@@ -41,25 +41,25 @@ def nonce_of(answer: httpx.Response) -> str:
     return nonce
 
 
-async def show(visit: Visit) -> Html:
-    return Html.of(f"<!doctype html>{visit.nonce}")
+async def show(request: PageRequest) -> Html:
+    return Html(f"<!doctype html>{request.nonce}".encode())
 
 
-async def lose(visit: Visit) -> Html:
+async def lose(request: PageRequest) -> Html:
     raise NotFound("not here")
 
 
-async def break_down(visit: Visit) -> Html:
+async def break_down(request: PageRequest) -> Html:
     raise RuntimeError
 
 
-async def move(visit: Visit) -> Html:
+async def move(request: PageRequest) -> Html:
     return see_other("/")
 
 
 def routes(_: str) -> list[Route]:
     pages = [("GET", "/", show), ("GET", "/lost", lose), ("GET", "/broken", break_down), ("GET", "/moved", move)]
-    return [*site_of(*pages), Door(error_page).nothing_else("/{rest:path}")]
+    return [*site_of(*pages), PageRouter(error_page).nothing_else("/{rest:path}")]
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +144,12 @@ class Trial:
     def routes(self, _: str) -> list[Route]:
         return site_of(("GET", "/", self.show), ("GET", "/told/{what}", self.hear))
 
-    async def show(self, visit: Visit) -> Html:
-        return Html.of(self._html.replace("NONCE", visit.nonce))
+    async def show(self, request: PageRequest) -> Html:
+        return Html(self._html.replace("NONCE", request.nonce).encode())
 
-    async def hear(self, visit: Visit) -> Html:
-        self._told.put_nowait(visit.path["what"])
-        return Html([])
+    async def hear(self, request: PageRequest) -> Html:
+        self._told.put_nowait(request.path["what"])
+        return Html(b"")
 
     async def heard_until_end(self) -> list[str]:
         heard = [await self._told.get()]
@@ -219,7 +219,7 @@ async def test_a_browser_shows_the_page_in_no_frame_of_another_site() -> None:
 
 @pytest.fixture
 def log_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    monkeypatch.setattr(reports, "log", structlog.get_logger("page"))  # A used one may be bound elsewhere.
+    monkeypatch.setattr(csp_reports, "log", structlog.get_logger("page"))  # A used one may be bound elsewhere.
     with capture_logs() as lines:
         yield lines
 
@@ -304,7 +304,7 @@ async def test_reports_of_all_addresses_together_are_few() -> None:
 @unhurried
 @given(st.text() | st.text("a-:/.", max_size=20))
 def test_any_text_is_short_and_plain_afterwards(text: str) -> None:
-    known = reports._known(text)
+    known = csp_reports._known(text)
     assert len(known) <= 150
     assert known.isascii()
     assert known.isprintable()

@@ -14,7 +14,7 @@ from playwright.async_api import BrowserContext, Locator, Page, Route, expect
 from browser import TIMEOUT_MS
 from checkout.paying import SUCCEEDS
 from pages.stage import LinkedCheckout, Stage
-from tidegate.checkout.page.view import RETURN_POLL_S
+from tidegate.checkout.page.model import RETURN_POLL_S
 from tidegate.core.clock import SystemClock
 from tidegate.payment.transition import ATTEMPTS_MAX
 

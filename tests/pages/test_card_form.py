@@ -13,7 +13,7 @@ from playwright.async_api import Page, expect
 from checkout.paying import WANTS_3DS, WANTS_ADDRESS, WANTS_PIN_AND_OTP
 from pages.payer import REFUSED_INPUT, Payer, hearing
 from pages.stage import Stage
-from tidegate.checkout.page import typed as typed_fields
+from tidegate.checkout.page.form_data import REMEMBERED
 
 CODE = "739"
 PIN = "1234"
@@ -247,4 +247,4 @@ async def test_a_card_stays_nowhere(
     assert [place for place in (*addresses, *kept, out, err, caplog.text) if secrets.search(place)] == []
     # Only what is needed to tell whose form it is, and to fill in again what is no secret.
     assert set(cookies) == {"tidegate", "tidegate-typed"}
-    assert set(json.loads(typed)["fields"]) <= set(typed_fields.FIELDS)
+    assert set(json.loads(typed)["fields"]) <= set(REMEMBERED)

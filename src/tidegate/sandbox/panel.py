@@ -5,25 +5,24 @@ For developers, so in English only, whatever language the page speaks.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cache
 
 import msgspec
 
-from tidegate.checkout.page import values
-from tidegate.checkout.page.look import Look
+from tidegate.checkout.page.model import PageModel, plain_digits
 from tidegate.checkout.page.pages import PATH, CheckoutPages
-from tidegate.checkout.page.scene import Scene
-from tidegate.checkout.page.sketch import Sketch
-from tidegate.checkout.page.values import Value
+from tidegate.checkout.page.state import PageState
 from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.answer import Html
-from tidegate.infra.page.door import Drawn, Page, Visit
+from tidegate.infra.page.response import Html
+from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.payment.change import Situation
+from tidegate.payment.transition import is_final
 from tidegate.rail import phone as phones
 from tidegate.rail.interface import Party
 from tidegate.rail.sandbox.model import TEST_OTP, TEST_PIN
@@ -50,10 +49,10 @@ _PHONES = (
     ("5678", "waits for you below"),
 )
 # What may be answered to a card's bank: the fields, how they are shown, and what comes of it.
-_ANSWERS: dict[Scene, tuple[tuple[dict[str, str], str, str], ...]] = {
-    Scene.PIN: (({"pin": TEST_PIN}, TEST_PIN, "right PIN"), ({"pin": "9999"}, "9999", "wrong PIN")),
-    Scene.OTP: (({"otp": TEST_OTP}, TEST_OTP, "right code"), ({"otp": "000000"}, "000000", "wrong code")),
-    Scene.ADDRESS: (({"line": "1 Marina", "city": "Lagos"}, "1 Marina, Lagos", "any address will do"),),
+_ANSWERS: dict[PageState, tuple[tuple[dict[str, str], str, str], ...]] = {
+    PageState.PIN: (({"pin": TEST_PIN}, TEST_PIN, "right PIN"), ({"pin": "9999"}, "9999", "wrong PIN")),
+    PageState.OTP: (({"otp": TEST_OTP}, TEST_OTP, "right code"), ({"otp": "000000"}, "000000", "wrong code")),
+    PageState.ADDRESS: (({"line": "1 Marina", "city": "Lagos"}, "1 Marina, Lagos", "any address will do"),),
 }
 
 
@@ -85,28 +84,28 @@ class SimulatorView:
 class SimulatorPanel:
     simulator: Simulator
 
-    def panel(self, sketch: Sketch) -> SimulatorView | None:
+    def panel(self, page: PageModel) -> SimulatorView | None:
         """None where there is nothing to play."""
-        view = _view(sketch)
+        view = _view(page)
         return None if view.is_empty else view
 
     def routes(self, pages: CheckoutPages) -> Sequence[Route]:
-        async def simulate(visit: Visit) -> Html:
-            payer = pages.admit(visit)
+        async def simulate(request: PageRequest) -> Html:
+            payer = pages.admit(request)
             situation = await pages.desk.look(payer)
             try:
-                await self._act(visit.form, situation, pages)
+                await self._act(request.form, situation, pages)
             except Conflict:
-                return pages.back_to(visit, "?changed=1")
-            return pages.back_to(visit)
+                return pages.back_to(request, "?changed=1")
+            return pages.back_to(request)
 
-        async def issuer(visit: Visit) -> Drawn:
-            return await pages.show_as(visit, "sandbox_issuer.html", Scene.ISSUER)
+        async def issuer(request: PageRequest) -> Html:
+            return await pages.show_as(request, "sandbox_issuer.html", PageState.ISSUER)
 
-        return pages.door.routes(
+        return pages.router.routes(
             [
-                Page("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.desk.limit.act),
-                Page("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.desk.limit.look),
+                PageRoute("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.desk.limit.act),
+                PageRoute("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.desk.limit.look),
             ]
         )
 
@@ -126,23 +125,26 @@ class SimulatorPanel:
         await act()
 
 
-def _view(sketch: Sketch) -> SimulatorView:
-    shape = sketch.shape
-    has_account = shape.tried is not None and shape.tried.has_account
-    takes_answer = shape.tried is not None and shape.tried.is_answered
-    is_choosing = shape.scene is Scene.CHOOSE and not takes_answer
+def _view(page: PageModel) -> SimulatorView:
+    has_account = page.attempt is not None and page.attempt.account_number is not None
+    is_choosing = page.state is PageState.CHOOSE and not page.is_answered_by_phone
     return SimulatorView(
-        transfers=tuple((name, sketch.own(value)) for name, value in _SUGGESTIONS.items()) if has_account else (),
+        transfers=tuple(_transfers(page.rest)) if has_account else (),
         takes_transfer=has_account,
-        takes_answer=takes_answer,
-        takes_expiry=not shape.is_final,
-        cards=_cards() if is_choosing and Method.CARD in shape.methods else (),
-        phones=_phones(shape.currency) if is_choosing and Method.MOBILE_MONEY in shape.methods else (),
+        takes_answer=page.is_answered_by_phone,
+        takes_expiry=not is_final(page.payment.status),
+        cards=_cards() if is_choosing and Method.CARD in page.methods else (),
+        phones=_phones(page.currency) if is_choosing and Method.MOBILE_MONEY in page.methods else (),
         answers=tuple(
-            TestValue(shown, does, _fill(Method.CARD, **fields))
-            for fields, shown, does in _ANSWERS.get(shape.scene, ())
+            TestValue(shown, does, _fill(Method.CARD, **fields)) for fields, shown, does in _ANSWERS.get(page.state, ())
         ),
     )
+
+
+def _transfers(rest: Money) -> Iterator[tuple[str, str]]:
+    yield "exactly", plain_digits(rest)
+    yield "too little", plain_digits(Money(max(rest.minor * 2 // 5, 1), rest.currency))
+    yield "too much", plain_digits(rest + Money.of_major(10, rest.currency))
 
 
 def _amount(form: Mapping[str, str], situation: Situation) -> Money:
@@ -157,21 +159,7 @@ def _amount(form: Mapping[str, str], situation: Situation) -> Money:
     return Money(int(minor), currency)
 
 
-def _exactly(look: Look) -> str:
-    return values.plain_digits(values.rest(look))
-
-
-def _too_little(look: Look) -> str:
-    return values.plain_digits(Money(max(values.rest(look).minor * 2 // 5, 1), look.currency))
-
-
-def _too_much(look: Look) -> str:
-    return values.plain_digits(values.rest(look) + Money.of_major(10, look.currency))
-
-
-_SUGGESTIONS: dict[str, Value] = {"exactly": _exactly, "too little": _too_little, "too much": _too_much}
-
-
+@cache
 def _cards() -> tuple[TestValue, ...]:
     return tuple(
         TestValue(
@@ -183,6 +171,7 @@ def _cards() -> tuple[TestValue, ...]:
     )
 
 
+@cache
 def _phones(currency: Currency) -> tuple[TestValue, ...]:
     """Without the country's code, which stands before the field."""
     code = f"+{phones.COUNTRIES[currency].calling_code}"

@@ -19,11 +19,10 @@ from tidegate.core.method import MethodNames
 from tidegate.infra.db import Database
 from tidegate.infra.http.read import read
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.answer import File, Html, see_other
 from tidegate.infra.page.csrf import Csrf
-from tidegate.infra.page.door import Page, Visit
-from tidegate.infra.page.home import HomePage
-from tidegate.infra.page.site_pages import SitePages, wants_page
+from tidegate.infra.page.response import File, Html, see_other
+from tidegate.infra.page.router import PageRequest, PageRoute
+from tidegate.infra.page.site_pages import HomePage, SitePages, wants_page
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.payment import commands, wire
@@ -76,33 +75,33 @@ class StartPage:
     def csrf(self) -> Csrf:
         return Csrf(self.pages.site, key=hmac.digest(self.secret(), b"forms of the start page", "sha256"))
 
-    async def show(self, visit: Visit) -> Html | File:
-        if not wants_page(visit.headers) or not self._is_local(visit):
-            return await self.home_page.show(visit)
-        return await self._page(visit)
+    async def show(self, request: PageRequest) -> Html | File:
+        if not wants_page(request.headers) or not self._is_local(request):
+            return await self.home_page.show(request)
+        return await self._page(request)
 
-    async def show_keys(self, visit: Visit) -> Html:
+    async def show_keys(self, request: PageRequest) -> Html:
         """Answers with the page itself: what it shows has no address that a history would keep."""
-        self._admit(visit)
-        return await self._page(visit, is_shown=True)
+        self._admit(request)
+        return await self._page(request, is_shown=True)
 
-    async def create(self, visit: Visit) -> Html:
-        self._admit(visit)
+    async def create(self, request: PageRequest) -> Html:
+        self._admit(request)
         business = await merchants.get(self.db, self.business_id)
         try:
-            pay_code = await self._create(business, visit.form.get("amount", ""), visit.form.get("currency", ""))
+            pay_code = await self._create(business, request.form.get("amount", ""), request.form.get("currency", ""))
         except Invalid as wrong:
-            return await self._page(visit, wrong=wrong)
+            return await self._page(request, wrong=wrong)
         return see_other(self.pages.site.url(f"/pay/{pay_code}"))
 
-    def _admit(self, visit: Visit) -> None:
-        if not self._is_local(visit):
+    def _admit(self, request: PageRequest) -> None:
+        if not self._is_local(request):
             raise AccessDenied("the sandbox's keys are shown on its own machine only; open it as localhost")
-        self.csrf.check(visit.headers, visit.form.get("token"), scope=SCOPE)
+        self.csrf.check(request.headers, request.form.get("token"), scope=SCOPE)
 
-    def _is_local(self, visit: Visit) -> bool:
+    def _is_local(self, request: PageRequest) -> bool:
         """Under a name of its own, another site can have a browser here ask us and read the answer."""
-        host = urlsplit(f"//{visit.headers.one(b'host') or ''}").hostname
+        host = urlsplit(f"//{request.headers.one(b'host') or ''}").hostname
         return host in ("localhost", "127.0.0.1", "::1", urlsplit(self.pages.site.base_url).hostname)
 
     async def _create(self, business: Business, amount: str, currency: str) -> str:
@@ -119,11 +118,11 @@ class StartPage:
             created = await commands.create(partial(payments.insert, tx), business, order, now=now)
         return created.pay_code
 
-    async def _page(self, visit: Visit, *, is_shown: bool = False, wrong: Invalid | None = None) -> Html:
+    async def _page(self, request: PageRequest, *, is_shown: bool = False, wrong: Invalid | None = None) -> Html:
         business = await merchants.get(self.db, self.business_id)
         async with self.db.connection() as tx:
             latest = await store.list_newest_payments(tx, self.business_id, limit=LATEST_MAX)
-        visitor = self.csrf.visitor_of(visit.cookies)
+        visitor = self.csrf.visitor_of(request.cookies)
         return self.pages.html(
             "start.html",
             status=422 if wrong else 200,
@@ -135,8 +134,8 @@ class StartPage:
             file=self.home / FILE_NAME,
             payments=[self._line(payment) for payment in latest],
             currencies=get_args(wire.CheckoutCurrency),
-            amount=visit.form.get("amount", _AMOUNT),
-            currency=visit.form.get("currency", _CURRENCY),
+            amount=request.form.get("amount", _AMOUNT),
+            currency=request.form.get("currency", _CURRENCY),
             wrong="; ".join(f"The {problem.field} {problem.message}" for problem in wrong.problems) if wrong else "",
             version=__version__,
         )
@@ -161,11 +160,11 @@ class StartPage:
             yield Fact(f"{currency} account, {account['accountName']}", *[account["accountNumber"]] * 2)
 
     def routes(self) -> list[Route]:
-        return self.pages.door.routes(
+        return self.pages.router.routes(
             [
-                Page("GET", "/", "showStart", self.show),
-                Page("POST", "/start/payment", "createTestPayment", self.create),
-                Page("POST", "/start/keys", "showTestKeys", self.show_keys),
+                PageRoute("GET", "/", "showStart", self.show),
+                PageRoute("POST", "/start/payment", "createTestPayment", self.create),
+                PageRoute("POST", "/start/keys", "showTestKeys", self.show_keys),
             ]
         )
 

@@ -1,90 +1,108 @@
-"""The summary of what is to be paid, or was."""
+"""What is to be paid, or was: the summary beside the page. Fees that the customer bears differ by method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.checkout.page import values
-from tidegate.checkout.page.look import Look
-from tidegate.checkout.page.money_format import MoneyParts
-from tidegate.checkout.page.shape import LONG_AMOUNT
-from tidegate.checkout.page.sketch import Sketch
-from tidegate.checkout.page.values import OF_COSTS
+from tidegate.checkout.language.money_format import MoneyParts
+from tidegate.checkout.page.model import PageModel
+from tidegate.checkout.page.state import RESULTS
+from tidegate.core.fee import Fee, FeeBearer, fee_on
+from tidegate.core.method import Method
+from tidegate.core.money import Money
 from tidegate.payment.variance import Variance
 
-
-@dataclass(frozen=True)
-class Line:
-    label: str
-    value: str
+# From this many characters on, the amount is set smaller.
+LONG_AMOUNT = 13
 
 
 @dataclass(frozen=True)
+class Cost:
+    expected: Money
+    # On top of what is asked for; None where the shop bears it.
+    fee: Fee | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Price:
-    # Shown while this method is selected; empty where it is the same for all of them.
-    method: str
-    is_selected: bool
+    # Shown while this method is selected; None where it is the same for all of them.
+    method: Method | None = None
+    is_selected: bool = True
     text: str
     parts: MoneyParts
-    is_long: bool
-    lines: tuple[Line, ...]
-    # "Paid" or "Not paid"; nothing while that is open.
+    # Label and value; the last one is the total.
+    lines: list[tuple[str, str]]
+    # "Paid" or "Not paid"; empty while the payment is open.
     state: str = ""
 
+    @property
+    def is_long(self) -> bool:
+        return len(self.parts.digits) >= LONG_AMOUNT
 
-def prices_of(sketch: Sketch) -> tuple[Price, ...]:
-    return tuple(_price(sketch, number) for number in range(len(sketch.shape.costs)))
+
+def costs_of(page: PageModel) -> list[Cost]:
+    """One for each method; a single one where all cost the same."""
+    order = page.payment.order
+    if order.fee_bearer is not FeeBearer.CUSTOMER:
+        return [Cost(order.asked, None)]
+    costs = [_cost(page, method) for method in page.methods]
+    return costs if any(cost != costs[0] for cost in costs) else costs[:1]
 
 
-def _price(sketch: Sketch, number: int) -> Price:
-    shape, money_format, of_cost = sketch.shape, sketch.words.money_format, OF_COSTS[number]
-    method = shape.methods[number] if len(shape.costs) > 1 else None
-    text = sketch.cost(number)
+def _cost(page: PageModel, method: Method) -> Cost:
+    asked = page.payment.order.asked
+    fee = fee_on(asked, page.business.fee_rule_for(asked.currency, method))
+    if not fee.total.minor:
+        return Cost(asked, None)
+    # Once it is paid, as it was taken: prices may have changed since.
+    return Cost(asked + fee.total, page.payment.fee or fee)
+
+
+def prices_of(page: PageModel, costs: list[Cost]) -> list[Price]:
+    if page.state in RESULTS:
+        return [_price_of_result(page, costs[0])]
+    methods = page.methods if len(costs) > 1 else (None,)
+    return [_price(page, cost, method) for cost, method in zip(costs, methods, strict=True)]
+
+
+def _price(page: PageModel, cost: Cost, method: Method | None) -> Price:
+    text = page.money(cost.expected)
     return Price(
-        method=method.value if method else "",
-        is_selected=method is None or method is shape.chosen,
+        method=method,
+        is_selected=method is None or method is page.method,
         text=text,
-        parts=MoneyParts(money_format.signs[shape.currency], sketch.own(of_cost.digits), money_format.is_sign_first),
-        is_long=shape.costs[number].is_long,
-        lines=(*_lines(sketch, number), Line(sketch.words("summary.total"), text)),
+        parts=page.words.money_parts(cost.expected),
+        lines=[*_lines(page, cost), (page.words("summary.total"), text)],
     )
 
 
-def price_at_the_end(sketch: Sketch, look: Look) -> Price:
-    """What was paid, or what would have had to be."""
-    payment, words = look.situation.payment, look.words
-    is_paid = payment.paid_at is not None
-    shown = payment.received if is_paid else payment.expected
-    total = Line(words("summary.paid_total") if is_paid else words("row.expected"), look.money(shown))
-    parts = words.money_parts(shown)
+def _price_of_result(page: PageModel, cost: Cost) -> Price:
+    """What was paid, or what would have been."""
+    payment, words = page.payment, page.words
+    shown = payment.received if payment.paid_at else payment.expected
+    text = page.money(shown)
+    label = words("summary.paid_total") if payment.paid_at else words("row.expected")
     return Price(
-        method="",
-        is_selected=True,
-        text=look.money(shown),
-        parts=parts,
-        is_long=len(parts.digits) >= LONG_AMOUNT,
-        lines=(*_lines(sketch, 0), total),
-        state=_state(look),
+        text=text, parts=words.money_parts(shown), lines=[*_lines(page, cost), (label, text)], state=_state(page)
     )
 
 
-def _state(look: Look) -> str:
-    payment = look.situation.payment
+def _state(page: PageModel) -> str:
     # What the bank took back is not paid any more.
-    if payment.paid_at is None or payment.is_reversed:
-        return look.words("summary.not_paid")
-    if payment.variance is Variance.UNDERPAYMENT:
-        return look.words("summary.part_paid")
-    return look.words("summary.paid")
+    if page.payment.paid_at is None or page.payment.is_reversed:
+        return page.words("summary.not_paid")
+    if page.payment.variance is Variance.UNDERPAYMENT:
+        return page.words("summary.part_paid")
+    return page.words("summary.paid")
 
 
-def _lines(sketch: Sketch, number: int) -> list[Line]:
+def _lines(page: PageModel, cost: Cost) -> list[tuple[str, str]]:
     """What is asked for and what it costs; of another amount than expected, what was expected."""
-    words, own, cost = sketch.words, sketch.own, sketch.shape.costs[number]
-    first = Line(words("summary.asked"), own(values.asked))
-    if sketch.shape.has_variance:
-        return [first, Line(words("row.expected"), sketch.expected)]
-    if not cost.has_fee:
-        return [first, Line(words("summary.fee"), words("summary.no_fee"))]
-    vat = [Line(words("summary.vat"), own(OF_COSTS[number].vat))] if cost.has_vat else []
-    return [first, Line(words("summary.fee"), own(OF_COSTS[number].fee)), *vat]
+    words, fee = page.words, cost.fee
+    asked = (words("summary.asked"), page.money(page.payment.order.asked))
+    if page.payment.variance:
+        return [asked, (words("row.expected"), page.money(page.payment.expected))]
+    if fee is None:
+        return [asked, (words("summary.fee"), words("summary.no_fee"))]
+    vat = [(words("summary.vat"), page.money(fee.vat))] if fee.vat.minor else []
+    return [asked, (words("summary.fee"), page.money(fee.fee)), *vat]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import re
-from base64 import urlsafe_b64decode
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 
 import msgspec
@@ -18,7 +18,6 @@ import msgspec
 from tidegate.core.errors import AccessDenied
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines, cookies_of
-from tidegate.infra.page.random_text import random_text, url_safe
 from tidegate.infra.page.site import Site
 
 COOKIE_NAME = "tidegate"
@@ -50,7 +49,7 @@ class Csrf:
 
     def visitor_of(self, cookies: Mapping[str, str]) -> Visitor:
         known = self._known(cookies)
-        return Visitor(known or random_text(_VISITOR_BYTES), is_new=known is None)
+        return Visitor(known or secrets.token_urlsafe(_VISITOR_BYTES), is_new=known is None)
 
     def cookie(self, visitor: Visitor) -> CookieLines:
         """To be sent with the page that has the token."""
@@ -58,8 +57,8 @@ class Csrf:
 
     def token(self, visitor: Visitor, *, scope: str) -> str:
         """Good for this visitor and this scope, such as the thing that the form is about."""
-        salt = os.urandom(_SALT_BYTES)
-        return url_safe(salt + self._mac(salt, visitor.id, scope))
+        salt = secrets.token_bytes(_SALT_BYTES)
+        return urlsafe_b64encode(salt + self._mac(salt, visitor.id, scope)).decode("ascii")
 
     def check(self, headers: Headers, token: str | None, *, scope: str) -> None:
         self._refuse_other_sites(headers)

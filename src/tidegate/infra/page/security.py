@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
+
 from tidegate.infra.http.operation import RawHeaders
-from tidegate.infra.page.random_text import random_text
 
 NONCE_BYTES = 16
 # Through the policy of this name alone may a script turn text into HTML.
 TRUSTED_TYPES_POLICY = "tidegate"
-REPORTS_PATH = "/csp-reports"
 _REPORT_GROUP = "csp"
 
 _CSP = (
@@ -35,7 +35,7 @@ _PERMISSIONS = ", ".join(
 
 
 def new_nonce() -> str:
-    return random_text(NONCE_BYTES)
+    return secrets.token_urlsafe(NONCE_BYTES)
 
 
 def page_headers(nonce: str, reports_to: str) -> RawHeaders:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,16 +11,18 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.types import Receive, Scope
 
 from tidegate.core.errors import MethodNotAllowed, Refusal
+from tidegate.core.ids import Mode
 from tidegate.infra.http.accept import prefers
+from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.error_answer import headers_of
-from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.operation import Headers, encode
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
-from tidegate.infra.page.answer import Html, ready
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
-from tidegate.infra.page.door import Door, Visit
-from tidegate.infra.page.security import REPORTS_PATH, new_nonce
+from tidegate.infra.page.response import File, Html, ready
+from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.security import new_nonce
 from tidegate.infra.page.site import Site
 
 _PACKAGE = "tidegate.infra.page"
@@ -36,7 +39,7 @@ _BUG = "Something went wrong on our side"
 
 
 def wants_page(headers: Headers) -> bool:
-    """Browsers name text/html first. Whoever sends an API key is a program, whatever it accepts."""
+    """Browsers name text/html first. A request with an API key comes from a program, whatever it accepts."""
     is_program = bool(headers.all(b"api-key"))
     return not is_program and prefers(headers.all(b"accept"), "text/html", over="application/json")
 
@@ -57,16 +60,15 @@ class SitePages:
         self._environment.globals.update(files=self._files, site=site, is_sandbox=is_sandbox, has_docs=has_docs)
 
     @cached_property
-    def door(self) -> Door:
-        return Door(self.error, reports_to=self.site.url(REPORTS_PATH))
+    def router(self) -> PageRouter:
+        return PageRouter(self.error, reports_to=self.site.url(REPORTS_PATH))
 
     def html(self, template: str, *, status: int = 200, cookies: CookieLines = NOTHING_SET, **facts: Any) -> Html:
         text = self._environment.get_template(template).render(**facts)
-        page = Html.of(text, status=status, cookies=cookies)
-        return Html(page.content, page.status, [VARIES], page.cookies)
+        return Html(text.encode(), status, [VARIES], cookies)
 
-    def error(self, refusal: Refusal, status: int, visit: Visit) -> Html:
-        return self._error(refusal, status, visit.request_id)
+    def error(self, refusal: Refusal, status: int, request: PageRequest) -> Html:
+        return self._error(refusal, status, request.request_id)
 
     def _error(self, refusal: Refusal, status: int, request_id: str) -> Html:
         title = _TITLES.get(status) or (_BUG if status >= 500 else "This request was refused")
@@ -82,13 +84,13 @@ class SitePages:
         )
 
     async def answer_page(self, refusal: Refusal, status: int, scope: Scope, reply: Reply) -> bool:
-        """For the application: a page instead of its JSON."""
+        """For the application: a page instead of an error in JSON, where the client wants one."""
         headers = Headers(scope["headers"])
         if not wants_page(headers):
             return False
         html = self._error(refusal, status, scope["tidegate.request_id"])
         answer = ready(
-            Html(html.content, status, [*html.headers, *headers_of(refusal, status)]),
+            Html(html.body, status, [*html.headers, *headers_of(refusal, status)]),
             headers,
             nonce=new_nonce(),
             reports_to=self.site.url(REPORTS_PATH),
@@ -99,6 +101,25 @@ class SitePages:
     def routes(self) -> list[Route]:
         icons = [Route(path, _Icon(self._files[name])) for path, name in _ICONS.items()]
         return [*static.routes(self._files.values()), *icons]
+
+
+@dataclass(frozen=True)
+class HomePage:
+    """The address itself: a small page for people, a few links for programs."""
+
+    pages: SitePages
+    mode: Mode
+
+    async def show(self, request: PageRequest) -> Html | File:
+        if wants_page(request.headers):
+            return self.pages.html("home.html")
+        base_url = self.pages.site.base_url
+        links = {"docs": f"{base_url}/docs", "openapi": f"{base_url}/openapi.json"} if self.pages.has_docs else {}
+        body = encode({"name": "Tidegate", "mode": self.mode.value, **links})
+        return File(body, "application/json; charset=utf-8", headers=[VARIES])
+
+    def routes(self) -> list[Route]:
+        return self.pages.router.routes([PageRoute("GET", "/", "showHome", self.show)])
 
 
 class _Icon:

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from tidegate.infra.http.operation import Operation, encode
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
-from tidegate.infra.page.answer import Html
-from tidegate.infra.page.compress import Constant
-from tidegate.infra.page.door import Door, Page, Visit
+from tidegate.infra.page.compress import LEVEL_ONCE, gzip_of
+from tidegate.infra.page.response import Html
+from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.site import Site
 from tidegate.infra.reference import view
 
@@ -40,23 +40,27 @@ class SandboxKeys:
 
 
 def routes(
-    document: Mapping[str, Any], operations: Sequence[Operation], keys: SandboxKeys | None, door: Door | None = None
+    document: Mapping[str, Any],
+    operations: Sequence[Operation],
+    keys: SandboxKeys | None,
+    router: PageRouter | None = None,
 ) -> list[Route]:
     """Everything is made here, once; a request only sends it."""
     site = Site(document["servers"][0]["url"])
     static_files = static.load(_PACKAGE, "static", under="/docs/static", site=site)
-    page = Constant(_render(document, operations, keys, static_files).encode())
+    body = _render(document, operations, keys, static_files).encode()
+    page = Html(body, compressed=gzip_of(body, LEVEL_ONCE))
     description = encode(document)
 
-    async def show(_: Visit) -> Html:
-        return Html([page])
+    async def show(_: PageRequest) -> Html:
+        return page
 
     async def describe(_: Request) -> Response:
         return Response(description, media_type="application/json")
 
     return [
         answering("/openapi.json", describe),
-        *(door or Door()).routes([Page("GET", "/docs", "showReference", show)]),
+        *(router or PageRouter()).routes([PageRoute("GET", "/docs", "showReference", show)]),
         *static.routes(static_files.values()),
     ]
 

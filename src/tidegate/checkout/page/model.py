@@ -1,0 +1,300 @@
+"""Everything that the page of one payment shows, for one payer and one request. Templates read it as `page`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from decimal import Decimal
+from functools import cached_property
+
+import msgspec
+from markupsafe import Markup
+
+from tidegate.checkout.language.catalog import Catalog
+from tidegate.checkout.language.time_format import countdown_text, offset_minutes, zone_of
+from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
+from tidegate.checkout.page.state import PageState, Resend, Step, resend_of, selected_method, state_of, step_of
+from tidegate.core.method import Method, MethodNames
+from tidegate.core.money import Currency, Money
+from tidegate.infra.page.site import Site
+from tidegate.infra.timestamp import to_iso
+from tidegate.merchant.model import Business
+from tidegate.payment.attempt import Attempt
+from tidegate.payment.change import Situation
+from tidegate.payment.model import Payment
+from tidegate.payment.transition import attempts_left, is_final
+from tidegate.rail import phone as phones
+from tidegate.rail.interface import DialAction, PromptAction
+
+ROOT = "/pay"
+EVENTS_PATH = "/checkout/payments"
+# Money that goes back moves without a change of the payment, and an ended payment pushes no events.
+RETURN_POLL_S = 15
+DESCRIPTION_LENGTH_MAX = 140
+# Money that comes now goes back.
+_UNPAID = frozenset({PageState.EXPIRED, PageState.CANCELLED, PageState.USED_UP})
+_TIME = Markup('<time datetime="{}" data-offset="{}" data-style="{}">{}</time>')
+_COUNTDOWN = Markup('<b role="timer" data-countdown="{}">{}</b>')
+
+
+@dataclass(frozen=True)
+class FormState:
+    """What the payer sent and what is wrong with it, to be shown again. Never the security code, PIN or OTP."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING_TYPED = FormState()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageModel:
+    situation: Situation
+    movements: Movements
+    words: Catalog
+    now: datetime
+    site: Site
+    names: MethodNames
+    is_test: bool
+    # For the script and style of the page, and for its forms.
+    nonce: str
+    token: str = ""
+    # From the query.
+    asked: Method | None = None
+    goes_back: bool = False
+    stays: bool = False
+    # What the rail supports.
+    can_resend: bool = False
+    form: FormState = NOTHING_TYPED
+    # What became of the last form, for a sentence above the page; or the sentence itself.
+    outcome: str | None = None
+    announcement: Markup | None = None
+
+    # The payment and its business.
+
+    @cached_property
+    def payment(self) -> Payment:
+        return self.situation.payment
+
+    @cached_property
+    def business(self) -> Business:
+        return self.situation.business
+
+    @cached_property
+    def attempt(self) -> Attempt | None:
+        """The one under way, or the last one."""
+        return self.situation.attempt
+
+    @cached_property
+    def state(self) -> PageState:
+        return state_of(self.situation, now=self.now, goes_back=self.goes_back)
+
+    @cached_property
+    def method(self) -> Method:
+        """The selected one."""
+        return selected_method(self.situation, self.asked)
+
+    @cached_property
+    def methods(self) -> tuple[Method, ...]:
+        return self.payment.order.methods if self.state is PageState.CHOOSE else (self.method,)
+
+    @cached_property
+    def currency(self) -> Currency:
+        return self.payment.order.asked.currency
+
+    @cached_property
+    def shop_name(self) -> str:
+        return self.business.name
+
+    @property
+    def shop_initial(self) -> str:
+        return self.shop_name.strip()[:1].upper()
+
+    @property
+    def logo_url(self) -> str | None:
+        logo_hash = self.business.brand.logo_hash
+        return self.site.url(f"{ROOT}/logo/{self.business.code}/{logo_hash}") if logo_hash else None
+
+    @cached_property
+    def expected(self) -> str:
+        return self.money(self.payment.expected)
+
+    @property
+    def description(self) -> str | None:
+        """A text under `description` in the merchant's metadata."""
+        metadata = self.payment.order.metadata
+        text = msgspec.json.decode(metadata).get("description") if metadata else None
+        return text[:DESCRIPTION_LENGTH_MAX] if isinstance(text, str) and text.strip() else None
+
+    @property
+    def phone(self) -> str:
+        """The customer's, as the form of mobile money takes it; empty where it is no number of this currency."""
+        number = self.payment.order.customer.phone
+        return (number and phones.national(number, self.currency)) or ""
+
+    # Addresses.
+
+    @cached_property
+    def here(self) -> str:
+        """The page's own address, without a query."""
+        return self.site.url(f"{ROOT}/{self.payment.pay_code}")
+
+    @property
+    def back_href(self) -> str:
+        return f"{self.method_href(self.method)}&again=1"
+
+    def method_href(self, method: Method) -> str:
+        return f"{self.here}?method={self.names.in_record(method)}"
+
+    def form_href(self, method: Method) -> str | None:
+        """Where another number or another bank is given; None where no attempt is left for it."""
+        return f"{self.method_href(method)}&again=1" if attempts_left(self.payment, method) > 0 else None
+
+    @property
+    def notice(self) -> str | None:
+        words, outcome, attempt = self.words, self.outcome, self.attempt
+        if self.announcement or outcome is None:
+            return self.announcement
+        if outcome != "extended":
+            return words(f"notice.{outcome}")  # words: notice.changed, notice.refused, notice.soon
+        if attempt is None or self.step is not Step.ACCOUNT:
+            return None
+        is_last = attempt.expires_at == self.payment.expires_at
+        # words: notice.extended, notice.extended_last
+        return words.rich(f"notice.extended{'_last' if is_last else ''}", time=self.time(self.closes_at))
+
+    # Changes while the page is open.
+
+    @property
+    def watch(self) -> str:
+        """The event stream; empty when no event can come."""
+        is_watched = not is_final(self.payment.status) or self.may_get_money
+        return self.site.url(f"{EVENTS_PATH}/{self.payment.pay_code}/events") if is_watched else ""
+
+    @property
+    def poll_s(self) -> int:
+        if self.payment.held.minor or self.payment.returned.minor or self.may_get_money:
+            return RETURN_POLL_S
+        # Money may still be sent to the account that was shown.
+        has_account = self.attempt is not None and self.attempt.account_number is not None
+        return RETURN_POLL_S if has_account and self.state is PageState.PAID else 0
+
+    @property
+    def mark(self) -> str:
+        """Differs whenever the page shows something else.
+
+        Time alone closes an account, and money arrives at the payer's bank, without a change of the payment. The open
+        tab does not count: the script changes tabs without a request.
+        """
+        sent_back = sum(each.status is ReturnStatus.CONFIRMED for each in self.movements.returns)
+        return f"{self.payment.version}-{self.state}-{self.step}-{sent_back}"
+
+    @property
+    def may_get_money(self) -> bool:
+        """The payment has ended unpaid, and an account was shown to which money may have been sent."""
+        return self.state in _UNPAID and self.payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0
+
+    # The attempt under way.
+
+    @cached_property
+    def step(self) -> Step:
+        return step_of(self.situation, self.attempt.method, now=self.now) if self.attempt else Step.FORM
+
+    @property
+    def is_answered_by_phone(self) -> bool:
+        return self._open_attempt is not None and isinstance(self._open_attempt.action, PromptAction | DialAction)
+
+    @cached_property
+    def _open_attempt(self) -> Attempt | None:
+        return self.attempt if self.attempt is not None and self.attempt.is_open else None
+
+    @property
+    def rest(self) -> Money:
+        """What is still to be sent to the account."""
+        assert self.attempt is not None
+        return self.attempt.expected - self.payment.held
+
+    @property
+    def closes_at(self) -> datetime:
+        return (self.attempt and self.attempt.expires_at) or self.payment.expires_at
+
+    @property
+    def attempt_age_s(self) -> int:
+        return max(0, int((self.now - self.attempt.created_at).total_seconds())) if self.attempt else 0
+
+    @property
+    def problem(self) -> str | None:
+        """Why the bank asks once more."""
+        attempt = self._open_attempt
+        # words: failure.wrong_pin, failure.wrong_otp, failure.wrong_address
+        return self.words(f"failure.{attempt.failure.value}") if attempt and attempt.failure else None
+
+    @property
+    def answers_left(self) -> str:
+        left = self.attempt.answers_left if self.attempt else 0
+        return self.words("question.last_try") if left == 1 else self.words("question.tries_left", count=left)
+
+    @cached_property
+    def resend(self) -> Resend:
+        if self.attempt is None:
+            return Resend.NEVER
+        return resend_of(self.attempt, can_resend=self.can_resend, now=self.now)
+
+    @property
+    def resend_wait(self) -> Markup:
+        moment = self.attempt.resend_from if self.attempt else None
+        # Rounded up, so that the server allows it when the page says so.
+        seconds = self.seconds_until(moment) + 1 if moment else 0
+        return self.words.rich("resend.wait", time=countdown(seconds))
+
+    @property
+    def held_lead(self) -> Markup:
+        arrived = [money.at for money in self.movements.receipts if money.taken is TakenAs.HELD]
+        at = arrived[-1] if arrived else self.payment.updated_at
+        return self.words.rich("short.lead", received=self.money(self.payment.held), time=self.time(at))
+
+    # Formats.
+
+    @property
+    def zone(self) -> timezone:
+        return zone_of(self.currency)
+
+    def money(self, amount: Money) -> str:
+        return self.words.money(amount)
+
+    def time(self, moment: datetime) -> Markup:
+        return self._time(moment, self.words.time(moment, self.zone), "time")
+
+    def moment(self, moment: datetime) -> Markup:
+        """With the zone's name: on paper and without script nothing else says which it is."""
+        return self._time(moment, f"{self.words.moment(moment, self.zone)} {self.zone.tzname(None)}", "moment")
+
+    def _time(self, moment: datetime, text: str, style: str) -> Markup:
+        """The page's script shows it in the device's own zone, where that is another one."""
+        return _TIME.format(to_iso(moment), offset_minutes(self.zone), style, text)
+
+    def seconds_until(self, moment: datetime) -> int:
+        return max(0, int((moment - self.now).total_seconds()))
+
+
+def countdown(seconds: int) -> Markup:
+    return _COUNTDOWN.format(seconds, countdown_text(seconds))
+
+
+def plain_digits(amount: Money) -> str:
+    """As a bank's app wants it typed: 10150.50."""
+    return f"{Decimal(amount.minor).scaleb(-amount.currency.exponent):f}"
+
+
+def unbroken(text: str) -> str:
+    """On one line."""
+    return text.replace(" ", "\u00a0")
+
+
+def grouped(number: str) -> str:
+    """For the eye: 990 214 7730. The last group takes what is left over."""
+    groups = max(1, len(number) // 3)
+    heads = [number[index * 3 : index * 3 + 3] for index in range(groups - 1)]
+    return " ".join([*heads, number[(groups - 1) * 3 :]])

@@ -1,0 +1,177 @@
+"""Draws pages: one template for each state, rendered anew for each payer."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Protocol
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
+from tidegate.checkout.page.layout import Layout, colours_of, layout_of
+from tidegate.checkout.page.model import PageModel, grouped, plain_digits, unbroken
+from tidegate.checkout.page.panel import panels_of
+from tidegate.checkout.page.price import costs_of, prices_of
+from tidegate.checkout.page.receipt import receipt_of
+from tidegate.checkout.page.result import Result, movements_of, result_of
+from tidegate.checkout.page.state import RESULTS, PageState
+from tidegate.core.errors import Refusal
+from tidegate.core.money import Currency
+from tidegate.infra.page import static
+from tidegate.infra.page.cookie import CookieLines
+from tidegate.infra.page.response import Html
+from tidegate.infra.page.site import Site
+from tidegate.payment.transition import ATTEMPTS_MAX
+from tidegate.rail import bank, phone
+
+_PACKAGE = "tidegate.checkout.page"
+STATIC_PATH = "/pay/static"
+SCRIPT = "checkout.js"
+STYLE = "checkout.css"
+# Without script a page that waits reloads itself this often.
+REFRESH_EVERY_S = 10
+# words: error.not_found, error.not_found_more, error.refused, error.refused_more, error.busy, error.busy_more
+# words: error.broken, error.broken_more, error.wrong_request, error.wrong_request_more
+_ERRORS = {403: "refused", 404: "not_found", 500: "broken", 503: "busy"}
+_OTHER_ERROR = "wrong_request"
+
+_TEMPLATES: dict[PageState, str] = {
+    PageState.CHOOSE: "choose.html",
+    PageState.SHORT: "short.html",
+    PageState.PIN: "pin.html",
+    PageState.OTP: "otp.html",
+    PageState.ADDRESS: "address.html",
+    PageState.ISSUER: "issuer.html",
+    PageState.WORKING: "working.html",
+    **dict.fromkeys(RESULTS, "result.html"),
+}
+
+
+class SimulatorPanel(Protocol):
+    """What the sandbox adds to the page."""
+
+    def panel(self, page: PageModel) -> Any: ...
+
+
+class PageRenderer:
+    """Templates, icons and style sheet are prepared once; nothing is kept from one page to the next."""
+
+    def __init__(self, site: Site, simulator: SimulatorPanel | None) -> None:
+        self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
+        self._simulator = simulator
+        self._environment = Environment(
+            loader=PackageLoader(_PACKAGE),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        icon = vars(self._environment.get_template("icon.html").module)["icon"]
+        self._environment.globals.update(
+            # The style sheet goes into the page itself, so that the first paint needs one request.
+            css=self._files[STYLE].body.decode(),
+            script=self._files[SCRIPT],
+            icon=lru_cache(icon),
+            languages=LANGUAGES,
+            attempts_max=ATTEMPTS_MAX,
+            countries=phone.COUNTRIES,
+            country_options=_country_options,
+            operators=phone.OPERATORS,
+            phone_prefixes=_phone_prefixes,
+            ussd_banks=bank.USSD_BANKS,
+        )
+        self._environment.filters.update(grouped=grouped, plain_digits=plain_digits, unbroken=unbroken)
+        self._environment.globals["parts"] = self._environment.get_template("parts.html").module
+
+    @property
+    def scripts(self) -> list[static.StaticFile]:
+        return [self._files[SCRIPT]]
+
+    def page(self, page: PageModel, *, template: str | None = None, status: int = 200, cookies: CookieLines) -> Html:
+        costs = costs_of(page)
+        result = result_of(page) if page.state in RESULTS else None
+        return self._html(
+            template or _TEMPLATES[page.state],
+            layout_of(page, refresh=_refresh(page, result)),
+            nonce=page.nonce,
+            status=status,
+            cookies=cookies,
+            page=page,
+            prices=prices_of(page, costs),
+            panels=panels_of(page, costs) if page.state is PageState.CHOOSE else (),
+            result=result,
+            returns=() if result else tuple(movements_of(page)),
+            simulator=self._simulator.panel(page) if self._simulator else None,
+        )
+
+    def receipt(self, page: PageModel, *, cookies: CookieLines) -> Html:
+        layout = layout_of(page, receipt=True)
+        return self._html(
+            "receipt.html", layout, nonce=page.nonce, cookies=cookies, page=page, receipt=receipt_of(page)
+        )
+
+    def error(
+        self,
+        refusal: Refusal,
+        status: int,
+        words: Catalog,
+        *,
+        here: str,
+        nonce: str,
+        request_id: str,
+        cookies: CookieLines,
+    ) -> Html:
+        """What went wrong, that no money is lost by it, and what to do."""
+        if status == 429:
+            title = words("error.limited")
+            lead = words("error.limited_more", seconds=refusal.retry_after_s or 1)
+        else:
+            key = _ERRORS.get(status, _OTHER_ERROR)
+            title, lead = words(f"error.{key}"), words(f"error.{key}_more")
+        is_test = self._simulator is not None
+        layout = Layout(words=words, title=title, is_test=is_test, here=here, colours=colours_of(None))
+        facts: dict[str, Any] = {"lead": lead, "retry_href": None if status == 404 else here, "request_id": request_id}
+        return self._html("error.html", layout, nonce=nonce, status=status, cookies=cookies, **facts)
+
+    def _html(
+        self, template: str, layout: Layout, *, nonce: str, status: int = 200, cookies: CookieLines, **facts: Any
+    ) -> Html:
+        text = self._environment.get_template(template).render(words=layout.words, layout=layout, nonce=nonce, **facts)
+        return Html(text.encode(), status, cookies=cookies)
+
+
+def _refresh(page: PageModel, result: Result | None) -> str | None:
+    """What a browser without script does by itself: look again, or go back to the shop."""
+    if result is not None:
+        return f"{result.leave_after_s};url={result.leave_url}" if result.leave_after_s else None
+    attempt = page.attempt
+    is_waiting = page.state in (PageState.WORKING, PageState.SHORT) or (
+        page.state is PageState.CHOOSE and attempt is not None and attempt.is_open and not page.goes_back
+    )
+    # Only while the waiting panel is the one shown: a reload would empty a form that is being filled in.
+    is_shown = page.asked is None or (attempt is not None and page.asked is attempt.method)
+    return str(REFRESH_EVERY_S) if is_waiting and is_shown else None
+
+
+@lru_cache
+def _phone_prefixes(currency: Currency) -> str:
+    """For the page's script, which picks the operator of a number."""
+    return msgspec.json.encode(phone.prefixes(currency)).decode()
+
+
+def _country_options(page: PageModel) -> Markup:
+    options, chosen = _options(page.words.language, page.currency), page.form.values.get("country", "")
+    if chosen not in page.words.countries:
+        return options
+    value = Markup('value="{}"').format(chosen)
+    return options.replace(value, value + " selected")
+
+
+@lru_cache
+def _options(language: str, currency: Currency) -> Markup:
+    """The country of the currency first: most payers are at home."""
+    countries = sorted(catalog_for(language).countries.items(), key=lambda country: country[0] != currency.value[:2])
+    return Markup("").join(Markup('<option value="{}">{}</option>\n').format(*country) for country in countries)

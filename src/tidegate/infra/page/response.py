@@ -1,0 +1,77 @@
+"""A page as a handler returns it, and as it is sent."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import msgspec
+
+from tidegate.infra.http.operation import Headers, RawHeaders
+from tidegate.infra.page.compress import accepts_gzip, gzip_of
+from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
+from tidegate.infra.page.security import page_headers
+
+# Shorter than this, gzip saves no packet.
+GZIP_BYTES_MIN = 1_000
+# All control characters but the tab.
+_UNSAFE = bytes([*range(9), *range(10, 32), 127])
+# Neither `//elsewhere` nor `/\elsewhere`, which browsers take for another host.
+_OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*")
+
+
+class Html(msgspec.Struct, frozen=True):
+    body: bytes
+    status: int = 200
+    headers: RawHeaders = []
+    cookies: CookieLines = NOTHING_SET
+    # Of a page that never changes, gzipped once.
+    compressed: bytes | None = None
+
+
+@dataclass(frozen=True)
+class File:
+    """A picture or a document, sent as it is."""
+
+    body: bytes
+    media_type: str
+    status: int = 200
+    headers: RawHeaders = field(default_factory=list)
+
+
+def see_other(path: str) -> Html:
+    """After a form, to a page of our own: browsers refuse any other under our `form-action`."""
+    if not _OWN_PATH.fullmatch(path):
+        raise ValueError("a form ends at a path of our own")
+    return Html(b"", 303, [(b"location", path.encode("ascii"))])
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """As `Reply.whole` takes it."""
+
+    status: int
+    body: bytes
+    headers: RawHeaders
+
+
+def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str) -> Ready:
+    """Everything that can fail happens before anything is sent, so that an error page can still be sent instead."""
+    for name, value in answer.headers:
+        header = name + value
+        if header.translate(None, delete=_UNSAFE) != header:
+            raise ValueError(f"the header {name!r} would end early")
+    if isinstance(answer, File):
+        kind, body, cookies = [(b"content-type", answer.media_type.encode("ascii"))], answer.body, NOTHING_SET
+    else:
+        (body, kind), cookies = _page(answer, request), answer.cookies
+    return Ready(answer.status, body, [*kind, *page_headers(nonce, reports_to), *cookies, *answer.headers])
+
+
+def _page(answer: Html, request: Headers) -> tuple[bytes, RawHeaders]:
+    if len(answer.body) < GZIP_BYTES_MIN or not accepts_gzip(request.all(b"accept-encoding")):
+        return answer.body, _PLAIN_PAGE
+    return answer.compressed or gzip_of(answer.body), _GZIP_PAGE
+
+
+_PLAIN_PAGE: RawHeaders = [(b"content-type", b"text/html; charset=utf-8"), (b"vary", b"accept-encoding")]
+_GZIP_PAGE: RawHeaders = [*_PLAIN_PAGE, (b"content-encoding", b"gzip")]

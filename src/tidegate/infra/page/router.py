@@ -1,0 +1,157 @@
+"""Routes pages to their handlers. Every outcome, errors included, is answered with a page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+from markupsafe import Markup
+from starlette.types import Receive, Scope
+
+from tidegate.core.errors import MethodNotAllowed, NotFound, RateLimited, Refusal
+from tidegate.infra.http.client import client_of
+from tidegate.infra.http.csp_reports import REPORTS_PATH
+from tidegate.infra.http.error_answer import headers_of, outcome_of
+from tidegate.infra.http.limit import Limit
+from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.reply import Reply
+from tidegate.infra.http.routing import Route
+from tidegate.infra.http.status import STATUS_OF
+from tidegate.infra.page.cookie import cookies_of
+from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
+from tidegate.infra.page.response import File, Html, Ready, ready
+from tidegate.infra.page.security import new_nonce
+
+
+class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for a page."""
+
+    method: str
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Headers
+    cookies: Mapping[str, str]
+    client: str
+    request_id: str
+    # The only scripts and styles that run in the answer are the ones that carry it.
+    nonce: str
+    form: Form = NOTHING_SENT
+
+
+Handler = Callable[[PageRequest], Awaitable[Html | File]]
+# Also for unexpected exceptions, with status 500.
+RenderError = Callable[[Refusal, int, PageRequest], Html]
+# The page of a visitor who is rate limited; raises the refusal for an ordinary error page.
+RenderSlowed = Callable[[RateLimited, PageRequest], Awaitable[Html]]
+
+
+@dataclass(frozen=True)
+class PageRoute:
+    method: str
+    path: str
+    name: str
+    handler: Handler
+    # Checked before a form is read.
+    limit: Limit | None = None
+
+
+_PLAIN = Markup(
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    "<title>{status}</title><p>{message}</p><p>{request_id}</p></html>"
+)
+
+
+def plain_error(refusal: Refusal, status: int, request: PageRequest) -> Html:
+    """For pages without an error page of their own, and for an error page that fails itself."""
+    return Html(_PLAIN.format(status=status, message=refusal.message, request_id=request.request_id).encode())
+
+
+@dataclass(frozen=True)
+class PageRouter:
+    render_error: RenderError = plain_error
+    render_slowed: RenderSlowed | None = None
+    # Where browsers send what they refused; see csp_reports.py.
+    reports_to: str = REPORTS_PATH
+
+    def routes(self, pages: Iterable[PageRoute]) -> list[Route]:
+        by_path: dict[str, dict[str, PageRoute]] = {}
+        for page in pages:
+            by_path.setdefault(page.path, {})[page.method] = page
+        return [Route(path, _PageEndpoint(self, methods)) for path, methods in by_path.items()]
+
+    def nothing_else(self, path: str) -> Route:
+        """A page that says so for every other address there, whatever the method."""
+        return Route(path, _PageEndpoint(self, {}))
+
+
+class _PageEndpoint:
+    """All pages of one path, as an ASGI application."""
+
+    def __init__(self, router: PageRouter, by_method: Mapping[str, PageRoute]) -> None:
+        self._router = router
+        self._by_method = dict(by_method)
+        if "GET" in by_method:
+            self._by_method["HEAD"] = by_method["GET"]  # The server leaves out the body.
+
+    async def __call__(self, scope: Scope, receive: Receive, reply: Reply) -> None:
+        request = _request_of(scope)
+        try:
+            page = self._page_for(request.method)
+            scope["tidegate.operation"] = page.name
+            answer = await self._answer_of(page, request, scope, receive)
+        except Exception as error:
+            answer = self._ready_for(error, request, scope)
+        await reply.whole(answer.status, answer.body, answer.headers)
+
+    async def _answer_of(self, page: PageRoute, request: PageRequest, scope: Scope, receive: Receive) -> Ready:
+        try:
+            if page.limit:
+                page.limit(scope)
+            if request.method == "POST":
+                request = msgspec.structs.replace(request, form=await read_form(request.headers, scope, receive))
+            answer = await page.handler(request)
+        except RateLimited as refusal:
+            if self._router.render_slowed is None:
+                raise
+            answer = _refusing(await self._router.render_slowed(refusal, request), refusal, STATUS_OF[RateLimited])
+        return self._ready(answer, request)
+
+    def _page_for(self, method: str) -> PageRoute:
+        if method in self._by_method:
+            return self._by_method[method]
+        if not self._by_method:
+            raise NotFound("there is nothing at this address")
+        raise MethodNotAllowed(sorted(self._by_method))
+
+    def _ready_for(self, error: Exception, request: PageRequest, scope: Scope) -> Ready:
+        status, refusal = outcome_of(error, scope)
+        try:
+            return self._ready_page(self._router.render_error, refusal, status, request)
+        except Exception as second:
+            status, refusal = outcome_of(second, scope)
+            return self._ready_page(plain_error, refusal, status, request)
+
+    def _ready_page(self, render: RenderError, refusal: Refusal, status: int, request: PageRequest) -> Ready:
+        return self._ready(_refusing(render(refusal, status, request), refusal, status), request)
+
+    def _ready(self, answer: Html | File, request: PageRequest) -> Ready:
+        return ready(answer, request.headers, nonce=request.nonce, reports_to=self._router.reports_to)
+
+
+def _refusing(html: Html, refusal: Refusal, status: int) -> Html:
+    return Html(html.body, status, [*html.headers, *headers_of(refusal, status)], html.cookies)
+
+
+def _request_of(scope: Scope) -> PageRequest:
+    headers = Headers(scope["headers"])
+    return PageRequest(
+        method=scope["method"],
+        path=scope["path_params"],
+        query=parse_query(scope["query_string"]),
+        headers=headers,
+        cookies=cookies_of(headers),
+        client=client_of(scope),
+        request_id=scope["tidegate.request_id"],
+        nonce=new_nonce(),
+    )

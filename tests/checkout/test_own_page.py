@@ -1,0 +1,57 @@
+"""Each payer sees the own payment, as it is now, and nothing of another payer."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from conftest import MakeCheckout
+from tidegate.core.clock import SystemClock
+from tidegate.infra.db import Database
+from tidegate.merchant import commands as merchants
+
+
+async def test_each_sees_the_own_payment(new_checkout: MakeCheckout) -> None:
+    checkouts = [
+        await new_checkout(reference=f"together-{number}", amount=100 + number, settings={"name": f"Shop {number}"})
+        for number in range(8)
+    ]
+    await checkouts[3].charge({"type": "bank_transfer"})
+    client = checkouts[0].shop.client
+    pages = await asyncio.gather(*(client.get(f"/pay/{checkout.pay_code}") for checkout in checkouts * 3))
+    for page, (number, checkout) in zip(pages, [*enumerate(checkouts)] * 3, strict=True):
+        assert page.status_code == 200
+        assert set(re.findall(r"tg_\w+", page.text)) == {checkout.pay_code}
+        assert f"<bdi>Shop {number}</bdi>" in page.text
+        assert f"Order together-{number}<" in page.text
+        assert set(re.findall(r"₦([\d.,]+)", page.text)) == {f"{100 + number}.00"}
+        assert ("Send exactly" in page.text or "data-countdown" in page.text) is (number == 3)
+
+
+async def test_a_payment_that_is_not_there_does_not_disturb_the_others(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    client = checkout.shop.client
+    missing = checkout.pay_code[:-4] + "0000"
+    pages = await asyncio.gather(*(client.get(f"/pay/{code}") for code in [checkout.pay_code, missing] * 5))
+    assert [page.status_code for page in pages] == [200, 404] * 5
+
+
+async def test_every_page_has_its_own_token_and_nonce(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    client = checkout.shop.client
+    pages = [await client.get(f"/pay/{checkout.pay_code}") for _ in range(5)]
+    tokens = [set(re.findall(r'name="token" value="([^"]+)"', page.text)) for page in pages]
+    nonces = [set(re.findall(r'nonce="([^"]+)"', page.text)) for page in pages]
+    assert [len(found) for found in tokens + nonces] == [1] * 10
+    assert len(set.union(*tokens)) == len(set.union(*nonces)) == 5
+    for page, nonce in zip(pages, nonces, strict=True):
+        assert page.headers["content-security-policy"].count(f"'nonce-{nonce.pop()}'") == 2
+
+
+async def test_a_change_of_the_shop_is_seen_with_the_next_look(new_checkout: MakeCheckout, db: Database) -> None:
+    """Though businesses are remembered: nobody has to wait until that is forgotten."""
+    checkout = await new_checkout()
+    for name in ("First Name", "Second Name", "Third Name"):
+        await merchants.change(db, checkout.shop.business_id, {"name": name}, now=SystemClock().now())
+        page = await checkout.shop.client.get(f"/pay/{checkout.pay_code}")
+        assert f"<bdi>{name}</bdi>" in page.text

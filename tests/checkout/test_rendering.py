@@ -1,0 +1,179 @@
+"""Every state in every language, drawn from what a payment is; nothing that a merchant or a bank wrote is markup."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from build import Checkout
+from checkout.paying import WANTS_PIN, WANTS_PIN_AND_OTP, card
+from conftest import MakeCheckout
+from pages.kinds import CHARGES, KENYAN
+from tidegate.checkout import store
+from tidegate.checkout.language.catalog import LANGUAGES, catalog_for
+from tidegate.checkout.model import NO_MOVEMENTS, Movements
+from tidegate.checkout.page.model import PageModel
+from tidegate.checkout.page.renderer import PageRenderer
+from tidegate.checkout.page.state import PageState
+from tidegate.core.fee import FeeRule
+from tidegate.core.ids import business_code_of
+from tidegate.core.method import Method, MethodNames, Priced
+from tidegate.core.money import Currency
+from tidegate.house import House
+from tidegate.infra.page.cookie import NOTHING_SET
+from tidegate.infra.page.site import Site
+from tidegate.merchant import store as merchants
+from tidegate.merchant.model import Brand, Support
+from tidegate.payment import pay
+from tidegate.payment.change import Situation
+from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
+from tidegate.rail.sandbox.model import RESENDS
+from tidegate.sandbox.panel import SimulatorPanel
+from tidegate.sandbox.simulator import Simulator
+
+SITE = Site("https://pay.example/folder")
+HOSTILE = """<img src=x onerror=alert(1)> "quoted" 'too' & &amp; \u0645\u062a\u062c\u0631 {{ 7*7 }} ₦"""
+ESCAPED = "&lt;img src=x onerror=alert(1)&gt;"
+ORDERS: dict[str, dict[str, Any]] = {
+    "plain": {"metadata": {"description": HOSTILE}},
+    "fee of the customer": {"feeBearer": "customer"},
+    "mobile form": KENYAN,
+}
+QUERIES: tuple[dict[str, Any], ...] = ({}, {"goes_back": True}, *({"asked": method} for method in Method))
+
+
+@pytest.fixture
+def renderer(house: House) -> PageRenderer:
+    return PageRenderer(SITE, SimulatorPanel(Simulator(house.till)))
+
+
+@pytest.fixture
+async def situations(new_checkout: MakeCheckout, house: House) -> dict[str, Situation]:
+    made: dict[str, Checkout] = {name: await new_checkout(**fields) for name, fields in ORDERS.items()}
+    for name, (body, fields) in CHARGES.items():
+        made[name] = await new_checkout(**fields)
+        charged = await made[name].charge(body)
+        assert charged.is_success, charged.text
+    made["wrong pin"] = await new_checkout()
+    await made["wrong pin"].charge(card(WANTS_PIN))
+    await made["wrong pin"].authorize({"pin": "9999"})
+    made["otp"] = await new_checkout()
+    await made["otp"].charge(card(WANTS_PIN_AND_OTP))
+    await made["otp"].authorize({"pin": "1234"})
+    made["short"] = await new_checkout(settings={"variance_policy": "top_up"})
+    await made["short"].transfer(await made["short"].account(), "40")
+    made["cancelled"] = await new_checkout()
+    await made["cancelled"].cancel()
+    return {name: await seen(house, checkout.pay_code) for name, checkout in made.items()}
+
+
+async def seen(house: House, pay_code: str) -> Situation:
+    async with house.db.connection() as tx:
+        business = await merchants.find_business_by_code(tx, business_code_of(pay_code) or "")
+    assert business is not None
+    return await pay.view(house.db, business.id, pay_code)
+
+
+def page_of(
+    situation: Situation,
+    language: str = "en",
+    movements: Movements = NO_MOVEMENTS,
+    *,
+    asked: Method | None = None,
+    goes_back: bool = False,
+) -> PageModel:
+    return PageModel(
+        situation=situation,
+        movements=movements,
+        words=catalog_for(language),
+        # By the clock of the server, which another test may have moved ahead.
+        now=situation.payment.updated_at,
+        site=SITE,
+        names=MethodNames(),
+        is_test=True,
+        token="a" * 64,
+        nonce="a" * 22,
+        asked=asked,
+        goes_back=goes_back,
+        can_resend=situation.attempt is not None and type(situation.attempt.action) in RESENDS,
+    )
+
+
+def text_of(renderer: PageRenderer, page: PageModel) -> str:
+    return renderer.page(page, cookies=NOTHING_SET).body.decode()
+
+
+def hostile(situation: Situation) -> Situation:
+    """The same, with hostile text wherever a merchant or a bank may write."""
+    business, attempt = situation.business, situation.attempt
+    brand = Brand(business.brand.accent, support=Support(email=f"{HOSTILE}@example.com"))
+    return Situation(
+        replace(business, name=HOSTILE, brand=brand),
+        msgspec.structs.replace(situation.payment, reference=HOSTILE),
+        attempt
+        and msgspec.structs.replace(
+            attempt,
+            action=_hostile_action(attempt.action),
+            details={
+                **attempt.details,
+                **{name: HOSTILE for name in ("phone", "bank", "last4") if name in attempt.details},
+            },
+        ),
+    )
+
+
+def _hostile_action(action: Any) -> Any:
+    if isinstance(action, TransferAction):
+        return TransferAction("9990001112", HOSTILE, "999", HOSTILE)
+    if isinstance(action, DialAction):
+        return DialAction(HOSTILE)
+    return RedirectAction(f"https://bank.example/?a={HOSTILE}") if isinstance(action, RedirectAction) else action
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_every_state_is_drawn_and_no_text_becomes_markup(
+    situations: dict[str, Situation], house: House, renderer: PageRenderer, language: str
+) -> None:
+    states = {page_of(situation).state for situation in situations.values()}
+    assert states >= frozenset(PageState) - {
+        PageState.USED_UP, PageState.EXPIRED, PageState.DISABLED, PageState.CLOSED
+    }  # fmt: skip
+    for situation in situations.values():
+        async with house.db.connection() as tx:
+            movements = await store.list_movements(tx, situation.payment.business_id, situation.payment.id)
+        for query in QUERIES:
+            text = text_of(renderer, page_of(hostile(situation), language, movements, **query))
+            assert ESCAPED in text
+            assert "<img src=x" not in text
+            assert f'<html lang="{language}"' in text
+            assert situation.business.name not in text
+
+
+async def test_what_a_payer_is_asked_for_is_what_the_page_says(
+    situations: dict[str, Situation], renderer: PageRenderer
+) -> None:
+    text = text_of(renderer, page_of(situations["fee of the customer"]))
+    # 1.4 % of ₦100, and 7.5 % of that, each rounded.
+    assert "<title>Pay ₦101.51 to Test Shop</title>" in text
+    assert re.findall(r"<dd>(₦[^<]+)</dd>", text) == ["₦100.00", "₦1.40", "₦0.11", "₦101.51"]
+    assert set(re.findall(r"<button>[^<]*(₦[\d.,]+)", text)) == {"₦101.51"}
+
+
+async def test_a_price_for_each_method_where_they_differ(
+    situations: dict[str, Situation], renderer: PageRenderer
+) -> None:
+    situation = situations["fee of the customer"]
+    free: dict[tuple[Currency, Priced], FeeRule] = {
+        (situation.payment.expected.currency, Method.CARD): FeeRule("own", 0)
+    }
+    page = page_of(msgspec.structs.replace(situation, business=replace(situation.business, own_fee_rules=free)))
+    text = text_of(renderer, page)
+    assert re.findall(r'<div data-panel="(\w+)"( hidden)?>\n<p class="amount">.*?(₦[\d.,]+)', text) == [
+        ("bank_transfer", "", "₦101.51"),
+        ("card", " hidden", "₦100.00"),
+        ("ussd", " hidden", "₦101.51"),
+    ]
