@@ -1,4 +1,4 @@
-"""What the doctor asks the database. Every question has one answer when all is well: nothing."""
+"""Checks of the database. Each list is empty when all is well."""
 
 from __future__ import annotations
 
