@@ -165,7 +165,7 @@ def _runs(groups: tuple[Group, ...]) -> Iterator[Run]:
 def _measure(wanted: Group, run: Run) -> tuple[int, str] | None:
     holder, typed = joined(wanted), run.spellings
     if are_equal(holder, typed):
-        return (_EQUAL, "is equal") if run.is_whole else (_ABBREVIATED, "stands in a double name")
+        return (_EQUAL, "is equal") if run.is_whole else (_ABBREVIATED, "is part of a double name")
     if are_one_letter_apart(holder, typed):
         return _ONE_LETTER, "differs by one letter"
     if len(run.words) == 1 and typed[0] not in PARTICLES and any(are_equal(w.spellings, typed) for w in wanted):

@@ -46,7 +46,7 @@ class ShiftedClock:
 
 
 class SettableClock:
-    """Stands still until it is moved."""
+    """Changes only when it is set."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start

@@ -161,7 +161,7 @@ async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     foreign = await store.list_payments_with_foreign_pay_code(tx)
     yield _nothing("references", foreign, "no reference has the form of another payment's pay code", "rename them")
     wrong = await store.list_payments_with_wrong_expectation(tx)
-    yield _nothing("expectations", wrong, "no customer is asked for a fee the business bears", "report a bug")
+    yield _nothing("expectations", wrong, "no customer pays a fee that the business bears", "report a bug")
     keyless = await store.list_businesses_without_key(tx, now)
     advice = "make one with `tidegate merchant keys roll BUSINESS`"
     yield _nothing("keys", keyless, "every active business has a valid secret key", advice)

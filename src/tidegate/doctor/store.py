@@ -42,7 +42,7 @@ async def list_payments_with_foreign_pay_code(tx: Tx) -> list[str]:
 
 
 async def list_payments_with_wrong_expectation(tx: Tx) -> list[str]:
-    """A customer is never asked for a fee that the business bears."""
+    """A customer never pays a fee that the business bears."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || id AS payment FROM payment

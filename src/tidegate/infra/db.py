@@ -45,7 +45,7 @@ AWAY = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection whose server died at a bad moment
+    asyncpg.InternalClientError,  # the server died during a statement
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,

@@ -26,7 +26,7 @@ class Account(StrEnum):
     FEE = "fee"  # what we earned
     VAT = "vat"  # what we owe the tax office on it
     SUSPENSE = "suspense"  # received; owner unknown or not yet decided
-    RETURNS = "returns"  # to be sent back: asked for, not yet confirmed
+    RETURNS = "returns"  # to be returned: requested, not yet confirmed
     REFUNDS = "refunds"  # refunds on their way out; a wallet shows them as locked
     CONVERSION = "conversion"  # what we bought in one currency and sold in another
     SPREAD = "spread"  # what we earned on a conversion

@@ -46,7 +46,7 @@ class Account:
         inherited_fds: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
         """Start a program that gets `end_signal` when the calling thread ends."""
-        return subprocess.Popen(  # noqa: S603  # the arguments are our own
+        return subprocess.Popen(  # noqa: S603  # no untrusted arguments
             [str(argument) for argument in argv],
             stdin=subprocess.DEVNULL,
             stdout=output,
