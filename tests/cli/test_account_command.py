@@ -79,8 +79,8 @@ async def test_what_a_merchant_wrote_is_shown_and_not_obeyed(inflows: Inflows, o
 
 @pytest.mark.parametrize("account_id", ["0" * 24, "x", "\udcff", "' OR true --"])
 async def test_an_unknown_account_is_said_in_a_sentence(operator: Operator, shop: Shop, account_id: str) -> None:
-    assert "no such virtual account" in await operator.refused("account", "show", account_id)
-    assert "no such virtual account" in await operator.refused("account", "reinstate", account_id)
+    assert "no virtual account has this id" in await operator.refused("account", "show", account_id)
+    assert "no virtual account has this id" in await operator.refused("account", "reinstate", account_id)
 
 
 @pytest.mark.parametrize("reason", ["", "  ", "a\nb", "x" * 501, "4111 1111 1111 1111"])

@@ -108,7 +108,7 @@ def test_a_mistake_is_said_in_a_sentence_and_changes_nothing(
     ("body", "expected"),
     [
         (b"<svg onload='alert(1)'/>", "logo must not be SVG, which can carry script"),
-        (b"<html>" + pictures.JPEG, "logo must be a PNG, JPEG or WebP picture"),
+        (b"<html>" + pictures.JPEG, "logo must be a PNG, JPEG or WebP image"),
         (bytes(10_000_000), "logo must have at most 100 kB"),
     ],
     ids=["svg", "polyglot", "large"],

@@ -305,7 +305,7 @@ async def test_d14_an_amount_that_the_operator_wants_to_review_is_held_and_said_
     strict = replace(till, inflow_terms=replace(till.inflow_terms, review_from_major=50_000))
     below, held = [await arrive(inflows, strict, credit(number, minor)) for minor in (limit - 1, limit)]
     assert (below["status"], held["status"]) == ("successful", "pending")
-    assert "looked at" in held["reason"]
+    assert "reviewed" in held["reason"]
     assert (held["amountReceived"], held["isReversed"], held["refundInfo"]) == (None, 0, None)
     assert await inflows.entries("receipt_held") == {("rail", "EUR", -limit), ("suspense", "EUR", limit)}
     assert (await inflows.events())["collection.successful"] == 1

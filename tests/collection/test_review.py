@@ -115,7 +115,7 @@ async def test_a_held_inflow_is_sent_back_by_an_operator(inflows: Inflows) -> No
 async def test_a_held_inflow_is_converted_at_the_rate_of_the_decision(inflows: Inflows) -> None:
     number = await inflows.number(Currency.EUR, Currency.USD)
     record = await held(inflows, number=number)
-    with pytest.raises(Conflict, match="no rate"):
+    with pytest.raises(Conflict, match="no exchange rate"):
         await pass_(inflows, record["reference"])
     await inflows.set_rate(Currency.EUR, Currency.USD, "2", spread=100)
     await pass_(inflows, record["reference"])
@@ -128,7 +128,7 @@ async def test_a_held_inflow_is_converted_at_the_rate_of_the_decision(inflows: I
 async def test_what_is_too_small_to_convert_can_only_go_back(inflows: Inflows) -> None:
     await inflows.set_rate(Currency.EUR, Currency.USD, "0.1")
     record = await held(inflows, number=await inflows.number(Currency.EUR, Currency.USD), amount="1")
-    with pytest.raises(Conflict, match="send it back"):
+    with pytest.raises(Conflict, match="return it"):
         await pass_(inflows, record["reference"])
     await refuse(inflows, record["reference"])
 

@@ -77,7 +77,7 @@ async def test_every_kind_of_inflow_leaves_nothing_to_find(inflows: Inflows) -> 
 async def test_with_nothing_to_decide_the_operator_is_told_so(inflows: Inflows) -> None:
     found = await findings(inflows)
     assert found["held inflows"].what == "no inflow waits for a decision"
-    assert "nobody owes" in found["reversals"].what
+    assert "none is owed" in found["reversals"].what
 
 
 TAMPERED = {

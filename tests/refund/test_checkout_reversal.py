@@ -155,7 +155,7 @@ async def test_what_the_wallet_no_longer_has_is_owed_and_collected_later(
     await bank.paid(next_sale)
     assert (await bank.wallet(checkout), await bank.owed(checkout)) == (8_49, 0)
     found = await bank.findings()
-    assert "nobody owes" in found["reversals"].what
+    assert "none is owed" in found["reversals"].what
     assert all(one.is_well for one in found.values())
 
 

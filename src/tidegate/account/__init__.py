@@ -1,1 +1,1 @@
-"""Virtual accounts: where merchants receive USD and EUR by bank transfer. They hold nothing."""
+"""Virtual accounts: merchants receive USD and EUR there by bank transfer. They hold no money."""

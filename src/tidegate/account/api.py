@@ -23,7 +23,7 @@ from tidegate.merchant.gate import SECRET_KEY
 
 PATH = "/profile/virtual-accounts"
 REQUESTS_PATH = f"{PATH}/requests"
-# A checkout's own account, which belongs to an attempt to pay.
+# The temporary account of a payment attempt.
 FindTemporary = Callable[[Tx, str, str], Awaitable[Account | None]]
 
 
@@ -89,7 +89,7 @@ class AccountApi:
                 method="POST",
                 path=REQUESTS_PATH,
                 name="requestAccount",
-                summary="Ask for a virtual account",
+                summary="Request a virtual account",
                 description=examples.REQUEST_DESCRIPTION,
                 group_words=examples.GROUP,
                 handler=self.request,

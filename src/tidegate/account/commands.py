@@ -1,4 +1,4 @@
-"""What can be done with virtual accounts: merchants ask for them, operators decide."""
+"""Commands on virtual accounts: merchants request them, operators decide."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tidegate.webhook.model import NEWS
 
 ACCOUNTS_MAX = 1_000
 EXPIRE = Kind(store.EXPIRE, store.list_to_expire)
-NO_ACCOUNT = "there is no such virtual account"
+NO_ACCOUNT = "no virtual account has this id"
 
 Move = Callable[[Account], Account]
 
@@ -60,7 +60,7 @@ async def get(db: Database, business_id: str, account_id: str) -> Account:
 
 
 async def list_active(db: Database, business_id: str, *, now: datetime) -> dict[Currency, Account]:
-    """The newest in each currency that takes money."""
+    """The newest active account in each currency."""
     async with db.connection() as tx:
         approved, _ = await store.list_page(
             tx, business_id, statuses=[AccountStatus.APPROVED], offset=0, limit=ACCOUNTS_MAX
@@ -76,7 +76,7 @@ async def get_anybodys(db: Database, account_id: str) -> Account:
 
 
 async def approve(till: Till, account_id: str, *, by: By, now: datetime, expires_at: datetime | None = None) -> Account:
-    """The rail opens the account first; a repeat gets the same one, whoever stops in between."""
+    """The rail opens the account first. After a crash, a repeat gets the same account from the rail."""
     account = await get_anybodys(till.db, account_id)
     model.refuse_unless_allowed(account, Action.APPROVE)
     rail = _rail_for(till, account.currency)
@@ -89,7 +89,9 @@ async def approve(till: Till, account_id: str, *, by: By, now: datetime, expires
         return await _act(till.db, account_id, Action.APPROVE, move, by=by, now=now)
     except store.NumberTaken:
         number = details.account_number
-        raise Conflict(f"{rail.name} gave the number {number}, which another open account has; ask the rail") from None
+        raise Conflict(
+            f"{rail.name} gave the number {number}, which another open account has; contact the rail"
+        ) from None
 
 
 async def decline(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:
@@ -109,7 +111,7 @@ async def close(db: Database, account_id: str, reason: str, *, by: By, now: date
 
 
 async def expire_due(till: Till, clock: Clock) -> Tally:
-    """A round of the worker."""
+    """One round of the worker."""
     return await leased_work.run_round(till.db, EXPIRE, partial(_expire, till.db), clock)
 
 
@@ -119,14 +121,14 @@ async def _expire(db: Database, lease: Lease, now: datetime) -> bool:
 
 
 async def _act(db: Database, account_id: str, action: Action, move: Move, *, by: By, now: datetime) -> Account:
-    """The change, what the merchant is told and who did it, together."""
+    """The change, its event and its audit row, in one transaction."""
     _refuse_no_id(account_id)
     async with db.transaction() as tx:
         before = await store.find_anybodys(tx, account_id) or _not_found()
         business = await merchant_store.find_business(tx, before.business_id) or _not_found()
         moved = move(before)
         if not await store.update(tx, moved, now=now):
-            raise Conflict("this account was changed by somebody else in this moment; look at it again")
+            raise Conflict("this account was changed at the same time; read it again, then repeat")
         after = msgspec.structs.replace(moved, version=before.version + 1, updated_at=now)
         await _note(tx, after, business, action, by=by, now=now)
     db.ring(NEWS)
@@ -157,11 +159,11 @@ async def _open(rail: Rail, account: Account, now: datetime) -> AccountDetails:
     try:
         return await rail.open_account(order, now=now)
     except RailTimeout:
-        raise Unavailable(f"{rail.name} did not answer; approve again, it opens one account only") from None
+        raise Unavailable(f"{rail.name} did not answer; approve again: the rail opens one account only") from None
 
 
 def _refuse_no_id(text: str) -> None:
-    """Not even asked for: it may hold what no text in the database can."""
+    """Refused before the query: PostgreSQL cannot store every text, such as one with a NUL."""
     if not model.ID.fullmatch(text):
         _not_found()
 

@@ -1,4 +1,4 @@
-"""What a merchant is told of its accounts, when it asks to be."""
+"""Webhook events of virtual accounts, sent to endpoints that subscribe to them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TYPE_OF: dict[Action, str] = {
 
 
 def event_of(action: Action, account: Account, business: Business, *, now: datetime) -> Event | None:
-    """None for what nobody is told of. An account can be suspended again and again, so its version is in the cause."""
+    """None for an action without an event. An account can be suspended repeatedly, so the cause holds its version."""
     event_type = _TYPE_OF.get(action)
     if event_type is None:
         return None

@@ -1,4 +1,4 @@
-"""Examples and words for the API reference."""
+"""Examples and descriptions for the API reference."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 from tidegate.infra.http.operation import Step
 
 GROUP = (
-    "Receive USD and EUR by bank transfer. Ask for an account, give its details to whoever pays, and each transfer is "
+    "Receive USD and EUR by bank transfer. Request an account and give its details to your payers; each transfer is "
     "checked and credited to your wallet. The payer must type the holder's first and last name as they stand on the "
-    "account; when the names differ, the money is returned. Accounts hold nothing."
+    "account; when the names differ, the money is returned. Accounts hold no money."
 )
 REQUEST_DESCRIPTION = (
     "The account starts `pending`, without details; the operator approves or declines it. Documents are links that the "
     "operator can open. In the sandbox approve it yourself: `POST /sandbox/virtual-accounts/{accountId}/approve`."
 )
-LIST_DESCRIPTION = "The newest first. Temporary accounts of checkouts are not in it; get them by their ids."
+LIST_DESCRIPTION = "The newest first. Temporary accounts of checkouts are not in the list; get them by their ids."
 LIST_REQUESTS_DESCRIPTION = (
-    "The newest first: requests that are `pending`, `approved`, or `declined` with the `reason`. A request and the "
-    "account it became are one record with one `_id`. Accounts that have ended since are not in it."
+    "The newest first: requests that are `pending`, `approved`, or `declined` with the `reason`. A request and its "
+    "account are one record with one `_id`. Closed and expired accounts are not in the list."
 )
 GET_DESCRIPTION = (
     "The crediting details are in `accountInformation`. The temporary account of a checkout has the same record, with "
@@ -116,6 +116,6 @@ RECORD: dict[str, Any] = {
 PAGE: dict[str, Any] = {"results": [RECORD], "total": 1}
 REQUESTS_PAGE: dict[str, Any] = {"results": [PENDING_RECORD], "total": 1}
 
-# An approved one, and its number. Only a sandbox offers the second step.
+# An approved account and its number. Only a sandbox offers the second step.
 NEW_IBAN = "DE02999999999000123456"
 AN_ACCOUNT = (Step("requestAccount"), Step("approveAccount"))

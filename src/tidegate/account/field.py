@@ -1,4 +1,4 @@
-"""The fields of a request for an account that need more than a type: each is its own checked type."""
+"""Fields of an account request with rules of their own: each is a checked type."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tidegate.infra.http.operation import encode
 from tidegate.merchant.field import PersonName
 
 KYC_BYTES_MAX = 16 * 1024
-# Whoever is a person has these, and a company this.
+# Required names of a person, and of a company.
 PERSON = ("firstName", "lastName")
 COMPANY = ("businessName",)
 
 
 class DocumentUrl(str):
-    """Shown to an operator as a link and never called, so it must be one that is safe to click."""
+    """Shown to an operator as a link and never fetched, so it must be safe to click."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class Kyc(str):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        # None is as if it were not there.
+        # null counts as absent.
         name = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": 200}, {"type": "null"}]}
         return {"type": "object", "properties": dict.fromkeys((*PERSON, *COMPANY), name)}
 

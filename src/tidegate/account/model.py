@@ -1,4 +1,4 @@
-"""A virtual account, and its life as pure functions: from an account to an account, or a refusal."""
+"""A virtual account and its transitions, as pure functions: from an account to an account, or a refusal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AccountType(StrEnum):
 
 
 class DocumentType(StrEnum):
-    """Where in the record a document is shown."""
+    """The field of the record that shows the document."""
 
     MEANS_OF_ID = "meansOfId"
     BANK_STATEMENT = "bankStatement"
@@ -52,7 +52,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     status: AccountStatus = AccountStatus.PENDING
     is_suspended: bool = False
     currency: Currency
-    # Of the wallet that is credited.
+    # Currency of the wallet that is credited.
     settlement_currency: Currency
     account_type: AccountType
     # The name that payers must type.
@@ -71,7 +71,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     rail: str | None = None
     details: AccountDetails | None = None
     expires_at: datetime | None = None
-    # A checkout's own: it belongs to one attempt to pay and ends with it.
+    # Belongs to one payment attempt and ends with it.
     is_temporary: bool = False
     created_at: datetime
     updated_at: datetime
@@ -88,7 +88,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
         return self.obstacle(now) is None
 
     def obstacle(self, now: datetime) -> Obstacle | None:
-        """Why it takes no money; None when it does."""
+        """Why the account accepts no money; None when it does."""
         if self.has_expired(now):
             return Obstacle.EXPIRED
         if self.is_suspended:
@@ -111,7 +111,7 @@ class Obstacle(StrEnum):
 
 
 class Action(StrEnum):
-    """What an operator does with an account, or time does."""
+    """Done by an operator, or by the worker when the account expires."""
 
     APPROVE = "approve"
     DECLINE = "decline"
@@ -154,7 +154,7 @@ def expire(account: Account) -> Account:
 
 
 def allowed(account: Account) -> frozenset[Action]:
-    """Everything that can be done with it now; nothing else can."""
+    """The actions that its state permits."""
     match account.status:
         case AccountStatus.PENDING:
             return frozenset({Action.APPROVE, Action.DECLINE})
@@ -174,5 +174,5 @@ def refuse_unless_allowed(account: Account, action: Action) -> None:
         return
     state = "suspended" if account.is_suspended else account.status.value
     choices = " or ".join(sorted(possible - {Action.EXPIRE}))
-    advice = f"you can {choices} it" if choices else "that is final; ask for a new one"
+    advice = f"you can {choices} it" if choices else "that is final; request a new account"
     raise IllegalTransition(f"this account is {state}, so you cannot {action.value} it: {advice}")

@@ -1,4 +1,4 @@
-"""The name of a company: every word must be there, and the same legal form. Pure."""
+"""Compares company names: every word must be present, and the legal form equal. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.account.name_words import (
     UNMISTAKABLE_FORMS,
 )
 
-# With fewer equal words, one word more or less makes another company: "Acme Ltd" and "Acme Foods Ltd".
+# With fewer equal words, one extra word means another company: "Acme Ltd" and "Acme Foods Ltd".
 _EQUAL_WORDS_MIN = 2
 _MORE_WORDS_MAX = 3
 
@@ -31,7 +31,7 @@ class Company(msgspec.Struct, frozen=True):
 
 
 def is_company(words: Words) -> bool:
-    """Whether the name itself says so, by a legal form that is nobody's last name."""
+    """Whether the name has a legal form that is never a last name."""
     if any(word.plain in UNMISTAKABLE_FORMS for word in words[1:]):
         return True
     size = _form_size(words, at_the_end=True)
@@ -55,7 +55,7 @@ def judge_company(typed_words: Words, holder_words: Words) -> Finding:
 def _take_apart(words: Words) -> Company:
     rest, forms = _without_forms(words, at_the_end=True)
     if not forms:
-        # Where the form comes first, as in "OOO Romashka".
+        # The form may come first, as in "OOO Romashka".
         rest, forms = _without_forms(words, at_the_end=False)
     names = tuple(_in_full(word) for word in rest if word.plain not in COMPANY_FILLERS)
     return Company(names or rest, forms)
@@ -76,7 +76,7 @@ def _without_forms(words: Words, *, at_the_end: bool) -> tuple[Words, frozenset[
 
 
 def _form_size(words: Words, *, at_the_end: bool) -> int:
-    """How many words the legal form there has, the longest reading first; a company is more than its form."""
+    """How many words the legal form has, the longest match first. At least one word is left for the name."""
     for size in range(min(LEGAL_FORM_WORDS_MAX, len(words) - 1), 0, -1):
         if joined(words[-size:] if at_the_end else words[:size])[0] in LEGAL_FORMS:
             return size

@@ -1,4 +1,4 @@
-"""From other letters to plain Latin ones. Each scheme is one way of writing that passports, banks or newspapers use.
+"""Transliteration to plain Latin letters. Each scheme is one that passports, banks or newspapers use.
 
 Two names are equal when any of their spellings are, so that "Müller" is both "Muller" and "Mueller".
 """
@@ -42,9 +42,9 @@ _GREEK_PAIRS_SPOKEN = (("ου", "ou"), ("αυ", "af"), ("ευ", "ef"), ("γγ", 
 
 class Scheme(msgspec.Struct, frozen=True):
     letters: dict[int, str]
-    # Letters that stand for one sound together, replaced before single ones.
+    # Letter groups for one sound, replaced before single letters.
     pairs: tuple[tuple[str, str], ...] = ()
-    # At the beginning of a word only.
+    # Replaced at the start of a word only.
     starts: tuple[tuple[str, str], ...] = ()
 
     def spell(self, word: str) -> str:
@@ -63,7 +63,7 @@ def _scheme(
 
 
 _UKRAINIAN_STARTS = (("ю", "yu"), ("я", "ya"), ("є", "ye"), ("ї", "yi"), ("й", "y"))
-# The first is the one that is shown.
+# The first one is shown.
 SCHEMES = (
     _scheme(_LATIN, _CYRILLIC, _GREEK, pairs=_GREEK_PAIRS, starts=(("μπ", "b"), ("γκ", "g"))),
     _scheme(_GERMAN, _PASSPORT, _GREEK_SPOKEN, pairs=_GREEK_PAIRS_SPOKEN),
@@ -74,8 +74,8 @@ SCHEMES = (
 )
 _KEPT = frozenset(_LATIN) | frozenset(_CYRILLIC)
 
-# Accents of European letters, and the vowel signs that Arabic and Hebrew may leave out. The signs of other scripts,
-# such as Devanagari, are letters of the name and stay.
+# Accents of European letters, and the optional vowel signs of Arabic and Hebrew. The signs of other scripts, such as
+# Devanagari, are part of the name and stay.
 _OPTIONAL_MARKS = (
     (0x0300, 0x036F), (0x0591, 0x05C7), (0x064B, 0x065F), (0x0670, 0x0670), (0x0640, 0x0640),
     (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F),
@@ -83,7 +83,7 @@ _OPTIONAL_MARKS = (
 
 
 def fold(text: str) -> str:
-    """Small letters without accents; letters that a scheme spells in its own way stay as they are."""
+    """Lower case without accents; letters that a scheme transliterates stay as they are."""
     composed = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return unicodedata.normalize("NFC", "".join(map(_without_accents, composed)))
 
@@ -99,7 +99,7 @@ def _is_optional_mark(character: str) -> bool:
 
 
 def spellings(folded: str) -> tuple[str, ...]:
-    """One per scheme, in their order. A word of mixed alphabets stays as it is: one of its letters is in disguise."""
+    """One per scheme, in their order. A word of mixed alphabets stays as it is: it may hold a look-alike letter."""
     if len({_alphabet(letter) for letter in folded}) > 1:
         return (folded,) * len(SCHEMES)
     return tuple(scheme.spell(folded) for scheme in SCHEMES)

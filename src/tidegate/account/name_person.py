@@ -1,4 +1,4 @@
-"""The name of a person: the holder's first and last name must both be there and equal. Pure."""
+"""Compares names of persons: the holder's first and last name must both be present and equal. Pure."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tidegate.account.name_words import (
     UNMISTAKABLE_FORMS,
 )
 
-# More than these is no longer a name with middle names, but a text that also holds the name.
+# With more extra words, the text is not a name with middle names but a sentence that contains the name.
 EXTRA_NAMES_MAX = 3
-# How many words one name may be written in: "Anne Marie", "de la Cruz".
+# Words in one name: "Anne Marie", "de la Cruz".
 _RUN_MAX = 3
-# A run of three words shares a word with eleven others, so among these there is always a pair that shares none.
+# A run of three words overlaps eleven other runs at most, so this many always include a pair without overlap.
 _MEETINGS_MAX = 16
-# How far two names are apart. Up to _CLOSE_MAX for first and last name together is still close: one letter in each,
-# or an initial or half of a double name where the other one is equal.
+# Distances between two names. First and last name are close when their distances add up to _CLOSE_MAX at most: one
+# letter in each, or an initial or half of a double name while the other name is equal.
 _EQUAL, _ONE_LETTER, _ABBREVIATED, _CLOSE_MAX = 0, 1, 2, 2
 
 Group = tuple[Word, ...]
 
 
 class Person(msgspec.Struct, frozen=True):
-    """A name taken apart. A group is one name in several words: tied by a hyphen, or with the particles before it."""
+    """A parsed name. A group is one name in several words: joined by a hyphen, or with the particles before it."""
 
     groups: tuple[Group, ...]
-    # Dropped, though they may be somebody's first name.
+    # Dropped, although each can also be a first name.
     leading_titles: frozenset[str]
     generation: str
     steps: tuple[str, ...]
@@ -50,7 +50,7 @@ class Person(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Neighbouring words of the typed name. They are whole unless they cut a double name in two."""
+    """Adjacent words of the typed name. Whole unless it splits a double name."""
 
     words: Group
     spellings: tuple[str, ...]
@@ -59,7 +59,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Meeting(msgspec.Struct, frozen=True):
-    """A name of the holder, and the words of the typed name that stand for it."""
+    """A name of the holder, and the words of the typed name that match it."""
 
     part: str
     holder: str
@@ -105,7 +105,7 @@ def _take_apart(words: Group, whose: str) -> Person:
 def _groups(names: Sequence[Word]) -> Iterator[Group]:
     group: list[Word] = []
     for at, word in enumerate(names):
-        # A particle in front of everything is a first name: Al, Van.
+        # A particle at the start is a first name: Al, Van.
         binds = bool(group) and (word.is_tied or (at > 1 and group[-1].plain in PARTICLES))
         if group and not binds:
             yield tuple(group)
@@ -116,8 +116,8 @@ def _groups(names: Sequence[Word]) -> Iterator[Group]:
 
 
 def _best(typed: Person, holder: Person) -> tuple[Meeting, ...]:
-    """The first and the last name where they are met best; empty when they are not even close."""
-    # Where there is one name only, nothing else speaks for an initial.
+    """The best match of first and last name; empty when it is not close."""
+    # With one name only, no second name supports an initial.
     limit = _CLOSE_MAX if len(holder.groups) > 1 else _ONE_LETTER
     ways = [way for way in _ways(typed, holder.groups) if _distance(way) <= limit]
     return min(ways, key=_distance, default=())
@@ -128,7 +128,7 @@ def _distance(meetings: tuple[Meeting, ...]) -> int:
 
 
 def _ways(typed: Person, groups: tuple[Group, ...]) -> Iterator[tuple[Meeting, ...]]:
-    """Several of the holder's names may be the first, and several the last: "Anne Marie" may be a first name."""
+    """First and last name may have several words each: "Anne Marie" can be a first name."""
     runs = tuple(_runs(typed.groups))
     if len(groups) == 1:
         yield from ((meeting,) for meeting in _meetings("only name", groups, runs))
@@ -165,7 +165,7 @@ def _runs(groups: tuple[Group, ...]) -> Iterator[Run]:
 def _measure(wanted: Group, run: Run) -> tuple[int, str] | None:
     holder, typed = joined(wanted), run.spellings
     if are_equal(holder, typed):
-        return (_EQUAL, "is equal") if run.is_whole else (_ABBREVIATED, "stands in a double name")
+        return (_EQUAL, "is equal") if run.is_whole else (_ABBREVIATED, "is part of a double name")
     if are_one_letter_apart(holder, typed):
         return _ONE_LETTER, "differs by one letter"
     if len(run.words) == 1 and typed[0] not in PARTICLES and any(are_equal(w.spellings, typed) for w in wanted):
@@ -190,17 +190,17 @@ def _told(meetings: tuple[Meeting, ...], steps: tuple[str, ...]) -> Finding:
 
 
 def _doubts(typed: Person, holder: Person, meetings: tuple[Meeting, ...]) -> Iterator[str]:
-    """Why first and last name may be equal and it is still not clear that the holder is meant."""
+    """Why it is not certain that the holder is meant, although first and last name are equal."""
     used = frozenset[int]().union(*(m.place for m in meetings))
     rest = [word for at, word in enumerate(typed.words) if at not in used and holder.plain.isdisjoint(word.spellings)]
     if typed.generation != holder.generation:
         yield f"only one of the names says {typed.generation or holder.generation}: father and son may share a name"
     if {word.plain for word in rest} & JOINING or (holder.plain & JOINING) - typed.plain:
-        yield "one of the names is of more than one person"
+        yield "one of the names is the name of more than one person"
     if forms := [word for word in rest if word.plain in UNMISTAKABLE_FORMS]:
         yield f"the typed name is a company's ({shown(forms)}), the account holder is a person"
     if any(any(map(str.isdigit, word.plain)) for word in rest):
-        yield "there are numbers in the typed name"
+        yield "the typed name contains numbers"
     if rest and holder.leading_titles - typed.leading_titles:
         yield f"the account holder's title may be the first name, and another name was typed: {shown(rest)}"
     if len(holder.groups) == 1 and rest:

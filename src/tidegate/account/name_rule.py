@@ -1,7 +1,7 @@
-"""Is money that arrives meant for the account's holder? Pure, total, and told step by step.
+"""Whether incoming money is meant for the account's holder. Pure, total, and explained step by step.
 
-Exact is credited, close or missing is held for a person to decide, different is returned. What is unclear is never
-exact. The payer's own name is never compared: it says who sent the money, not whom it is for.
+Exact is credited, close or missing is held for review, different is returned. An unclear name is never exact.
+The payer's own name is never compared: it names the sender, not the recipient.
 The rule for merchants, with examples, is docs/name-rule.md.
 """
 
@@ -30,7 +30,7 @@ _SOURCES = {
 class NameCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Stored with the inflow, and shown to the merchant and the operator."""
 
-    # What was compared, without invisible characters and cut to the length of a name.
+    # The compared text, without invisible characters, cut to the length of a name.
     typed: str | None
     # "payee", the name typed for the recipient; or "none".
     compared: str
@@ -41,7 +41,7 @@ class NameCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_name(*, payee_name: str | None, holder: str, is_company: bool = False) -> NameCheck:
-    """A holder whose name ends in a legal form is taken for a company, whatever `is_company` says."""
+    """A holder whose name ends in a legal form is a company, whatever `is_company` says."""
     typed = clean(payee_name)
     compared = PAYEE if _is_given(typed) else NONE
     if compared is NONE:
@@ -98,16 +98,16 @@ def _read(whose: str, text: str, words: tuple[Word, ...]) -> str:
 
 
 def _besides(text: str, typed: tuple[Word, ...], holder: tuple[Word, ...]) -> tuple[str, ...]:
-    """Whatever makes it more, or less, than the name of one person."""
+    """Signs that the text is not the name of exactly one person."""
     more = {word.plain for word in typed} & BESIDES - {word.plain for word in holder}
     said = (f"more is said than a name: {' '.join(sorted(more))}",) if more else ()
-    # "Obi, Ada" is one person; where each side is a whole name, there are two.
+    # "Obi, Ada" is one person; a whole name on each side of the comma is two.
     is_several = sum(len(part.split()) > 1 for part in text.split(",")) > 1
     return (*said, "there is more than one name") if is_several else said
 
 
 def _strange(typed: str, holder: str, *, is_company: bool) -> tuple[str, ...]:
-    # In a company's name a stroke may belong to the legal form (A/S); in a person's it brings in somebody else (c/o).
+    # In a company's name a slash may belong to the legal form (A/S); in a person's it names a second person (c/o).
     strange = STRANGE if is_company else STRANGE | {"/"}
     found = (strange & set(typed)) - set(holder)
     return (f"the typed name holds characters that names do not have: {' '.join(sorted(found))}",) if found else ()

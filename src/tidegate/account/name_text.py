@@ -1,4 +1,4 @@
-"""From the text of a name to its words, for any text at all."""
+"""Splits the text of a name into words. Accepts any text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 
 from tidegate.account.name_letters import fold, spellings
 
-# As long as a name can be in a bank's message (ISO 20022, Max140Text).
+# The longest name in a bank message (ISO 20022, Max140Text).
 NAME_CHARACTERS_MAX = 140
-# Read before anything else is done: what is longer is cut, since some letters unfold to many.
+# Cut to this length first, since normalisation can expand one letter to many.
 TEXT_CHARACTERS_MAX = 1_000
 WORDS_MAX = 24
 
 _APOSTROPHES = dict.fromkeys(map(ord, "'’‘‛ʼʻʹ′＇`´ˈ᾽"), "'")
-# Controls, invisible format characters (zero width, direction), halves of characters, and what has no meaning yet.
+# Controls, invisible format characters (zero width, direction), surrogates, unassigned and private use.
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Cn", "Co"))
 _PARTS_OF_WORDS = frozenset("LMN")
 _TOO_SHORT_FOR_A_TYPO = 3
@@ -25,9 +25,9 @@ _TOO_SHORT_FOR_A_TYPO = 3
 
 class Word(msgspec.Struct, frozen=True):
     shown: str
-    # Without accents, in plain letters where there is a way; one per scheme.
+    # Without accents, in Latin letters where a scheme exists; one per scheme.
     spellings: tuple[str, ...]
-    # By a hyphen, to the word before it.
+    # Joined by a hyphen to the word before it.
     is_tied: bool = False
 
     @property
@@ -36,7 +36,7 @@ class Word(msgspec.Struct, frozen=True):
 
 
 def clean(text: str | None) -> str:
-    """On one line, without anything that cannot be seen. Safe to store as JSON and to show."""
+    """One line without invisible characters. Safe to store as JSON and to show."""
     seen = ("".join(map(_visible, (text or "")[: TEXT_CHARACTERS_MAX + 1]))).split()
     return " ".join(seen)
 
@@ -48,7 +48,7 @@ def _visible(character: str) -> str:
 
 
 def words_of(cleaned: str) -> tuple[Word, ...]:
-    """At most one more than a name may have, so that the caller can tell."""
+    """At most one more than WORDS_MAX, so that the caller can detect too many."""
     # Apostrophes first: NFKC takes some of them apart into a space and an accent.
     text = unicodedata.normalize("NFKC", cleaned.translate(_APOSTROPHES)).translate(_APOSTROPHES)
     words = (Word(shown, spellings(fold(shown)), is_tied) for shown, is_tied in _split(text))
@@ -56,7 +56,7 @@ def words_of(cleaned: str) -> tuple[Word, ...]:
 
 
 def _split(text: str) -> Iterator[tuple[str, bool]]:
-    """Words in their order, and whether a hyphen ties each to the one before."""
+    """Words in order, and whether a hyphen joins each to the one before."""
     letters: list[str] = []
     is_tied = False
     for character in f"{text} ":
@@ -91,10 +91,10 @@ def are_one_letter_apart(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _is_typo(a: str, b: str) -> bool:
-    """One letter more, less or other, or two neighbours swapped (distance 1, optimal string alignment).
+    """One letter added, missing or different, or two adjacent letters swapped (optimal string alignment distance 1).
 
-    Among three letters nearly everything is one letter apart (Obi, Oba, Odi), so the longer word must have four.
-    In letters that have no plain spelling, one sign may be a whole name.
+    Names of three letters are often one letter apart (Obi, Oba, Odi), so the longer word must have four.
+    In scripts without a Latin spelling, one character may be a whole name.
     """
     if a == b or max(len(a), len(b)) <= _TOO_SHORT_FOR_A_TYPO or not (a.isascii() or b.isascii()):
         return False

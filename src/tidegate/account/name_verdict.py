@@ -1,4 +1,4 @@
-"""What a comparison of two names can come to, and what is kept of it."""
+"""The verdict of a comparison of two names, and what is stored of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class NameVerdict(StrEnum):
-    """Exact is credited, close or missing is held for a person to look at, different is returned."""
+    """Exact is credited, close or missing is held for review, different is returned."""
 
     EXACT = "exact"
     CLOSE = "close"
@@ -18,12 +18,12 @@ class NameVerdict(StrEnum):
 
 class Finding(msgspec.Struct, frozen=True):
     verdict: NameVerdict
-    # One sentence that a person understands.
+    # One sentence for people.
     reason: str
     steps: tuple[str, ...] = ()
 
     def doubted(self, doubts: tuple[str, ...]) -> Finding:
-        """A doubt never makes a name worse than close, but it can no longer be exact."""
+        """A doubt turns exact into close and changes nothing else."""
         if not doubts or self.verdict is not NameVerdict.EXACT:
             return self
         return Finding(NameVerdict.CLOSE, doubts[0], (*self.steps, *doubts))

@@ -1,4 +1,4 @@
-"""The words that names are compared by: titles, particles, legal forms. All are written as they are after folding."""
+"""Word lists for comparing names: titles, particles, legal forms. Written as they are after folding."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ def _listed(*lines: str) -> frozenset[str]:
     return frozenset(word for line in lines for word in line.split())
 
 
-# Words that are nobody's name, dropped wherever they stand.
+# Never part of a name, dropped in any position.
 TITLES = _listed("mr mrs ms mx dr prof engr mme mlle messrs dhr mevr frl sra srta dott dottssa phd mba esq obe mbe cpa")
 
-# Words that are somebody's name as well (Barr, Pastor, Chief): titles only in front of two other names.
+# Words that can also be names (Barr, Pastor, Chief): titles only in front of two other names.
 LEADING_TITLES = _listed(
     "miss mister doctor professor sir dame lady lord chief pastor rev revd reverend barr barrister arc hon honourable",
     "alhaji alhaja hajiya mallam sheikh imam herr frau senor senora sr monsieur madame signor signora",
     "capt captain col gen maj lt sgt ing dipl mag fr sister bishop otunba evangelist",
 )
 
-# Father and son may share every name: a word of one side only is a doubt, never passed over.
+# Father and son may share every name: a generation on one side only is a doubt, never ignored.
 GENERATIONS = {
     "jr": "jr", "jnr": "jr", "junior": "jr", "sr": "sr", "snr": "sr", "senior": "sr",
     "ii": "ii", "iii": "iii", "iv": "iv",
@@ -29,19 +29,19 @@ PARTICLES = _listed(
     "van von zu zur ter ten te bin ibn bint binti al el mac mc",
 )
 
-# Where one of these stands between names, there is more than one holder.
+# Between two names: more than one holder.
 JOINING = _listed("and und et och oder or")
 
-# Where one of these stands beside a name, somebody else is meant, or more is said than a name.
+# Beside a name: another person is meant, or the text is more than a name.
 BESIDES = _listed("not for of estate deceased late trust trustee minor care behalf obo fbo pp y mother father child")
 
-# What banks write into a name field that must not be empty, without its spaces.
+# Written by banks into a name field that must not be empty; without spaces.
 PLACEHOLDERS = _listed("notprovided null none na unknown nil notavailable undefined notgiven noname anonymous")
 
-# Characters of mark-up and programs. A name that brings them along is not what a person types.
+# Characters of markup and program code, which are not in names.
 STRANGE = frozenset("<>{}[]=;\\|*^~$%#@_")
 
-# Companies only: words that say nothing about which company it is, and words that are written in two ways.
+# Companies only: words that do not identify the company, and words with two spellings.
 COMPANY_FILLERS = _listed("the and und et och y")
 COMPANY_SHORTHAND = {"intl": "international", "bros": "brothers", "nig": "nigeria", "gebr": "gebruder"}
 
@@ -91,10 +91,10 @@ _FORMS = {
     "oü": "ou",
 }
 
-# From the letters of a form, run together, to the form. "S. à r.l." and "SARL" are both "sarl".
+# From a form's letters without spaces to the form. "S. à r.l." and "SARL" are both "sarl".
 LEGAL_FORMS = {spelling: form for form, spellings in _FORMS.items() for spelling in spellings.split()}
 LEGAL_FORM_WORDS_MAX = 5
 
-# Short forms are names too (Sá, Co, As, Sas), so only the others tell a company from a person.
+# Short forms are also names (Sá, Co, As, Sas), so only the others distinguish a company from a person.
 _NAMES_OF_PEOPLE = _listed("sas spa sia ooo private cie cia")
 UNMISTAKABLE_FORMS = frozenset(form for form in LEGAL_FORMS if len(form) >= 3) - _NAMES_OF_PEOPLE

@@ -42,7 +42,7 @@ async def insert(tx: Tx, account: Account) -> None:
 
 
 async def update(tx: Tx, account: Account, *, now: datetime) -> bool:
-    """Over the version it was decided on. False when somebody else was faster. Raises NumberTaken."""
+    """Over the version that was read. False when the account has changed since. Raises NumberTaken."""
     with naming({"virtual_account_one_open_number": NumberTaken}):
         done = await tx.fetchval(
             """
@@ -65,7 +65,7 @@ async def find(tx: Tx, business_id: str, account_id: str) -> Account | None:
 
 
 async def find_anybodys(tx: Tx, account_id: str) -> Account | None:
-    """For the operator, who knows accounts by their ids only. An id is 96 random bits."""
+    """For operators: by id alone, of any business. An id is 96 random bits."""
     row = await tx.fetchrow("SELECT * FROM virtual_account WHERE id = $1", account_id)
     return account_of(row) if row else None
 
@@ -79,7 +79,7 @@ async def list_page(
     offset: int,
     limit: int,
 ) -> tuple[list[Account], int]:
-    """The newest first, and how many there are in all. A business has few."""
+    """The newest first, and the total. A business has few accounts."""
     rows = await tx.fetch(
         """
         SELECT * FROM virtual_account
@@ -99,7 +99,7 @@ async def list_page(
 
 
 async def list_all(tx: Tx, *, business_id: str | None, status: AccountStatus | None, limit: int) -> list[Account]:
-    """For the operator: whoever waits longest comes first."""
+    """For operators, the oldest first."""
     rows = await tx.fetch(
         """
         SELECT * FROM virtual_account
@@ -111,7 +111,7 @@ async def list_all(tx: Tx, *, business_id: str | None, status: AccountStatus | N
     return [account_of(row) for row in rows]
 
 
-# The kind of leased work, by the name that the statement below has it under.
+# The kind of leased work. The statement below repeats the name.
 EXPIRE = "expire_accounts"
 
 

@@ -1,4 +1,4 @@
-"""Virtual accounts as JSON, in and out: the only place with the wire's names."""
+"""Virtual accounts as JSON, in and out: the only module with JSON field names."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ REQUEST_STATUSES = get_args(RequestStatus)
 
 class DocumentGiven(msgspec.Struct, kw_only=True):
     name: PersonName
-    url: Annotated[DocumentUrl, Meta(description="Where the operator can read it: https.")]
-    type: Annotated[DocumentType, Meta(description="Where the record shows it.")] = DocumentType.ATTACHMENT
+    url: Annotated[DocumentUrl, Meta(description="An https address that the operator can open.")]
+    type: Annotated[DocumentType, Meta(description="The field of the record that shows it.")] = DocumentType.ATTACHMENT
 
 
 class RequestAccount(msgspec.Struct, kw_only=True, rename="camel"):
@@ -49,15 +49,17 @@ class RequestAccount(msgspec.Struct, kw_only=True, rename="camel"):
     kyc_information: Annotated[
         Kyc,
         Meta(
-            description="Who will hold the account: `firstName` and `lastName` of a person, `businessName` of a "
-            "company. Payers must type this name. Anything else that the operator wants to know may stand beside it."
+            description="The account holder: `firstName` and `lastName` of a person, `businessName` of a company. "
+            "Payers must type this name. Further fields are allowed, as agreed with the operator."
         ),
     ] = msgspec.field(name="KYCInformation")
     documents: Annotated[list[DocumentGiven], Meta(max_length=DOCUMENTS_MAX)] = []
     settlement_currency: Annotated[
-        Currency | None, Meta(description="Of the wallet to be credited; by default the account's own.")
+        Currency | None, Meta(description="Currency of the wallet to credit; by default the account's own.")
     ] = None
-    merchant_reference: Annotated[Reference | None, Meta(description="Yours; used once.")] = None
+    merchant_reference: Annotated[
+        Reference | None, Meta(description="Your own reference, unique among your accounts.")
+    ] = None
     monthly_volume: Remark | None = None
     entity_name: PersonName | None = None
     payment_flow_description: Remark | None = None
@@ -74,11 +76,13 @@ def problems_between(fields: Mapping[str, Any], *, value: Any) -> Iterator[Probl
     for name in missing:
         yield Problem(f"KYCInformation.{name}", f"is required for an account of type {account_type.value}")
     if not missing and not is_payable(kyc.holder(is_company=is_company), is_company=is_company):
-        yield Problem("KYCInformation", "holds a name that cannot be compared, so that every transfer would go back")
+        yield Problem(
+            "KYCInformation", "has a name that cannot be compared, so every transfer would be returned; change it"
+        )
 
 
 def is_payable(holder: str, *, is_company: bool) -> bool:
-    """Whether whoever types the name as it stands on the account passes."""
+    """Whether the name, typed as it stands on the account, passes the check."""
     check = check_name(payee_name=holder, holder=holder, is_company=is_company)
     return check.verdict is NameVerdict.EXACT
 
@@ -106,12 +110,12 @@ def account_from(request: RequestAccount, business_id: str, *, now: datetime) ->
 
 
 def _plain(text: str | None) -> str | None:
-    """A checked text as an ordinary one, which is what JSON is made of."""
+    """A checked type as an ordinary string, for JSON."""
     return None if text is None else str(text)
 
 
 class ListAccounts(msgspec.Struct, kw_only=True, rename="camel"):
-    """What a list of accounts may be asked for."""
+    """The query of a list of accounts."""
 
     page: PageNumber = PageNumber.when_absent(1)
     per_page: PerPage = PerPage.when_absent(PER_PAGE)
@@ -120,7 +124,7 @@ class ListAccounts(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class ListRequests(msgspec.Struct, kw_only=True, rename="camel"):
-    """What a list of requests may be asked for."""
+    """The query of a list of requests."""
 
     page: PageNumber = PageNumber.when_absent(1)
     per_page: PerPage = PerPage.when_absent(PER_PAGE)
@@ -137,7 +141,7 @@ class FurtherDetails(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class AccountInformation(msgspec.Struct, kw_only=True, rename="camel"):
-    account_name: Annotated[str, Meta(description="What a payer must type as the recipient, exactly.")]
+    account_name: Annotated[str, Meta(description="The recipient's name, exactly as a payer must type it.")]
     account_number: Annotated[str, Meta(description="The IBAN of a EUR account.")]
     bank_name: str
     bank_code: str
@@ -160,17 +164,19 @@ class AccountRecord(msgspec.Struct, kw_only=True, rename="camel"):
     id: str = msgspec.field(name="_id")
     business: Owner
     status: AccountStatus
-    is_active: Annotated[bool, Meta(description="Whether it takes money now.")]
+    is_active: Annotated[bool, Meta(description="Whether it accepts money now.")]
     is_suspended: bool
     reason: Annotated[str | None, Meta(description="Why it was declined, suspended or closed.")]
     currency: Currency
-    settlement_currency: Annotated[Currency, Meta(description="Of the wallet that is credited.")]
+    settlement_currency: Annotated[Currency, Meta(description="Currency of the wallet that is credited.")]
     currency_type: str = "fiat"
     account_type: AccountType
     entity_type: str = "main_account"
     virtual_account_type: str
     account_number: Annotated[str, Meta(description="Empty before approval.")]
-    account_information: Annotated[AccountInformation, Meta(description="Empty texts before approval.")]
+    account_information: Annotated[
+        AccountInformation, Meta(description="All fields are empty strings before approval.")
+    ]
     merchant_reference: str | None
     kyc_information: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})] = msgspec.field(
         name="KYCInformation"
@@ -258,7 +264,7 @@ def _information(account: Account, details: AccountDetails) -> AccountInformatio
     )
 
 
-# The same shape before approval: what the specification types as text is always text.
+# The same shape before approval: a string in the specification is always a string.
 _NO_INFORMATION = AccountInformation(
     account_name="",
     account_number="",
@@ -275,7 +281,7 @@ def _documents(account: Account, wanted: DocumentType) -> list[DocumentRecord]:
 
 
 def _checklist(account: Account) -> dict[str, bool]:
-    """Which of the documents that operators usually want are there."""
+    """Which of the usual documents were given."""
     given = {document.type for document in account.documents}
     wanted = (DocumentType.MEANS_OF_ID, DocumentType.BANK_STATEMENT, DocumentType.UTILITY_BILL)
     return {kind.value: kind in given for kind in wanted}

@@ -1,1 +1,1 @@
-"""Who did what to which thing, and when: for keeps."""
+"""The audit trail: actor, action, subject and time. Never deleted."""

@@ -1,4 +1,4 @@
-"""Who acts."""
+"""The actor of a change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class By(msgspec.Struct, frozen=True):
-    """`actor` as the audit table wants it; `origin` is the address the wish came from, where there is one."""
+    """`actor` as the audit table stores it; `origin` is the client's IP address, if there is one."""
 
     actor: str
     origin: str | None = None

@@ -1,4 +1,4 @@
-"""SQL of the audit trail. It only grows."""
+"""SQL of the audit trail: insert only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate.infra.db import Tx
 async def insert(
     tx: Tx, business_id: str, by: By, *, action: str, subject: str, details: Mapping[str, Any], now: datetime
 ) -> None:
-    """In the transaction of what it tells of, so that there is neither without the other. No secrets in `details`."""
+    """In the transaction of the change, so that both commit or neither. No secrets in `details`."""
     await tx.execute(
         """
         INSERT INTO audit (business_id, actor, origin, action, subject, details, created_at)

@@ -1,1 +1,1 @@
-"""Inflows: what arrives on virtual accounts, checked, credited, held or sent back, and listed."""
+"""Inflows: transfers to virtual accounts, checked, credited, held or returned, and listed."""

@@ -21,7 +21,7 @@ from tidegate.infra.http.paging import PageNumber, refuse_deep
 from tidegate.infra.http.read import read
 from tidegate.merchant.gate import SECRET_KEY, refuse_other_business
 
-# Of one question to the database, while a file is sent.
+# Rows per query while a file is sent.
 CSV_BATCH = 1_000
 
 
@@ -36,7 +36,7 @@ class CollectionApi:
         scope = f"{call.caller.business.id} {wanted}"
         before_id = request.cursor.position(scope=scope) if isinstance(request.cursor, Cursor) else None
         async with self.db.connection() as tx:
-            # One more than the page holds, to know whether there is another.
+            # One more than the page size, to detect a next page.
             found = await list_store.list_page(
                 tx,
                 call.caller.business.id,
@@ -52,17 +52,22 @@ class CollectionApi:
         return call.answer(wire.CollectionPage(results=records, total=total, next_cursor=cursor))
 
     async def download(self, call: Call) -> Stream:
-        """All that the filters let pass. A file has no pages, so naming one is a mistake."""
+        """All rows that match the filters. A file has no pages, so paging parameters are refused."""
         _, wanted = _request_of(call)
         given = [name for name in ("page", "perPage", "cursor") if name in call.query]
         if given:
-            raise errors.Invalid(*(errors.Problem(name, "is not for a file, which has all rows") for name in given))
+            raise errors.Invalid(
+                *(
+                    errors.Problem(name, "cannot be used with Accept: text/csv; the file has all rows, so leave it out")
+                    for name in given
+                )
+            )
         return Stream(self._rows(call.caller.business.id, wanted), "collections.csv")
 
     async def _rows(self, business_id: str, wanted: Filter) -> AsyncGenerator[bytes, None]:
         before_id: int | None = None
         while True:
-            # No connection is held while the client takes its time.
+            # No connection is held while the client reads.
             async with self.db.connection() as tx:
                 found = await list_store.list_page(
                     tx, business_id, wanted, before_id=before_id, offset=0, limit=CSV_BATCH

@@ -1,4 +1,4 @@
-"""What is done with an inflow: decided purely, on what was read."""
+"""Decisions on inflows, as pure functions of what was read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.till import InflowTerms
 from tidegate.rail.told import ToldBy
 
-# Far beyond any transfer, and far within what a wallet can add up.
+# Far above any transfer, far below the overflow of a wallet's balance.
 WORTH_MINOR_MAX = 10**15
 
 
@@ -93,7 +93,7 @@ def on_arrival(
         and verdict.reason is not InflowReason.AMOUNT_IS_LARGE
         and _is_large(news.amount, terms)
     ):
-        # Whoever looks at it for one reason must see the other.
+        # The review needs both reasons.
         arrived = msgspec.structs.replace(arrived, note=f"also: {InflowReason.AMOUNT_IS_LARGE.sentence}")
     if isinstance(verdict, Hold) and verdict.reason is not InflowReason.TAKEN_BACK:
         arrived = msgspec.structs.replace(arrived, held_until=now + terms.hold)
@@ -101,7 +101,7 @@ def on_arrival(
 
 
 def judge(place: Place, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime) -> Verdict:
-    """What cannot be credited goes back; what somebody should look at first is held."""
+    """What cannot be credited is returned; what needs a review is held."""
     if place.is_taken_back:
         return Hold(InflowReason.TAKEN_BACK)
     obstacle = place.account.obstacle(now)
@@ -124,7 +124,7 @@ def _is_large(amount: Money, terms: InflowTerms) -> bool:
 
 
 def price(place: Place, amount: Money, *, terms: InflowTerms, now: datetime) -> Hold | Credit:
-    """What the wallet gets. Held when a rate is needed and there is none to be trusted."""
+    """The credit. Held when a rate is needed and none is fresh."""
     rule = place.business.fee_rule_for(amount.currency, InflowMethod.VIRTUAL_ACCOUNT)
     fee = fee_on(amount, rule)
     if place.account.settlement_currency is amount.currency:
@@ -152,7 +152,7 @@ def price(place: Place, amount: Money, *, terms: InflowTerms, now: datetime) -> 
 def on_review_passed(
     place: Place, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
 ) -> Change | InflowReason:
-    """An operator says that it may be credited; the reason when even then it cannot be."""
+    """An operator has accepted it. The reason when it still cannot be credited."""
     obstacle = place.account.obstacle(now)
     if obstacle is not None:
         return REASON_OF_OBSTACLE[obstacle]
@@ -170,8 +170,8 @@ def on_review_refused(held: Collection, *, note: str | None, now: datetime) -> C
 
 
 def on_hold_ended(held: Collection, *, now: datetime) -> Change:
-    """The note says why it had been held."""
-    assert held.reason is not None  # By the table's own rule.
+    """The note keeps the reason of the hold."""
+    assert held.reason is not None  # By a CHECK of the table.
     noted = msgspec.structs.replace(held, note=f"held because {held.reason.sentence}")
     return _change(noted, SendBack(InflowReason.HOLD_ENDED), is_held=True, now=now)
 

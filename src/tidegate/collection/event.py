@@ -1,4 +1,4 @@
-"""What a merchant is told of an inflow."""
+"""Webhook events of inflows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def collection_successful(collection: Collection) -> Event:
 
 
 def collection_returned(collection: Collection) -> Event:
-    """Once the rail has confirmed that the money left, or the bank has taken it back."""
+    """After the rail has confirmed the return, or the bank has reversed the credit."""
     reason, sent_back = collection.reason, collection.sent_back
     assert reason is not None
     data = {
@@ -75,6 +75,6 @@ def _common(collection: Collection) -> dict[str, Any]:
 
 
 def description_of(collection: Collection) -> str:
-    """What the payer wrote, or else what it is."""
+    """The payer's remittance text, or a default."""
     payer = collection.payer.name
     return collection.remittance or (f"Bank transfer from {payer}" if payer else "Bank transfer")

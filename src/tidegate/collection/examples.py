@@ -1,4 +1,4 @@
-"""Examples and words for the API reference."""
+"""Examples and descriptions for the API reference."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from tidegate.account.examples import ACCOUNT_ID, AN_ACCOUNT, NEW_IBAN
 from tidegate.infra.http.operation import Step
 
 GROUP = (
-    "What arrived on your virtual accounts. `successful` was credited to your wallet, `pending` is held until the "
-    "operator has looked at it, `reversed` goes back to the payer. The webhook `collection.successful` tells you of "
-    "every credit; `collection.returned` of what went back, if you ask for it."
+    "Transfers to your virtual accounts. `successful` was credited to your wallet, `pending` is held until the "
+    "operator has reviewed it, `reversed` is returned to the payer. Every credit sends the webhook "
+    "`collection.successful`; every return sends `collection.returned` to endpoints that subscribe to it."
 )
 LIST_DESCRIPTION = (
-    "`virtualAccount` and `destinationCurrency` narrow together; with neither, all of your inflows are listed. Walk by "
-    "`cursor`: it costs the same however far it leads, and what arrives meanwhile neither repeats nor hides a row. "
-    "`total` is exact."
+    "Filters combine with AND; without any, all of your inflows are listed. Page by `cursor`: every page costs the "
+    "same, and new inflows neither repeat nor hide a row. `total` is exact."
 )
-GET_DESCRIPTION = "By its own reference, the one in the webhook. `nameCheck` says step by step how names were compared."
+GET_DESCRIPTION = "By the `reference` that the webhook has. `nameCheck` lists the steps of the name comparison."
 
 REFERENCE = "col_4mPs9Lx2b5RkWq0Zt7cYhN"
 REFERENCE_PARAMETER: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""SQL of listing inflows at the same cost however many there are, and of counting them without counting."""
+"""SQL of lists of inflows, at the same cost for every page, and of their totals, from tallies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DAY = timedelta(days=1)
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """None lets everything pass. `start` is included, `end` is not."""
+    """None is no filter. `start` is included, `end` is not."""
 
     account_id: str | None = None
     destination_currency: Currency | None = None
@@ -29,7 +29,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def first_id_of(moment: datetime) -> int:
-    """Where the inflows recorded at that moment, or after it, begin; by the rule of new_collection_id."""
+    """The smallest id of an inflow recorded at or after that moment; see new_collection_id."""
     since = moment - _YEAR_2020
     return max(-(-since // timedelta(milliseconds=1)), 0) << 12
 
@@ -48,7 +48,7 @@ async def list_page(
 
 
 def _way_to(wanted: Filter) -> str:
-    """Which index leads there, so that none reads all of a business's inflows to find a few."""
+    """The statement whose index fits the filter, so that a few rows are found without reading all."""
     is_rare = wanted.status not in (None, CollectionStatus.SUCCESSFUL)
     if wanted.reference is not None:
         return "reference"
@@ -59,9 +59,9 @@ def _way_to(wanted: Filter) -> str:
     return "currency" if wanted.destination_currency is not None else "time"
 
 
-# `(id, id) < ($7, $7)` is `id < $7`. Of `id >= $6 AND id < $7` PostgreSQL believes that it leaves one row in 200, and
-# would rather fetch and sort all of them than go along the index. The tally is asked first where there may be nothing:
-# else an account's inflows would all be read to find none in another currency.
+# `(id, id) < ($7, $7)` is `id < $7`. For `id >= $6 AND id < $7` PostgreSQL estimates one row in 200, and would fetch
+# and sort all rows instead of scanning the index. The tally is read first where there may be no row: otherwise all of
+# an account's inflows would be read to find none in another currency.
 _STATEMENT_OF = {
     "reference": """
         SELECT * FROM collection
@@ -107,7 +107,7 @@ _STATEMENT_OF = {
 
 
 async def total(tx: Tx, business_id: str, wanted: Filter) -> int:
-    """Exact. Whole days come from the tally, and only what is left of the first and last day is counted."""
+    """Exact. Whole days come from the tally; only the parts of the first and last day are counted."""
     if wanted.reference is not None:
         return len(await list_page(tx, business_id, wanted, before_id=None, offset=0, limit=1))
     if wanted.start is None and wanted.end is None:
@@ -124,7 +124,7 @@ async def total(tx: Tx, business_id: str, wanted: Filter) -> int:
 
 
 def _day_from(moment: datetime) -> date:
-    """The first day that is whole from that moment on."""
+    """The first whole day from that moment on."""
     return moment.date() if moment.time() == time() else moment.date() + _DAY
 
 
@@ -133,7 +133,7 @@ def _midnight(day: date) -> datetime:
 
 
 async def _tallied(tx: Tx, business_id: str, wanted: Filter, start: date | None, end: date | None) -> int:
-    """From one day up to another; without them, of all days."""
+    """From `start` up to `end`, which is not included; without them, of all days."""
     return int(
         await tx.fetchval(
             """
@@ -159,7 +159,7 @@ async def _counted(tx: Tx, business_id: str, wanted: Filter, start: datetime, en
 
 
 def _counted_along(wanted: Filter) -> str:
-    """Where an index has all that is asked for, no row is read."""
+    """The statement whose index covers the filter, so that no row is read."""
     if wanted.status is not None or (wanted.account_id is not None and wanted.destination_currency is not None):
         return "rows"
     if wanted.account_id is not None:

@@ -1,4 +1,4 @@
-"""An inflow, and what was done with it."""
+"""An inflow and its outcome."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ REFERENCE = re.compile("[A-Za-z0-9_]{1,100}")
 class CollectionStatus(StrEnum):
     PENDING = "pending"  # held for review
     SUCCESSFUL = "successful"
-    REVERSED = "reversed"  # sent back, or taken back by the bank
-    FAILED = "failed"  # taken back by the bank before it was credited
+    REVERSED = "reversed"  # returned to the payer, or reversed by the bank
+    FAILED = "failed"  # reversed by the bank before it was credited
 
 
 class Exchanged(msgspec.Struct, frozen=True, kw_only=True):
-    """At which rate it was converted, and what of it we kept."""
+    """The rate of the conversion, and our spread."""
 
     rate: Decimal
     source: str
@@ -42,7 +42,7 @@ class Exchanged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Credited(msgspec.Struct, frozen=True, kw_only=True):
-    """`gross` is all of it in the wallet's currency; `net` is what the wallet got."""
+    """`gross` is the whole amount in the wallet's currency; `net` was credited to the wallet."""
 
     gross: Money
     fee: Fee
@@ -55,7 +55,7 @@ class Credited(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SentBack(msgspec.Struct, frozen=True, kw_only=True):
-    """Two facts: it was asked for, and the rail confirmed that it left."""
+    """Two facts: the return was requested, and the rail confirmed it."""
 
     reference: str
     asked_at: datetime
@@ -63,7 +63,7 @@ class SentBack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Collection(msgspec.Struct, frozen=True, kw_only=True):
-    # Given by the database; 0 for one that is not written yet.
+    # Assigned by the database; 0 before the insert.
     id: int = 0
     business_id: str
     reference: str
@@ -72,16 +72,16 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     merchant_reference: str | None
     status: CollectionStatus
     reason: InflowReason | None = None
-    # When it goes back unless it was decided on.
+    # When it is returned unless it was decided.
     held_until: datetime | None = None
-    # An operator's words on the decision.
+    # The operator's note on the decision.
     note: str | None = None
     amount: Money
     destination_currency: Currency
     credited: Credited | None = None
-    # By its merchant: under way, or arrived.
+    # Refunded by the merchant: processing or successful.
     refunded: Money | None = None
-    # What the bank took back when the wallet no longer held it; in the wallet's currency.
+    # Reversed by the bank and not covered by the wallet; in the wallet's currency.
     owed: Money | None = None
     rail: str
     # The bank's own.
@@ -98,22 +98,22 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cause(self) -> str:
-        """What its journals are posted for."""
+        """The cause of its journals."""
         return f"{self.rail}/{self.transaction_id}"
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision is made on: the account, whose it is, and the newest rate into its wallet, if it needs one."""
+    """The input of a decision: the account, its business, and the newest rate into its wallet, if it needs one."""
 
     account: Account
     business: Business
     rate: Rate | None
-    # The bank has told that it took this money back, before it told of the money.
+    # The bank's reversal was notified before the credit itself.
     is_taken_back: bool = False
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """An inflow as it shall be, with everything that must be written together with it or not at all."""
+    """An inflow after a decision, with everything that is written in the same transaction."""
 
     collection: Collection
     now: datetime

@@ -1,4 +1,4 @@
-"""Rates of exchange, and what an amount is worth at one."""
+"""Exchange rates and conversion."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 from tidegate.core.money import Currency, Money, Rounding
 from tidegate.ledger.model import Conversion
 
-# Enough for any amount of ours times any rate that a person would write down.
+# Exact for every amount times every rate that the limits allow.
 _EXACT = Context(prec=60)
 _WHOLE = Decimal(1)
 RATE_DIGITS_MAX = 12
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """What one unit of `base` is worth in `quote`; the spread is what we keep of that."""
+    """The value of one unit of `base` in `quote`; the spread is our share of it."""
 
     base: Currency
     quote: Currency
@@ -30,14 +30,14 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 def worth_of(amount: Money, rate: Rate) -> Money:
     """Rounded once, half up, to minor units of the other currency."""
     if amount.currency is not rate.base:
-        raise ValueError(f"a rate of {rate.base} says nothing about {amount.currency}")
+        raise ValueError(f"a rate of {rate.base} cannot convert {amount.currency}")
     shift = rate.quote.exponent - rate.base.exponent
     exact = _EXACT.multiply(Decimal(amount.minor), rate.rate).scaleb(shift, context=_EXACT)
     return Money(int(exact.quantize(_WHOLE, rounding=ROUND_HALF_UP, context=_EXACT)), rate.quote)
 
 
 def convert(received: Money, rate: Rate) -> Conversion | None:
-    """None when nothing of it would be left."""
+    """None when the result would be zero."""
     worth = worth_of(received, rate)
     spread = worth.basis_points(rate.spread_basis_points, rounding=Rounding.HALF_UP)
     if worth <= spread:

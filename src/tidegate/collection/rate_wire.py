@@ -1,4 +1,4 @@
-"""Rates of exchange as JSON, in and out. Operators' commands are read by the same rules."""
+"""Exchange rates as JSON, in and out. The operator's commands have the same rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso
 
-# No two currencies are worth this much more or less than each other; a rate beyond is a slip of the pen.
+# No real rate is outside these limits; one that is, is a typing error.
 RATE_MIN, RATE_MAX = Decimal("0.000001"), Decimal("1000000")
 SPREAD_MAX = Decimal(100)
 SOURCE_LENGTH_MAX = 40
@@ -42,7 +42,7 @@ class RateNumber(Decimal):
 
 
 class SpreadPercent(Decimal):
-    """A JSON number: from nothing to less than all."""
+    """A JSON number: at least 0, less than 100."""
 
     @classmethod
     def parse(cls, value: Any) -> Self:
@@ -62,14 +62,14 @@ def _number(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError("must be a number")
     number = Decimal(value)
-    # Far from what can be meant, arithmetic would take its time or lose digits.
+    # Beyond these limits, arithmetic would be slow or lose digits.
     if not number.is_finite() or abs(number.adjusted()) > 20 or len(number.as_tuple().digits) > 25:
         raise ValueError("is out of range")
     return number
 
 
 class Source(str):
-    """Whoever quotes the rate, by a short name."""
+    """The source of the rate: a short name."""
 
     __slots__ = ()
 
@@ -87,13 +87,13 @@ class Source(str):
 
 
 class SetRate(msgspec.Struct, kw_only=True, rename="camel"):
-    base: Annotated[Currency, Meta(description="What arrives.")]
-    quote: Annotated[Currency, Meta(description="Of the wallet that is credited.")]
-    rate: Annotated[RateNumber, Meta(description=f"What one of `base` is worth; at most {RATE_DIGITS_MAX} digits.")]
-    spread_percent: Annotated[SpreadPercent | None, Meta(description="What is kept of it; none when absent.")] = None
-    source: Annotated[Source | None, Meta(description="Who says so.")] = None
+    base: Annotated[Currency, Meta(description="Currency of the inflow.")]
+    quote: Annotated[Currency, Meta(description="Currency of the wallet that is credited.")]
+    rate: Annotated[RateNumber, Meta(description=f"One `base` in `quote`; at most {RATE_DIGITS_MAX} digits.")]
+    spread_percent: Annotated[SpreadPercent | None, Meta(description="Kept of each conversion; 0 when absent.")] = None
+    source: Annotated[Source | None, Meta(description="Where the rate comes from.")] = None
     quoted_at: Annotated[
-        Moment | None, Meta(description="Since when; not in the future. Now when absent. The newest is used.")
+        Moment | None, Meta(description="Time of the quote, not in the future; now when absent. The newest is used.")
     ] = None
 
 
@@ -104,15 +104,15 @@ class RateRecord(msgspec.Struct, kw_only=True, rename="camel"):
     spread_percent: Decimal
     source: str
     quoted_at: Timestamp
-    usable_until: Annotated[Timestamp, Meta(description="From then on it is too old, and inflows are held.")]
+    usable_until: Annotated[Timestamp, Meta(description="After this time the rate is stale, and inflows are held.")]
 
 
 def rate_from(request: SetRate, *, source: str, now: datetime) -> Rate:
-    """`source` is for whoever named none."""
+    """`source` is the default when the request has none."""
     quoted_at = request.quoted_at.start if request.quoted_at else now
     problems = []
     if request.base is request.quote:
-        problems.append(Problem("quote", "must be another currency than base"))
+        problems.append(Problem("quote", "must differ from base"))
     if quoted_at > now:
         problems.append(Problem("quotedAt", f"must not be in the future; it is {to_iso(now)}"))
     if problems:

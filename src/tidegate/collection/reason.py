@@ -1,4 +1,4 @@
-"""Why an inflow was not simply credited: a closed set, each with a sentence, and a bank's code where it goes back."""
+"""Why an inflow was held or returned: a closed set, each with a sentence, and a bank's code for returns."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tidegate.account.model import Obstacle
 
 
 class InflowReason(StrEnum):
-    # It goes back.
+    # Returned.
     NAME_DIFFERS = "name_differs"
     ACCOUNT_SUSPENDED = "account_suspended"
     ACCOUNT_EXPIRED = "account_expired"
     ACCOUNT_CLOSED = "account_closed"
     REVIEW_REFUSED = "review_refused"
     HOLD_ENDED = "hold_ended"
-    # Somebody must look at it.
+    # Held for review.
     NAME_IS_CLOSE = "name_is_close"
     NAME_MISSING = "name_missing"
     AMOUNT_IS_LARGE = "amount_is_large"
@@ -24,7 +24,7 @@ class InflowReason(StrEnum):
     RATE_STALE = "rate_stale"
     TOO_SMALL_TO_CONVERT = "too_small_to_convert"
     TOO_LARGE_TO_CONVERT = "too_large_to_convert"
-    # The bank has changed its mind.
+    # Reversed by the bank.
     TAKEN_BACK = "taken_back"
 
     @property
@@ -33,7 +33,7 @@ class InflowReason(StrEnum):
 
     @property
     def return_code(self) -> str:
-        """As banks write it in a payment return (ISO 20022)."""
+        """The reason code of a payment return (ISO 20022)."""
         return _RETURN_CODES.get(self, "NARR")
 
 
@@ -42,17 +42,17 @@ _SENTENCES: dict[InflowReason, str] = {
     InflowReason.ACCOUNT_SUSPENDED: "the account is suspended",
     InflowReason.ACCOUNT_EXPIRED: "the account has expired",
     InflowReason.ACCOUNT_CLOSED: "the account is closed",
-    InflowReason.REVIEW_REFUSED: "it was looked at and not accepted",
-    InflowReason.HOLD_ENDED: "it was held for review, and its time ended without a decision",
+    InflowReason.REVIEW_REFUSED: "it was reviewed and not accepted",
+    InflowReason.HOLD_ENDED: "it was held for review, and the time limit passed without a decision",
     InflowReason.NAME_IS_CLOSE: "the name given is close to the account holder's, but not the same",
     InflowReason.NAME_MISSING: "the bank gave no name for the recipient",
-    InflowReason.AMOUNT_IS_LARGE: "an amount like this is looked at before it is credited",
+    InflowReason.AMOUNT_IS_LARGE: "amounts of this size are reviewed before they are credited",
     InflowReason.BUSINESS_SUSPENDED: "the business is suspended",
-    InflowReason.RATE_MISSING: "there is no rate of exchange into the wallet's currency",
-    InflowReason.RATE_STALE: "the rate of exchange into the wallet's currency is too old",
+    InflowReason.RATE_MISSING: "there is no exchange rate into the wallet's currency",
+    InflowReason.RATE_STALE: "the exchange rate into the wallet's currency is too old",
     InflowReason.TOO_SMALL_TO_CONVERT: "it is worth less than the smallest unit of the wallet's currency",
-    InflowReason.TOO_LARGE_TO_CONVERT: "it is worth more than our books can hold",
-    InflowReason.TAKEN_BACK: "the bank has taken it back",
+    InflowReason.TOO_LARGE_TO_CONVERT: "it is worth more than the ledger can hold",
+    InflowReason.TAKEN_BACK: "the bank has reversed it",
 }
 _RETURN_CODES: dict[InflowReason, str] = {
     InflowReason.NAME_DIFFERS: "BE01",
@@ -67,6 +67,6 @@ REASON_OF_OBSTACLE: dict[Obstacle, InflowReason] = {
     Obstacle.SUSPENDED: InflowReason.ACCOUNT_SUSPENDED,
     Obstacle.EXPIRED: InflowReason.ACCOUNT_EXPIRED,
     Obstacle.CLOSED: InflowReason.ACCOUNT_CLOSED,
-    # It has no number yet or any more, so nothing can arrive there; were it to, it would go back.
+    # An account that is not open has no valid number, so nothing should arrive; if it does, it is returned.
     Obstacle.NOT_OPEN: InflowReason.ACCOUNT_CLOSED,
 }

@@ -1,4 +1,4 @@
-"""Credits that a bank takes back: recorded when told, applied once their credit is known."""
+"""Credits that a bank reverses: recorded when notified, applied once the credit is known."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from tidegate.webhook.model import NEWS
 APPLY = Kind(reversal_store.APPLY, reversal_store.list_due)
 APPLY_UNCLAIMED = Kind(reversal_store.APPLY_UNCLAIMED, partial(reversal_store.list_of_receipts, is_in_suspense=True))
 COLLECT = Kind(reversal_store.COLLECT, reversal_store.list_owing)
-OWED = "the wallet no longer held all of it: what is missing is taken from what comes next"
+OWED = "the wallet held less than the reversal: the rest is debited from later credits"
 
 log = structlog.get_logger("inflow")
 
 
 async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, clock: Clock) -> None:
-    """Raises ToldBefore. One that comes before its credit waits for it."""
+    """Raises ToldBefore. A reversal that precedes its credit waits for it."""
     async with till.db.connection() as tx:
         if not await reversal_store.insert(tx, news, told_by, now=clock.now()):
             raise ToldBefore
@@ -45,12 +45,12 @@ async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, clock: Cl
 
 
 async def apply_due(till: Till, clock: Clock) -> Tally:
-    """A round of the worker: those whose credit has come meanwhile."""
+    """One round of the worker: reversals whose credit is now known."""
     return await leased_work.run_round(till.db, APPLY, partial(_apply_due, till), clock)
 
 
 async def apply_unclaimed(till: Till, clock: Clock) -> Tally:
-    """A round of the worker: those of money that no inflow was made of."""
+    """One round of the worker: reversals of money in suspense, which has no inflow."""
     return await leased_work.run_round(till.db, APPLY_UNCLAIMED, partial(_apply_unclaimed, till), clock)
 
 
@@ -65,13 +65,13 @@ async def _apply(till: Till, reversal: Reversal, now: datetime) -> bool:
         async with till.db.transaction() as tx:
             is_done = await _apply_in(tx, reversal, now)
     except StaleChange:
-        return False  # The next round sees how it stands by then.
+        return False  # The next round reads it again.
     till.db.ring(NEWS)
     return is_done
 
 
 async def _apply_in(tx: Tx, reversal: Reversal, now: datetime) -> bool:
-    """False when another worker is at it."""
+    """False when another worker has applied it."""
     if not await reversal_store.mark_applied(tx, reversal, now=now):
         return False
     collection = reversal.collection
@@ -79,7 +79,7 @@ async def _apply_in(tx: Tx, reversal: Reversal, now: datetime) -> bool:
         await _alert(tx, reversal, now)
         return True
     if collection.status is CollectionStatus.REVERSED:
-        # It was on its way back already, so the bank has it twice: the books say so, and somebody must ask for it.
+        # It was also returned, so the bank has the money twice: booked, and an operator must reclaim it.
         await _alert(tx, reversal, now)
         journal = recipes.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
         await ledger.post(tx, collection.business_id, journal, now)
@@ -90,16 +90,14 @@ async def _apply_in(tx: Tx, reversal: Reversal, now: datetime) -> bool:
 
 
 async def _alert(tx: Tx, reversal: Reversal, now: datetime) -> None:
-    log.error("a reversal does not fit its credit", reference=reversal.collection.reference, reversal=reversal.id)
+    log.error("a reversal does not match its credit", reference=reversal.collection.reference, reversal=reversal.id)
     collection = reversal.collection
-    why = (
-        f"{reversal.amount} of {collection.reference} was taken back, which is {collection.status} {collection.amount}"
-    )
+    why = f"{reversal.amount} of {collection.reference} was reversed, which is {collection.status} {collection.amount}"
     await reversal_store.quarantine(tx, reversal.rail, reversal.id, why=why, now=now)
 
 
 def _undone(collection: Collection, held: Money, now: datetime) -> Change:
-    """`held` is what the wallet has. What is missing of the credit the merchant owes."""
+    """`held` is the wallet's balance. What it does not cover of the credit, the merchant owes."""
     credited = collection.credited
     after = msgspec.structs.replace(
         collection,
@@ -112,7 +110,7 @@ def _undone(collection: Collection, held: Money, now: datetime) -> Change:
         return Change(collection=after, journal=journal, now=now)
     if held < credited.net:
         after = msgspec.structs.replace(after, owed=credited.net - held, note=OWED)
-        log.error("a merchant owes what its bank took back", reference=after.reference, owed=str(after.owed))
+        log.error("a merchant owes a reversed credit", reference=after.reference, owed=str(after.owed))
     journal = _reversing(collection, credited, after.owed, now)
     return Change(collection=after, journal=journal, event=event.collection_returned(after), now=now)
 
@@ -135,13 +133,13 @@ def _reversing(collection: Collection, credited: Credited, owed: Money | None, n
 
 
 async def _apply_unclaimed(till: Till, lease: Lease, now: datetime) -> bool:
-    """Of money that nobody was found for: what lay in suspense is gone."""
+    """Of unclaimed money: it leaves suspense."""
     async with till.db.transaction() as tx:
         one = await reversal_store.find_of_receipt(tx, lease.id, is_in_suspense=True)
         if one is None or not await reversal_store.mark_applied(tx, one, now=now):
             return False
         if one.amount != one.received:
-            why = f"{one.amount} of {one.transaction_id} was taken back, of which {one.received} had arrived"
+            why = f"{one.amount} of {one.transaction_id} was reversed, of which {one.received} had arrived"
             await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
             return True
         cause = f"{one.rail}/{one.transaction_id}"
@@ -150,7 +148,7 @@ async def _apply_unclaimed(till: Till, lease: Lease, now: datetime) -> bool:
 
 
 async def collect_debts(till: Till, clock: Clock) -> Tally:
-    """A round of the worker: whoever owes, and has something again, pays."""
+    """One round of the worker: debits what is owed from wallets that have a balance again."""
     return await leased_work.run_round(till.db, COLLECT, partial(_collect, till), clock)
 
 

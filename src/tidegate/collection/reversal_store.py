@@ -1,4 +1,4 @@
-"""SQL of credits that banks take back."""
+"""SQL of credits that banks reverse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.rail.told import ToldBy
 
 
 class Reversal(msgspec.Struct, frozen=True, kw_only=True):
-    """With the credit that it undoes."""
+    """With the credit that it reverses."""
 
     rail: str
     account_number: str
@@ -27,7 +27,7 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
-    """Of money that no inflow was made of."""
+    """Of money without an inflow."""
 
     rail: str
     account_number: str
@@ -36,22 +36,22 @@ class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     amount: Money
     reason: str
     business_id: str
-    # What arrived, for which payment, and what was done with it; None of money that is for nobody.
+    # What arrived, for which payment, and its outcome; no payment for unclaimed money.
     received: Money
     payment_id: int | None
     taken: str
 
 
 async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime) -> bool:
-    """The notification and what it tells, in one statement. False when the notification was acted on before.
+    """The notification and its reversal, in one statement. False when the notification was processed before.
 
-    The same reversal under another identifier is recorded as told, and changes nothing. Of another amount it is no
-    repeat: somebody must look.
+    The same reversal under another identifier is recorded and changes nothing. With another amount it is no repeat
+    and is quarantined for an operator.
     """
     done = await tx.fetchval(
         """
         WITH other AS (
-            SELECT 'this credit was taken back before, in another amount' AS note FROM credit_reversal
+            SELECT 'this credit was reversed before, with another amount' AS note FROM credit_reversal
              WHERE rail = $1 AND account_number = $7 AND transaction_id = $5
                AND (currency <> $8 OR amount_minor <> $9)),
         told AS (
@@ -73,13 +73,13 @@ async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime
     return done is True
 
 
-# Kinds of leased work, by the names that the statements below have them under.
+# Kinds of leased work. The statements below repeat the names.
 APPLY, APPLY_UNCLAIMED, COLLECT = "apply_reversals", "apply_unclaimed_reversals", "collect_debts"
 APPLY_TO_CHECKOUTS = "apply_checkout_reversals"
 
 
 async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Those whose credit is known and that were not applied before."""
+    """Reversals whose credit is known and that were not applied before."""
     rows = await tx.fetch(_DUE, limit, now, None)
     return [Due(row["collection"]["business_id"], row["id"]) for row in rows]
 
@@ -89,7 +89,7 @@ async def find_due(tx: Tx, id_: str) -> Reversal | None:
     return _reversal(row["reversal"], row["collection"]) if row else None
 
 
-# Without a time, whether or not it is held back.
+# Without a time, rows that leased_work holds back are included.
 _DUE = """
     SELECT reversal, collection,
            concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
@@ -109,7 +109,7 @@ _DUE = """
 
 
 async def list_of_receipts(tx: Tx, now: datetime, *, is_in_suspense: bool, limit: int) -> list[Due]:
-    """Those whose money is in suspense; or those whose money is a checkout's."""
+    """Reversals of money in suspense, or of money of a checkout."""
     rows = await tx.fetch(_OF_RECEIPTS, limit, is_in_suspense, now, None)
     return [Due(row["business_id"], row["id"]) for row in rows]
 
@@ -153,7 +153,7 @@ _OF_RECEIPTS = """
 
 
 async def lock_wallet(tx: Tx, collection: Collection) -> Money:
-    """The inflow before its wallet, as everywhere. Says what the wallet has."""
+    """The inflow before its wallet, as everywhere. Returns the balance."""
     await tx.execute(
         "SELECT FROM collection WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE",
         collection.business_id, collection.id,
@@ -166,7 +166,7 @@ async def lock_wallet(tx: Tx, collection: Collection) -> Money:
 
 
 async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Inflows whose wallet has something, by their numbers; the oldest debt first."""
+    """Ids of inflows that are owed and whose wallet has a balance; the oldest debt first."""
     rows = await tx.fetch(
         """
         SELECT collection.business_id, collection.id::text AS id FROM collection
@@ -189,7 +189,7 @@ async def find_owing(tx: Tx, business_id: str, collection_id: int) -> Collection
 
 
 async def pay_debt(tx: Tx, collection: Collection, part: Money, *, now: datetime) -> bool:
-    """False when somebody else was faster."""
+    """False when the inflow has changed since."""
     done = await tx.fetchval(
         """
         UPDATE collection SET owed_minor = owed_minor - $4, version = version + 1, updated_at = $5
@@ -214,7 +214,7 @@ async def mark_applied(tx: Tx, reversal: Reversal | ReceiptReversal, *, now: dat
 
 
 async def quarantine(tx: Tx, rail: str, reversal_id: str, *, why: str, now: datetime) -> None:
-    """Beside the notification that told of it, for somebody to look at."""
+    """A second notification row, for an operator to review."""
     await tx.execute(
         """
         INSERT INTO notification (rail, id, state, body, note, received_at)

@@ -1,4 +1,4 @@
-"""Held inflows: an operator credits them or sends them back, or their time ends and they go back."""
+"""Held inflows: an operator credits or returns them; after the time limit they are returned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidegate.rail.till import Till
 from tidegate.webhook.model import NEWS
 
 RETURN_OVERDUE = Kind(review_store.RETURN_OVERDUE, review_store.list_overdue)
-NO_COLLECTION = "there is no such collection"
+NO_COLLECTION = "no collection has this reference"
 
 
 async def credit(till: Till, reference: str, *, note: str | None, by: By, now: datetime) -> Collection:
@@ -38,7 +38,7 @@ async def credit(till: Till, reference: str, *, note: str | None, by: By, now: d
 
 def _way_out(reason: InflowReason) -> str:
     if reason not in (InflowReason.RATE_MISSING, InflowReason.RATE_STALE):
-        return "put that right first, or send it back"
+        return "correct that first, or return it"
     return "set one with `tidegate rate set`, or in the sandbox with POST /sandbox/rates"
 
 
@@ -50,7 +50,7 @@ async def send_back(till: Till, reference: str, *, note: str | None, by: By, now
 
 
 async def return_overdue(till: Till, clock: Clock) -> Tally:
-    """A round of the worker: what was held and not decided on in time goes back."""
+    """One round of the worker: returns what was not decided in time."""
     return await leased_work.run_round(till.db, RETURN_OVERDUE, partial(_return_overdue, till), clock)
 
 
@@ -62,7 +62,7 @@ async def _return_overdue(till: Till, lease: Lease, now: datetime) -> bool:
                 return False
             await _write(tx, decide.on_hold_ended(held, now=now), OURSELVES, "collection.hold_ended")
     except Conflict:
-        return False  # It was decided on in this moment.
+        return False  # It was decided at the same time.
     return True
 
 
@@ -82,14 +82,14 @@ async def _get(tx: Tx, reference: str) -> Collection:
 async def _held(tx: Tx, reference: str) -> Collection:
     found = await _get(tx, reference)
     if found.status is not CollectionStatus.PENDING:
-        raise IllegalTransition(f"this collection is {found.status.value}; only one that is held can be decided on")
+        raise IllegalTransition(f"this collection is {found.status.value}; only a held one (pending) can be decided")
     return found
 
 
 async def _place_of(tx: Tx, held: Collection) -> Place:
     account = await account_store.find(tx, held.business_id, held.account_id)
     assert account is not None  # By the foreign key.
-    assert account.details is not None  # Or nothing could have arrived there.
+    assert account.details is not None  # Only an account with details receives money.
     place = await store.find_place(tx, held.rail, account.details.account_number, held.transaction_id)
     assert place is not None
     return place
@@ -100,7 +100,7 @@ async def _write(tx: Tx, change: Change, by: By, action: str) -> None:
     try:
         await store.change(tx, change)
     except StaleChange:
-        raise Conflict("somebody else has decided on it in this moment; look at it again") from None
+        raise Conflict("this collection was decided at the same time; read it again") from None
     await audit.insert(
         tx, collection.business_id, by, action=action, subject=collection.reference,
         details={"note": collection.note} if collection.note else {}, now=change.now,

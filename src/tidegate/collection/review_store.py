@@ -1,4 +1,4 @@
-"""SQL of what only operators ask about inflows, and of rates of exchange, which they set."""
+"""SQL of the operator's queries on inflows, and of exchange rates, which operators set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.infra.leased_work import Due
 
 
 async def find_anybodys(tx: Tx, reference: str) -> Collection | None:
-    """A reference is 128 random bits, so that it names one among all businesses; each is asked by its own key."""
+    """A reference is 128 random bits, unique among all businesses. Each business is searched by its own index key."""
     row = await tx.fetchrow(
         """
         SELECT found.* FROM business CROSS JOIN LATERAL (
@@ -24,7 +24,7 @@ async def find_anybodys(tx: Tx, reference: str) -> Collection | None:
 
 
 async def list_held(tx: Tx, *, business_id: str | None, limit: int) -> list[Collection]:
-    """Whoever waits longest comes first."""
+    """The oldest first."""
     rows = await tx.fetch(
         """
         SELECT * FROM collection
@@ -35,12 +35,12 @@ async def list_held(tx: Tx, *, business_id: str | None, limit: int) -> list[Coll
     return [collection_of(row) for row in rows]
 
 
-# The kind of leased work, by the name that the statement below has it under.
+# The kind of leased work. The statement below repeats the name.
 RETURN_OVERDUE = "return_overdue_inflows"
 
 
 async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Held for longer than they may be, by their references."""
+    """References of inflows that were held beyond the time limit."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM collection
@@ -76,7 +76,7 @@ async def insert_rate(tx: Tx, rate: Rate, *, business_id: str, now: datetime) ->
 
 
 async def list_rates(tx: Tx, business_id: str) -> list[Rate]:
-    """The newest of each pair that were set for it."""
+    """The newest rate of each pair that was set for the business."""
     rows = await tx.fetch(
         """
         SELECT DISTINCT ON (base, quote) * FROM exchange_rate

@@ -1,4 +1,4 @@
-"""Rates of exchange, never changed: those of the house are for every business, others for their own one only."""
+"""Exchange rates, insert only. Those of the house apply to every business, others to one business only."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ async def set_rate(db: Database, rate: Rate, *, business_id: str = HOUSE_BUSINES
 
 
 async def list_rates(db: Database) -> list[Rate]:
-    """The newest of each pair: those that are used by every business."""
+    """The newest of each pair, of the rates for every business."""
     async with db.connection() as tx:
         return await review_store.list_rates(tx, HOUSE_BUSINESS_ID)

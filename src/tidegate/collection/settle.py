@@ -1,4 +1,4 @@
-"""What rails tell of inflows becomes changes, each written whole or not at all."""
+"""Turns a rail's notifications of inflows into changes, each written in one transaction."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger("inflow")
 
 
 async def record_arrival(till: Till, place: Place, news: MoneyArrived, *, told_by: ToldBy, now: datetime) -> Collection:
-    """Money on a virtual account, in the account's own currency. Raises ToldBefore, AlreadyReceived."""
+    """A transfer to a virtual account, in the account's currency. Raises ToldBefore, AlreadyReceived."""
     found: Place | None = place
     for _ in range(TRIES):
         if found is None:
@@ -32,14 +32,14 @@ async def record_arrival(till: Till, place: Place, news: MoneyArrived, *, told_b
         async with till.db.connection() as tx:
             try:
                 is_news = await store.record(tx, change, account_version=found.account.version)
-            except StaleChange:  # The account was suspended, say, in this very moment.
+            except StaleChange:  # For example, the account was suspended at the same time.
                 found = await store.find_place(tx, told_by.rail, news.account_number, news.transaction_id)
                 continue
         if not is_news:
             raise ToldBefore
         _tell(till, change)
         return change.collection
-    raise Unavailable("this account is changing too fast; try again", retry_after_s=1)
+    raise Unavailable("this account is changing too fast; retry after 1 s", retry_after_s=1)
 
 
 def _tell(till: Till, change: Change) -> None:
@@ -52,7 +52,7 @@ def _tell(till: Till, change: Change) -> None:
 
 
 async def confirm_return(till: Till, collection: Collection, *, sent_as: str, now: datetime) -> bool:
-    """The rail says that the money has left. False when it had said so before."""
+    """The rail has confirmed the return. False when it was confirmed before."""
     assert collection.sent_back is not None
     sent_back = msgspec.structs.replace(collection.sent_back, confirmed_at=now)
     after = msgspec.structs.replace(collection, sent_back=sent_back, updated_at=now)

@@ -1,4 +1,4 @@
-"""SQL of inflows: what a decision is made on, and what is written of it."""
+"""SQL of inflows: the input of a decision, and its result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _parties = msgspec.json.Decoder(Party)
 
 
 async def find_place(tx: Tx, rail: str, account_number: str, transaction_id: str | None = None) -> Place | None:
-    """The bank names an account; whose it is, we have to find out. All that a decision needs, in one question."""
+    """The bank names only the account number. Everything that a decision needs, in one query."""
     row = await tx.fetchrow(_PLACE, rail, account_number, transaction_id)
     return _place(row) if row else None
 
@@ -53,12 +53,12 @@ _PLACE = """
       LEFT JOIN LATERAL (
           SELECT exchange_rate AS rate FROM exchange_rate
            WHERE base = account.currency AND quote = account.settlement_currency
-             -- Its own, or the house's.
+             -- The business's own rate, or the house's.
              AND exchange_rate.business_id IN (account.business_id, '000000000000000000000000')
            ORDER BY quoted_at DESC, id DESC LIMIT 1) AS newest ON true
      WHERE account.rail = $1 AND account.account_number = $2
-     -- A rail may use a number again. Money that is known already stays where it was recorded; other money is for the
-     -- open account, and if there is none, for the newest.
+     -- A rail may reuse a number. A known transaction stays with its account; a new one belongs to the open account,
+     -- or to the newest if none is open.
      ORDER BY EXISTS (SELECT FROM collection
                        WHERE collection.business_id = account.business_id AND collection.rail = $1
                          AND collection.transaction_id = $3 AND collection.account_id = account.id) DESC,
@@ -67,10 +67,10 @@ _PLACE = """
 
 
 async def record(tx: Tx, change: Change, *, account_version: int) -> bool:
-    """One round trip, one commit: everything or nothing. False when the notification was acted on before.
+    """One round trip, one commit. False when the notification was processed before.
 
-    Raises StaleChange when the account has changed since the change was decided; AlreadyReceived when the money is
-    known, here or in suspense.
+    Raises StaleChange when the account has changed since it was read; AlreadyReceived when the transaction is known,
+    as an inflow or in suspense.
     """
     with naming({"TG001": StaleChange, "collection_one_per_transaction": AlreadyReceived}):
         is_news = await tx.fetchval(
@@ -87,7 +87,7 @@ async def record(tx: Tx, change: Change, *, account_version: int) -> bool:
 
 
 _RECORD = """
-    -- The bank has told it before: in another currency, or under another identifier.
+    -- The bank has notified it before: in another currency, or under another identifier.
     WITH known AS (
         SELECT id FROM receipt WHERE business_id = $2 AND rail = $10 AND transaction_id = $11
          UNION ALL
@@ -115,7 +115,7 @@ _RECORD = """
         INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
                                   reason, next_try_at, asked_at)
         SELECT $2, $30, recorded.id, $10, $11, $7, $8, $32, $1, $1 FROM recorded WHERE $30::text IS NOT NULL),
-    -- After the collection: money that is known already must not post its journal first.
+    -- After the collection: a known transaction must not post a journal.
     posted AS (
         SELECT post_journal($2, $33, $34, $35, $36, $37, $38, $1) AS id FROM recorded),
     noted AS (
@@ -129,7 +129,7 @@ _RECORD = """
 
 
 async def change(tx: Tx, change_: Change) -> None:
-    """Of one that was recorded before, over the version that was read. Raises StaleChange, InsufficientBalance."""
+    """Updates a recorded inflow, over the version that was read. Raises StaleChange, InsufficientBalance."""
     collection = change_.collection
     back = change_.going_back
     with names_refusals(), naming({"TG001": StaleChange}):
@@ -167,7 +167,7 @@ _CHANGE = """
 async def confirm_return(
     tx: Tx, collection: Collection, journal: Journal, event: Event, *, sent_as: str, now: datetime
 ) -> bool:
-    """The second of the two facts, with its journal. False when it was confirmed before."""
+    """Records the confirmation with its journal. False when it was confirmed before."""
     assert collection.sent_back is not None
     done = await tx.fetchval(
         """
@@ -216,7 +216,7 @@ async def find_by_transaction(tx: Tx, business_id: str, rail: str, transaction_i
 
 
 def _recording(change: Change) -> list[Any]:
-    """In the order of the statement's numbers."""
+    """In the order of the statement's parameters."""
     collection, told = change.collection, change.told_by
     back = change.going_back
     return [

@@ -1,4 +1,4 @@
-"""Inflows as JSON and CSV: the only place with the wire's names."""
+"""Inflows as JSON and CSV: the only module with JSON field names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidegate.infra.http.paging import PER_PAGE, PageNumber, PerPage
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 
-# Beyond these the date that a bank gives is worth a second look; the books have our own time.
+# Beyond these limits the bank's value date is flagged; the ledger has our own time.
 VALUED_AHEAD_MAX = timedelta(days=1)
 VALUED_BEHIND_MAX = timedelta(days=30)
 
@@ -32,11 +32,13 @@ AnyText = Annotated[str, Meta(min_length=1, max_length=100, pattern="^[ -~]*$")]
 
 
 class ListCollections(msgspec.Struct, kw_only=True, rename="camel"):
-    """What a list of inflows may be asked for. Filters narrow together."""
+    """The query of a list of inflows. Filters combine with AND."""
 
     business: BusinessId
     virtual_account: Annotated[AnyText, Meta(description="The `_id` of a virtual account.")] | UnsetType = UNSET
-    destination_currency: Annotated[Currency, Meta(description="Of the wallet that was credited.")] | UnsetType = UNSET
+    destination_currency: (
+        Annotated[Currency, Meta(description="Currency of the wallet that was credited.")] | UnsetType
+    ) = UNSET
     status: CollectionStatus | UnsetType = UNSET
     reference: AnyText | UnsetType = UNSET
     date_from: Annotated[Moment, Meta(description="From this day or time on.")] | UnsetType = UNSET
@@ -49,7 +51,7 @@ class ListCollections(msgspec.Struct, kw_only=True, rename="camel"):
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
     yield from period_problems(fields)
     if isinstance(fields.get("page"), PageNumber) and isinstance(fields.get("cursor"), Cursor):
-        yield Problem("cursor", "cannot be given together with page; it knows where to go on")
+        yield Problem("cursor", "cannot be combined with page; send one of them")
 
 
 def filter_from(request: ListCollections) -> Filter:
@@ -68,14 +70,14 @@ def _given(value: Any) -> Any:
 
 
 class Returned(msgspec.Struct, kw_only=True, rename="camel"):
-    """Where the money is that was not kept, or that you have refunded."""
+    """The return or the refund of the money."""
 
     amount_refunded: Decimal
     reason: str
     reason_code: str
     status: Annotated[
         str,
-        Meta(description="`asked`, then `confirmed` once the bank says that it has left; `refunded` by yourself."),
+        Meta(description="`asked`, then `confirmed` by the bank; `refunded` when you refunded it."),
     ]
     return_reference: str | None
     asked_at: Timestamp | None
@@ -97,42 +99,44 @@ class Exchange(msgspec.Struct, kw_only=True, rename="camel"):
     rate: Decimal
     source: str
     quoted_at: Timestamp
-    spread: Annotated[Decimal, Meta(description="Kept of it, in the wallet's currency.")]
+    spread: Annotated[Decimal, Meta(description="Kept of the conversion, in the wallet's currency.")]
 
 
 class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
     id: int
     reference: str
     status: CollectionStatus
-    reason: Annotated[str | None, Meta(description="Why it is held, or went back.")]
+    reason: Annotated[str | None, Meta(description="Why it is held or was returned.")]
     held_until: Annotated[
-        Timestamp | None, Meta(description="While it is held: when it goes back unless the operator has decided on it.")
+        Timestamp | None, Meta(description="While it is held: when it is returned unless the operator has decided.")
     ]
     payment_method: str = "virtual_account"
     payment_scheme: str
     source_currency: Currency
-    source_amount: Annotated[Decimal, Meta(description="What arrived.")]
+    source_amount: Annotated[Decimal, Meta(description="The amount that arrived.")]
     destination_currency: Currency
-    destination_amount: Annotated[Decimal | None, Meta(description="The same in the wallet's currency.")]
-    amount_received: Annotated[Decimal | None, Meta(description="What the wallet was credited, after fee and VAT.")]
+    destination_amount: Annotated[Decimal | None, Meta(description="The same amount in the wallet's currency.")]
+    amount_received: Annotated[
+        Decimal | None, Meta(description="The amount credited to the wallet, after fee and VAT.")
+    ]
     fee: Decimal
     vat: Decimal
     exchange: Exchange | None
-    payee_name: Annotated[str, Meta(description="As the payer typed it, or else the account holder.")]
-    customer_name: Annotated[str, Meta(description="Who sent it; empty where the bank does not say.")]
-    sender_address: Annotated[str, Meta(description="The sender's account number; empty where the bank does not say.")]
-    sender_bank: Annotated[str, Meta(description="Empty where the bank does not say.")]
+    payee_name: Annotated[str, Meta(description="The recipient as the payer typed it; otherwise the account holder.")]
+    customer_name: Annotated[str, Meta(description="The sender's name; empty when the bank gives none.")]
+    sender_address: Annotated[str, Meta(description="The sender's account number; empty when the bank gives none.")]
+    sender_bank: Annotated[str, Meta(description="The sender's bank; empty when the bank gives none.")]
     description: str
     merchant_reference: str | None
     virtual_account_id: str
     name_check: NameCheckRecord
     refund_info: Returned | None
     amount_owed: Annotated[
-        Decimal, Meta(description="Taken back by the bank, and no longer in your wallet: taken from what comes next.")
+        Decimal, Meta(description="Reversed by the bank and not covered by your wallet; debited from later credits.")
     ]
-    is_reversed: Annotated[int, Meta(description="1 once it goes back, otherwise 0.")]
+    is_reversed: Annotated[int, Meta(description="1 once it is returned or reversed, otherwise 0.")]
     value_date: Timestamp
-    value_date_flag: Annotated[str | None, Meta(description="`future` or `old` where the bank's date is odd.")]
+    value_date_flag: Annotated[str | None, Meta(description="`future` or `old` when the bank's value date is unusual.")]
     bank_reference: str
     legacy_business_id: None = None
     metadata: None = None
@@ -143,7 +147,7 @@ class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
 
 class CollectionPage(msgspec.Struct, kw_only=True, rename="camel"):
     results: Annotated[list[CollectionRecord], Meta(description="The newest first.")]
-    total: Annotated[int, Meta(description="Of all pages, exactly.")]
+    total: Annotated[int, Meta(description="The exact total of all pages.")]
     next_cursor: Annotated[str | None, Meta(description="For the next page; null on the last.")]
 
 
@@ -216,7 +220,7 @@ def _name_check(collection: Collection) -> NameCheckRecord:
 def _refund_info(collection: Collection) -> Returned | None:
     if collection.status not in (CollectionStatus.REVERSED, CollectionStatus.FAILED):
         return _refunded(collection.refunded) if collection.refunded else None
-    assert collection.reason is not None  # By the table's own rule.
+    assert collection.reason is not None  # By a CHECK of the table.
     sent_back = collection.sent_back
     confirmed_at = sent_back.confirmed_at if sent_back else collection.updated_at
     return Returned(
@@ -231,7 +235,7 @@ def _refund_info(collection: Collection) -> Returned | None:
 
 
 def _refunded(amount: Money) -> Returned:
-    """What was refunded in all; each refund has a record of its own, and its progress."""
+    """The sum of all refunds; each refund has its own record and status."""
     return Returned(
         amount_refunded=amount.major,
         reason="refunded by the merchant",

@@ -1,1 +1,1 @@
-"""Pure words and rules: money, methods, fees, identifiers, time, refusals. Imports nothing of ours."""
+"""Pure types and rules: money, methods, fees, identifiers, time, refusals. Imports no other package of Tidegate."""

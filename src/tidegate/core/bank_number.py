@@ -1,11 +1,11 @@
-"""Numbers by which banks and accounts are known: IBAN, BIC and routing number, made and checked."""
+"""Bank identifiers: IBAN, BIC and routing number, made and checked."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# How long an IBAN is, by the country's entry in the registry that ISO 13616 speaks of.
+# Length of an IBAN by country, from the registry of ISO 13616.
 IBAN_LENGTHS: dict[str, int] = {
     "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BI": 27, "BR": 29,
     "BY": 28, "CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DJ": 27, "DK": 18, "DO": 28, "EE": 20, "EG": 29,
@@ -21,22 +21,22 @@ IBAN_LENGTHS: dict[str, int] = {
 _BBAN = re.compile(r"[0-9A-Z]+", re.ASCII)
 _BIC = re.compile(r"[A-Z]{6}[0-9A-Z]{2}(?:[0-9A-Z]{3})?", re.ASCII)
 _ROUTING_BODY = re.compile(r"[0-9]{8}", re.ASCII)
-# The Federal Reserve's districts, savings banks, electronic transfers, and traveller's cheques. No others exist.
+# Federal Reserve districts, thrift institutions, electronic transfers and traveller's cheques. No others exist.
 _ROUTING_PREFIXES = frozenset(f"{number:02d}" for number in (*range(13), *range(21, 33), *range(61, 73), 80))
 _ROUTING_WEIGHTS = (3, 7, 1, 3, 7, 1, 3, 7)
-# Spaces of every width, dashes of every length, and what is invisible altogether.
+# Spaces and dashes of every width, and invisible characters.
 _BETWEEN_GROUPS = frozenset({"Zs", "Pd", "Cf", "Cc"})
 
 
 def normal_account_number(text: str) -> str:
-    """As a bank stores it, however somebody typed it: in groups, with hyphens, in lower case."""
+    """As a bank stores it. May be typed in groups, with hyphens, in lower case."""
     return "".join(c for c in text if unicodedata.category(c) not in _BETWEEN_GROUPS).upper()
 
 
 def iban_of(country: str, bban: str) -> str:
-    """With the check digits of ISO 7064 mod 97-10, from the account number that the country itself uses."""
+    """With the check digits of ISO 7064 mod 97-10, from the national account number (BBAN)."""
     if len(bban) + 4 != IBAN_LENGTHS.get(country) or not _BBAN.fullmatch(bban):
-        raise ValueError(f"{bban!r} is no account number of {country}")
+        raise ValueError(f"{bban!r} is not an account number of {country}")
     check = 98 - int("".join(str(int(c, 36)) for c in f"{bban}{country}00")) % 97
     return f"{country}{check:02d}{bban}"
 
@@ -44,14 +44,14 @@ def iban_of(country: str, bban: str) -> str:
 def is_iban(text: str) -> bool:
     given = normal_account_number(text)
     try:
-        # Made again rather than divided by 97, which would also let pass the check digits 00, 01 and 99.
+        # Recomputed: division by 97 would also accept the check digits 00, 01 and 99.
         return given == iban_of(given[:2], given[4:])
     except ValueError:
         return False
 
 
 def is_bic(text: str) -> bool:
-    """Of the form of ISO 9362, with or without a branch; whether such a bank exists is another question."""
+    """Has the form of ISO 9362, with or without a branch. Whether the bank exists is not checked."""
     return _BIC.fullmatch(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Recognising card numbers in text, so that one never reaches a log or a table by mistake."""
+"""Recognises card numbers in text, so that none reaches a log or a table."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import lru_cache
 
 from tidegate.core.bank_number import IBAN_LENGTHS, is_iban
 
-# Digits enough for a card, however they are written. A text without them needs no closer look.
+# Enough digits for a card number in any notation. A text without a match needs no further check.
 _ENOUGH_DIGITS = re.compile(r"[0-9](?:[ -]{0,3}[0-9]){12}")
-# As cards are written: digits alone, or in the groups that are printed on a card. Joined to a letter or, by - _ . +,
-# to more of a word they are part of an identifier, and a number after + is a phone's. A number is looked for from each
-# group on, and each is read in one pass, so that a text of nothing but groups costs no more than its length.
+# A card number is digits alone, or in the groups printed on a card. Digits joined to a letter or, by - _ . +, to the
+# rest of a word are part of an identifier, and digits after + are a phone number. Each group may start a number, and
+# each is read in one pass, so that a text of groups only costs no more than its length.
 _JOINED = r"[-_.+]?[A-Za-z0-9_]"
 _GAP = r"[\ -]{1,3}"
 _WRITTEN = re.compile(
     rf"""(?<![A-Za-z0-9_+]) (?<![A-Za-z0-9_][-_.]) ([2-6][0-9]{{3}})
         (?: (?=([0-9]{{9,15}}) (?!{_JOINED}))
-          # Four groups; what they are joined to, if anything; perhaps a fifth, which may as well be a security code.
+          # Four groups; what they are joined to, if anything; an optional fifth, which may be a security code.
           | (?=((?:{_GAP}[0-9]{{4}}){{3}}) (?=({_JOINED})?) ({_GAP}[0-9]{{2,3}}(?!{_JOINED}))?)
           | (?=({_GAP}[0-9]{{6}}{_GAP}[0-9]{{4,5}}) (?!{_JOINED})))
     """,
@@ -28,7 +28,7 @@ _WRITTEN = re.compile(
 _GAPS = str.maketrans("", "", " -")
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
 _LETTER_OR_DIGIT = re.compile(r"[A-Za-z0-9]")
-# Each issuer's first digits and lengths. No time stamp of this age begins like one: they begin with 1 or with 20.
+# Each issuer's prefixes and lengths. No present-day time stamp matches: they begin with 1 or 20.
 _ISSUED = re.compile(
     r"""4[0-9]{12}(?:[0-9]{3}){0,2}                             # Visa
         |5[0-8][0-9]{14}                                        # Mastercard, Maestro, Verve
@@ -50,7 +50,7 @@ def contains_card_number(text: str) -> bool:
 
 
 def has_digits_enough(text: str) -> bool:
-    """Whether a card number could stand in it, also where escapes or a path hide where words begin and end."""
+    """Whether it may contain a card number, even where escapes or a path hide the word boundaries."""
     return _ENOUGH_DIGITS.search(in_ascii(text)) is not None
 
 
@@ -59,9 +59,9 @@ def is_card_number(digits: str) -> bool:
 
 
 def in_ascii(text: str) -> str:
-    """Digits of any script, dashes and spaces of any width as ASCII has them; what is invisible goes.
+    """Digits of any script, and dashes and spaces of any width, in ASCII; invisible characters are removed.
 
-    Character by character: normal forms of a whole text cost its length squared.
+    Character by character: normalising a whole text can take quadratic time.
     """
     return text if text.isascii() else "".join(map(_character_in_ascii, text))
 
@@ -91,7 +91,7 @@ def _written_like_cards(plain: str) -> Iterator[str]:
 
 
 def _without_iban(found: re.Match[str]) -> str:
-    """An IBAN in groups holds what passes for a card number now and then. What follows it stays."""
+    """An IBAN in groups may contain a valid card number by chance. The text after it stays."""
     text = found[0]
     ends = [one.end() for one in _LETTER_OR_DIGIT.finditer(text)]
     end = ends[min(IBAN_LENGTHS.get(text[:2].upper(), 0), len(ends)) - 1]
@@ -99,6 +99,6 @@ def _without_iban(found: re.Match[str]) -> str:
 
 
 def _has_check_digit(digits: str) -> bool:
-    """By Luhn's rule."""
+    """Luhn's algorithm."""
     plain = digits.encode()
     return (sum(plain[-1::-2]) + sum(plain[-2::-2].translate(_DOUBLED)) - len(plain) * ord("0")) % 10 == 0

@@ -1,4 +1,4 @@
-"""The only place that reads a clock. Everything else is told the time."""
+"""The only module that reads a clock. Everywhere else the time is an argument."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The real time: of leases, of signatures, and of what belongs to no business."""
+        """The real time: for leases, signatures, and everything without a business."""
         ...
 
     def now_of(self, business_id: str) -> datetime:
-        """The time of a business, which in a sandbox may be ahead of the real one."""
+        """The time of a business; in a sandbox it may be ahead of real time."""
         ...
 
 
@@ -26,7 +26,7 @@ class SystemClock:
 
 
 class ShiftedClock:
-    """The sandbox's: the system's clock, and how far each business has moved its own time ahead."""
+    """For the sandbox: the system clock plus the offset of each business."""
 
     def __init__(self) -> None:
         self._ahead: dict[str, timedelta] = {}
@@ -41,12 +41,12 @@ class ShiftedClock:
         return self._ahead.get(business_id, timedelta(0))
 
     def learn(self, business_id: str, ahead: timedelta) -> None:
-        """What was read before is no reason to go back."""
+        """An offset never decreases: a stale read changes nothing."""
         self._ahead[business_id] = max(ahead, self.ahead_of(business_id))
 
 
 class SettableClock:
-    """Stands still until it is moved."""
+    """Changes only when it is set."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start
@@ -61,5 +61,5 @@ class SettableClock:
         self._now += by
 
 
-# For measuring and limiting, shared by all processes of a machine; never for telling the time.
+# For durations and limits, the same for all processes of a machine; not a time of day.
 monotonic_s = time.monotonic

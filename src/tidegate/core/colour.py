@@ -1,7 +1,7 @@
-"""Colours on the payer's pages: any accent a business may choose becomes one that everybody can read.
+"""Colours of the payer's pages: any accent colour becomes a readable one.
 
-Contrast is that of WCAG 2.2. Where an accent lacks it, its lightness moves in small steps in OKLCH, where equal steps
-look equal and the hue stays what it was, until there is enough.
+Contrast is that of WCAG 2.2. An accent with too little contrast changes its lightness in small steps in OKLCH, where
+equal steps look equal and the hue stays, until there is enough.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ TEXT_CONTRAST_MIN = 4.5
 # Edges of controls, the focus ring, and icons that carry a meaning.
 EDGE_CONTRAST_MIN = 3.0
 SOFT_SHARE = 0.10
-# A ground that carries no meaning need not stand out, only be seen.
+# A background without meaning needs only to be visible.
 SOFT_CONTRAST_MIN = 1.03
 
 _HEX = re.compile(r"#?([0-9a-f]{6})", re.ASCII | re.IGNORECASE)
 _LIGHTNESS_STEP = 0.005
 _CHROMA_HALVINGS = 12
-# On a dark ground an accent is at least this light.
+# The minimum lightness of an accent on a dark background.
 _DARK_LIGHTNESS_MIN = 0.78
-# The same chroma looks paler in a lighter colour, so that one gets more of it; what is strong already would glare.
+# The same chroma looks paler in a lighter colour, so it is raised, unless it is strong already.
 _LIFTED_CHROMA_GAIN = 1.3
 _STRONG_CHROMA = 0.13
 _CACHED_MAX = 4_096
@@ -40,7 +40,7 @@ class Colour:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """With or without the #, which an unquoted shell word cannot begin with."""
+        """With or without the #, which starts a comment in a shell."""
         match = _HEX.fullmatch(text)
         if match is None:
             raise ValueError(f"must be a colour such as '{DEFAULT_ACCENT}'")
@@ -56,7 +56,7 @@ class Colour:
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     def over(self, ground: Colour, *, share: float) -> Colour:
-        """This colour painted over a ground so thinly that it makes up a share of what is seen."""
+        """This colour blended over a background: `share` of this colour, the rest of the background."""
         pairs = ((self.red, ground.red), (self.green, ground.green), (self.blue, ground.blue))
         return Colour(*(round(top * share + below * (1 - share)) for top, below in pairs))
 
@@ -69,13 +69,13 @@ def contrast(one: Colour, other: Colour) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """What an accent has to get along with."""
+    """The background and text colours that an accent is combined with."""
 
     card: Colour
     page: Colour
-    # What may stand on the accent, the preferred one first.
+    # Text colours on the accent, the preferred one first.
     labels: tuple[Colour, ...]
-    # Which way more contrast lies.
+    # The direction of more contrast.
     lightness_step: float
     lightness_min: float
 
@@ -98,25 +98,25 @@ DARK = Theme(
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """An accent in one theme. A template writes each as it is: a colour's text is its CSS."""
+    """An accent in one theme. The text of a colour is its CSS value."""
 
-    # The ground of the main button and of the initial that stands for a missing logo.
+    # Background of the main button, and of the initial that replaces a missing logo.
     accent: Colour
     # Text and icons on `accent`.
     on_accent: Colour
-    # The border of whatever has `accent` as its ground, the focus ring, a bar that fills: seen on card and page.
+    # Border of elements with the background `accent`, focus ring, progress bar: visible on card and page.
     accent_edge: Colour
     # Links and icons on card and page.
     accent_text: Colour
-    # The tinted ground behind a status or a small button, on the card.
+    # Tinted background of a status or a small button, on the card.
     accent_soft: Colour
-    # Text and icons in the accent's colour on `accent_soft`; ordinary ink is readable there too.
+    # Text and icons in the accent's colour on `accent_soft`; the normal text colour is readable there too.
     on_soft: Colour
 
 
 @lru_cache(maxsize=_CACHED_MAX)
 def palette_for(accent: str | None, theme: Theme) -> Palette:
-    """None is a business that has chosen no accent."""
+    """None for a business without an accent."""
     own = _in_theme(Colour.parse(accent or DEFAULT_ACCENT), theme)
     button, label = _button(own, theme)
     text = _moved(own, theme, lambda c: _stands_out(c, theme.card, theme.page, at_least=TEXT_CONTRAST_MIN))
@@ -140,7 +140,7 @@ def _in_theme(accent: Colour, theme: Theme) -> Colour:
 
 
 def _button(own: Colour, theme: Theme) -> tuple[Colour, Colour]:
-    """The business's very colour wherever one of the labels can be read on it."""
+    """The business's own colour if one of the labels is readable on it."""
     for label in theme.labels:
         if _stands_out(own, label, at_least=TEXT_CONTRAST_MIN):
             return own, label
@@ -149,7 +149,7 @@ def _button(own: Colour, theme: Theme) -> tuple[Colour, Colour]:
 
 
 def _soft(button: Colour, text: Colour, theme: Theme) -> Colour:
-    """A tint of the button; of the links where the button itself is all but the card's colour."""
+    """A tint of the button; of the links when the button is nearly the card's colour."""
     tint = button.over(theme.card, share=SOFT_SHARE)
     is_seen = _stands_out(tint, theme.card, at_least=SOFT_CONTRAST_MIN)
     return tint if is_seen else text.over(theme.card, share=SOFT_SHARE)
@@ -160,7 +160,7 @@ def _stands_out(colour: Colour, *grounds: Colour, at_least: float) -> bool:
 
 
 def _moved(colour: Colour, theme: Theme, is_enough: Callable[[Colour], bool]) -> Colour:
-    """Towards more contrast and no further than needed. Black, or white in the dark, is always enough."""
+    """Towards more contrast, no further than needed. Black, or white in the dark theme, is always enough."""
     lightness, chroma, hue = _to_oklch(colour)
     while not is_enough(colour):
         lightness += theme.lightness_step
@@ -183,7 +183,7 @@ def _to_oklch(colour: Colour) -> tuple[float, float, float]:
 
 
 def _from_oklch(lightness: float, chroma: float, hue: float) -> Colour:
-    """A chroma that no screen can show at this lightness gives way; lightness and hue stay."""
+    """A chroma outside the gamut is reduced; lightness and hue stay."""
     shown = _linear_light(lightness, chroma, hue)
     if not _is_shown(shown):
         low, high = 0.0, chroma
@@ -208,12 +208,12 @@ def _linear_light(lightness: float, chroma: float, hue: float) -> tuple[float, f
 
 
 def _is_shown(light: tuple[float, float, float]) -> bool:
-    # A little slack: the corners of the gamut do not survive the way there and back to the last digit.
+    # A tolerance: the corners of the gamut do not survive the round trip to the last digit.
     return all(-0.0001 <= part <= 1.0001 for part in light)
 
 
 def _linear(channel: int) -> float:
-    """Light as it adds up, from a channel as it is written."""
+    """Linear light of an sRGB channel."""
     encoded = channel / 255
     return encoded / 12.92 if encoded <= 0.04045 else math.pow((encoded + 0.055) / 1.055, 2.4)
 

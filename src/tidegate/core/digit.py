@@ -1,4 +1,4 @@
-"""Digits as keyboards of other scripts type them."""
+"""Digits of other scripts."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import unicodedata
 
 
 def in_ascii(text: str) -> str:
-    """Every decimal digit as ASCII has it (٣, ۳, ३ and ３ are 3); all else stays as it is."""
+    """Every decimal digit in ASCII (٣, ۳, ३ and ３ are 3); the rest is unchanged."""
     return text if text.isascii() else "".join(str(unicodedata.decimal(each, each)) for each in text)

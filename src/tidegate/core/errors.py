@@ -1,11 +1,11 @@
-"""How Tidegate says no: one tree, each leaf with the name the wire shows.
+"""Refusals: one tree of exceptions, each with its `errorType`.
 
     Refusal
     ├─ Malformed              not JSON, a key twice, too deep, wrong encoding
     ├─ Unauthenticated        a credential is missing or wrong
-    ├─ AccessDenied           the caller is known, and may not
-    ├─ NotFound               no such thing, or not the caller's
-    ├─ WrongRequest           the request as such: method, size, type, time
+    ├─ AccessDenied           the caller is known but not allowed
+    ├─ NotFound               it does not exist, or belongs to another business
+    ├─ WrongRequest           method, size, type or duration of the request
     │  ├─ MethodNotAllowed
     │  ├─ RequestTimeout
     │  ├─ BodyTooLarge
@@ -13,17 +13,17 @@
     │  ├─ UnknownHost
     │  ├─ UriTooLong
     │  └─ UnsupportedMediaType
-    ├─ Conflict               it clashes with what is there
+    ├─ Conflict               it conflicts with the stored state
     │  ├─ DuplicateReference
     │  ├─ IllegalTransition
     │  ├─ ChangedElsewhere
     │  └─ StillRunning
-    ├─ Invalid                fields that break a rule, all of them at once
-    ├─ InsufficientBalance    the wallet holds less than this takes
-    ├─ RefundExceedsAvailable more than what was received and not given back yet
+    ├─ Invalid                fields that break a rule, all at once
+    ├─ InsufficientBalance    the wallet holds less than the amount
+    ├─ RefundExceedsAvailable more than was received and not refunded yet
     ├─ RateLimited
     │  └─ TooSoon
-    └─ Unavailable            not now; nothing is wrong with the request
+    └─ Unavailable            temporary; the request itself is fine
 
 The HTTP status of each is in one table, `infra/http/status.py`.
 """
@@ -36,7 +36,7 @@ from typing import Any, ClassVar
 
 
 class Refusal(Exception):
-    """Something a caller can mend, or must know. `message` says what to do."""
+    """An error for the caller. `message` says what to do."""
 
     error_type: str = "REFUSED"
 
@@ -114,11 +114,11 @@ class DuplicateReference(Conflict):
 
 
 class IllegalTransition(Conflict):
-    """What was asked for is not possible in the state the thing is in; final is final."""
+    """The current state does not allow the action; a final state allows none."""
 
 
 class ChangedElsewhere(Conflict):
-    """It is no longer as the caller saw it."""
+    """It has changed since the caller read it."""
 
 
 class StillRunning(Conflict):
@@ -138,7 +138,7 @@ class RateLimited(Refusal):
 
 
 class TooSoon(RateLimited):
-    """What is asked for again was given a moment ago."""
+    """The same action was done a moment ago."""
 
 
 class Unavailable(Refusal):
@@ -146,15 +146,15 @@ class Unavailable(Refusal):
 
 
 VALIDATION_FAILED = "VALIDATION_FAILED"
-# Of one request. Whoever mends these is told the next ones.
+# Per request. The rest is reported once these are corrected.
 PROBLEMS_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One field that breaks a rule. `rule` is set where the rule has a name of its own on the wire.
+    """One field that breaks a rule. `rule` is set where the rule has its own `errorType`.
 
-    `kind` is set where a field has several rules, for a page that says them in other languages than `message` does.
+    `kind` is set where a field has several rules, for pages that translate the message.
     """
 
     field: str
@@ -177,5 +177,5 @@ class Invalid(Refusal):
         rules = {problem.rule for problem in self.problems}
         self.error_type = rules.pop() if len(rules) == 1 else VALIDATION_FAILED
         if len(problems) > PROBLEMS_MAX:
-            more = f"has more problems than these {PROBLEMS_MAX}; mend them and send it again to see the rest"
+            more = f"has more problems than these {PROBLEMS_MAX}; correct them and send it again to see the rest"
             self.problems += (Problem("request", more, self.error_type),)

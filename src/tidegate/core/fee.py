@@ -1,4 +1,4 @@
-"""What a payment costs: rules as data, and the arithmetic on them."""
+"""Fees: rules as data, and the arithmetic on them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class FeeBearer(StrEnum):
 
 
 class FeeOnRefund(StrEnum):
-    """Whether a refund gives the merchant its share of the fee back."""
+    """Whether a refund returns its share of the fee to the merchant."""
 
     KEPT = "kept"
     RETURNED = "returned"
@@ -24,7 +24,7 @@ class FeeOnRefund(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FeeRule:
-    """A share of the amount, something fixed, at most a cap; and tax on the fee."""
+    """A share of the amount plus a fixed part, up to a cap; and tax on the fee."""
 
     id: str
     basis_points: int
@@ -55,13 +55,13 @@ def fee_on(amount: Money, rule: FeeRule) -> Fee:
 
 
 def fee_within(received: Money, fee: Fee) -> Fee:
-    """What can be taken of a receipt that may be smaller than its fee: the fee first, then the tax, never more."""
+    """The fee of a receipt that may be smaller than its fee: the fee first, then the tax, never more than received."""
     kept = min(fee.fee, received)
     return Fee(kept, min(fee.vat, received - kept))
 
 
 def amount_expected(asked: Money, bearer: FeeBearer, rule: FeeRule) -> Money:
-    """What the payer is asked to send."""
+    """The amount that the payer must send."""
     return asked + fee_on(asked, rule).total if bearer is FeeBearer.CUSTOMER else asked
 
 

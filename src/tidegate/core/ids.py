@@ -1,4 +1,4 @@
-"""Identifiers and keys: how they are made and what they look like."""
+"""Identifiers and keys: their form, and how they are made."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Mode(StrEnum):
         return "test" if self is Mode.SANDBOX else "live"
 
 
-# Two digits at a time take half the divisions; the lower one stands first.
+# Two digits at a time need half the divisions; the lower one is first.
 _BASE62_PAIRS = [low + high for high in _BASE62 for low in _BASE62]
 
 
 def _base62(number: int, width: int) -> str:
-    """Of an even width."""
+    """`width` is even."""
     pairs = []
     for _ in range(width // 2):
         number, pair = divmod(number, 62 * 62)
@@ -81,7 +81,7 @@ def _drawn_request_words(count: int) -> list[str]:
     return [text[at : at + 2 * _REQUEST_BYTES] for at in range(0, len(text), 2 * _REQUEST_BYTES)]
 
 
-# Every request has one, and nobody gains by guessing it: drawn by the hundred, at a third of the cost.
+# Every request has one, and it is not secret: random bytes are drawn for many at once, at a third of the cost.
 _request_words = itertools.chain.from_iterable(map(_drawn_request_words, itertools.repeat(_REQUEST_WORDS_AT_ONCE)))
 
 
@@ -114,7 +114,7 @@ def new_collection_reference() -> str:
 
 
 def new_account_id() -> str:
-    """The published form of a virtual account's id."""
+    """The form that the specification gives a virtual account's id."""
     return secrets.token_hex(12)
 
 

@@ -1,4 +1,4 @@
-"""Payment methods, how they are spelled, and which currency offers which."""
+"""Payment methods, their spellings, and the currencies that offer them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.core.money import Currency
 
 
 class Method(StrEnum):
-    """Our own names, as stored. The wire's spellings are in `MethodNames`."""
+    """Internal names, as stored. The API's spellings are in `MethodNames`."""
 
     BANK_TRANSFER = "bank_transfer"
     CARD = "card"
@@ -20,12 +20,12 @@ class Method(StrEnum):
 
 
 class InflowMethod(StrEnum):
-    """How money comes in that nobody checked out for."""
+    """Methods of money that arrives without a checkout."""
 
     VIRTUAL_ACCOUNT = "virtual_account"
 
 
-# What has a price.
+# Everything with a fee rule.
 Priced = Method | InflowMethod
 
 
@@ -51,14 +51,14 @@ _MATRIX: dict[Currency, tuple[bool, bool, bool, bool]] = {
     Currency.USD: (False, True, False, False),
     Currency.EUR: (False, False, False, False),
 }
-# The order on the page where the merchant names none. Mobile money first: where there is any, most people pay by it.
+# The default order on the page. Mobile money first: where it is offered, most payers use it.
 _ORDER = (Method.MOBILE_MONEY, Method.BANK_TRANSFER, Method.CARD, Method.USSD)
 METHODS_OF: dict[Currency, tuple[Method, ...]] = {
     currency: tuple(sorted((method for method, offered in zip(_ALL, row, strict=True) if offered), key=_ORDER.index))
     for currency, row in _MATRIX.items()
 }
 
-# The create request's own list; TZS and USD stand only in the matrix.
+# The create request's list; TZS and USD are only in the matrix.
 CHECKOUT_CURRENCIES = (
     Currency.NGN,
     Currency.GHS,
@@ -68,8 +68,8 @@ CHECKOUT_CURRENCIES = (
     Currency.ZMW,
 )
 
-# The largest checkout, in major units: about what 65,000 US dollars buy, so that a slip of the
-# keyboard is caught while no real sale is.
+# The largest checkout, in major units: about 65,000 US dollars, so that a typing error is refused
+# and no real sale is.
 CHECKOUT_MAX_MAJOR: dict[Currency, int] = {
     Currency.NGN: 100_000_000,
     Currency.GHS: 1_000_000,
@@ -86,7 +86,7 @@ def is_offered_in(method: Method, currency: Currency) -> bool:
 
 @dataclass(frozen=True)
 class MethodNames:
-    """Both spellings of every method. Only the USSD one differs: it is a product's name, set by the operator."""
+    """Both spellings of every method. They differ only for USSD: a product's name, set by the operator."""
 
     ussd: str = "payAttitude"
 
@@ -101,7 +101,7 @@ class MethodNames:
         return {method: self.in_request(method).lower() for method in Method}
 
     def find(self, text: str) -> Method | None:
-        """Letter case never matters."""
+        """Ignores letter case."""
         folded = text.lower()
         return next((method for method in Method if self._in_record[method] == folded), None)
 

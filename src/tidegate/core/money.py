@@ -43,7 +43,7 @@ def major_of(minor: int, currency: str) -> Decimal:
 
 
 class Rounding(Enum):
-    """Every rounding of money names the way it goes."""
+    """Every rounding of money names its mode."""
 
     HALF_UP = "half up"
 
@@ -57,7 +57,7 @@ class Money:
     currency: Currency
 
     def __init__(self, minor: int, currency: Currency) -> None:
-        """As the generated one, at half the cost: a payment alone has seven amounts."""
+        """As the generated one, at half the cost: a payment has seven amounts."""
         _set_minor(self, minor)
         _set_currency(self, currency)
 
@@ -91,7 +91,7 @@ class Money:
     def basis_points(self, points: int, *, rounding: Rounding) -> Money:
         """That many hundredths of a percent of a non-negative amount."""
         if self.minor < 0 or points < 0:
-            raise ValueError("a share is taken of an amount that is not negative")
+            raise ValueError("basis points need an amount and a share that are not negative")
         if rounding is not Rounding.HALF_UP:  # pragma: no cover - the enumeration has one member
             raise ValueError(rounding)
         half = BASIS_POINTS_PER_UNIT // 2
@@ -107,7 +107,7 @@ class Money:
 
     def _refuse_other_currency(self, other: Money) -> None:
         if self.currency is not other.currency:
-            raise ValueError(f"{self.currency} and {other.currency} do not mix")
+            raise ValueError(f"{self.currency} and {other.currency} cannot be combined")
 
 
 _set_minor = vars(Money)["minor"].__set__

@@ -1,4 +1,4 @@
-"""Numbers as merchants see them. The stored ones count all businesses together, and would tell how busy others are."""
+"""Public numbers. The stored ones are counted over all businesses, and would reveal the volume of others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDS = 8
 
 
 class Permutation:
-    """A Feistel network: as unique as the stored number, and in no order without the key."""
+    """A Feistel network: as unique as the stored number, and without a visible order."""
 
     def __init__(self, key: bytes) -> None:
         self._rounds = [hashlib.blake2s(bytes([number]), key=key, digest_size=4) for number in range(_ROUNDS)]
@@ -45,10 +45,10 @@ def _mixed(state: hashlib.blake2s, half: int) -> int:
 
 
 class PublicIds:
-    """One permutation for each kind of number, so that equal numbers of two kinds do not look alike."""
+    """One permutation per kind, so that equal numbers of two kinds differ."""
 
     def __init__(self, secret: Callable[[], bytes]) -> None:
-        """`secret` is the deployment's own, which is known once the database is open."""
+        """`secret` returns the deployment's secret, which is known once the database is open."""
         self._secret = secret
 
     @cached_property

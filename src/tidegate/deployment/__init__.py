@@ -1,1 +1,1 @@
-"""Which mode a database belongs to, for ever: test money never meets real money."""
+"""The mode of a database, fixed once: test money and real money never share a database."""

@@ -1,4 +1,4 @@
-"""Making a database ours, and refusing one that is not."""
+"""Prepares a database, and refuses the wrong one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WrongDatabase(Exception):
 
 
 async def prepare(url: str, mode: Mode) -> list[migrate.Migration]:
-    """Brings the schema up to date and settles the mode. Gives what was applied."""
+    """Brings the schema up to date and fixes the mode. Returns the applied migrations."""
     applied: list[migrate.Migration] = []
     await migrate.migrate(url, on_applied=applied.append)
     connection = await database.connect(url)
@@ -28,7 +28,7 @@ async def prepare(url: str, mode: Mode) -> list[migrate.Migration]:
 
 
 async def check(db: Database, mode: Mode) -> Deployment:
-    """What a process does before it serves anybody."""
+    """Run by every process before it serves requests."""
     async with db.connection() as tx:
         _refuse_other_rights(await store.get_session(tx))
         version = await migrate.applied_version(tx)
@@ -41,7 +41,7 @@ async def check(db: Database, mode: Mode) -> Deployment:
 
 
 def _refuse_other_rights(session: store.Session) -> None:
-    """Behind a pooler a connection has what its login has; elsewhere this can only be well."""
+    """Behind a pooler, role and timeouts come from the login; elsewhere the service sets them itself."""
     if session.role != APP_ROLE or session.statement_timeout == "0":
         raise WrongDatabase(
             f"the login of DATABASE_URL works as {session.role} with statement_timeout = {session.statement_timeout}. "

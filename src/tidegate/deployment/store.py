@@ -1,4 +1,4 @@
-"""SQL of the one row that says what this database is for."""
+"""SQL of the single row that holds the mode and the secret of this database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.infra.db import Tx
 
 class Deployment(NamedTuple):
     mode: Mode
-    # Shared by all processes; signs what the sandbox's own rail tells.
+    # Shared by all processes; signs the notifications of the sandbox rail.
     secret: bytes
 
 
@@ -20,14 +20,14 @@ class Session(NamedTuple):
 
 
 async def get_session(tx: Tx) -> Session:
-    """What a connection of the service has, wherever it got it from."""
+    """The effective role and timeout of a connection."""
     row = await tx.fetchrow("SELECT current_user AS role, current_setting('statement_timeout') AS statement_timeout")
     assert row is not None
     return Session(row["role"], row["statement_timeout"])
 
 
 async def claim(tx: Tx, mode: Mode) -> None:
-    """The first one decides. Needs the owner's rights."""
+    """The first call decides. Needs the owner's rights."""
     await tx.execute("INSERT INTO deployment (mode) VALUES ($1) ON CONFLICT DO NOTHING", mode)
 
 

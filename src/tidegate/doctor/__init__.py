@@ -1,1 +1,1 @@
-"""Is everything as it should be, and what to do if not."""
+"""Checks of a deployment, each with advice for a failure."""

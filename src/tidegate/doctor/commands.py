@@ -1,4 +1,4 @@
-"""The examination: each finding says what was looked at, and what to do when it is not well."""
+"""The checks: each finding has its subject, and advice for a failure."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ async def examine(db: Database, settings: Settings, *, now: datetime) -> AsyncIt
 
 
 async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], list[books.Sum]]:
-    """The ledger's invariants, and what every account holds."""
+    """The ledger's invariants, and the balance of every account."""
     examined = await books.examine(db, now=now)
-    advice = "stop paying out and find out who or what wrote this; no command of ours does"
+    advice = "stop payouts and find out what wrote this; no command of Tidegate does"
     findings = [_nothing(answer.subject, answer.found, answer.when_well, advice) for answer in examined.answers]
     async with db.connection() as tx:
         findings += [finding async for finding in _money(tx, now)]
@@ -58,17 +58,21 @@ async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], 
 
 
 async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
-    report = "this is a bug of ours; keep the database as it is and report it"
+    report = "this is a bug in Tidegate; leave the database unchanged and report it"
     for subject, found, when_well in (
-        ("settlements", await money_store.list_wrongly_posted(tx), "every success is settled once, nothing else is"),
-        ("events", await money_store.list_wrongly_told(tx), "every success has one event, nothing else has"),
+        (
+            "settlements",
+            await money_store.list_wrongly_posted(tx),
+            "every successful payment is settled once, no other is",
+        ),
+        ("events", await money_store.list_wrongly_told(tx), "every successful payment has one event, no other has"),
         (
             "deliveries",
             await money_store.list_wrongly_delivered(tx),
-            "what counts as delivered was answered with a 2xx",
+            "every delivered webhook was answered with a 2xx",
         ),
-        ("amounts", await money_store.list_wrongly_settled(tx), "received is settled, fee and tax, and so was booked"),
-        ("receipts", await money_store.list_lost_money(tx), "what arrived was kept, is held, or went back"),
+        ("amounts", await money_store.list_wrongly_settled(tx), "received is settled plus fee plus tax, as booked"),
+        ("receipts", await money_store.list_lost_money(tx), "every receipt was kept, is held, or was returned"),
         ("bookings", await money_store.list_unbooked_receipts(tx), "every receipt has its journal"),
         *await _inflows(tx),
         *await _refunds(tx),
@@ -77,38 +81,46 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     forgotten = await money_store.list_forgotten(tx, now - FORGOTTEN_AFTER)
     yield _nothing("sessions", forgotten, "no payment outlives its session", "is `tidegate worker` running?")
     quarantined = await money_store.list_quarantined(tx)
-    yield _nothing("quarantine", quarantined, "no rail contradicts itself", "ask the rail which of its words counts")
+    yield _nothing("quarantine", quarantined, "no rail contradicts itself", "ask the rail which notification is right")
     suspense = await money_store.list_suspense(tx)
-    # Nothing is wrong with the books, so it is no finding; but somebody must find the owner.
+    # The books are right, so this is no failure; an operator must find the owner.
     yield Finding("suspense", True, "; ".join(suspense) or "all money has an owner")
     held = await inflow_store.list_held(tx)
     yield Finding("held inflows", True, "; ".join(held) or "no inflow waits for a decision")
     reversals = await inflow_store.list_reversals_to_settle(tx)
-    yield Finding("reversals", True, "; ".join(reversals) or "none waits for its credit, and nobody owes one")
+    yield Finding("reversals", True, "; ".join(reversals) or "none waits for its credit, and none is owed")
 
 
 async def _inflows(tx: Tx) -> list[tuple[str, list[str], str]]:
     return [
         ("credits", await inflow_store.list_wrongly_credited(tx), "every inflow was credited as it was booked, once"),
-        ("inflow events", await inflow_store.list_wrongly_told(tx), "every credit and every return was told once"),
-        ("holds", await inflow_store.list_wrongly_held(tx), "what is held or goes back is in suspense or in returns"),
-        ("returns", await inflow_store.list_wrongly_reversed(tx), "what was not kept has its return or its reversal"),
-        ("totals", await inflow_store.list_wrong_tallies(tx), "every tally of inflows is what there is to count"),
+        ("inflow events", await inflow_store.list_wrongly_told(tx), "every credit and every return has one event"),
+        ("holds", await inflow_store.list_wrongly_held(tx), "held inflows are in suspense, outgoing ones in returns"),
+        ("returns", await inflow_store.list_wrongly_reversed(tx), "what was not kept has a return or a reversal"),
+        ("totals", await inflow_store.list_wrong_tallies(tx), "every tally of inflows equals a fresh count"),
     ]
 
 
 async def _refunds(tx: Tx) -> list[tuple[str, list[str], str]]:
     return [
-        ("refunds", await refund_store.list_wrongly_counted(tx), "what counts as refunded is the sum of refunds"),
-        ("locks", await refund_store.list_wrongly_locked(tx), "every wallet locks just what runs out in refunds"),
-        ("checkout reversals", await refund_store.list_wrongly_reversed(tx), "what banks took back is booked and told"),
-        ("refund bookings", await refund_store.list_wrongly_ended(tx), "every refund is booked as it began and ended"),
+        ("refunds", await refund_store.list_wrongly_counted(tx), "every refunded amount is the sum of its refunds"),
+        ("locks", await refund_store.list_wrongly_locked(tx), "every wallet locks the sum of its running refunds"),
+        (
+            "checkout reversals",
+            await refund_store.list_wrongly_reversed(tx),
+            "every reversal is booked and has an event",
+        ),
+        (
+            "refund bookings",
+            await refund_store.list_wrongly_ended(tx),
+            "every refund has its debit and its outcome booked",
+        ),
     ]
 
 
 def _security_contact(settings: Settings) -> Finding:
     contact = settings.security_contact
-    advice = "set TIDEGATE_SECURITY_CONTACT, so that whoever finds a weakness knows whom to tell"
+    advice = "set TIDEGATE_SECURITY_CONTACT, so that a vulnerability can be reported"
     return Finding("security.txt", bool(contact) or settings.mode is Mode.SANDBOX, contact or "no contact", advice)
 
 
@@ -141,20 +153,20 @@ async def _migrations(tx: Tx) -> Finding:
 
 async def _clock(tx: Tx, now: datetime) -> Finding:
     skew_s = abs((await store.get_time(tx) - now).total_seconds())
-    advice = "set both clocks by a time server; signatures and expiry depend on them"
+    advice = "synchronise both clocks with a time server; signatures and expiry depend on them"
     return Finding("clock", skew_s <= CLOCK_SKEW_MAX_S, f"{skew_s:.1f} s off the database's", advice)
 
 
 async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     foreign = await store.list_payments_with_foreign_pay_code(tx)
-    yield _nothing("references", foreign, "no reference poses as another payment's pay code", "rename them")
+    yield _nothing("references", foreign, "no reference has the form of another payment's pay code", "rename them")
     wrong = await store.list_payments_with_wrong_expectation(tx)
-    yield _nothing("expectations", wrong, "no customer is asked for a fee the business bears", "report a bug")
+    yield _nothing("expectations", wrong, "no customer pays a fee that the business bears", "report a bug")
     keyless = await store.list_businesses_without_key(tx, now)
-    advice = "`tidegate merchant keys roll BUSINESS` gives one"
+    advice = "make one with `tidegate merchant keys roll BUSINESS`"
     yield _nothing("keys", keyless, "every active business has a valid secret key", advice)
     parked = await lease_store.list_failed(tx, only_parked=True, limit=store.FINDINGS_MAX)
-    advice = "mend the cause, then `tidegate job retry KIND BUSINESS ID`; `tidegate job list` shows all"
+    advice = "fix the cause, then `tidegate job retry KIND BUSINESS ID`; `tidegate job list` shows all"
     yield _nothing("parked work", [_parked(one) for one in parked], "no background work has failed too often", advice)
 
 

@@ -1,4 +1,4 @@
-"""Questions about inflows and their money. Every one has the same answer when all is well: nothing."""
+"""Checks of inflows and their money. Each returns an empty list when all is well."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ async def list_wrongly_credited(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_told(tx: Tx) -> list[str]:
-    """Whoever was credited was told so once, and nobody else was; of a return only once the bank confirmed it, or had
-    taken back what was credited."""
+    """Each credit has one event, and nothing else has one. A return has its event once the bank confirmed it, or
+    reversed a credit."""
     return await _names(
         tx,
         """
@@ -60,9 +60,9 @@ async def list_wrongly_told(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_held(tx: Tx) -> list[str]:
-    """What an inflow has in suspense and in returns is what its state says: all while it is held, or on its way back.
+    """The state of an inflow gives its amounts in suspense and in returns: all of it while it is held, or returned.
 
-    Suspense is overdrawn by what a bank took back when the wallet no longer had it, or although it was sent back.
+    Suspense is negative by a reversal that the wallet did not cover, or that was also returned.
     """
     return await _names(
         tx,
@@ -93,7 +93,7 @@ async def list_wrongly_held(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_reversed(tx: Tx) -> list[str]:
-    """What is not kept went back, or was taken back: each with its journal, and what went back with its return."""
+    """What was not kept was returned or reversed: each with its journal, and a return with its money_return row."""
     return await _names(
         tx,
         """
@@ -110,7 +110,7 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
          WHERE (collection.return_reference IS NOT NULL AND collection.status <> 'reversed')
             OR (collection.return_reference IS NOT NULL) <> (back.id IS NOT NULL)
             OR booked.returns <> CASE WHEN collection.return_reference IS NOT NULL THEN 1 ELSE 0 END
-            -- What a bank took back although it was sent back has both.
+            -- An inflow that was returned and reversed has both.
             OR (collection.return_reference IS NULL
                 AND booked.reversals <> CASE WHEN collection.status IN ('reversed', 'failed') THEN 1 ELSE 0 END)
             OR (back.status = 'confirmed') <> (collection.return_confirmed_at IS NOT NULL)
@@ -121,7 +121,7 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
 
 
 async def list_wrong_tallies(tx: Tx) -> list[str]:
-    """Totals are told from tallies, so each is what there is to count; for one account or all, a day or all days."""
+    """Totals come from tallies, so each tally must equal a fresh count: per account or all, per day or all days."""
     return await _names(
         tx,
         """
@@ -155,7 +155,7 @@ async def list_held(tx: Tx) -> list[str]:
 
 
 async def list_reversals_to_settle(tx: Tx) -> list[str]:
-    """Those that wait for their credit, and those that the merchant owes since its wallet no longer held them."""
+    """Reversals that wait for their credit, and those that the merchant owes because its wallet did not cover them."""
     rows = await tx.fetch(
         """
         SELECT currency, amount_minor AS minor, rail || '/' || transaction_id AS name, 'waits for its credit' AS why

@@ -1,4 +1,4 @@
-"""Questions about payments and their money. Every one has the same answer when all is well: nothing."""
+"""Checks of payments and their money. Each returns an empty list when all is well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.infra.db import Tx
 
 
 async def list_wrongly_posted(tx: Tx) -> list[str]:
-    """I4: each success has exactly one settling journal; anything else has none."""
+    """I4: each successful payment has exactly one settling journal; any other has none."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -25,7 +25,7 @@ async def list_wrongly_posted(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_told(tx: Tx) -> list[str]:
-    """I5: each success has exactly one event; anything else has none."""
+    """I5: each successful payment has exactly one event; any other has none."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -40,7 +40,7 @@ async def list_wrongly_told(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_delivered(tx: Tx) -> list[str]:
-    """I12: what counts as delivered was answered with a 2xx."""
+    """I12: every delivered webhook was answered with a 2xx."""
     rows = await tx.fetch(
         """
         SELECT delivery.business_id || '/' || delivery.id AS delivery
@@ -57,7 +57,7 @@ async def list_wrongly_delivered(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_settled(tx: Tx) -> list[str]:
-    """I7: what was received is what was settled, the fee and the tax, and the wallet got just that."""
+    """I7: received is settled plus fee plus tax, and the wallet was credited what was settled."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -76,8 +76,7 @@ async def list_wrongly_settled(tx: Tx) -> list[str]:
 
 
 async def list_lost_money(tx: Tx) -> list[str]:
-    """I11: what arrived for a payment was kept, is held, went back, or was taken back while it was held: to the minor
-    unit."""
+    """I11: everything that arrived for a payment was kept, is held, was returned, or was reversed while it was held."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -125,7 +124,7 @@ async def list_unbooked_receipts(tx: Tx) -> list[str]:
 
 
 async def list_forgotten(tx: Tx, before: datetime) -> list[str]:
-    """I9: a session that ended a while ago has ended, unless its last attempt's outcome is being asked for."""
+    """I9: a payment ends soon after its session, unless its last attempt is still being polled."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment

@@ -1,4 +1,4 @@
-"""Questions about refunds. Every one has the same answer when all is well: nothing."""
+"""Checks of refunds. Each returns an empty list when all is well."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tidegate.infra.db import Tx
 
 
 async def list_wrongly_counted(tx: Tx) -> list[str]:
-    """What a payment or an inflow says was refunded of it is the sum of its refunds."""
+    """The refunded amount of a payment or an inflow is the sum of its refunds."""
     rows = await tx.fetch(
         """
         WITH counted AS (
@@ -31,7 +31,7 @@ async def list_wrongly_counted(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_locked(tx: Tx) -> list[str]:
-    """What a wallet shows as locked is what runs out in refunds."""
+    """The locked amount of a wallet is the sum of its running refunds."""
     rows = await tx.fetch(
         """
         SELECT wallet.business_id || '/' || wallet.currency AS wallet
@@ -48,7 +48,7 @@ async def list_wrongly_locked(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_ended(tx: Tx) -> list[str]:
-    """A refund has its debit, and each part of it that ended has one journal of how."""
+    """A refund has its debit, and each ended leg has one journal of its outcome."""
     rows = await tx.fetch(
         """
         SELECT refund.business_id || '/' || refund.reference AS thing
@@ -72,7 +72,7 @@ async def list_wrongly_ended(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_reversed(tx: Tx) -> list[str]:
-    """What a payment says was taken back, and is owed for it, was booked so; and each time the merchant was told."""
+    """The reversed and owed amounts of a payment are as booked, and each reversal has an event."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment

@@ -1,4 +1,4 @@
-"""What the doctor asks the database. Every question has one answer when all is well: nothing."""
+"""Checks of the database. Each list is empty when all is well."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def list_payments_with_foreign_pay_code(tx: Tx) -> list[str]:
 
 
 async def list_payments_with_wrong_expectation(tx: Tx) -> list[str]:
-    """A customer is never asked for a fee that the business bears."""
+    """A customer never pays a fee that the business bears."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || id AS payment FROM payment

@@ -1,1 +1,1 @@
-"""The same request twice has one effect and one answer."""
+"""The same request, sent twice, has one effect and one answer."""

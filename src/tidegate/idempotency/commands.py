@@ -1,4 +1,4 @@
-"""Run a command once per key, and give its answer again to whoever repeats the request."""
+"""Runs a command once per key. A repeated request gets the first answer."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Act = Callable[[Tx], Awaitable[Answer]]
 
 
 def is_asked_for_once(call: Call) -> bool:
-    """Whether the answer is to be kept. What need not be may be done together with others."""
+    """Whether the answer is kept. A command whose answer is not kept may be batched."""
     return bool(call.headers.all(HEADER))
 
 
 async def once(db: Database, call: Call, act: Act, *, now: datetime, is_one_statement: bool = True) -> Answer:
-    """The command and its kept answer commit together, so a crash leaves both or neither.
+    """The command and its kept answer commit in one transaction.
 
-    Only successes are kept: a refused request writes nothing and is simply judged again. A command that is one
-    statement needs no transaction around it.
+    Only successes are kept: a refused request writes nothing and is checked again. A command of one statement needs
+    no transaction around it.
     """
     given = call.headers.all(HEADER)
     if not given:
@@ -42,12 +42,13 @@ async def once(db: Database, call: Call, act: Act, *, now: datetime, is_one_stat
     async with db.transaction() as tx:
         if not await store.lock(tx, business_id, key):
             raise StillRunning(
-                "the first request with this Idempotency-Key is still running", retry_after_s=RETRY_AFTER_S
+                "the first request with this Idempotency-Key is still running; wait as long as Retry-After says",
+                retry_after_s=RETRY_AFTER_S,
             )
         kept = await store.find(tx, business_id, key)
         if kept is not None:
             if kept["request_hash"] != request_hash:
-                raise Invalid(Problem("Idempotency-Key", "was used before with another request"))
+                raise Invalid(Problem("Idempotency-Key", "was used before with another request; use a new key"))
             return Answer(kept["status"], kept["body"], [(b"idempotent-replayed", b"true")])
         answer = await act(tx)
         body = answer.body if answer.kept_body is None else answer.kept_body
@@ -63,7 +64,7 @@ async def purge(db: Database, *, now: datetime) -> int:
 def _parse(given: list[bytes]) -> str:
     key = given[0].decode("latin-1")
     if len(given) > 1 or not _KEY.fullmatch(key):
-        raise Invalid(Problem("Idempotency-Key", "must be given once, with 1 to 255 visible ASCII characters"))
+        raise Invalid(Problem("Idempotency-Key", "must be sent once, with 1 to 255 visible ASCII characters"))
     return key
 
 

@@ -8,7 +8,7 @@ from tidegate.infra.db import Row, Tx
 
 
 async def lock(tx: Tx, business_id: str, key: str) -> bool:
-    """False while another request holds the key. The lock ends with the transaction, even by a crash."""
+    """False while another request holds the key. The lock ends with the transaction, also after a crash."""
     return bool(
         await tx.fetchval("SELECT pg_try_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))", business_id, key)
     )

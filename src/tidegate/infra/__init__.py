@@ -1,1 +1,1 @@
-"""The outside world: database, HTTP, logs. No business words live here."""
+"""Infrastructure: database, HTTP, logs. No business concepts."""

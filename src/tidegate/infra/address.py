@@ -1,4 +1,4 @@
-"""Addresses that others give us: web addresses read without repairs, and which machines may be reached by them."""
+"""Untrusted web addresses, parsed without repairs, and which IP addresses are public."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import idna
 URL_LENGTH_MAX = 2_048
 HOST_LENGTH_MAX = 253
 _HOST = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*", re.IGNORECASE)
-# What URL libraries repair silently: they would lead elsewhere than the text seems to say.
+# URL libraries repair these silently, and would connect to another host than the text shows.
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f\\]")
 _SHAPE = re.compile(r"(https?)://([^/?#]+)([/?#].*)?", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:]*)(?::(?P<port>.*))?")
@@ -22,7 +22,7 @@ Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class WebUrl(str):
-    """An absolute http or https address, kept byte for byte; only a host in other letters becomes punycode."""
+    """An absolute http or https address, kept byte for byte; only a non-ASCII host becomes punycode."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class WebUrl(str):
 
     @property
     def is_public(self) -> bool:
-        """False for this machine, private networks and bare names, which nobody outside can reach."""
+        """False for this machine, private networks and names without a dot: not reachable from the internet."""
         host = self.host
         ip = ip_in(host)
         if ip is not None:
@@ -76,13 +76,13 @@ def ip_in(host: str) -> Ip | None:
 
 
 def is_spelled_as_number(host: str) -> bool:
-    """2130706433, 127.1 and 0x7f000001 are names to us, yet a resolver takes them for 127.0.0.1."""
+    """2130706433, 127.1 and 0x7f000001 parse as names, but a resolver reads them as 127.0.0.1."""
     last = host.rpartition(".")[2]
     return ip_in(host) is None and (last.isdigit() or last.startswith("0x"))
 
 
-# What IANA has set aside, and is no machine on the internet. Our own list, since the standard library's answers have
-# changed from version to version, and call multicast and tunnels global.
+# Special-purpose blocks of IANA, not public. Our own list, since the standard library's differs from version to
+# version, and calls multicast and tunnels global.
 _SET_ASIDE = tuple(
     map(
         ipaddress.IPv4Network,
@@ -93,15 +93,15 @@ _SET_ASIDE = tuple(
         ),
     )
 )  # fmt: skip
-# Of IPv6 only this part is given out; of it, protocols (and the Teredo tunnel), examples and the 6to4 tunnel are not.
+# The only allocated part of IPv6, without its blocks for protocols (and Teredo), documentation and 6to4.
 _GIVEN_OUT = ipaddress.IPv6Network("2000::/3")
 _NOT_GIVEN_OUT = tuple(map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
-# An IPv4 address behind a translator: networks without IPv4 reach all of it this way.
+# IPv4 addresses behind a translator, for networks without IPv4.
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(ip: Ip) -> bool:
-    """Whether anybody on the internet reaches the same machine by it."""
+    """Whether it is the same machine from everywhere on the internet."""
     ip = _unwrapped(ip)
     if isinstance(ip, ipaddress.IPv4Address):
         return not any(ip in network for network in _SET_ASIDE)
@@ -113,7 +113,7 @@ def is_loopback(ip: Ip) -> bool:
 
 
 def _unwrapped(ip: Ip) -> Ip:
-    """The IPv4 address that an IPv6 one stands for: 64:ff9b::7f00:1 is 127.0.0.1 behind NAT64."""
+    """The IPv4 address that an IPv6 one embeds: 64:ff9b::7f00:1 is 127.0.0.1 behind NAT64."""
     if isinstance(ip, ipaddress.IPv4Address):
         return ip
     if ip in _NAT64:
@@ -128,14 +128,14 @@ def _checked_authority(authority: str) -> str:
     assert match is not None  # The pattern matches any text without a line break.
     host, port = match["host"], match["port"]
     if port is not None and not (_PORT.fullmatch(port) and 1 <= int(port) <= 65_535):
-        raise ValueError("has a port that does not exist")
+        raise ValueError("has an invalid port; use 1 to 65535")
     suffix = f":{port}" if port else ""
     if host.startswith("["):
         return _checked_ipv6(host) + suffix
     if not host.isascii() and len(host) <= HOST_LENGTH_MAX:
         host = _in_punycode(host)
     if len(host) > HOST_LENGTH_MAX or not _HOST.fullmatch(host):
-        raise ValueError("has a host name that cannot exist")
+        raise ValueError("has an invalid host name")
     return host + suffix
 
 
@@ -143,9 +143,9 @@ def _checked_ipv6(host: str) -> str:
     try:
         address = ipaddress.IPv6Address(host[1:-1])
     except ValueError:
-        raise ValueError("has an IPv6 address that cannot exist") from None
+        raise ValueError("has an invalid IPv6 address") from None
     if address.scope_id is not None:
-        raise ValueError("has an address that means something on one machine only")
+        raise ValueError("has an IPv6 address with a zone, which is valid on one machine only")
     return host
 
 
@@ -153,4 +153,4 @@ def _in_punycode(host: str) -> str:
     try:
         return idna.encode(host, uts46=True).decode()
     except (idna.IDNAError, UnicodeError):
-        raise ValueError("has a host name that cannot exist") from None
+        raise ValueError("has an invalid host name") from None

@@ -8,6 +8,6 @@ _DOUBLINGS_MAX = 30
 
 
 def pause_s(failures: int, *, first_s: float, most_s: float) -> float:
-    """Doubles with every failure. Jittered, so that processes which failed together do not try again together."""
+    """Doubles with every failure, with jitter, so that processes that failed together do not retry together."""
     longest: float = min(most_s, first_s * 2 ** min(failures - 1, _DOUBLINGS_MAX))
     return longest * (0.5 + secrets.randbelow(501) / 1_000)

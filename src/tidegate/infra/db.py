@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, and what its failures mean to a caller."""
+"""Connections to PostgreSQL, and the translation of its errors."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ POOL_WAIT_S = 1.0
 LOCK_WAIT_MS = 2_000
 CONNECT_TIMEOUT_S = 3.0
 RETRY_AFTER_S = 1
-# One ring for all the news of this while: more would only keep the listeners from their work.
+# One NOTIFY per channel in this time: more would only disturb the listeners.
 RING_EVERY_S = 0.02
 LISTEN_AGAIN_S = 1.0
-# Migrations give this role just what the running service needs; every connection of the service drops to it.
+# Migrations grant this role only what the service needs; every connection of the service switches to it.
 APP_ROLE = "tidegate_app"
 
-# What every pooler passes on.
+# Settings that every pooler passes on.
 _ANY_SESSION = {"application_name": "tidegate", "timezone": "UTC"}
 
 Row = Mapping[str, Any]
@@ -40,12 +40,12 @@ class Tx(Protocol):
     def cursor(self, query: str, *args: Any, prefetch: int | None = None) -> AsyncIterable[Row]: ...
 
 
-# "Not now" in PostgreSQL's words: down, starting, full, out of time or of connections, or read-only.
+# Temporary failures: down, starting, disk full, time-out, too many connections, read-only.
 AWAY = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection whose server died at a bad moment
+    asyncpg.InternalClientError,  # the server died during a statement
     asyncpg.PostgresConnectionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.OperatorInterventionError,
@@ -55,7 +55,7 @@ AWAY = (
 )
 
 
-# After these nobody knows what the connection would say next.
+# After these the state of the connection is unknown.
 _BROKEN = (
     OSError,
     TimeoutError,
@@ -64,7 +64,7 @@ _BROKEN = (
     asyncpg.PostgresConnectionError,
 )
 
-# Anything else PostgreSQL says no with: a missing table, role or right.
+# All other errors of PostgreSQL: a missing table, role or privilege.
 REFUSED = (asyncpg.PostgresError,)
 
 
@@ -79,8 +79,8 @@ class Database:
         is_pooled: bool = False,
         direct_url: str | None = None,
     ) -> None:
-        """`is_pooled`: a pooler stands between, and gives another session to each transaction. It knows neither the
-        settings of a session nor prepared statements nor LISTEN; for that there may be a direct address as well.
+        """`is_pooled`: behind a transaction pooler, which supports neither session settings nor prepared statements
+        nor LISTEN; a direct address may be given for LISTEN.
         """
         self.url = url
         self._is_pooled = is_pooled
@@ -99,7 +99,7 @@ class Database:
         self._ringing: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
-        """Says at once when nothing can be reached there."""
+        """Fails at once when the server cannot be reached."""
         self._pool = self._new_pool()
         self._pool.give_back(await self._pool.take(), is_sound=True)
 
@@ -113,7 +113,7 @@ class Database:
 
     async def _connect(self) -> Any:
         if self._is_pooled:
-            # Role and timeouts are settings of the login; whether they are is checked before anybody is served.
+            # Role and timeouts are settings of the login; they are checked before the first request.
             return await asyncpg.connect(
                 self.url, server_settings=_ANY_SESSION, statement_cache_size=0, timeout=CONNECT_TIMEOUT_S
             )
@@ -133,17 +133,17 @@ class Database:
             yield connection
 
     def ring(self, channel: str) -> None:
-        """Tells whoever listens that there is news, which must be committed already.
+        """Notifies the listeners of a channel, after the commit of the change.
 
-        Not in the transaction of the news: a NOTIFY makes all commits of the server wait for one another. Nothing is
-        lost when a ring is, since listeners also look by themselves now and then.
+        Not in the transaction of the change: NOTIFY serialises all commits of the server. A lost notification loses
+        nothing, since listeners also poll.
         """
         if channel not in self._ringing:
             self._ringing[channel] = asyncio.get_running_loop().create_task(self._ring(channel))
 
     async def _ring(self, channel: str) -> None:
         await asyncio.sleep(max(self._rung_at.get(channel, 0.0) + RING_EVERY_S - monotonic_s(), 0))
-        # What is committed from here on rings again.
+        # A later commit sends another NOTIFY.
         del self._ringing[channel]
         self._rung_at[channel] = monotonic_s()
         with suppress(Unavailable):
@@ -151,9 +151,9 @@ class Database:
                 await tx.execute(f"NOTIFY {channel}")
 
     async def listen(self, channel: str, wake: Callable[[], None]) -> None:
-        """Until cancelled. On a connection of its own, since a listener needs one that nobody shares.
+        """Until cancelled. On a connection of its own, since a listener cannot share one.
 
-        At once when there is only a pooler, which would take LISTEN and never pass on any news.
+        Returns at once when there is only a pooler, which would accept LISTEN and never deliver a notification.
         """
         if self._direct_url is None:
             return
@@ -168,14 +168,14 @@ class Database:
         try:
             connection.add_termination_listener(lambda _: is_lost.set())
             await connection.add_listener(channel, lambda *_: wake())
-            wake()  # There may have been news while nobody listened.
+            wake()  # Notifications may have been missed before LISTEN.
             await is_lost.wait()
         finally:
             connection.terminate()
 
 
 class _Loan:
-    """A connection for as long as it is needed."""
+    """Takes a connection from the pool and gives it back."""
 
     __slots__ = ("_connection", "_pool")
 
@@ -191,7 +191,7 @@ class _Loan:
         return tx
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
-        # Whoever is cancelled in the middle of a question leaves its answer on the wire.
+        # A query that is cancelled leaves its answer on the connection.
         is_sound = error is None or (isinstance(error, Exception) and not isinstance(error, _BROKEN))
         self._pool.give_back(self._connection, is_sound=is_sound)
         if isinstance(error, AWAY):
@@ -199,12 +199,12 @@ class _Loan:
 
 
 class StaleChange(Exception):
-    """What was decided on is not what is there any more; nothing was written. Read, decide and write again."""
+    """The row has changed since it was read; nothing was written. Read, decide and write again."""
 
 
 @contextmanager
 def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
-    """Turns a broken constraint, or an SQLSTATE, into the error of that name."""
+    """Turns a violated constraint, or an SQLSTATE, into its exception."""
     try:
         yield
     except asyncpg.PostgresError as error:
@@ -215,7 +215,7 @@ def naming(refusals: Mapping[str, type[Exception]]) -> Iterator[None]:
 
 
 def _unavailable() -> Unavailable:
-    return Unavailable("the database is busy or away; try again", retry_after_s=RETRY_AFTER_S)
+    return Unavailable("the database is busy or down; try again", retry_after_s=RETRY_AFTER_S)
 
 
 async def connect(url: str) -> Any:

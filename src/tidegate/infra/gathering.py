@@ -1,4 +1,4 @@
-"""Things that wait at the same moment are done together: one statement, one commit, and to each its own outcome."""
+"""Batches what waits at the same moment: one statement, one commit, and an outcome for each."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tidegate.core.errors import Unavailable
 
 One = TypeVar("One")
 Outcome = TypeVar("Outcome")
-# Since when, what, and who wants to know.
+# Start of the wait, item, and future of its outcome.
 _Waiting = tuple[float, One, asyncio.Future[Outcome]]
-# As many groups may be under way: while the database works on one, the next comes together.
+# Batches in progress: while the database works on one, the next one fills.
 LANES = 2
 TOGETHER_MAX = 64
-# Whoever has waited longer for a group is told so: the database is stuck, and more would only queue up behind it.
+# An item that has waited longer fails: the database is stuck, and the queue would only grow.
 WAIT_S = 1.0
 RETRY_AFTER_S = 1
 
 
 class Gathering(Generic[One, Outcome]):
-    """Nobody waits for company: who comes alone goes alone, and only while others are being served do more gather.
+    """An item never waits for a batch to fill: alone it is sent alone; items gather only while batches are in progress.
 
-    When a group fails, each of it is tried by itself, so that nobody fails for another's sake. What is done here must
-    therefore bear being done twice. "Not now" is nobody's own fault, and is said to all of them at once.
+    When a batch fails, each item is tried by itself, so that one item never fails another. The work must therefore be
+    safe to repeat. A temporary failure (`Unavailable`) is reported to all items at once.
     """
 
     def __init__(
@@ -36,15 +36,15 @@ class Gathering(Generic[One, Outcome]):
         together_max: int = TOGETHER_MAX,
         turns: int = 0,
     ) -> None:
-        """`turns` of the loop are let pass before a group is taken, for more to come together. Where the database is
-        quick that pays: it would otherwise be asked for each few, and asking costs more than what is asked for.
+        """Before a batch is taken, `turns` iterations of the event loop pass, so that more items gather. With a fast
+        database this pays: batches would otherwise be small, and a round trip costs more than the work.
         """
         self._do_all = do_all
         self._turns = turns
         self._lanes = lanes
         self._together_max = together_max
         self._waiting: list[_Waiting[One, Outcome]] = []
-        # Also what keeps them alive: the loop itself does not.
+        # Also the strong references: the event loop keeps none.
         self._under_way: set[asyncio.Task[None]] = set()
 
     def do(self, one: One) -> asyncio.Future[Outcome]:
@@ -62,10 +62,10 @@ class Gathering(Generic[One, Outcome]):
                     await asyncio.sleep(0)
                 await self._do(_in_time(self._take(self._together_max)))
         finally:
-            # At once and not in a callback: whoever comes in between would wait for a lane that has closed.
+            # At once and not in a callback: an item that arrives in between would wait for a task that has ended.
             self._under_way.discard(cast("asyncio.Task[None]", asyncio.current_task()))
             if not self._under_way:
-                _cancel(self._take(len(self._waiting)))  # Only when the lane was stopped: else nobody waits any more.
+                _cancel(self._take(len(self._waiting)))  # Only after a cancellation; otherwise the queue is empty.
 
     def _take(self, most: int) -> Sequence[_Waiting[One, Outcome]]:
         group = self._waiting[:most]
@@ -76,7 +76,7 @@ class Gathering(Generic[One, Outcome]):
         try:
             outcomes = await self._do_all([one for _, one, _ in group]) if group else ()
             for (_, _, waiting), outcome in zip(group, outcomes, strict=True):
-                if not waiting.done():  # Whoever asked may have gone.
+                if not waiting.done():  # The caller may have been cancelled.
                     waiting.set_result(outcome)
         except asyncio.CancelledError:
             _cancel(group)
@@ -94,7 +94,7 @@ class Gathering(Generic[One, Outcome]):
 
 
 def _in_time(group: Sequence[_Waiting[One, Outcome]]) -> Sequence[_Waiting[One, Outcome]]:
-    """Without those who have waited too long, and are told so. The first has waited longest."""
+    """Fails and removes items that have waited too long. The first has waited longest."""
     latest = monotonic_s() - WAIT_S
     if not group or group[0][0] >= latest:
         return group

@@ -1,4 +1,4 @@
-"""Gatherings by name: each does its own things together, and only so many of them are at the database at once."""
+"""Batchers by key: each batches its own items, and a limit holds for all of them at the database at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.infra.gathering import Gathering
 
 One = TypeVar("One")
 Outcome = TypeVar("Outcome")
-# Fewer than a process has connections by default: whoever does not gather needs some too.
+# Fewer than the default connections of a process: work without batches needs some too.
 LANES = 8
 LANE_WAIT_S = 1.0
 RETRY_AFTER_S = 1
@@ -21,13 +21,13 @@ RETRY_AFTER_S = 1
 class Gatherings:
     def __init__(self, *, lanes: int = LANES) -> None:
         self._lanes = asyncio.Semaphore(lanes)
-        # A gathering lives as long as somebody waits in it.
+        # A batcher lives while an item waits in it.
         self._by_name: WeakValueDictionary[Hashable, Gathering[Any, Any]] = WeakValueDictionary()
 
     def do(
         self, name: Hashable, one: One, do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]]
     ) -> asyncio.Future[Outcome]:
-        """`do_all` is the same for everybody who gathers under this name."""
+        """`do_all` is the same for all items of a name."""
         gathering: Gathering[One, Outcome] | None = self._by_name.get(name)
         if gathering is None:
 
@@ -49,4 +49,6 @@ class Gatherings:
             async with asyncio.timeout(LANE_WAIT_S):
                 await self._lanes.acquire()
         except TimeoutError:
-            raise Unavailable("too much waits for the database; try again", retry_after_s=RETRY_AFTER_S) from None
+            raise Unavailable(
+                "too many requests wait for the database; try again", retry_after_s=RETRY_AFTER_S
+            ) from None

@@ -1,4 +1,4 @@
-"""Who may be called: judged by the text of an address, by what its name stands for, and when a socket is opened."""
+"""Which addresses may be called: checked by their text, by their DNS records, and when the socket is opened."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tidegate.core.ids import Mode
 from tidegate.infra.address import Ip, WebUrl, ip_in, is_loopback, is_public, is_spelled_as_number
 
 LIVE_PORTS = frozenset({443, 8443})
-# A sandbox calls a developer's own server, on whatever port; but neither what only the system runs nor a database.
+# A sandbox calls a developer's server on any port, except system ports and databases.
 _SANDBOX_SYSTEM_PORTS = frozenset({80, 443})
 _SYSTEM_PORTS_BELOW = 1_024
 _DATABASE_PORTS = frozenset({3306, 5432, 6379, 9200, 11211, 27017})
-# A name server that does not answer holds a thread for many seconds; the names of others must not wait for it.
+# A name server that does not answer blocks a thread for many seconds; other lookups must not wait for it.
 LOOKUPS_MAX = 64
 LOOKUP_WHEN_SAVING_S = 2.0
 
@@ -23,17 +23,17 @@ Lookup = Callable[[str], Awaitable[list[Ip]]]
 
 
 class Forbidden(Exception):
-    """We do not call there; the message says why."""
+    """The address must not be called; the message says why."""
 
 
 class ItIsUs(Forbidden):
-    """An address at which this very service listens."""
+    """An address of this service itself."""
 
 
 class Guard:
-    """The sandbox may call this machine, by http as well; live mode only what everybody reaches, by https.
+    """The sandbox may call this machine, also by http; live mode only public addresses, by https.
 
-    Private networks are refused in both: what answers there was not meant for whoever typed the address.
+    Private networks are refused in both: their services are not meant for merchants.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class Guard:
         self._lookup = lookup or SystemLookup()
 
     def problem_in(self, url: WebUrl) -> str | None:
-        """By the text alone."""
+        """Checks the text only."""
         if "#" in url:
-            return "must not have a fragment; no server sees it"
+            return "must not have a fragment (#…); servers never receive it"
         if is_spelled_as_number(url.host):
-            return "must name its host, or write its IP address in full"
+            return "must have a host name or an IP address in full"
         ip = ip_in(url.host)
         if ip is not None and not self.allows(ip):
             return "must not lead into a private network"
@@ -59,7 +59,7 @@ class Guard:
         return self._problem_in_live(url) if self._is_live else self._problem_in_sandbox(url)
 
     async def problem_at(self, url: WebUrl) -> str | None:
-        """Also by what the name stands for now. One that cannot be found may be set up later."""
+        """Also resolves the name. A name that does not resolve is allowed: it may be set up later."""
         problem = self.problem_in(url)
         if problem or ip_in(url.host):
             return problem
@@ -75,7 +75,7 @@ class Guard:
         return None
 
     async def resolve(self, host: str, port: int) -> list[Ip]:
-        """Every address of the name. One that must not be called spoils them all."""
+        """Every address of the name. Raises Forbidden if one of them must not be called."""
         found = await self._lookup(host)
         for ip in found:
             self.refuse(ip, port)
@@ -91,11 +91,11 @@ class Guard:
         return is_public(ip) or (not self._is_live and is_loopback(ip))
 
     def _is_ours(self, url: WebUrl) -> bool:
-        # On a developer's machine everything has one host; in live mode ours has all its ports to itself.
+        # On a developer's machine all services share one host; in live mode every port of our host is ours.
         return url.host == self._own.host and (self._is_live or url.port == self._own.port)
 
     def _reaches_us(self, ip: Ip, port: int) -> bool:
-        """Whatever name led there."""
+        """By IP address and port, whatever the name."""
         return port in self._own_ports and (is_loopback(ip) or _is_of_this_machine(ip))
 
     def _problem_in_live(self, url: WebUrl) -> str | None:
@@ -115,7 +115,7 @@ class Guard:
 
 
 def _is_of_this_machine(ip: Ip) -> bool:
-    """Only an address of an interface of ours can be bound."""
+    """Only an address of a local interface can be bound."""
     with socket.socket(socket.AF_INET if ip.version == 4 else socket.AF_INET6, socket.SOCK_STREAM) as probe:
         try:
             probe.bind((str(ip), 0))
@@ -125,7 +125,7 @@ def _is_of_this_machine(ip: Ip) -> bool:
 
 
 class SystemLookup:
-    """Asks the system, in threads of its own."""
+    """Uses the system's resolver, in its own threads."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(LOOKUPS_MAX, thread_name_prefix="lookup")
@@ -136,6 +136,6 @@ class SystemLookup:
 
 
 def _look_up(host: str) -> list[Ip | None]:
-    # As bytes, since text would be put through a codec that cannot spell every name.
+    # As bytes, since str would use the idna codec, which rejects some names.
     answers = socket.getaddrinfo(host.encode(), None, type=socket.SOCK_STREAM)
     return [ip_in(str(address[0])) for *_, address in answers]

@@ -10,15 +10,15 @@ from tidegate.infra.db import Tx
 
 
 class Lease(NamedTuple):
-    """The right to work on one row. Whatever is written under it counts only while the token is still the row's."""
+    """The right to work on one row. A write under it is valid only while the row has this token."""
 
     business_id: str
     kind: str
     id: str
     token: str
-    # How often the work on this row has failed since it last went well.
+    # Failures since the last success.
     failures: int = 0
-    # How far its business's time is ahead of the real one.
+    # How far the business's time is ahead of real time.
     ahead: timedelta = timedelta(0)
 
 
@@ -36,12 +36,12 @@ class Failed(NamedTuple):
 async def claim(
     tx: Tx, kind: str, keys: Sequence[tuple[str, str]], *, token: str, now: datetime, lease_until: datetime
 ) -> list[Lease]:
-    """Those of the keys (business, id) that nobody else has in work, in no order."""
+    """Claims those keys (business, id) that no other worker holds. In no order."""
     rows = await tx.fetch(
         """
         INSERT INTO leased_work (business_id, kind, id, lease_token, next_try_at)
         SELECT business_id, $1, id, $4, $6 FROM unnest($2::text[], $3::text[]) AS due (business_id, id)
-         -- Always in the same order: two workers that claim the same rows do not wait for each other in a circle.
+         -- Always in the same order, so that two workers do not deadlock.
          ORDER BY business_id, id
             ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE
            SET lease_token = excluded.lease_token, next_try_at = excluded.next_try_at
@@ -54,7 +54,7 @@ async def claim(
 
 
 async def lock(tx: Tx, lease: Lease) -> bool:
-    """Until the transaction ends nobody else claims the row. False when somebody else has."""
+    """Locks the row against other workers until the transaction ends. False when another worker has claimed it."""
     found = await tx.fetchval(
         """
         SELECT true FROM leased_work
@@ -66,7 +66,7 @@ async def lock(tx: Tx, lease: Lease) -> bool:
 
 
 async def release(tx: Tx, lease: Lease) -> None:
-    """Worked off: its failures are forgotten."""
+    """The work is done; its failures are deleted."""
     await tx.execute(
         "DELETE FROM leased_work WHERE business_id = $1 AND kind = $2 AND id = $3 AND lease_token = $4",
         lease.business_id, lease.kind, lease.id, lease.token,
@@ -74,7 +74,7 @@ async def release(tx: Tx, lease: Lease) -> None:
 
 
 async def fail(tx: Tx, lease: Lease, error: str, *, next_try_at: datetime | None, now: datetime) -> None:
-    """Parked when there is no next try."""
+    """Parks the row when `next_try_at` is None."""
     await tx.execute(
         """
         UPDATE leased_work
@@ -99,7 +99,7 @@ async def list_failed(tx: Tx, *, only_parked: bool, limit: int) -> list[Failed]:
 
 
 async def retry(tx: Tx, kind: str, *, business_id: str | None, id_: str | None) -> list[tuple[str, str]]:
-    """Failed rows begin anew, as if they had never failed; those in work at this moment are left alone. Says which."""
+    """Resets failed rows, except those in progress. Returns their keys."""
     rows = await tx.fetch(
         """
         DELETE FROM leased_work
@@ -113,7 +113,7 @@ async def retry(tx: Tx, kind: str, *, business_id: str | None, id_: str | None) 
 
 
 async def delete_forgotten(tx: Tx, before: datetime) -> int:
-    """Nobody has claimed these for long though anybody might: their rows are not due any more."""
+    """Deletes rows that could have been claimed for long and were not: their work is no longer due."""
     rows = await tx.fetch("DELETE FROM leased_work WHERE next_try_at < $1 RETURNING id", before)
     return len(rows)
 

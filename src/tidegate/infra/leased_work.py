@@ -1,7 +1,7 @@
-"""Background work, row by row: claimed under a lease, done by itself, and when it fails, paused and at last parked.
+"""Background work, row by row: claimed under a lease; on failure retried with growing pauses, and at last parked.
 
-A kind of work says which rows are due, by keys only; each row is read and done alone, so what is wrong with one never
-touches another. Work that talks to the outside holds no transaction meanwhile, and writes through `writing`.
+A kind of work lists the keys of the rows that are due; each row is read and processed alone, so that a failure never
+affects another row. Work that calls a rail holds no transaction during the call, and writes through `writing`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
 
 BATCH = 50
-# Of one kind in one process. Rails are slow, and their rows wait for nothing of ours meanwhile.
+# Per kind and process. Rails are slow, and their rows use no database connection while they wait.
 AT_ONCE_MAX = 4
 AT_ONCE_WITH_RAILS_MAX = 10
-# Also how long one row may take.
+# Also the time limit of one row.
 LEASE = timedelta(seconds=60)
 PAUSE_MIN = timedelta(seconds=5)
 PAUSE_MAX = timedelta(hours=1)
-# With these pauses, about half a day after the first.
+# With these pauses, about half a day after the first failure.
 FAILURES_MAX = 20
 ERROR_CHARS_MAX = 500
 FORGOTTEN_AFTER = timedelta(days=1)
@@ -39,19 +39,19 @@ log = structlog.get_logger("work")
 
 
 class Due(NamedTuple):
-    """The key of a row that should be worked on."""
+    """The key of a row that is due."""
 
     business_id: str
     id: str
 
 
 class ListDue(Protocol):
-    """Rows of a kind that are due and that `leased_work` does not hold back, the longest due first."""
+    """Rows of a kind that are due and not held back by `leased_work`, the longest due first."""
 
     async def __call__(self, tx: Tx, now: datetime, *, limit: int) -> list[Due]: ...
 
 
-# Does the work on one row and says how much was done: 0 when it turned out that it was not due any more.
+# Processes one row and returns how much was done: 0 when the row was no longer due.
 Work = Callable[[Lease, datetime], Awaitable[int]]
 
 
@@ -63,18 +63,18 @@ class Kind:
 
 
 class Tally(NamedTuple):
-    """What came of a round."""
+    """The result of a round."""
 
     done: int = 0
     failed: int = 0
 
 
 class LeaseLost(Exception):
-    """Somebody else has claimed the row meanwhile; nothing was written."""
+    """Another worker has claimed the row; nothing was written."""
 
 
 def next_try_at(failures: int, *, now: datetime) -> datetime | None:
-    """After that many failures. None: it is parked."""
+    """The time of the next try after that many failures; None to park the row."""
     if failures >= FAILURES_MAX:
         return None
     pause: timedelta = PAUSE_MIN * 2 ** (failures - 1)
@@ -82,7 +82,7 @@ def next_try_at(failures: int, *, now: datetime) -> datetime | None:
 
 
 async def run_round(db: Database, kind: Kind, work: Work, clock: Clock) -> Tally:
-    """Claims a batch of what is due and works on each row by itself. Any number of workers may run."""
+    """Claims a batch of due rows and processes each by itself. Any number of workers may run."""
     now = clock.now()
     lease_until = now + LEASE
     async with db.connection() as tx:
@@ -98,7 +98,7 @@ async def run_round(db: Database, kind: Kind, work: Work, clock: Clock) -> Tally
     async def one(lease: Lease) -> Tally:
         async with slots:
             if clock.now() >= lease_until:
-                return Tally()  # It waited too long for the rows before it; by now it may be somebody else's.
+                return Tally()  # The lease expired while earlier rows ran; another worker may hold it.
             return await _work_on(db, lease, work, clock)
 
     tallies = await _all(one(lease) for lease in claimed)
@@ -106,7 +106,7 @@ async def run_round(db: Database, kind: Kind, work: Work, clock: Clock) -> Tally
 
 
 async def _all(works: Iterable[Coroutine[Any, Any, Tally]]) -> list[Tally]:
-    """Side by side; none outlives the round."""
+    """Concurrently; no task outlives the round."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return [await task for task in tasks]
@@ -125,7 +125,7 @@ async def _work_on(db: Database, lease: Lease, work: Work, clock: Clock) -> Tall
     except Exception as error:
         await _fail(db, lease, error, clock.now())
         return Tally(failed=1)
-    with suppress(Unavailable):  # Then the lease runs out by itself.
+    with suppress(Unavailable):  # The lease expires by itself.
         async with db.connection() as tx:
             await lease_store.release(tx, lease)
     return Tally(done=done)
@@ -137,23 +137,23 @@ async def _fail(db: Database, lease: Lease, error: Exception, now: datetime) -> 
     log.error(
         "work on a row failed", kind=lease.kind, business=lease.business_id, id=lease.id, failures=failures,
         is_parked=again_at is None,
-        # The same trace once more says nothing new.
+        # A repeated traceback adds nothing.
         exc_info=error if failures == 1 or again_at is None else None,
     )  # fmt: skip
-    with suppress(Unavailable):  # Then the lease is its pause.
+    with suppress(Unavailable):  # The rest of the lease is the pause.
         async with db.connection() as tx:
             await lease_store.fail(tx, lease, text_of(error), next_try_at=again_at, now=now)
 
 
 def text_of(error: Exception) -> str:
-    """Its kind and its words, as PostgreSQL can store them."""
+    """The error's type and message, without NUL, which PostgreSQL cannot store."""
     text = f"{type(error).__name__}: {error}".replace("\0", "\ufffd")
     return text.encode("utf-8", "replace").decode()[:ERROR_CHARS_MAX]
 
 
 @asynccontextmanager
 async def writing(db: Database, lease: Lease) -> AsyncIterator[Tx]:
-    """A transaction in which the row stays ours. Raises LeaseLost."""
+    """A transaction that holds the lease. Raises LeaseLost."""
     async with db.transaction() as tx:
         if not await lease_store.lock(tx, lease):
             raise LeaseLost
@@ -161,6 +161,6 @@ async def writing(db: Database, lease: Lease) -> AsyncIterator[Tx]:
 
 
 async def purge(db: Database, *, now: datetime) -> int:
-    """Leases and failures of rows that are not due any more, since something else has ended them."""
+    """Deletes leases and failures of rows that are no longer due."""
     async with db.connection() as tx:
         return await lease_store.delete_forgotten(tx, now - FORGOTTEN_AFTER)

@@ -14,7 +14,7 @@ import asyncpg
 
 from tidegate.infra import db
 
-# Any fixed number will do; it only has to be the same in every process.
+# An arbitrary number, the same in every process.
 _LOCK_KEY = 7_236_401_115
 _LOCK_TIMEOUT = "2s"
 _TRIES = 5
@@ -59,7 +59,7 @@ async def applied_version(connection: db.Tx) -> int:
 
 
 async def migrate(url: str, *, on_applied: Callable[[Migration], None] = lambda _: None) -> int:
-    """Applies what is missing and says how many that were. Safe to run from several processes at once."""
+    """Applies what is missing and returns how many. Safe to run from several processes at once."""
     connection = await db.connect(url)
     try:
         applied = 0
@@ -73,7 +73,7 @@ async def migrate(url: str, *, on_applied: Callable[[Migration], None] = lambda 
 
 
 async def _apply_with_patience(connection: Any, migration: Migration) -> bool:
-    """A migration must not queue behind a long transaction and stop all traffic: it gives up and tries again."""
+    """A migration must not queue behind a long transaction and block all traffic: it times out and tries again."""
     for attempt in range(1, _TRIES + 1):
         try:
             return await _apply(connection, migration)

@@ -1,4 +1,4 @@
-"""A limit on requests, shared by all processes of a machine without asking the database."""
+"""A rate limit, shared by all processes of a machine without the database."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from tidegate.core.clock import monotonic_s
 
 SLOTS = 1 << 20
 _SLOT_BYTES = 8
-# A burst of n is n, though n times one n-th is not quite one.
+# Tolerance for rounding: n times 1/n is not exactly 1.
 _ROUNDING_S = 1e-6
 
 
 class RateLimit:
     """The generic cell rate algorithm: one number per caller, the time at which its allowance is full again.
 
-    The numbers lie in a file that every process maps. An eight-byte aligned store does not tear, and two
-    processes that write at the same instant at worst let one request more pass.
+    The numbers are in a file that every process maps. An eight-byte aligned store does not tear, and two
+    processes that write at the same instant allow one extra request at worst.
     """
 
     def __init__(self, path: Path | None = None, *, slots: int = SLOTS) -> None:
         size = slots * _SLOT_BYTES
         with _open(path) as file:
-            # Never shorter: whoever has mapped more of it would fall off its end.
+            # Never shorter: a process that has mapped more would crash on access.
             file.truncate(max(size, os.fstat(file.fileno()).st_size))
             self._map = mmap.mmap(file.fileno(), size)
         self._full_at = memoryview(self._map).cast("d")
         self._slots = slots
 
     def wait_s(self, slot: int, *, per_second: float, burst: int) -> float:
-        """0 when the request may pass, otherwise how long to wait. A refused request costs nothing."""
+        """0 when the request is allowed, otherwise the seconds to wait. A refused request is not counted."""
         wait_s = self.peek_s(slot, per_second=per_second, burst=burst)
         if not wait_s:
             self.count(slot, per_second=per_second)
         return wait_s
 
     def peek_s(self, slot: int, *, per_second: float, burst: int) -> float:
-        """As `wait_s`, without counting a request that may pass."""
+        """As `wait_s`, without counting the request."""
         now = monotonic_s()
         excess = max(self._full_at[slot % self._slots], now) - now - (burst - 1) / per_second
         return excess if excess > _ROUNDING_S else 0.0
 
     def count(self, slot: int, *, per_second: float) -> None:
-        """Whatever is left: for what is known to be counted only after it has happened."""
+        """Counts unconditionally, for events that are counted after they happened."""
         slot %= self._slots
         self._full_at[slot] = max(self._full_at[slot], monotonic_s()) + 1 / per_second
 

@@ -1,7 +1,7 @@
-"""A parent that keeps its child processes running.
+"""A parent process that keeps its child processes running.
 
-A child that ends is started again: at once, or after a growing pause when it did not live for long. The parent itself
-opens no connection and serves nobody, so that there is little in it that could fail.
+A child that ends is started again: at once, or after a growing pause when it ended quickly. The parent itself opens no
+connection and serves no requests, so that little in it can fail.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tidegate.core.clock import monotonic_s
 from tidegate.infra import backoff
 
 DRAIN_SIGNAL = signal.SIGUSR1
-# How often the parent looks at what no child's end would tell it.
+# Interval of the parent's own checks (`look`).
 LOOK_EVERY_S = 0.25
-# A child that ends sooner than this counts as failed; its next start has to wait.
+# A child that ends sooner counts as failed; its next start waits.
 LIVES_AT_LEAST_S = 5.0
 PAUSE_FIRST_S = 0.2
 PAUSE_MOST_S = 5.0
@@ -43,14 +43,14 @@ _spawn = multiprocessing.get_context("spawn")
 class _Child:
     process: SpawnProcess | None = None
     starts_at: float = 0.0
-    # In a row.
+    # Consecutive quick ends.
     quick_ends: int = 0
 
 
 class Supervisor:
     """Runs `count` processes of `target(*args)` until SIGTERM or SIGINT.
 
-    The target is named, "module:function", since only the children load it: that keeps the parent small.
+    The target is a name, "module:function": only the children import it, which keeps the parent small.
     `look` is called about four times a second, on the main thread; `on_end` with the process id of a child that ended.
     """
 
@@ -111,7 +111,7 @@ class Supervisor:
         wait([process.sentinel for process in self._running], timeout_s)
 
     def _drain(self) -> None:
-        """Children say that they are not ready any more; a load balancer needs time to notice."""
+        """Children report that they are no longer ready; a load balancer needs time to notice."""
         if not self._drain_s:
             return
         self._send(DRAIN_SIGNAL)
@@ -120,7 +120,7 @@ class Supervisor:
             time.sleep(min(left, LOOK_EVERY_S))
 
     def _stop(self) -> None:
-        """What is under way is waited for, unless somebody presses Ctrl-C once more."""
+        """Waits for work in progress; a second Ctrl-C ends the wait."""
         self._send(signal.SIGTERM)
         ends_at = monotonic_s() + STOP_WITHIN_S
         while self._running:
@@ -172,7 +172,7 @@ def _end_with_parent() -> None:
 
 
 def stop_on_terminate() -> None:
-    """SIGTERM unwinds the stack as Ctrl-C does: without this, nothing that ends a `with` block would run."""
+    """SIGTERM unwinds the stack as Ctrl-C does: otherwise no `with` block would be closed."""
     signal.signal(signal.SIGTERM, _exit)
 
 

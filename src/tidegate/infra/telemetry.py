@@ -1,4 +1,4 @@
-"""Logs that can be searched and hold nothing private; numbers that can be graphed."""
+"""Structured logs without private data, and metrics."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _level = logging.NOTSET
 
 
 def is_logged(level: int) -> bool:
-    """Whether lines of that level are written at all; when not, none need be put together."""
+    """Whether lines of that level are written; if not, the caller need not build one."""
     return level >= _level
 
 
 def configure_logs(*, as_json: bool, level: str) -> None:
-    """Structured lines on standard error, so that standard output stays for what a command prints."""
+    """Structured lines on standard error; standard output is for a command's result."""
     global _level  # noqa: PLW0603 - as the logs themselves, it is one for the process
     _level = logging.getLevelName(level.upper())
     shared: list[Any] = [
@@ -54,7 +54,7 @@ def configure_logs(*, as_json: bool, level: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     if as_json:
-        # Plain traces: the richer formatters print local variables, and those hold keys and customers.
+        # Plain tracebacks: richer formatters print local variables, which hold keys and customer data.
         shared += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_dumps)]
         factory: Any = structlog.BytesLoggerFactory(sys.stderr.buffer)
     else:
@@ -67,7 +67,7 @@ def configure_logs(*, as_json: bool, level: str) -> None:
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )
-    # Libraries speak only when something is wrong; requests are logged by us, once.
+    # Libraries log warnings only; requests are logged by Tidegate, once.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s", force=True)
 
 
@@ -76,7 +76,7 @@ def _dumps(event: Any, **_: Any) -> bytes:
 
 
 class Meter:
-    """What a process counts; its parent shows it."""
+    """The metrics of a process; its parent exposes them."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -87,21 +87,21 @@ class Meter:
         # By operation and status: looking up labels costs as much as the observation.
         self._request_series: dict[tuple[str, int], Histogram] = {}
         self._work = Counter(
-            "tidegate_work_total", "Things done by the worker, by loop.", ("loop",), registry=self._registry
+            "tidegate_work_total", "Rows processed by the worker, by loop.", ("loop",), registry=self._registry
         )
         self._failures = Counter(
             "tidegate_work_failures_total", "Failed worker rounds, by loop.", ("loop",), registry=self._registry
         )
         self._deliveries = Counter(
-            "tidegate_deliveries_total", "Attempts to deliver a webhook, by outcome.", ("outcome",),
+            "tidegate_deliveries_total", "Webhook delivery attempts, by outcome.", ("outcome",),
             registry=self._registry,
         )  # fmt: skip
         self._refused_notifications = Counter(
-            "tidegate_notifications_refused_total", "Notifications that are not a rail's own, by kind.", ("kind",),
+            "tidegate_notifications_refused_total", "Refused notifications, by kind.", ("kind",),
             registry=self._registry,
         )  # fmt: skip
         self._oldest_due = Gauge(
-            "tidegate_delivery_oldest_due_seconds", "How long the webhook that waits longest has been due.",
+            "tidegate_delivery_oldest_due_seconds", "Age of the oldest webhook delivery that is due.",
             registry=self._registry, multiprocess_mode="livemax",
         )  # fmt: skip
 
@@ -129,9 +129,9 @@ class Meter:
 
 @contextmanager
 def showing_metrics(host: str, port: int) -> Iterator[Callable[[int], None]]:
-    """For a parent: shows the sum of what its children count, which find the folder in their environment.
+    """For a parent: exposes the sum of its children's metrics. Children find the folder in their environment.
 
-    Gives what is to be called with the process id of a child that has ended.
+    Yields a function to call with the process id of a child that has ended.
     """
     if not port:
         yield lambda _: None

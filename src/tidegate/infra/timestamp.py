@@ -1,4 +1,4 @@
-"""Times as the wire has them."""
+"""Times as JSON."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SECONDS = slice(1, 20)
 
 
 def to_iso(moment: datetime) -> str:
-    """UTC with milliseconds and a Z, as JavaScript writes it and every client reads it.
+    """UTC with milliseconds and a Z, as JavaScript writes it.
 
-    msgspec writes times four times as fast as `isoformat`, to the microsecond; the rest is cut off.
+    msgspec is four times as fast as `isoformat`; its microseconds are cut to milliseconds.
     """
     text = _encode(moment if moment.tzinfo is UTC else moment.astimezone(UTC))
     if len(text) == _LENGTH_WITH_FRACTION:

@@ -1,4 +1,4 @@
-"""Secrets that must be used again, encrypted at rest under a key that is not in the database."""
+"""Secrets, encrypted at rest under a key that is not in the database."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class NoKey(Exception):
 
 
 class Vault:
-    """AES-GCM. What is sealed carries the id of its key, so that a new key may be put before the old ones."""
+    """AES-GCM. A sealed secret has the id of its key, so that a new key can be put before the old ones."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._ciphers = {_id_of(key): AESGCM(key) for key in keys}
         self._current = _id_of(keys[0]) if keys else None
 
     def seal(self, text: str, *, owner: str) -> str:
-        """It opens for the same owner only, so that nobody can move it to another's row."""
+        """Opens for the same owner only, so that it cannot be moved to another row."""
         if self._current is None:
             raise NoKey("TIDEGATE_ENCRYPTION_KEY must be set: webhook secrets are kept encrypted")
         nonce = os.urandom(_NONCE_BYTES)
@@ -44,18 +44,18 @@ class Vault:
         try:
             return cipher.decrypt(given[:_NONCE_BYTES], given[_NONCE_BYTES:], owner.encode()).decode()
         except InvalidTag:
-            raise NoKey(f"a sealed secret of {owner} was changed, or moved there from elsewhere") from None
+            raise NoKey(f"a sealed secret of {owner} was changed, or moved from another row") from None
 
 
 def key_kept_in(path: Path) -> bytes:
-    """Made when it is asked for the first time; the same one ever after, for every process that looks there."""
+    """Created on first use; afterwards the same key for every process that reads this path."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")
     if not path.exists():
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(base64.b64encode(os.urandom(KEY_BYTES)))
         try:
-            os.link(draft, path)  # Whole, and only if nobody was faster.
+            os.link(draft, path)  # Atomic; fails if another process was first.
         except FileExistsError:
             pass
         finally:

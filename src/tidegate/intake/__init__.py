@@ -1,1 +1,1 @@
-"""What rails tell us: verified, recorded once, routed. Nothing received is ever unrecorded."""
+"""Notifications from rails: verified, recorded once, routed. Everything received is recorded."""

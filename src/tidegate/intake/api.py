@@ -1,4 +1,4 @@
-"""Where rails call us: one address per rail, raw bytes in, recorded before it is acknowledged."""
+"""The notification endpoints: one address per rail, recorded before the acknowledgement."""
 
 from __future__ import annotations
 

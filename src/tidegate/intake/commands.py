@@ -1,4 +1,4 @@
-"""From raw bytes to what they mean, and to whom."""
+"""Receives notifications: reads them, finds the owner, and records the effect."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ log = structlog.get_logger("intake")
 
 
 async def receive(till: Till, rail_name: str, raw: RawNotification, clock: Clock) -> int:
-    """How many pieces of news it held. Whatever is acknowledged here is recorded.
+    """Returns how many events the notification held. Everything acknowledged here is recorded.
 
-    A rail signs in real time; what it tells happens at the time of the business that it is about.
+    A rail signs in real time; its events happen at the time of their business.
     """
     now = clock.now()
     rail = till.rails.get(rail_name)
     if rail is None:
-        raise NotFound("there is no such rail")
+        raise NotFound("no rail has this name")
     try:
         told = rail.read(raw, now=now)
     except NotificationRefused as refused:
-        raise Unauthenticated("the notification is not the rail's own") from refused
+        raise Unauthenticated("the notification's signature is not the rail's") from refused
     except NotificationUnreadable as unreadable:
         await _quarantine(till, ToldBy(rail=rail_name, id=unreadable.id, body=raw.body), str(unreadable), now)
         raise Invalid(Problem("body", str(unreadable))) from unreadable
@@ -95,7 +95,7 @@ async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: dat
             news.state,
             told_by=told_by,
             now=now,
-            # News that changes nothing is recorded all the same.
+            # An event that changes nothing is recorded too.
             unchanged=partial(_note, till, told_by, "done", None, now),
         )
     except WrongCurrency as wrong:
@@ -127,8 +127,8 @@ async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, clock:
 
 
 async def _owner_of(till: Till, news: MoneyArrived, rail: str) -> Situation | Place | None:
-    """The bank names an account: a checkout's own, or a permanent one. The likelier kind is asked for first, and the
-    other one too unless the first is open: the rail may have used its number again.
+    """The account of a checkout, or a permanent one. The likelier kind is searched first, and the other too unless
+    the first is open: the rail may have reused the number.
     """
     destination = Destination(rail, news.account_number, news.transaction_id)
     finders: list[Callable[[Till, Destination], Awaitable[Situation | Place | None]]] = [
@@ -216,7 +216,7 @@ async def _return_told(till: Till, news: ReturnTold, told_by: ToldBy, now: datet
 
 
 async def _same_notification_again(till: Till, told_by: ToldBy, now: datetime) -> None:
-    """A repeat has no effect. Other words under the same identifier are no repeat: somebody must look."""
+    """A repeat has no effect. A different body under the same identifier is quarantined for an operator."""
     async with till.db.connection() as tx:
         before = await store.get_body(tx, told_by.rail, told_by.id)
     if before == told_by.body:
@@ -224,18 +224,18 @@ async def _same_notification_again(till: Till, told_by: ToldBy, now: datetime) -
     log.error("a rail contradicts itself", rail=told_by.rail, what=told_by.id)
     digest = hashlib.sha256(told_by.body).hexdigest()[:16]
     other = ToldBy(rail=told_by.rail, id=f"{told_by.id}#{digest}", body=told_by.body)
-    await _quarantine(till, other, f"{told_by.id} was told before in other words", now)
+    await _quarantine(till, other, f"{told_by.id} was notified before with another body", now)
 
 
 async def _same_money_again(till: Till, news: News, told_by: ToldBy, now: datetime) -> None:
-    """The rail tells twice, under two identifiers. When it tells two amounts, or two accounts, somebody must look."""
+    """One transaction under two identifiers. With another amount or account it is quarantined for an operator."""
     transaction_id, told, business_id = await _known(till, news, told_by.rail)
     async with till.db.connection() as tx:
         recorded = await store.find_recorded(tx, business_id, told_by.rail, transaction_id)
     if recorded is not None and recorded.is_same_as(told):
-        await _note(till, told_by, "done", "the same money was told before", now)
+        await _note(till, told_by, "done", "this transaction was notified before", now)
         return
-    contradiction = f"{transaction_id} was recorded as {recorded} and is now told as {told}"
+    contradiction = f"{transaction_id} was recorded as {recorded} and is now notified as {told}"
     log.error("a rail contradicts itself", rail=told_by.rail, what=contradiction)
     await _quarantine(till, told_by, contradiction, now)
 
@@ -264,7 +264,7 @@ async def _suspend(
     till: Till, business_id: str, receipt: Receipt, told_by: ToldBy, *, account_number: str | None, now: datetime,
     payment_id: int | None = None,
 ) -> None:  # fmt: skip
-    log.error("money for nobody", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
+    log.error("money without an owner", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
     cause = f"{receipt.rail}/{receipt.transaction_id}"
     journal = recipes.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
     async with till.db.connection() as tx:

@@ -1,4 +1,4 @@
-"""Notifications that are not believed. Anybody may send them, so they are counted, limited and seldom logged."""
+"""Notifications without a valid signature. The endpoint is public, so they are counted, limited and rarely logged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.infra.http.client import client_of
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.telemetry import Meter
 
-# Of one address. What a rail has signed is never slowed.
+# Per client address. Signed notifications are never limited.
 REFUSED = Allowance("refused notifications", per_second=1, burst=60)
 LOGGED_EVERY_S = 60.0
 log = structlog.get_logger("intake")
@@ -20,13 +20,13 @@ class RefusedNotifications:
     def __init__(self, limiter: Limiter, meter: Meter) -> None:
         self._limiter = limiter
         self._meter = meter
-        # By kind: when it was logged, and how many came since.
+        # By kind: the time of the last log line, and the count since.
         self._logged: dict[str, tuple[float, int]] = {}
 
     def check(self, scope: Scope) -> None:
         self._limiter.refuse(
             REFUSED.of_address(client_of(scope)),
-            "too many notifications were refused; wait as long as Retry-After says, then send what the rail signed",
+            "too many notifications were refused; wait as long as Retry-After says, then send only signed ones",
         )
 
     def count(self, kind: str, why: str, scope: Scope) -> None:

@@ -1,4 +1,4 @@
-"""SQL of notifications that change no payment, and of money nobody is waiting for."""
+"""SQL of notifications that change no payment, and of money without an owner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def get_body(tx: Tx, rail: str, notification_id: str) -> bytes:
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """What is known of a transaction. Not every one is of an account."""
+    """A recorded transaction. Not every transaction has an account."""
 
     amount: Money
     account_number: str | None
@@ -64,14 +64,14 @@ async def put_into_suspense(
     tx: Tx, business_id: str, receipt: Receipt, journal: Journal, told_by: ToldBy, *, account_number: str | None,
     payment_id: int | None, now: datetime,
 ) -> bool:  # fmt: skip
-    """The notification, the money and its journal, in one statement. False when it was recorded before.
+    """The notification, the receipt and its journal, in one statement. False when it was recorded before.
 
-    Raises AlreadyReceived when the money is known, here or as an inflow.
-    `payment_id` is that of the payment whose account it arrived at; the money is not the payment's all the same.
+    Raises AlreadyReceived when the transaction is known, in suspense or as an inflow.
+    `payment_id` is the payment whose account received the money; it is not credited to that payment.
     """
     done = await tx.fetchrow(
         """
-        -- The bank has told it before: in another currency, or under another identifier.
+        -- The bank has notified it before: in another currency, or under another identifier.
         WITH known AS (
             SELECT id FROM collection WHERE business_id = $1 AND rail = $2 AND transaction_id = $7
              UNION ALL

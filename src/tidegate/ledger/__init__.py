@@ -1,1 +1,1 @@
-"""Journals that cannot be built unbalanced, kept for ever. Knows no payments."""
+"""Journals that cannot be built unbalanced and are never deleted. Knows no payments."""

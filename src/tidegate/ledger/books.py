@@ -1,4 +1,4 @@
-"""The books examined: questions whose answer is nothing when all is well, and a trial balance."""
+"""Audit of the books: checks that find nothing when all is well, and a trial balance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Sum:
-    """Of one account in one currency, over all businesses; positive is owed or earned, negative is owed to us."""
+    """One account in one currency over all businesses; positive is owed by us or earned, negative is owed to us."""
 
     currency: str
     account: str
@@ -69,4 +69,4 @@ async def _chain(tx: Tx, now: datetime) -> Answer:
         found += await chain.verify(tx, business_id, now=now)
         if len(found) >= store.FINDINGS_MAX:
             break
-    return Answer("chain", found, "every journal is as it was when it was linked")
+    return Answer("chain", found, "every journal is unchanged since it was linked")

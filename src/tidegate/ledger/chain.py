@@ -1,7 +1,7 @@
-"""Tamper evidence: a hash chain per business, built after commit, so that posting waits for nobody's hash.
+"""Tamper evidence: a hash chain per business, built after commit, so that posting never waits for it.
 
-Each hash covers the one before it and the whole text of a journal; to change an old journal unseen, every link after
-it would have to be made anew. Whoever keeps a head of the chain elsewhere would notice that too.
+Each hash covers the one before it and the whole text of a journal; to change an old journal unnoticed, every later
+link would have to be rewritten. A copy of the chain's head, stored elsewhere, detects that too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tidegate.ledger.model import Link, PostedEntry, PostedJournal
 
 LINKS_PER_BUSINESS = 200
 VERIFY_BATCH = 500
-# The worker that links runs every few seconds; after this long something is wrong with it, or with the journal.
+# The worker links every few seconds; a journal unlinked for this long shows a fault in the worker or the journal.
 UNLINKED_FOR_MAX = timedelta(minutes=15)
 START = bytes(32)
 EXTEND = Kind(store.EXTEND, store.list_businesses_to_link)
@@ -33,7 +33,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 async def extend(db: Database, clock: Clock) -> Tally:
-    """One round of the worker: links journals that have none yet, and says how many."""
+    """One round of the worker: links journals that have no link yet, and returns how many."""
 
     async def work(lease: Lease, _: datetime) -> int:
         return await link_journals(db, lease.business_id)
@@ -43,7 +43,7 @@ async def extend(db: Database, clock: Clock) -> Tally:
 
 async def link_journals(db: Database, business_id: str) -> int:
     async with db.transaction() as tx:
-        # A lease may end; two workers that both saw the same head would fork the chain.
+        # A lease may expire; two workers with the same head would fork the chain.
         return await _link(tx, business_id) if await store.lock_chain(tx, business_id) else 0
 
 
@@ -63,7 +63,7 @@ async def _link(tx: Tx, business_id: str) -> int:
 
 
 async def verify(tx: Tx, business_id: str, *, now: datetime) -> list[str]:
-    """What is wrong with the chain of a business, the first difference by name; nothing when all is well."""
+    """The first difference in the chain of a business, and rows without a link; empty when all is well."""
     wrong = await _first_difference(tx, business_id)
     lost = await audit.list_entries_without_journal(tx, business_id)
     unlinked = await audit.list_unlinked_journals(tx, business_id, waiting_since=now - UNLINKED_FOR_MAX)
@@ -92,7 +92,7 @@ def link_to(previous: bytes, position: int, journal: PostedJournal) -> Link:
 
 
 def difference_of(previous: bytes, link: Link, journal: PostedJournal) -> str | None:
-    """The marks only help to name what differs; whether something does is for the hash to say."""
+    """The hash decides whether something differs; the marks only help to name it."""
     if link_to(previous, link.position, journal).hash == link.hash:
         return None
     name = f"{journal.business_id}/{journal.id}"
@@ -130,7 +130,7 @@ def _entry_text(entry: PostedEntry) -> bytes:
 
 
 def _canonical(*values: str | int | None) -> bytes:
-    """JSON in ASCII: two different journals never have the same text, whatever stands in a cause."""
+    """JSON in ASCII: two different journals never have the same text, whatever a cause contains."""
     return json.dumps(values, ensure_ascii=True, separators=(",", ":")).encode()
 
 

@@ -1,6 +1,6 @@
 """Accounts, entries and journals.
 
-Sign: an entry is positive when we owe more or have earned more, negative when somebody owes us more. So a wallet's
+Sign: an entry is positive when we owe more or have earned more, negative when more is owed to us. So a wallet's
 entry is positive when the merchant has more, and money at a rail, which the rail owes us, is a negative sum.
 """
 
@@ -13,20 +13,20 @@ from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 
-# Money that cannot be attributed to a business is booked under this one; nobody has its keys.
+# Money that cannot be attributed to a business is booked under this one, which has no keys.
 HOUSE_BUSINESS_ID = "000000000000000000000000"
 ROUNDING_MINOR_MAX = 1
 
 
 class Account(StrEnum):
-    """Names inside a business: everybody has all of them. Only wallets keep a balance row."""
+    """Accounts within a business: each business has all of them. Only wallets keep a balance row."""
 
     WALLET = "wallet"  # what we owe the merchant
     RAIL = "rail"  # cash at the rail: what the rail owes us
     FEE = "fee"  # what we earned
     VAT = "vat"  # what we owe the tax office on it
     SUSPENSE = "suspense"  # received; owner unknown or not yet decided
-    RETURNS = "returns"  # to be sent back: asked for, not yet confirmed
+    RETURNS = "returns"  # to be returned: requested, not yet confirmed
     REFUNDS = "refunds"  # refunds on their way out; a wallet shows them as locked
     CONVERSION = "conversion"  # what we bought in one currency and sold in another
     SPREAD = "spread"  # what we earned on a conversion
@@ -34,7 +34,7 @@ class Account(StrEnum):
 
 
 class JournalKind(StrEnum):
-    """Every way in which money moves; each has its recipe in `recipes.py`."""
+    """Every movement of money; each has its recipe in `recipes.py`."""
 
     CHECKOUT_SETTLED = "checkout_settled"
     INFLOW_CREDITED = "inflow_credited"
@@ -55,7 +55,7 @@ class JournalKind(StrEnum):
 
 
 class Unbalanced(Exception):
-    """These entries are no journal. Always a mistake of ours, never of a caller."""
+    """These entries are not a valid journal. Always a bug, never a caller's mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Entry:
 
 
 class Columns(NamedTuple):
-    """The arguments of `post_journal`, in its order, between the business and the present time."""
+    """The arguments of `post_journal` in order, between the business and the time."""
 
     kind: str
     cause: str
@@ -77,7 +77,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """One movement of money. `cause` is what made it happen; a kind and a cause are posted once per business."""
+    """One movement of money. `cause` identifies its reason; a kind and a cause are posted once per business."""
 
     kind: JournalKind
     cause: str
@@ -86,9 +86,9 @@ class Journal:
 
     def __post_init__(self) -> None:
         if not self.entries:
-            raise Unbalanced("a journal moves something")
+            raise Unbalanced("a journal has at least one entry")
         if any(entry.amount.minor == 0 for entry in self.entries):
-            raise Unbalanced("an entry of nothing says nothing")
+            raise Unbalanced("an entry has an amount other than zero")
         places: set[tuple[Account, Currency]] = set()
         totals: dict[Currency, int] = {}
         for entry in self.entries:
@@ -115,7 +115,7 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What was received, what that is worth at the market's rate, and what of it the merchant's rate gives."""
+    """The received amount, its worth at the market rate, and its worth at the merchant's rate."""
 
     received: Money
     worth: Money
@@ -126,13 +126,13 @@ class Conversion:
         if self.received.currency is self.worth.currency:
             raise Unbalanced(f"{self.worth.currency} is not converted to itself")
         if self.worth.minor <= 0 or self.converted.minor < 0:
-            raise Unbalanced(f"{self.received} is worth something, not {self.worth} and {self.converted}")
+            raise Unbalanced(f"{self.received} must convert to positive amounts, not {self.worth} and {self.converted}")
         if abs(self.rounding.minor) > ROUNDING_MINOR_MAX:
             raise Unbalanced(f"{self.worth} is not {self.converted} and a spread of {self.spread}")
 
     @property
     def rounding(self) -> Money:
-        """Worth, converted and spread are each rounded on their own; this is what that leaves over."""
+        """Worth, converted and spread are rounded separately; this is the difference."""
         return self.worth - self.converted - self.spread
 
 
@@ -148,7 +148,7 @@ class Wallet:
 
 @dataclass(frozen=True, slots=True)
 class PostedEntry:
-    """An entry as the database has it. The words are not parsed: a row that was tampered with must still be read."""
+    """An entry as stored. Texts are not parsed: a row that was tampered with must still be readable."""
 
     line: int
     account: str
@@ -170,7 +170,7 @@ class PostedJournal:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A journal's place in the chain of its business."""
+    """A journal's position in the chain of its business."""
 
     position: int
     journal_id: int

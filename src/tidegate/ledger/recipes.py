@@ -1,31 +1,31 @@
-"""Every movement of money, on one page.
+"""Every movement of money.
 
     journal            out of      into                      when
     ─────────────────  ──────────  ────────────────────────  ─────────────────────────────────────────────────────
     checkout settled   rail,       wallet, fee, vat,         a checkout is paid, with what was held for it before;
-                       suspense    returns                   … the excess, if it is not wanted, goes back
+                       suspense    returns                   … an excess that is not accepted is returned
     inflow credited    rail        wallet, fee, vat          a virtual account received its own currency
     inflow converted   rail        conversion                … another currency than its wallet's;
                        conversion  wallet, fee, vat,         … each currency sums to zero by itself
                                    spread, rounding
-    receipt held       rail        suspense                  more is awaited, or somebody must look at it
-    receipt unclaimed  rail        suspense                  nobody is known whose it is; under the house
+    receipt held       rail        suspense                  more is expected, or it is held for review
+    receipt unclaimed  rail        suspense                  the owner is unknown; booked under the house
     held settled       suspense    wallet, fee, vat          what was held is enough, or was approved
     held converted     suspense    as inflow converted       what was held was approved
-    held returning     suspense    returns                   what was held goes back
-    receipt returning  rail        returns                   a receipt goes back: all of it, or the excess
-    return done        returns     rail                      the rail confirmed that it went back
-    refund started     wallet,     refunds                   a refund is on its way; the wallet shows it as locked;
-                       fee, vat                              … our fee goes with it where the price list says so
+    held returning     suspense    returns                   what was held is returned
+    receipt returning  rail        returns                   a receipt is returned: all of it, or the excess
+    return done        returns     rail                      the rail confirmed the return
+    refund started     wallet,     refunds                   a refund is processing; the wallet shows it as locked;
+                       fee, vat                              … with our fee where the fee rule returns it
     refund done        refunds     rail                      the rail confirmed it
     refund failed      refunds     wallet, fee, vat          the rail refused it
-    credit reversed    as inflow credited or converted,      the bank took an inflow, or a checkout's transfer, back:
-                       the other way round                   the wallet gives it back, and we our fee
-                                                             … what it no longer has it owes: suspense is negative
+    credit reversed    as inflow credited or converted,      the bank reversed an inflow, or a checkout's transfer:
+                       the other way round                   the wallet and our fee are debited
+                                                             … what it does not cover is owed: suspense is negative
     held reversed      suspense    rail                      … what was held
-    debt collected     wallet      suspense                  … the wallet has something again
+    debt collected     wallet      suspense                  … the wallet has a balance again
 
-"Out of" is debited (negative), "into" is credited (positive). Who bears the fee changes what was asked for and
+"Out of" is debited (negative), "into" is credited (positive). The fee bearer changes the amounts asked for and
 received, never the journal. A line of zero is left out.
 """
 
@@ -42,7 +42,7 @@ from tidegate.ledger.model import Account, Conversion, Entry, Journal, JournalKi
 def checkout_settled(
     *, cause: str, received: Money, fee: Fee, event_at: datetime, held: Money | None = None, back: Money | None = None
 ) -> Journal:
-    """`held` came earlier and waited for `received`; `back` is the part of both that is not wanted."""
+    """`held` arrived before `received`; `back` is the part of both that is returned."""
     held, back = held or Money.zero(received.currency), back or Money.zero(received.currency)
     wanted = received + held - back
     _refuse_backwards(received, wanted, *(part for part in (held, back) if part.minor != 0))
@@ -88,7 +88,7 @@ def return_done(*, cause: str, returned: Money, event_at: datetime) -> Journal:
 
 
 def refund_started(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
-    """`fee` is the part of our fee that is given back with it."""
+    """`fee` is the part of our fee that is refunded with it."""
     entries = (*_borne(refunded, fee, -1), Entry(Account.REFUNDS, refunded))
     return Journal(JournalKind.REFUND_STARTED, cause, entries, event_at)
 
@@ -106,7 +106,7 @@ def credit_reversed(
     *, cause: str, received: Money, fee: Fee, event_at: datetime, conversion: Conversion | None = None,
     owed: Money | None = None,
 ) -> Journal:  # fmt: skip
-    """`owed` is the part of the credit that the wallet no longer has."""
+    """`owed` is the part of the credit that the wallet does not cover."""
     forth = _converted(conversion, Account.RAIL, fee) if conversion else _shared(received, Account.RAIL, fee)
     back = tuple(Entry(entry.account, -entry.amount) for entry in forth)
     if owed is not None and owed.minor != 0:
@@ -169,7 +169,7 @@ def _converted(conversion: Conversion, source: Account, fee: Fee) -> tuple[Entry
 
 
 def _borne(refunded: Money, fee: Fee | None, sign: int) -> tuple[Entry, ...]:
-    """Who pays for a refund: the merchant, and with the fee that it gets back, we and the tax office."""
+    """A refund is borne by the merchant and, for a returned fee and its tax, by us and the tax office."""
     _refuse_backwards(refunded)
     nothing = Money.zero(refunded.currency)
     given = fee or Fee(nothing, nothing)
@@ -178,7 +178,7 @@ def _borne(refunded: Money, fee: Fee | None, sign: int) -> tuple[Entry, ...]:
 
 
 def _shares(amount: Money, fee: Fee) -> tuple[Entry, ...]:
-    """What is the merchant's, ours and the tax office's."""
+    """The shares of the merchant, of us and of the tax office."""
     taken = fee_within(amount, fee)
     return _without_zeros(
         Entry(Account.WALLET, amount - taken.total), Entry(Account.FEE, taken.fee), Entry(Account.VAT, taken.vat)
@@ -190,7 +190,7 @@ def _without_zeros(*entries: Entry) -> tuple[Entry, ...]:
 
 
 def _refuse_backwards(*amounts: Money) -> None:
-    """A recipe says which way money goes; a negative amount would turn it round."""
+    """A recipe fixes the direction; a negative amount would reverse it."""
     for amount in amounts:
         if amount.minor <= 0:
             raise Unbalanced(f"{amount} cannot move")

@@ -18,7 +18,7 @@ from tidegate.ledger.model import Journal, Link, PostedEntry, PostedJournal, Wal
 
 
 async def post(tx: Tx, business_id: str, journal: Journal, now: datetime) -> int | None:
-    """One round trip. The journal's number, or None when its cause was posted before; then nothing was done."""
+    """One round trip. The journal's number, or None when its cause was posted before; then nothing is written."""
     with names_refusals():
         number: int | None = await tx.fetchval(
             "SELECT post_journal($1, $2, $3, $4, $5, $6, $7, $8)", business_id, *journal.columns(), now
@@ -34,7 +34,9 @@ def names_refusals() -> Iterator[None]:
     except asyncpg.CheckViolationError as violation:
         if violation.constraint_name != "wallet_is_never_below_zero":
             raise
-        raise InsufficientBalance("the wallet holds less than that") from None
+        raise InsufficientBalance(
+            "the wallet's balance is less than the amount; use less, or wait for more credits"
+        ) from None
 
 
 async def find_wallet(tx: Tx, business_id: str, currency: Currency) -> Wallet | None:
@@ -47,12 +49,12 @@ async def list_wallets(tx: Tx, business_id: str) -> list[Wallet]:
     return [_wallet(row) for row in rows]
 
 
-# The kind of leased work, by the name that the statement below has it under.
+# The kind of leased work. The statement below repeats the name.
 EXTEND = "extend_chain"
 
 
 async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """The longest waiting first, so that no business starves another. A business has one chain."""
+    """The longest waiting first, so that no business starves. A business has one chain."""
     rows = await tx.fetch(
         """
         -- As `is_held_back`, but looked up once for all journals of a business.
@@ -69,7 +71,7 @@ async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[
 
 
 async def lock_chain(tx: Tx, business_id: str) -> bool:
-    """False while another worker extends this chain. The lock ends with the transaction, even by a crash."""
+    """False while another worker extends this chain. The lock ends with the transaction, also after a crash."""
     return bool(
         await tx.fetchval("SELECT pg_try_advisory_xact_lock(hashtextextended('journal_link/' || $1, 0))", business_id)
     )
@@ -118,7 +120,7 @@ async def insert_links(tx: Tx, business_id: str, links: Sequence[Link]) -> None:
 
 
 async def list_links(tx: Tx, business_id: str, *, after: int, limit: int) -> list[tuple[Link, PostedJournal | None]]:
-    """Links in order, each with its journal as it is now; None for one that is gone."""
+    """Links in order, each with its journal as it is now; None for a missing journal."""
     rows = await tx.fetch(
         """
         SELECT link.position, link.journal_id, link.marks, link.hash,

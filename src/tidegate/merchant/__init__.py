@@ -1,1 +1,1 @@
-"""Businesses, their keys and settings, and who is calling."""
+"""Businesses, their keys and settings, and authentication."""

@@ -1,4 +1,4 @@
-"""What a merchant may ask about its own business."""
+"""The merchant's operations on its own business."""
 
 from __future__ import annotations
 

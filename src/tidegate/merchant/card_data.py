@@ -1,4 +1,4 @@
-"""Card numbers where none belong: found in any JSON value, named by their place, never repeated."""
+"""Finds card numbers in any JSON value. A problem names the field and never repeats the number."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from tidegate.core.card_number import contains_card_number, has_digits_enough
 from tidegate.core.errors import Invalid, Problem
 from tidegate.infra.http.strict_json import shown, walk
 
-# It stands for digits that the bytes do not show.
+# An exponent stands for digits that are not in the bytes.
 _EXPONENT = re.compile(rb"[0-9][eE]")
-# Of this many digits and no more is a number that could be a card's.
+# A number with a count of digits in this range may be a card number.
 _DIGITS_MIN, _DIGITS_MAX = 13, 19
 
 
 def may_be_in(body: bytes) -> bool:
-    """Whether a look at each field is worth while: every run of digits in a field is one in the body as well."""
+    """Whether the fields must be checked: every run of digits in a field is also one in the body."""
     if not body.isascii() or b"\\u" in body or _EXPONENT.search(body):
         return True
     return has_digits_enough(body.decode())
 
 
 def problems_in(value: Any, *, but_not_in: Collection[str] = ()) -> Iterator[Problem]:
-    """References belong in `but_not_in`: a machine made them, and some look like a card number by chance."""
+    """References belong in `but_not_in`: they are generated, and some look like a card number by chance."""
     for path, item in walk(value, ""):
         if path not in but_not_in and contains_card_number(_text_of(item)):
             yield Problem(shown(path), "looks like a card number; never send card data here", Invalid.CARD_DATA)
 
 
 def _text_of(item: Any) -> str:
-    """Of a number only the whole part: sixteen decimals are a fraction, not a card."""
+    """Of a number only the integer part: sixteen decimals are a fraction, not a card number."""
     if isinstance(item, str):
         return item
     if isinstance(item, bool) or not isinstance(item, int | Decimal):
         return ""
-    # A number may stand for a thousand digits (1e999), which are not written out.
+    # A number may have a thousand digits (1e999), which are not expanded.
     return str(int(item)) if _DIGITS_MIN <= Decimal(item).adjusted() + 1 <= _DIGITS_MAX else ""

@@ -1,4 +1,4 @@
-"""What an operator does with businesses and their keys."""
+"""The operator's commands on businesses and their keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tidegate.merchant.model import Business, Key, KeyKind, hash_of
 
 @dataclass(frozen=True)
 class NewBusiness:
-    """The only moment at which the secret key is known."""
+    """The secret key is known only here; only its hash is stored."""
 
     business: Business
     secret_key: str
@@ -54,7 +54,7 @@ async def change(db: Database, business_id: str, changes: dict[str, Any], *, now
 
 
 async def set_logo(db: Database, business_id: str, body: bytes, *, now: datetime) -> Business:
-    """Raises Invalid for anything but a picture that the payer's pages can show."""
+    """Raises Invalid unless it is an image that the payer's pages can show."""
     logo = logo_from(body)
     async with db.connection() as tx:
         business = await store.put_logo(tx, business_id, logo, now=now)
@@ -73,7 +73,7 @@ async def keys_of(db: Database, business_id: str) -> list[Key]:
 
 
 async def roll_secret_key(db: Database, business_id: str, *, mode: ids.Mode, overlap: timedelta, now: datetime) -> str:
-    """A new secret key; the ones before it end after the overlap, sooner if they were to end sooner."""
+    """A new secret key. Older ones expire after the overlap, or at their own expiry if that is sooner."""
     secret_key = ids.new_secret_key(mode)
     async with db.transaction() as tx:
         if await store.find_business(tx, business_id) is None:
@@ -84,7 +84,7 @@ async def roll_secret_key(db: Database, business_id: str, *, mode: ids.Mode, ove
 
 
 async def add_key(db: Database, business_id: str, kind: KeyKind, mode: ids.Mode, *, now: datetime) -> str:
-    """Another key of this kind; the others stay as they are."""
+    """Another key of this kind; the others stay valid."""
     key = ids.new_secret_key(mode) if kind is KeyKind.SECRET else ids.new_public_key(mode)
     async with db.transaction() as tx:
         await _add_key(tx, business_id, kind, key, now)
@@ -100,7 +100,7 @@ async def revoke_key(db: Database, business_id: str, key_id: int, *, now: dateti
 async def set_fee_rule(
     db: Database, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime
 ) -> FeeRule:
-    """A price of the business's own, for payments from now on."""
+    """A fee rule of this business, for payments from now on."""
     async with db.transaction() as tx:
         if await store.find_business(tx, business_id) is None:
             _no_business(business_id)

@@ -1,4 +1,4 @@
-"""Examples and words for the API reference."""
+"""Examples and descriptions for the API reference."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 GROUP = "Your own business and its settings. The operator changes them with `tidegate merchant set`."
 GET_DESCRIPTION = (
     "Returns the business that the `api-key` belongs to: its id, which other operations take as `x-business-id` or "
-    "`business`, and its settings. It holds no key and no secret."
+    "`business`, and its settings. It contains no key and no secret."
 )
 
 RECORD: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What merchants write and needs more than a type: each is its own checked type."""
+"""Fields of merchants' requests with rules of their own: each is a checked type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ METADATA_BYTES_MAX = 16 * 1024
 _REFERENCE = re.compile(r"[A-Za-z0-9\-_.=:]{1,100}")
 _PHONE = re.compile(r"\+?\d{7,15}", re.ASCII)
 _PHONE_SEPARATORS = str.maketrans("", "", " -().")
-# Ordinary addresses, at a hundredth of the cost of the full rules; a test holds that the full rules agree.
+# Common addresses, at a hundredth of the cost of the full rules; a test checks that the full rules agree.
 _PLAIN_EMAIL = re.compile(
     r"[a-z0-9_+-]+(?:\.[a-z0-9_+-]+){0,8}@(?:[a-z0-9]+(?:-[a-z0-9]+){0,8}\.){1,4}(?:com|net|org|io|co|africa|ng|ke|gh|ug|za|zm)",
     re.IGNORECASE | re.ASCII,
@@ -59,7 +59,7 @@ class PersonName(str):
         return {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH_MAX}
 
 
-# Letters and symbols by category, yet nothing is drawn: the Hangul fillers and the empty Braille cell.
+# Letters and symbols by category, but invisible: the Hangul fillers and the empty Braille cell.
 _BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 
 
@@ -89,7 +89,7 @@ class EmailAddress(str):
         if len(text) > EMAIL_LENGTH_MAX:
             raise ValueError(f"must have at most {EMAIL_LENGTH_MAX} characters")
         try:
-            # Sandboxes are full of addresses at .test; whether mail arrives is not ours to say.
+            # Sandboxes use addresses at .test; deliverability is not checked.
             validate_email(text, check_deliverability=False, test_environment=True)
         except EmailNotValidError:
             raise ValueError("must be an e-mail address") from None
@@ -101,7 +101,7 @@ class EmailAddress(str):
 
 
 class PhoneNumber(str):
-    """As the merchant wrote it. An empty one counts as none."""
+    """As the merchant wrote it. An empty text counts as absent."""
 
     __slots__ = ()
 
@@ -126,7 +126,7 @@ class Reference(str):
         if not _REFERENCE.fullmatch(text):
             raise ValueError(f"must have 1 to {REFERENCE_LENGTH_MAX} letters, digits or - _ . = :")
         if text in (".", ".."):
-            raise ValueError("must not be a dot or two: no address could ask for it")
+            raise ValueError("must not be . or .., which cannot be part of a URL path")
         if ids.looks_like_pay_code(text):
             raise ValueError("must not look like a pay code")
         return cls(text)
@@ -137,12 +137,12 @@ class Reference(str):
 
 
 def is_reference(text: str) -> bool:
-    """What can stand in a verify path: a merchant's reference, or a pay code that serves as one."""
+    """Valid in a verify path: a merchant's reference, or a pay code used as one."""
     return _REFERENCE.fullmatch(text) is not None
 
 
 class Remark(str):
-    """A sentence or two."""
+    """A short free text."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The door of the merchant's API: who is calling, may it, and is it too fast."""
+"""Authentication, authorisation and rate limit of the merchant's API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANYBODY = Credentials()
 SECRET_KEY = Credentials(("api-key",))
 SECRET_AND_PUBLIC_KEY = Credentials(("api-key", "x-pub-key"))
 SECRET_KEY_AND_BUSINESS = Credentials(("api-key", "x-business-id"))
-# Of one address, and each cost a question to the database. A key that is remembered is not slowed by it.
+# Per client address; each unknown key costs a query. Cached keys are not limited.
 UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
 
@@ -41,12 +41,12 @@ class Gate:
         elif credentials is SECRET_KEY_AND_BUSINESS:
             _refuse_foreign_business(caller, headers)
         if not caller.business.is_active:
-            raise AccessDenied("this business is suspended; ask the operator")
+            raise AccessDenied("this business is suspended; contact the operator")
         self._refuse_haste(caller)
         return caller
 
     async def _ask(self, key: str, kind: KeyKind, scope: Scope, advice: str) -> Caller:
-        """Only failures count: after a restart, all requests of a busy merchant come here at once."""
+        """Only failures count: after a restart, all requests of a busy merchant take this path at once."""
         if not self._keyring.may_exist(key, kind):
             raise Unauthenticated(advice)
         counted = () if self._keyring.was_known(key) else UNKNOWN_KEYS.of_address(client_of(scope))
@@ -69,13 +69,13 @@ class Gate:
         wait_s = self._limit.wait_s(business.number, per_second=business.rate_per_second, burst=business.rate_burst)
         if wait_s > 0:
             raise RateLimited(
-                f"more than {business.rate_per_second} requests a second; slow down",
+                f"at most {business.rate_per_second} requests a second; wait as long as Retry-After says",
                 retry_after_s=math.ceil(wait_s),
             )
 
 
 def refuse_other_business(caller: Caller, business_id: str | None) -> None:
-    """Where a request may name the business that it is about."""
+    """For requests that may name a business."""
     if business_id not in (None, caller.business.id):
         raise AccessDenied("business must be the id of the api-key's own business")
 

@@ -1,4 +1,4 @@
-"""Keys remembered between requests, and forgotten the moment one changes anywhere."""
+"""A cache of keys, cleared when any key changes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tidegate.infra.db import Database
 from tidegate.merchant import store
 from tidegate.merchant.model import Business, Caller, KeyKind, hash_of
 
-# A revoked key must be refused everywhere within a second: the epoch is read every 0.3 s, and what is
-# remembered counts only while the last reading is younger than 0.9 s.
+# A revoked key must be refused everywhere within a second: the epoch is read every 0.3 s, and the cache
+# is valid only while the last reading is younger than 0.9 s.
 POLL_EVERY_S = 0.3
 TRUSTED_FOR_S = 0.9
 REMEMBERED_MAX = 50_000
@@ -30,23 +30,23 @@ class Keyring:
             KeyKind.PUBLIC: lambda key: ids.is_public_key(key, mode),
         }
         self._remembered: dict[bytes, Caller] = {}
-        # Keys that do not exist: a client that has a wrong one sends it again and again.
+        # Keys that do not exist: a client with a wrong key repeats it.
         self._unknown: set[bytes] = set()
-        # Outlives every change: whoever had a key a moment ago is no stranger.
+        # Not cleared by changes: a key that was valid before does not count as unknown.
         self._known_before: set[bytes] = set()
         self._businesses: dict[str, Business] = {}
         self._epoch = -1
         self._read_at = float("-inf")
 
     def recall(self, key: str, kind: KeyKind) -> Caller | None:
-        """Without asking anybody; so None means no more than that the database must be asked."""
+        """From the cache only; None means that the database must be queried."""
         key_hash = hash_of(key)
         found = self._remembered.get(key_hash) if self._is_trusted() else None
         return self._checked(found, key_hash, kind)
 
     def may_exist(self, key: str, kind: KeyKind) -> bool:
-        """Of a key that `recall` does not find. A wrong form, mode or checksum, and what the database has said of it
-        already, need no question."""
+        """For a key that `recall` does not find. A wrong form, mode or checksum, and a key that is cached as unknown,
+        need no query."""
         if not self._is_well_formed[kind](key):
             return False
         key_hash = hash_of(key)
@@ -63,7 +63,7 @@ class Keyring:
         return self._checked(await self._find(key_hash), key_hash, kind)
 
     def _checked(self, found: Caller | None, key_hash: bytes, kind: KeyKind) -> Caller | None:
-        # Unknown keys take the same path, so that the time tells nothing.
+        # Unknown keys take the same path, so that the time reveals nothing.
         is_same = hmac.compare_digest(found.key.key_hash if found else _NOBODY, key_hash)
         if found is None or not is_same:
             return None
@@ -72,11 +72,11 @@ class Keyring:
 
     @property
     def epoch(self) -> int:
-        """What is remembered is no older than this."""
+        """The cache is no older than this."""
         return self._epoch
 
     def recall_business(self, code: str) -> Business | None:
-        """Without asking anybody, as `recall`."""
+        """From the cache only, as `recall`."""
         return self._businesses.get(code) if self._is_trusted() else None
 
     async def business_by_code(self, code: str) -> Business | None:
@@ -102,7 +102,7 @@ class Keyring:
             async with self._db.connection() as tx:
                 epoch = await store.get_epoch(tx)
         except Unavailable:
-            return  # Trust runs out by itself; requests then ask the database, which answers 503 while away.
+            return  # The cache expires by itself; requests then query the database and get 503 while it is down.
         if epoch != self._epoch:
             self._remembered.clear()
             self._unknown.clear()
@@ -114,7 +114,7 @@ class Keyring:
         epoch = self._epoch
         async with self._db.connection() as tx:
             found = await store.find_caller(tx, key_hash)
-        # A change seen meanwhile may have made this answer old: use it once, do not keep it.
+        # A change in the meantime may have made this answer stale: use it once, do not cache it.
         if epoch == self._epoch:
             self._remember(key_hash, found)
         return found

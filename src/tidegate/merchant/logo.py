@@ -1,7 +1,7 @@
-"""A business's logo: read by an image library and written anew, so that what payers load is a picture and nothing else.
+"""A business's logo: decoded and re-encoded by an image library, so that payers load an image and nothing else.
 
-Whatever else the file carried (a page of HTML behind its end, a profile that unpacks to hundreds of megabytes, the
-place where a photograph was taken) does not survive.
+Everything else in the file is dropped: HTML after its end, a colour profile that unpacks to hundreds of megabytes, the
+location of a photograph.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ BYTES_MAX = 100 * 1024
 SIDE_PX_MIN = 32
 SIDE_PX_MAX = 1_024
 ASPECT_MAX = 4
-# Pages and receipts show it at 132 pixels or less; the largest of these that is light enough is kept.
+# Pages and receipts show it at 132 pixels or less; the largest of these sizes within the byte limit is kept.
 KEPT_SIDES_PX = (512, 256, 128)
 FORMATS = ("PNG", "JPEG", "WEBP")
 
-_UNKNOWN = "must be a PNG, JPEG or WebP picture"
-_SVG = "must not be SVG, which can carry script into the page where people pay; save it as PNG or WebP"
-_DAMAGED = "is damaged or cut off; save it anew with an image program"
-_ANIMATED = "must not be animated: the page where people pay stands still"
+_UNKNOWN = "must be a PNG, JPEG or WebP image"
+_SVG = "must not be SVG, which can carry script into the payment page; save it as PNG or WebP"
+_DAMAGED = "is damaged or incomplete; save it again with an image program"
+_ANIMATED = "must not be animated; save it as a still image"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Logo:
     media_type: str
     width: int
     height: int
-    # Of the body; the address of a logo carries it, so that a browser may keep what it has for ever.
+    # Hash of the body and part of the logo's URL, so that browsers may cache it without a time limit.
     hash: str
     body: bytes = field(repr=False)
 
@@ -50,14 +50,14 @@ def _read(body: bytes) -> Image.Image:
     if len(body) > BYTES_MAX:
         raise ValueError(f"must have at most {BYTES_MAX // 1024} kB")
     try:
-        # The library warns of odd files that it can read; only the picture is kept of them.
+        # The library warns about unusual files that it can read; only the image is kept.
         with warnings.catch_warnings(action="ignore"):
             picture = Image.open(io.BytesIO(body), formats=FORMATS)
     except UnidentifiedImageError:
         raise ValueError(_SVG if b"<svg" in body.lower() else _UNKNOWN) from None
     except Exception:
         raise ValueError(_DAMAGED) from None
-    # Before a single pixel is unpacked.
+    # Before any pixel is decoded.
     _refuse_shape(*picture.size)
     if getattr(picture, "is_animated", False):
         raise ValueError(_ANIMATED)
@@ -69,7 +69,7 @@ def _refuse_shape(width: int, height: int) -> None:
     if shorter < SIDE_PX_MIN or longer > SIDE_PX_MAX:
         raise ValueError(f"must have {SIDE_PX_MIN} to {SIDE_PX_MAX} pixels on each side, not {width} × {height}")
     if longer > ASPECT_MAX * shorter:
-        raise ValueError(f"must be at most {ASPECT_MAX} times as long as it is broad, not {width} × {height}")
+        raise ValueError(f"must have sides in a ratio of at most {ASPECT_MAX} to 1, not {width} × {height}")
 
 
 def _written_anew(picture: Image.Image) -> Logo:

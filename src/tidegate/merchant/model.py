@@ -1,4 +1,4 @@
-"""A business, and what a key says about its bearer."""
+"""A business and its keys."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class BusinessStatus(StrEnum):
 
 
 class NamePolicy(StrEnum):
-    """What is done with an inflow whose typed recipient is not the same name as the account holder."""
+    """The treatment of an inflow whose typed recipient is not exactly the account holder's name."""
 
     HOLD = "hold"  # a close or missing name waits for a decision
-    STRICT = "strict"  # anything but the same name goes back at once
+    STRICT = "strict"  # anything but the same name is returned at once
 
 
 class KeyKind(StrEnum):
@@ -36,7 +36,7 @@ class KeyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Where a payer may ask; the phone number in international form."""
+    """Contacts for payers; the phone number in international form."""
 
     email: str | None = None
     phone: str | None = None
@@ -45,7 +45,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """What the business has chosen for the payer's pages. What it has not chosen is None."""
+    """The business's choices for the payer's pages; None where it has made none."""
 
     accent: str | None = None
     logo_hash: str | None = None
@@ -77,12 +77,12 @@ class Business:
 
     @property
     def support(self) -> Support:
-        """Nobody who has parted with money is left without a way to ask: the business's own e-mail, if need be."""
+        """A payer always has a contact: the business's own e-mail address when it has chosen none."""
         chosen = self.brand.support
         return chosen if chosen.url or chosen.email or chosen.phone else _by_email(self.email)
 
     def fee_rule_for(self, currency: Currency, method: Priced) -> FeeRule:
-        """The business's own price where it has one, otherwise everybody's."""
+        """The business's own fee rule where it has one, otherwise the default."""
         return self.own_fee_rules.get((currency, method)) or DEFAULT_FEE_RULES[currency, method]
 
     def fee_rule_by_id(self, rule_id: str) -> FeeRule | None:
@@ -93,13 +93,13 @@ class Business:
 
 @lru_cache(maxsize=1_000)
 def _by_email(email: str) -> Support:
-    """Every page of the business asks for it."""
+    """Cached: every page of the business reads it."""
     return Support(email=email)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as stored: enough to recognise the real one, never the real one."""
+    """A key as stored: a hash that recognises the key, never the key."""
 
     id: int
     business_id: str
@@ -121,7 +121,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is calling, by which key."""
+    """The authenticated business and its key."""
 
     business: Business
     key: Key

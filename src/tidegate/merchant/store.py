@@ -27,7 +27,7 @@ async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, ema
 
 
 async def lock(tx: Tx, business_id: str) -> None:
-    """Whoever counts what a business has, to add to it, waits for others who do. Nobody else does."""
+    """Serialises transactions that count what a business has before they add to it. Others do not wait."""
     await tx.execute("SELECT FROM business WHERE id = $1 FOR NO KEY UPDATE", business_id)
 
 
@@ -52,14 +52,14 @@ async def list_businesses(tx: Tx) -> list[Business]:
         """
         SELECT business,
                ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = business.id AND ended_at IS NULL) AS rules
-          FROM business WHERE id <> '000000000000000000000000' ORDER BY number  -- the ledger's house is no merchant
+          FROM business WHERE id <> '000000000000000000000000' ORDER BY number  -- the ledger's house is not a merchant
         """
     )
     return [business_of(row["business"], row["rules"]) for row in rows]
 
 
 async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], now: datetime) -> Business | None:
-    """Absent settings stay as they are. Those that a business can do without are taken away by an empty text."""
+    """Absent settings stay unchanged. An empty text clears an optional setting."""
     row = await tx.fetchrow(
         """
         UPDATE business
@@ -87,7 +87,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
 
 
 async def put_logo(tx: Tx, business_id: str, logo: Logo, *, now: datetime) -> Business | None:
-    """In the place of the one before."""
+    """Replaces the previous logo."""
     row = await tx.fetchrow(
         """
         WITH changed AS (
@@ -123,7 +123,7 @@ async def delete_logo(tx: Tx, business_id: str, *, now: datetime) -> Business | 
 
 
 async def find_logo(tx: Tx, business_id: str, logo_hash: str) -> Logo | None:
-    """None also for one that the business has replaced."""
+    """None also for a replaced logo."""
     row = await tx.fetchrow(
         """
         SELECT media_type, width, height, hash, body FROM business_logo WHERE business_id = $1 AND hash = $2
@@ -134,7 +134,7 @@ async def find_logo(tx: Tx, business_id: str, logo_hash: str) -> Logo | None:
 
 
 async def find_fee_rule(tx: Tx, business_id: str, rule_id: str) -> FeeRule | None:
-    """A rule of the business's own, ended or not."""
+    """A fee rule of the business, ended or not."""
     row = await tx.fetchrow("SELECT * FROM fee_rule WHERE business_id = $1 AND 'own-' || id = $2", business_id, rule_id)
     return _fee_rule(row) if row else None
 
@@ -142,7 +142,7 @@ async def find_fee_rule(tx: Tx, business_id: str, rule_id: str) -> FeeRule | Non
 async def insert_fee_rule(
     tx: Tx, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime
 ) -> FeeRule:
-    """Ends the one before."""
+    """Ends the previous rule."""
     row = await tx.fetchrow(
         """
         WITH ended AS (

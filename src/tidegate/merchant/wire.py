@@ -1,4 +1,4 @@
-"""A business as JSON, for itself: nothing in it is secret."""
+"""A business as JSON, for the merchant itself. Contains no secret."""
 
 from __future__ import annotations
 
@@ -20,29 +20,27 @@ class SupportView(msgspec.Struct):
 
 
 class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    id: Annotated[str, Meta(description="What `x-business-id` and `business` must be.")]
-    name: Annotated[str, Meta(description="As payers see it.")]
+    id: Annotated[str, Meta(description="The value of `x-business-id` and `business`.")]
+    name: Annotated[str, Meta(description="The name that payers see.")]
     email: str
     status: BusinessStatus
-    mode: Annotated[Mode, Meta(description="Whether this service moves real money: `live`, or `sandbox`.")]
-    rate_per_second: Annotated[int, Meta(description="How many requests a second are answered; more get 429.")]
-    rate_burst: Annotated[int, Meta(description="How many may come at once.")]
-    session_minutes: Annotated[int, Meta(description="How long a checkout stays open.")]
+    mode: Annotated[Mode, Meta(description="`live` moves real money, `sandbox` does not.")]
+    rate_per_second: Annotated[int, Meta(description="Requests a second; more are refused with 429.")]
+    rate_burst: Annotated[int, Meta(description="Requests that may arrive at once.")]
+    session_minutes: Annotated[int, Meta(description="Minutes that a checkout stays open.")]
     variance_policy: Annotated[
-        str, Meta(description="What becomes of another amount than expected: `accept`, `top_up` or `return`.")
+        str, Meta(description="Treatment of an amount other than expected: `accept`, `top_up` or `return`.")
     ]
     variance_tolerance_minor: Annotated[
-        int, Meta(description="A difference up to this, in minor units, counts as exact.")
+        int, Meta(description="A difference up to this amount, in minor units, counts as exact.")
     ]
     inflow_name_policy: Annotated[
-        NamePolicy, Meta(description="What becomes of an inflow whose typed name is close to the account holder's.")
+        NamePolicy, Meta(description="Treatment of an inflow whose typed name is only close to the account holder's.")
     ]
-    redirect_hosts: Annotated[
-        list[str], Meta(description="The only hosts that `redirectUrl` may have; any when it is empty.")
-    ]
-    accent_colour: Annotated[str | None, Meta(description="Of the payer's pages, such as `#0f7b6c`.")]
-    logo_url: Annotated[str | None, Meta(description="The picture on the payer's pages.")]
-    support: Annotated[SupportView, Meta(description="Where payers may ask.")]
+    redirect_hosts: Annotated[list[str], Meta(description="Hosts that `redirectUrl` may have; any host when empty.")]
+    accent_colour: Annotated[str | None, Meta(description="Accent colour of the payer's pages, such as `#0f7b6c`.")]
+    logo_url: Annotated[str | None, Meta(description="The logo on the payer's pages.")]
+    support: Annotated[SupportView, Meta(description="Contacts for payers.")]
     created_at: Timestamp
 
 

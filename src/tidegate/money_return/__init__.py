@@ -1,1 +1,1 @@
-"""Received money on its way back to whoever sent it: asked for, sent to its rail, confirmed by it."""
+"""Returns of received money to the payer: requested, sent to the rail, confirmed by it."""

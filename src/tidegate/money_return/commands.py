@@ -1,4 +1,4 @@
-"""Sending money back by the rail it came by."""
+"""Sends returns to the rail that the money came by."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.rail.interface import RailTimeout
 from tidegate.rail.till import Till
 
 SEND = Kind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
-# A return that the rail has not confirmed is asked for again; rails know a repeated reference.
+# A return that the rail has not confirmed is requested again; rails recognise a repeated reference.
 CONFIRM_WITHIN = timedelta(minutes=10)
 
 log = structlog.get_logger("returns")
@@ -35,6 +35,6 @@ async def _send(till: Till, lease: Lease, now: datetime) -> bool:
     try:
         await till.rails[rail_name].send_back(money, now=now)
     except RailTimeout:
-        log.warning("a rail did not take a return in time", rail=rail_name, reference=money.reference)
+        log.warning("a rail did not accept a return in time", rail=rail_name, reference=money.reference)
     async with leased_work.writing(till.db, lease) as tx:
         return await store.mark_sent(tx, money, next_try_at=now + CONFIRM_WITHIN)

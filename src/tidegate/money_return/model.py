@@ -1,4 +1,4 @@
-"""Money that goes back."""
+"""Returns of received money."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tidegate.core.money import Money
 
 
 class GoingBack(msgspec.Struct, frozen=True, kw_only=True):
-    """`reason` is a code of ReturnReason where a payer's page may say it, and otherwise a sentence."""
+    """`reason` is a code of ReturnReason where a payer's page shows it, otherwise a sentence."""
 
     rail: str
     reference: str
@@ -18,7 +18,7 @@ class GoingBack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KnownReturn(msgspec.Struct, frozen=True, kw_only=True):
-    """One that was asked for. Without a collection it is of a checkout."""
+    """A requested return. Without a collection it belongs to a checkout."""
 
     business_id: str
     reference: str

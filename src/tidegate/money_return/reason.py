@@ -1,4 +1,4 @@
-"""Why received money goes back: a closed set, so that a page can say it in any language."""
+"""Why received money is returned: a closed set, so that pages can translate it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ReturnReason(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """In English, as a bank is told it."""
+        """In English, for the bank."""
         return _SENTENCES[self]
 
 
@@ -37,5 +37,5 @@ _BY_TEXT: dict[str, ReturnReason] = {
 
 
 def reason_in(text: str | None) -> ReturnReason | None:
-    """Of a stored text; None where it is in words of its own, as for money in suspense."""
+    """Of a stored text; None for free text, as for money in suspense."""
     return _BY_TEXT.get(text or "")

@@ -1,4 +1,4 @@
-"""SQL of money on its way back. Whoever decides that it goes back inserts it, in the statement of that decision."""
+"""SQL of returns. A return is inserted by the statement of the decision that causes it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tidegate.money_return.model import KnownReturn
 from tidegate.money_return.reason import reason_in
 from tidegate.rail.interface import ReturnMoney
 
-# The kind of leased work, by the name that the statement below has it under.
+# The kind of leased work. The statement below repeats the name.
 SEND = "send_returns"
 
 
 async def list_to_send(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """By their references."""
+    """References of the returns that are due."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM money_return
@@ -31,7 +31,7 @@ async def list_to_send(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
 
 
 async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[str, ReturnMoney] | None:
-    """With its rail; None when it is not due any more."""
+    """With its rail; None when it is no longer due."""
     row = await tx.fetchrow(
         "SELECT * FROM money_return WHERE business_id = $1 AND reference = $2 AND next_try_at <= $3",
         business_id, reference, now,
@@ -48,7 +48,7 @@ async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) 
 
 
 async def mark_sent(tx: Tx, money: ReturnMoney, *, next_try_at: datetime) -> bool:
-    """False when the rail has confirmed it meanwhile."""
+    """False when the rail has confirmed it in the meantime."""
     done = await tx.fetchval(
         """
         UPDATE money_return SET status = 'sent', next_try_at = $3
@@ -79,7 +79,7 @@ async def find(tx: Tx, business_id: str, reference: str, *, rail: str) -> KnownR
 
 
 async def confirm(tx: Tx, business_id: str, reference: str, journal: Journal, *, sent_as: str, now: datetime) -> bool:
-    """The second of the two facts, with its journal. False when it was confirmed before."""
+    """Records the confirmation with its journal. False when it was confirmed before."""
     done = await tx.fetchval(
         """
         WITH confirmed AS (

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, for sandboxes and tests. Needs nothing but the standard library."""
+"""An embedded PostgreSQL server for sandboxes and tests. Needs only the standard library."""
 
 from tidegate.infra.embedded.account import EmbeddedPostgresFailed
 from tidegate.infra.embedded.server import EmbeddedPostgres

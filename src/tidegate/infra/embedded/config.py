@@ -1,4 +1,4 @@
-"""What the embedded PostgreSQL is told: its settings, and who may connect."""
+"""Configuration of the embedded PostgreSQL: settings, and accounts that may connect."""
 
 import os
 import re
@@ -36,7 +36,7 @@ def socket_folder(data: Path, account: Account) -> Path:
 def settings_text(
     *, data: Path, sockets: Path, hba: Path, ident: Path, durable: bool, wal_compression: str | None
 ) -> str:
-    """Our settings come after those that initdb chose for this machine, so that ours win."""
+    """Our settings come after those of initdb, so that ours win."""
     safe = "on" if durable else "off"
     memory_mb = _memory_mb()
     settings = {
@@ -67,7 +67,7 @@ def settings_text(
     if wal_compression is not None:
         settings["wal_compression"] = wal_compression
     if sys.platform == "linux":
-        # A statement stops when its client has gone; other systems cannot tell.
+        # Stops a statement when its client is gone; other systems do not support it.
         settings["client_connection_check_interval"] = "1s"
     lines = [f"{name} = {_quoted(value)}" for name, value in settings.items()]
     return "\n".join([f"include {_quoted(str(data / 'postgresql.conf'))}", *lines, ""])
@@ -80,7 +80,7 @@ def _quoted(value: str) -> str:
 def _memory_mb() -> int:
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        # In a container the machine's memory is not ours; the file says "max" where nothing limits us.
+        # The limit of a container; "max" when there is none.
         allowed = int(MEMORY_LIMIT_FILE.read_text(encoding="ascii"))
     except (OSError, ValueError):
         allowed = physical
@@ -92,6 +92,6 @@ def hba_text() -> str:
 
 
 def ident_text(account: Account) -> str:
-    """The account that owns the server may connect, and root when it is root who started it."""
+    """The account that owns the server may connect, and root if root started it."""
     names = [account.name, "root"] if account.is_borrowed else [account.name]
     return "".join(f'{ROLE} "{name}" {ROLE}\n' for name in names)

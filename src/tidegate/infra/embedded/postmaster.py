@@ -1,4 +1,4 @@
-"""What a running PostgreSQL says about itself, and whether it tells the truth."""
+"""Reads postmaster.pid, and checks that its process is a running PostgreSQL."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ class Postmaster:
 def find_postmaster(data: Path) -> Postmaster | None:
     try:
         lines = (data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
-        # The server writes the last line, its status, some time after the others.
+        # The server writes the last line, its status, later than the others.
         pid, port, sockets, status = lines[0], lines[3], lines[4], "".join(lines[7:8])
         return Postmaster(int(pid), port, Path(sockets), status.strip())
     except (OSError, ValueError, IndexError):
@@ -40,7 +40,7 @@ def find_postmaster(data: Path) -> Postmaster | None:
 
 
 def is_alive(pid: int) -> bool:
-    """A process that has ended counts until its parent has waited for it, as it does for PostgreSQL."""
+    """A process that has ended counts as alive until its parent has waited for it, as PostgreSQL counts it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -53,7 +53,7 @@ def is_alive(pid: int) -> bool:
 def is_postgres(pid: int) -> bool:
     if sys.platform == "linux":
         try:
-            # Everybody may read this, and it is empty for a process that has ended.
+            # Readable by every account, and empty for a process that has ended.
             command = Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0].decode(errors="replace")
         except OSError:
             return False

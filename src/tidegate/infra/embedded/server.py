@@ -1,7 +1,7 @@
-"""A PostgreSQL server of our own, for sandboxes and tests: nothing to install, nothing to configure.
+"""An embedded PostgreSQL server for sandboxes and tests: nothing to install, nothing to configure.
 
-home/                       0700, of the account that runs the server
-    start.lock              held while somebody starts the server
+home/                       0700, owned by the account that runs the server
+    start.lock              held while a process starts the server
     server.lock             held by every process of a running server
     postgres-18/            the data, one folder per major version
     postgres-18.conf, .hba, .ident    written again at every start
@@ -28,15 +28,15 @@ from tidegate.infra.embedded.postmaster import find_postmaster, is_alive, is_pos
 
 DATABASE = "tidegate"
 START_TIMEOUT_S = 30.0
-# Another process may be making the cluster and starting it; both have their own limits.
+# Another process may be creating and starting the cluster; each step has its own limit.
 START_LOCK_TIMEOUT_S = accounts.PROGRAM_TIMEOUT_S + START_TIMEOUT_S
 START_ATTEMPTS = 3
 POLL_S = 0.02
 LOG_BYTES_MAX = 10 * 1024 * 1024
 LOG_TAIL_BYTES = 4096
-# Clients are sent away and the data written; then without writing, which recovery makes good; then by force.
+# Fast shutdown with a checkpoint; then immediate shutdown, followed by recovery at the next start; then kill.
 STOP_SIGNALS = ((signal.SIGINT, 30.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 10.0))
-# PostgreSQL 17 brought its own Unicode; before, the system has it under this name, or nobody has.
+# PostgreSQL 17 has a built-in Unicode locale; before, the system has it under this name, or there is none.
 LOCALES_BEFORE_17 = (("--locale=C", "--lc-ctype=C.UTF-8"), ("--locale=C",))
 LOCALES = (("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),)
 INITDB_OPTIONS = (
@@ -49,10 +49,10 @@ INITDB_OPTIONS = (
 
 
 class EmbeddedPostgres:
-    """A PostgreSQL server of our own, in a folder of our own.
+    """An embedded PostgreSQL server, in a folder of its own.
 
-    Call start() from the main thread: on Linux the server stops with the thread that started it, even when
-    that is killed. Elsewhere it stops at stop() or at the normal end of the interpreter.
+    Call start() from the main thread: on Linux the server stops with the thread that started it, even if that
+    is killed. Elsewhere it stops at stop() or at the normal end of the interpreter.
     """
 
     def __init__(self, home: Path, *, bin_dir: Path | None = None, durable: bool = True) -> None:
@@ -68,7 +68,7 @@ class EmbeddedPostgres:
         self._parent_pid = os.getpid()
 
     def start(self) -> bool:
-        """Return True when this call started the server, False when it found one running."""
+        """Return True when this call started the server, False when it was running."""
         try:
             accounts.make_place(self._home, self._account)
             self._binaries = binaries.reachable(self._binaries, self._account)
@@ -82,8 +82,8 @@ class EmbeddedPostgres:
             ) from error
 
     def stop(self) -> None:
-        """Stop the server that this object started, and wait for its end; leave any other alone."""
-        # A forked child inherits this object and our exit handlers, but the server is not its own.
+        """Stop the server if this object started it, and wait for its end."""
+        # A forked child inherits this object and its exit handlers, but must not stop the server.
         if self._process is None or self._parent_pid != os.getpid():
             return
         atexit.unregister(self.stop)
@@ -95,7 +95,7 @@ class EmbeddedPostgres:
                 return
 
     def has_data(self) -> bool:
-        """Whether a server was ever started here; start() would otherwise make a new one."""
+        """Whether a server was ever started here; otherwise start() creates one."""
         return (self._data / "PG_VERSION").exists()
 
     def is_running(self) -> bool:
@@ -108,7 +108,7 @@ class EmbeddedPostgres:
 
     def url(self, database: str = DATABASE) -> str:
         found = find_postmaster(self._data)
-        # A server that another process started has the socket folder which that process chose.
+        # A server of another process uses the socket folder that the process chose.
         sockets, port = (
             (found.sockets, found.port)
             if found is not None and found.answers()
@@ -131,7 +131,7 @@ class EmbeddedPostgres:
             yield
 
     def _open_own(self, name: str) -> IO[bytes]:
-        # Root opens this in a folder of another account, which could have put a link there.
+        # Root opens this in a folder of another account, which could have placed a link there.
         descriptor = os.open(self._home / name, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         if self._account.is_borrowed:
             os.fchown(descriptor, self._account.uid, self._account.gid)
@@ -143,7 +143,7 @@ class EmbeddedPostgres:
             failure = self._ensure_database()
             if not failure:
                 return started
-            # The server that we found may have been on its way down; then look again.
+            # The server may be shutting down; check again.
             time.sleep(POLL_S)
         raise EmbeddedPostgresFailed(f"{failure}\n{self._log_tail()}")
 
@@ -151,8 +151,8 @@ class EmbeddedPostgres:
         with self._open_own("server.lock") as lock:
             deadline = time.monotonic() + START_TIMEOUT_S
             while not self.is_running():
-                # Every process of a server holds this lock, so when it is free, the last one has gone:
-                # after a kill -9 of the first process, the others may work on the data for a moment more.
+                # Every process of a server holds this lock, so when it is free, all have ended: after a
+                # kill -9 of the first process, the others may write to the data for a moment.
                 if _try_lock(lock):
                     self._launch(lock.fileno())
                     return True
@@ -166,7 +166,7 @@ class EmbeddedPostgres:
 
     def _launch(self, lock: int) -> None:
         if self._process is not None:
-            # It has ended, for the lock is free; until it is waited for, its process id looks alive.
+            # The lock is free, so it has ended; without wait() its process id looks alive.
             self._process.wait()
         if not (self._data / "PG_VERSION").exists():
             self._initialise(lock)
@@ -204,7 +204,7 @@ class EmbeddedPostgres:
             time.sleep(POLL_S)
 
     def _initialise(self, lock: int) -> None:
-        """Make the data folder under another name first, so that it is whole or not there at all."""
+        """Create the data folder under another name and rename it, so that it is complete or absent."""
         fresh = self._data.with_name(self._data.name + ".new")
         command: list[str | Path] = [self.bin_dir / "initdb", "-D", fresh, *INITDB_OPTIONS]
         for locale in LOCALES if self._binaries.major >= 17 else LOCALES_BEFORE_17:
@@ -223,10 +223,10 @@ class EmbeddedPostgres:
             ) from error
 
     def _forget_dead_server(self) -> None:
-        """Remove what a killed server left behind when its process id belongs to somebody else by now.
+        """Remove the postmaster.pid of a killed server when its process id belongs to another process.
 
         PostgreSQL takes any live process of that id for its predecessor and refuses to start; process ids
-        repeat after every restart of a container. We hold the server's lock, so the server is gone.
+        repeat after every restart of a container. This process holds the server's lock, so the server is gone.
         """
         found = find_postmaster(self._data)
         if found is None or not is_alive(found.pid) or is_postgres(found.pid):
@@ -254,7 +254,7 @@ class EmbeddedPostgres:
         return main
 
     def _ensure_database(self) -> str:
-        """Return nothing, or what went wrong."""
+        """Return an empty text, or the error."""
         url = self.url("postgres")
         code, printed = self._account.run([self.bin_dir / "psql", "-XAtl", f"--dbname={url}"])
         if code == 0 and DATABASE not in (line.partition("|")[0] for line in printed.splitlines()):

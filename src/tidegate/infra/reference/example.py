@@ -1,4 +1,4 @@
-"""Examples that run when they are pasted into a shell. Pure."""
+"""Examples that can be pasted into a shell. Pure."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Example:
 
 @dataclass(frozen=True)
 class _Sent:
-    """One request of an example, and what is taken from its answer. The last shows the answer, a step does not."""
+    """One request of an example, and the variables taken from its answer. Only the last request prints its answer."""
 
     operation: Operation
     kept: list[Variable]
@@ -65,7 +65,7 @@ class _Sent:
 
 
 class Shell:
-    """Writes `curl` lines. A value that one example makes and another one needs is a shell variable."""
+    """Writes `curl` commands. A value that one example makes and another needs is a shell variable."""
 
     def __init__(self, base_url: str, keys: Mapping[str, str], operations: Sequence[Operation]) -> None:
         self._base_url = base_url
@@ -84,7 +84,7 @@ class Shell:
         return Example(commands, tuple(dict.fromkeys(needs)), tuple(dict.fromkeys(sets)))
 
     def steps_of(self, operation: Operation) -> tuple[Step, ...]:
-        """All or none: the sandbox's own, in live mode, cannot be sent, and the others alone prepare nothing."""
+        """All or none: live mode lacks the sandbox's operations, and the other steps alone prepare nothing."""
         is_possible = all(step.operation in self._operations for step in operation.prepared_by)
         return operation.prepared_by if is_possible else ()
 
@@ -95,7 +95,7 @@ class Shell:
         sent = []
         for step, each in zip(prepared_by, steps, strict=True):
             kept = self._answered_by(each)
-            # With another body the answer may be another too; then only what is needed is taken from it.
+            # Another body may get another answer; then only the needed values are taken from it.
             needed = [v for v in kept if step.request is None or v in used]
             sent.append(_Sent(each, needed, is_step=True, is_awaited=step.is_awaited))
         return [*sent, _Sent(operation, self._answered_by(operation), is_step=False)]
@@ -143,7 +143,7 @@ class Shell:
             text = pretty(example)
         text = _in_single_quotes(text)
         for variable in self._variables:
-            # The single quotes end, the variable stands in double ones, and they begin again.
+            # Closes the single quotes, puts the variable in double ones, and opens them again.
             text = text.replace(_in_single_quotes(one_line(variable.value)), f'"\'"${variable.name}"\'"')
         return f"'{text}'"
 
@@ -178,19 +178,19 @@ class Shell:
 
 
 def _taken_from_answer(variable: Variable) -> str:
-    """The first of that name: in a list it is the newest one's, in a record the record's own."""
+    """The first field of that name: in a list the newest record's, in a record its own."""
     first = f"""grep -o '"{variable.field}":"[^"]*"' | head -n 1 | cut -d '"' -f 4"""
     return f'{variable.name}=$(printf %s "$ANSWER" | {first})'
 
 
 def _until_there(lines: list[str], wanted: Variable) -> str:
-    """Tried for ten seconds, so that an example never hangs."""
+    """Repeated for at most ten seconds, so that an example never hangs."""
     inner = "\n".join(lines).replace("\n", "\n  ")
     return f'for _ in $(seq 50); do\n  {inner}\n  [ "${wanted.name}" ] && break\n  sleep 0.2\ndone'
 
 
 def _unused(example: str) -> str:
-    """The time in place of the example's number, so that pasting it again makes another one."""
+    """With the time in place of the number, so that each run makes a new value."""
     return shlex.quote(example.rstrip("0123456789")) + "$(date +%s)"
 
 

@@ -28,7 +28,7 @@ _TEMPLATE = "reference.html"
 
 @dataclass(frozen=True)
 class SandboxKeys:
-    """Put into the examples, so that they run when pasted. Only the sandbox on one's own machine has them."""
+    """Put into the examples, so that they run when pasted. Only a local sandbox has them."""
 
     secret_key: str
     public_key: str
@@ -45,7 +45,7 @@ def routes(
     keys: SandboxKeys | None,
     router: PageRouter | None = None,
 ) -> list[Route]:
-    """Everything is made here, once; a request only sends it."""
+    """Everything is rendered here, once; a request only sends it."""
     site = Site(document["servers"][0]["url"])
     static_files = static.load(_PACKAGE, "static", under="/docs/static", site=site)
     body = _render(document, operations, keys, static_files).encode()
@@ -82,7 +82,7 @@ _TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<colon>:)?|\b(?:true|false|n
 
 
 def prose(text: str) -> Markup:
-    """Plain text, in which backticks mark code. Nothing else in it is markup."""
+    """Plain text with backticks for code. No other markup."""
     code = Markup("<code>{}</code>")
     return Markup().join(code.format(piece) if index % 2 else piece for index, piece in enumerate(_CODE.split(text)))
 
@@ -93,7 +93,7 @@ def breakable(path: str) -> Markup:
 
 
 def highlighted(json_text: str) -> Markup:
-    """JSON with its keys, texts and other values told apart."""
+    """JSON with keys, strings and other values in different colours."""
     marked = Markup()
     end = 0
     for token in _TOKEN.finditer(json_text):

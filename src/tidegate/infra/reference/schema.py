@@ -9,7 +9,7 @@ from typing import Any
 
 # A schema may contain itself.
 DEPTH_MAX = 4
-# More allowed values than this stand together, in one piece of code.
+# With more allowed values, all are in one code element.
 LISTED_MAX = 5
 
 Schema = Mapping[str, Any]
@@ -55,7 +55,7 @@ class Schemas:
             name,
             " or ".join(dict.fromkeys(self._type(choice) for choice in choices)),
             is_required,
-            # What a shared schema says of itself is meant for programmers, so only words given here count.
+            # The description of a shared schema is a docstring for programmers, so only inline ones are used.
             description=next((s["description"] for s in inline if s.get("description")), ""),
             rules=_sentence(_rules(schema, choices)),
             parent=parent,
@@ -138,7 +138,7 @@ _KINDS = (("A-Za-z", "letters"), ("0-9", "digits"), ("!-~", "visible ASCII"))
 
 
 def _pattern(pattern: str) -> str:
-    """In words when it is a number of characters out of one set, which most are."""
+    """In words if it is a number of characters out of one set, as most are."""
     match = _ONE_SET.fullmatch(pattern)
     if match is None:
         return f"matches `{pattern}`"

@@ -13,12 +13,12 @@ from tidegate.infra.http.operation import Operation
 @dataclass(frozen=True)
 class Variable:
     name: str
-    value: str  # What the examples in the document show in its place.
+    value: str  # As in the examples of the document.
     maker: str  # The operation whose example sets it,
     field: str | None  # from this field of the answer; without one, the maker's request chooses the value.
 
     def is_in(self, operation: Operation) -> bool:
-        """Whether the request carries it, in the address or in the body."""
+        """Whether the request has it, in the URL or in the body."""
         sent = (*_parameters(operation), *_filters(operation), *texts_in(operation.request_example))
         return any(value == self.value for _, value in sent)
 
@@ -50,7 +50,7 @@ def _named(name: str, value: str, maker: tuple[str, str | None], *, taken: set[s
 
 
 def _maker(value: str, operations: Sequence[Operation]) -> tuple[str, str | None] | None:
-    """Which operation first has what a path asks for: its request chooses it, or a field of its answer brings it."""
+    """The first operation with the value of a path parameter: in its request, or in a field of its answer."""
     for operation in operations:
         if any(value == asked for _, asked in (*_parameters(operation), *_filters(operation))):
             continue
@@ -63,13 +63,14 @@ def _maker(value: str, operations: Sequence[Operation]) -> tuple[str, str | None
 
 
 def _filter_maker(value: str, operations: Sequence[Operation]) -> tuple[str, str | None] | None:
-    """Whose answer brings it. What a request chooses may be a word for many things, which no example may make anew."""
+    """The operation whose answer has it. A value of a request may be a general word, which no example makes."""
     maker = _maker(value, operations)
     return maker if maker and maker[1] else None
 
 
 def _answerer(name: str, value: str, before: Sequence[Operation]) -> tuple[str, str | None] | None:
-    """Whose answer first named what a body repeats. What was sent before is no news: currencies, names of people."""
+    """The first operation whose answer has a value of the body. A value that was sent before, such as a currency or
+    a person's name, is not made by an answer."""
     if any(value == sent for operation in before for _, sent in _sent_by(operation)):
         return None
     makers = (operation for operation in before if (name, value) in texts_in(operation.response_example))
@@ -78,7 +79,7 @@ def _answerer(name: str, value: str, before: Sequence[Operation]) -> tuple[str, 
 
 def _parameters(operation: Operation) -> Iterator[tuple[str, str]]:
     for name, details in operation.path_parameters.items():
-        # One of a few words, such as a currency, is nobody's making.
+        # A value of an enumeration, such as a currency, is not made by an operation.
         if isinstance(details.get("example"), str) and "enum" not in details.get("schema", {}):
             yield name, details["example"]
 
@@ -94,7 +95,7 @@ def _sent_by(operation: Operation) -> Iterator[tuple[str, str]]:
 
 
 def _sent_before(operation: Operation) -> Iterator[tuple[str, str]]:
-    """By the steps that prepare its example."""
+    """In the steps that prepare its example."""
     for step in operation.prepared_by:
         yield from texts_in(step.request)
 

@@ -1,4 +1,4 @@
-"""What the API reference shows: the OpenAPI document as words and tables. Pure; the template only lays it out.
+"""The content of the API reference: the OpenAPI document as texts and tables. Pure; the template only lays it out.
 
 Texts may mark `code` with backticks.
 """
@@ -24,7 +24,7 @@ from tidegate.infra.reference.variable import Variable
 
 _REQUEST_ID = "req_4fQ0xYb7Lk2ZsW9d"
 
-# What to do about each refusal. A class without a sentence of its own has its parent's.
+# What to do about each refusal. A class without its own sentence has its parent's.
 REMEDY_OF: dict[type[Refusal], str] = {
     Refusal: "Read `message`: it says what is wrong.",
     errors.Malformed: "Send one JSON object in UTF-8, no key twice. `message` says what could not be read.",
@@ -32,27 +32,27 @@ REMEDY_OF: dict[type[Refusal], str] = {
     "`message` names the header.",
     errors.AccessDenied: "The headers do not belong together, or the account is suspended. Check them; "
     "repeating does not help.",
-    errors.NotFound: "Check the address and what you put into it: you have nothing by that name.",
+    errors.NotFound: "Check the path and its values: your business has no record with that id or reference.",
     errors.WrongRequest: "Change the request as `message` says.",
     errors.MethodNotAllowed: "Use a method that the `Allow` header lists.",
     errors.RequestTimeout: f"The body took longer than {BODY_TIMEOUT_S:.0f} seconds to arrive. Send it again.",
     errors.BodyTooLarge: f"Send at most {BODY_BYTES_MAX} bytes.",
     errors.UnsupportedMediaType: "Send `Content-Type: application/json`, in UTF-8 and not compressed.",
-    errors.UnknownHost: "Use the address that this service was given as its own.",
-    errors.Conflict: "Look at what is there already, then decide.",
-    errors.DuplicateReference: "The reference was used before. When `data` is there, it is what you made then "
-    "and you can go on with it; otherwise choose a new reference.",
-    errors.IllegalTransition: "Look at the thing again: it has moved on, and some states are final.",
-    errors.ChangedElsewhere: "Look at the thing again, and act on what you see then.",
+    errors.UnknownHost: "Use the host of this service's base address.",
+    errors.Conflict: "Read the existing record, then decide.",
+    errors.DuplicateReference: "The reference was used before. `data`, when present, is the record that has it: "
+    "go on with that one, or choose a new reference.",
+    errors.IllegalTransition: "Read the record again: its status has changed, and some statuses are final.",
+    errors.ChangedElsewhere: "Read the record again and act on its new state.",
     errors.StillRunning: "Wait as long as `Retry-After` says and send the same request with the same key.",
-    errors.Invalid: "Mend every field that `errors` lists; all of them are there. When they all break one "
+    errors.Invalid: "Correct every field in `errors`, which lists all of them. When all of them break the same "
     f"special rule, `errorType` is its name, such as `{Invalid.METHOD_NOT_SUPPORTED}` or `{Invalid.CARD_DATA}`.",
-    errors.InsufficientBalance: "Your wallet of this currency holds less than that. Ask for less, or wait until more "
-    "has been paid in.",
-    errors.RefundExceedsAvailable: "More than what was received and not given back yet. The message says how much can "
-    "still be refunded.",
+    errors.InsufficientBalance: "Your wallet of this currency holds less than the amount. Use a smaller one, or wait "
+    "for more credits.",
+    errors.RefundExceedsAvailable: "More than was received and not refunded yet. `message` says how much can still be "
+    "refunded.",
     errors.RateLimited: "Wait as many seconds as `Retry-After` says, then go on more slowly.",
-    errors.TooSoon: "Wait as many seconds as `Retry-After` says, then ask once more.",
+    errors.TooSoon: "Wait as many seconds as `Retry-After` says, then repeat the request.",
     errors.Unavailable: "Nothing is wrong with your request. Send it again in a moment, a change with the same "
     "`Idempotency-Key`.",
 }
@@ -67,7 +67,7 @@ class Link:
 @dataclass(frozen=True)
 class Need:
     variable: str
-    made_by: Link  # Whose example sets it.
+    made_by: Link  # The operation whose example sets it.
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class HeaderUse:
     name: str
     description: str
     is_everywhere: bool
-    used_by: tuple[Link, ...]  # A whole group where all of it does.
+    used_by: tuple[Link, ...]  # A link to the group if all of its operations use it.
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Page:
 
 
 def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: Mapping[str, str]) -> Page:
-    """`keys` are the values of credential headers that the examples may show; without one, a shell variable."""
+    """`keys` are values of credential headers for the examples; without a value, a shell variable is used."""
     base_url = document["servers"][0]["url"]
     by_group = _by_group(operations)
     in_order = [operation for members in by_group.values() for operation in members]
@@ -168,7 +168,7 @@ def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: 
 
 
 def _by_group(operations: Sequence[Operation]) -> dict[str, list[Operation]]:
-    """In the order in which each group and each operation comes first."""
+    """In order of first appearance."""
     groups: dict[str, list[Operation]] = {}
     for operation in operations:
         groups.setdefault(operation.group or "Operations", []).append(operation)
@@ -260,7 +260,7 @@ def _error_row(refusal: type[Refusal]) -> ErrorRow:
 
 
 def _a_refusal(views: Sequence[OperationView]) -> Refusal:
-    """A real one: an empty object sent to the first operation that takes a body."""
+    """The refusal of an empty object, sent to the first operation with a body."""
     missing = next(([row for row in view.fields if row.is_required] for view in views if view.fields), [])
     problems = [Problem(row.path, "is required") for row in missing if row.depth == 0]
     return Invalid(*problems) if problems else Unauthenticated("send a valid key")

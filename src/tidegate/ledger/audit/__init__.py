@@ -1,1 +1,1 @@
-"""What an auditor asks the books."""
+"""Audit of the books."""

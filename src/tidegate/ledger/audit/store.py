@@ -1,4 +1,4 @@
-"""What the books are asked. Every question has one answer when all is well: nothing."""
+"""SQL of the audit of the books. Each list is empty when all is well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FINDINGS_MAX = 10
 
 
 async def begin(tx: Tx) -> None:
-    """First in a transaction: every question sees the same moment, and may take longer than a request may."""
+    """First in a transaction: all queries see one snapshot, and may run longer than those of a request."""
     await tx.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     await tx.execute("SET LOCAL statement_timeout = '10min'")
 
@@ -45,7 +45,7 @@ async def list_unbalanced_currencies(tx: Tx) -> list[str]:
 
 
 async def list_wrong_wallets(tx: Tx) -> list[str]:
-    """I3: a wallet's balance is the sum of its entries, what it has locked the sum of its refunds."""
+    """I3: a wallet's balance is the sum of its entries, its locked amount the sum of its refunds."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || currency || ' keeps ' || coalesce(balance_minor, 0) || ' and '
@@ -67,7 +67,7 @@ async def list_wrong_wallets(tx: Tx) -> list[str]:
 
 
 async def list_wrong_running_balances(tx: Tx) -> list[str]:
-    """I3: the balance after an entry follows from the entries before it; so the last one is the wallet's."""
+    """I3: the balance after an entry is the sum up to it; so the last one is the wallet's balance."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || journal_id || '/' || line || ' says '
@@ -96,7 +96,7 @@ async def list_overdrawn_wallets(tx: Tx) -> list[str]:
 
 
 async def list_unlinked_journals(tx: Tx, business_id: str, *, waiting_since: datetime) -> list[str]:
-    """Journals that the chain left out: those that do not even wait for it, and those that have waited too long."""
+    """Journals that are missing from the chain: not queued for it, or queued for too long."""
     rows = await tx.fetch(
         """
         SELECT journal.business_id || '/' || id AS name FROM journal
@@ -127,7 +127,7 @@ async def list_entries_without_journal(tx: Tx, business_id: str) -> list[str]:
 
 
 async def list_businesses(tx: Tx) -> list[str]:
-    """Whoever has a trace in the books, also one that no business of ours left."""
+    """Every business id in the books, also one without a business row."""
     rows = await tx.fetch(
         """
         SELECT business_id AS name FROM journal UNION SELECT business_id FROM entry
