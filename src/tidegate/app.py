@@ -117,7 +117,7 @@ def _front_page(house: House, site: SitePages, keys: reference.SandboxKeys | Non
 
 
 class _Life:
-    """What runs beside the requests. They are refused until the database is there and is ours."""
+    """Tasks beside the requests, which are refused until the database is available and ours."""
 
     def __init__(self, house: House, keyring: Keyring, watch: Watch, meter: telemetry.Meter) -> None:
         self._house, self._keyring, self._watch, self._meter = house, keyring, watch, meter
@@ -126,7 +126,7 @@ class _Life:
 
     @asynccontextmanager
     async def span(self) -> AsyncIterator[None]:
-        """Ready at once when the database is there; one that is away keeps no process from starting."""
+        """Ready at once when the database is available; otherwise the process starts and waits."""
         try:
             async with running(self._work):
                 await self._has_looked.wait()
@@ -190,7 +190,7 @@ def _watch(house: House) -> Watch:
 
 
 def _limiter(file: Path | None, name: str, *, slots: int = SLOTS) -> Limiter:
-    # The processes of one machine share the file, whose name nobody outside can know.
+    # Processes of one machine share the file, whose name is not known outside.
     key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
     return Limiter(RateLimit(_beside(file, name), slots=slots), key)
 
@@ -200,7 +200,7 @@ def _beside(file: Path | None, name: str) -> Path | None:
 
 
 def serve(settings: Settings, listening: socket.socket) -> None:
-    """What each API process of `tidegate serve` runs."""
+    """The main function of each API process of `tidegate serve`."""
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     front_door = build(settings)
     memory.settle()

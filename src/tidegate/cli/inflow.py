@@ -1,4 +1,4 @@
-"""`tidegate inflow`: what is held until an operator has looked at it."""
+"""`tidegate inflow`: inflows held for review."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _VERDICT_COLOURS = {
     NameVerdict.MISSING: "yellow",
 }
 
-note_option = click.option("--note", metavar="TEXT", help="Why; kept with the inflow and in the audit trail.")
+note_option = click.option("--note", metavar="TEXT", help="The reason; stored with the inflow and in the audit trail.")
 
 
 @click.group()
 def inflow() -> None:
-    """Inflows that are held: look at them, credit them, or send them back."""
+    """Inflows held for review: list, show, credit or return them."""
 
 
 @inflow.command(name="list")
@@ -45,7 +45,7 @@ def inflow() -> None:
 @as_json_option
 @speaks_plainly
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
-    """List what is held, whoever waits longest first."""
+    """List held inflows, the longest waiting first."""
 
     async def run(till: Till, clock: Clock) -> tuple[list[Collection], Clock]:
         async with till.db.connection() as tx:
@@ -57,7 +57,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
         return
     table = Table()
     for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since", "Goes back"):
-        # The reference is what other commands want whole.
+        # Not wrapped: the reference is copied into other commands.
         table.add_column(heading, no_wrap=heading in ("Inflow, business", "Amount"), overflow="fold")
     for one in held:
         check, now = one.name_check, clock.now_of(one.business_id)
@@ -74,7 +74,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def show(reference: str, as_json: bool) -> None:
-    """Show an inflow, and how the names were compared."""
+    """Show an inflow, and the steps of its name check."""
 
     async def run(till: Till, _: Clock) -> Collection:
         return await review.get_anybodys(till, reference)
@@ -92,7 +92,7 @@ def show(reference: str, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def credit(reference: str, note: str | None, as_json: bool) -> None:
-    """Credit a held inflow to the merchant's wallet, after the fee. The merchant is told."""
+    """Credit a held inflow to the merchant's wallet, less the fee. The merchant gets a webhook."""
     after = _decide(review.credit, reference, note)
     if as_json:
         print_record(wire.record_of(after))
@@ -107,13 +107,15 @@ def credit(reference: str, note: str | None, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def return_(reference: str, note: str | None, as_json: bool) -> None:
-    """Send a held inflow back to its payer."""
+    """Return a held inflow to its payer."""
     after = _decide(review.send_back, reference, note)
     if as_json:
         print_record(wire.record_of(after))
         return
     assert after.sent_back is not None
-    out.print(f"[green]✓[/] {after.amount} goes back as {after.sent_back.reference}; the rail confirms it later.")
+    out.print(
+        f"[green]✓[/] {after.amount} is being returned as {after.sent_back.reference}; the rail confirms it later."
+    )
 
 
 def _decide(decide: Callable[..., Awaitable[Collection]], reference: str, note: str | None) -> Collection:

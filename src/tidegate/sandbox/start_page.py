@@ -1,4 +1,4 @@
-"""The front page of a sandbox on one's own machine: its keys, a form that creates a payment, the latest payments."""
+"""The sandbox's start page: its keys, a form that creates a payment, the latest payments."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AMOUNT, _CURRENCY = "2500", "NGN"
 class Fact:
     name: str
     shown: str
-    # Empty while it is masked.
+    # Empty while masked.
     copied: str
 
 
@@ -58,9 +58,9 @@ class Line:
 
 @dataclass(frozen=True)
 class StartPage:
-    # For programs, and for whoever is not on this machine.
+    # For programs, and for requests from other machines.
     home_page: HomePage
-    # Known once the database is open.
+    # Available once the database is open.
     secret: Callable[[], bytes]
     db: Database
     clock: Clock
@@ -82,7 +82,7 @@ class StartPage:
         return await self._page(visit)
 
     async def show_keys(self, visit: Visit) -> Html:
-        """Answers with the page itself: what it shows has no address that a history would keep."""
+        """Answers with the page itself: the keys have no address that a browser history would keep."""
         self._admit(visit)
         return await self._page(visit, is_shown=True)
 
@@ -97,11 +97,11 @@ class StartPage:
 
     def _admit(self, visit: Visit) -> None:
         if not self._is_local(visit):
-            raise AccessDenied("the sandbox's keys are shown on its own machine only; open it as localhost")
+            raise AccessDenied("the sandbox's keys are shown only on its own machine; open it as localhost")
         self.csrf.check(visit.headers, visit.form.get("token"), scope=SCOPE)
 
     def _is_local(self, visit: Visit) -> bool:
-        """Under a name of its own, another site can have a browser here ask us and read the answer."""
+        """Only by a local host name: otherwise a foreign site could read the keys by DNS rebinding."""
         host = urlsplit(f"//{visit.headers.one(b'host') or ''}").hostname
         return host in ("localhost", "127.0.0.1", "::1", urlsplit(self.pages.site.base_url).hostname)
 
@@ -146,7 +146,7 @@ class StartPage:
         return Line(payment.reference, str(payment.order.asked), payment.status.value, href)
 
     def _facts(self, *, is_shown: bool) -> Iterator[Fact]:
-        """As the file has them now: a key may have been rolled since the start."""
+        """From the file as it is now: a key may have been rolled since the start."""
         sandbox: dict[str, Any] = json.loads((self.home / FILE_NAME).read_text())
         for label, name, is_secret in (
             ("Secret key", "secretKey", True),
@@ -171,6 +171,6 @@ class StartPage:
 
 
 def _masked(secret: str) -> str:
-    """Enough to recognise it: `sk_test_`, and its end."""
+    """Enough to recognise it: `sk_test_` and the last characters."""
     prefix = secret[: secret.rindex("_") + 1]
     return f"{prefix}{'•' * 12}{secret[-4:]}"
