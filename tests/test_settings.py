@@ -33,7 +33,7 @@ def test_live_mode_without_a_rail_is_refused_and_nothing_else_is_complained_abou
 
 
 def test_a_rail_nobody_knows_is_named() -> None:
-    with pytest.raises(WrongSettings, match="'sandbox', which is no rail"):
+    with pytest.raises(WrongSettings, match="'sandbox', which is not a rail"):
         from_environment({**LIVE, "TIDEGATE_RAILS": "sandbox"})
 
 

@@ -126,7 +126,7 @@ def test_a_file_that_is_no_statement_is_refused(text: str | bytes, said: str) ->
 
 def test_a_column_that_was_promised_must_be_there() -> None:
     assert "no Ref" in problems(HEADER + GOOD, reference="Ref")[0]
-    assert "no column Ref" in problems(HEADER + GOOD, Ref="transactionId")[0]
+    assert "Ref is not a column" in problems(HEADER + GOOD, Ref="transactionId")[0]
 
 
 def test_a_statement_may_be_empty() -> None:

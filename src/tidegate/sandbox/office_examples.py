@@ -62,7 +62,7 @@ DECLINE_REQUEST = {"reason": "the passport has expired"}
 SUSPEND_REQUEST = {"reason": "under review"}
 CLOSE_REQUEST = {"reason": "no longer needed"}
 CREDIT_REQUEST = {"note": "the payer wrote the first name as an initial"}
-RETURN_REQUEST = {"note": "the payer meant somebody else"}
+RETURN_REQUEST = {"note": "meant for another recipient"}
 RATE_REQUEST: dict[str, Any] = {
     "base": "EUR",
     "quote": "USD",
