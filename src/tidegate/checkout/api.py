@@ -167,7 +167,7 @@ class CheckoutApi:
                     description=examples.EXTEND, handler=self.extend, response=wire.Charged,
                     errors=(*base.errors, errors.Conflict), response_example=examples.CHARGED,
                     success_message="The account stays open longer", prepared_by=(examples.A_TRANSFER,)),
-            replace(base, path=f"{PATH}/cancel", name="cancelCheckout", summary="Give up",
+            replace(base, path=f"{PATH}/cancel", name="cancelCheckout", summary="Cancel a checkout",
                     description=examples.CANCEL, handler=self.cancel, errors=(*base.errors, errors.Conflict),
                     response_example=examples.CANCELLED, success_message="Checkout cancelled",
                     prepared_by=(examples.A_PAYMENT,)),

@@ -156,7 +156,7 @@ class OperatorView(msgspec.Struct, kw_only=True, frozen=True):
 
 class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     pay_code: str
-    reference: Annotated[str, Meta(description="The merchant's.")]
+    reference: Annotated[str, Meta(description="The merchant's reference.")]
     business: BusinessView
     customer_name: str
     amount: Annotated[Decimal, Meta(description="The merchant's amount, in major units, as all amounts here.")]

@@ -234,7 +234,7 @@ def _show(record: wire.AccountRecord, state: str) -> None:
         "reason": record.reason,
         "reference": record.merchant_reference,
         "expires at": record.expires_at,
-        "asked at": record.created_at,
+        "requested": record.created_at,
         "KYC": bytes(record.kyc_information).decode(),
         "volume": record.monthly_volume,
         "flow": record.payment_flow_description,

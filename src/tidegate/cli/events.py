@@ -179,7 +179,7 @@ def _time_in(option: str, text: str, now: datetime) -> str:
 
 def _table_of(deliveries: list[Delivery], now: datetime) -> Table:
     table = Table()
-    for heading in ("Time", "Event, delivery", "Reference", "Endpoint", "Status", "Tries, next"):
+    for heading in ("Time", "Event, delivery", "Reference", "Endpoint", "Status", "Attempts, next"):
         # Not wrapped: the id is copied into other commands.
         table.add_column(heading, no_wrap=heading in ("Time", "Event, delivery"), overflow="fold")
     for delivery in deliveries:
@@ -202,9 +202,9 @@ def _show_delivery(delivery: Delivery, headers: dict[str, str], now: datetime) -
         ("reference", plain(delivery.reference or "–")),
         ("endpoint", f"{delivery.endpoint_id}  {plain(delivery.url)}"),
         ("status", _coloured(delivery.status)),
-        ("made at", to_iso(delivery.created_at)),
-        ("arrived at", to_iso(delivery.delivered_at) if delivery.delivered_at else "–"),
-        ("next try", _until(delivery.due_at, now)),
+        ("created at", to_iso(delivery.created_at)),
+        ("delivered", to_iso(delivery.delivered_at) if delivery.delivered_at else "–"),
+        ("next attempt", _until(delivery.due_at, now)),
     ):
         out.print(f"[dim]{name:<12}[/] {value}", soft_wrap=True)
     out.print("\n[bold]Headers[/] [dim]if it were sent now; timestamp and webhook-signature are new each time[/]")

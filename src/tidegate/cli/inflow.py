@@ -56,7 +56,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
         print_record([wire.record_of(one) for one in held])
         return
     table = Table()
-    for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since", "Goes back"):
+    for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since", "Held until"):
         # Not wrapped: the reference is copied into other commands.
         table.add_column(heading, no_wrap=heading in ("Inflow, business", "Amount"), overflow="fold")
     for one in held:
@@ -145,7 +145,7 @@ def _show(found: Collection) -> None:
         if credited and exchanged
         else None,
         "why": found.reason.sentence if found.reason else None,
-        "goes back": _goes_back(found) if found.status is CollectionStatus.PENDING else None,
+        "held until": _goes_back(found) if found.status is CollectionStatus.PENDING else None,
         "note": found.note,
         "payer": " ".join(
             part for part in (found.payer.name, found.payer.account_number, found.payer.bank_name) if part
@@ -154,7 +154,7 @@ def _show(found: Collection) -> None:
         "bank's id": f"{found.transaction_id}, by {found.scheme} on {found.rail}",
         "value date": to_iso(found.valued_at),
         "arrived at": to_iso(found.created_at),
-        "returned": f"{sent_back.reference}, asked {to_iso(sent_back.asked_at)}" if sent_back else None,
+        "returned": f"{sent_back.reference}, requested {to_iso(sent_back.asked_at)}" if sent_back else None,
         "confirmed": to_iso(sent_back.confirmed_at) if sent_back and sent_back.confirmed_at else None,
     }
     out.print(f"[dim]{'status':<12}[/] [{_COLOURS[found.status]}]{found.status}[/]")

@@ -186,7 +186,7 @@ def _findings_table(findings: Sequence[Finding]) -> Table:
     table = Table("Class", title="Findings", title_justify="left")
     table.add_column("Line", justify="right")
     table.add_column("Transaction, when", overflow="fold")
-    table.add_column("Rail says", justify="right")
+    table.add_column("Rail", justify="right")
     table.add_column("Our books", justify="right")
     table.add_column("Business, what for", overflow="fold")
     for finding in findings:

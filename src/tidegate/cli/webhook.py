@@ -61,7 +61,7 @@ def list_(business_id: str | None, as_json: bool) -> None:
         print_record([wire.record_of(endpoint) for endpoint in endpoints])
         return
     table = Table()
-    for heading in ("Endpoint", "URL", "Events", "Status", "A second"):
+    for heading in ("Endpoint", "URL", "Events", "Status", "Per second"):
         table.add_column(heading, no_wrap=heading == "Endpoint", overflow="fold")
     for endpoint in endpoints:
         what = plain(endpoint.url) + (f"\n[dim]{plain(endpoint.description)}[/]" if endpoint.description else "")
@@ -191,7 +191,7 @@ def _show(record: wire.EndpointRecord, as_json: bool, note: str = "") -> None:
         "events": ", ".join(record.events),
         "description": record.description or "–",
         "status": record.status,
-        "a second": str(record.rate_per_second),
+        "per second": str(record.rate_per_second),
     }
     if isinstance(record, wire.EndpointWithSecret):
         facts["secret"] = str(record.secret)

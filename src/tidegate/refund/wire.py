@@ -41,7 +41,7 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     ) = UNSET
     currency: Annotated[Currency | None, Meta(description="If given, it must be the currency received.")] = None
     reason: Annotated[Remark | None, Meta(description="Shown to your customer.")] = None
-    note: Annotated[Remark | None, Meta(description="For yourself.")] = None
+    note: Annotated[Remark | None, Meta(description="Not shown to your customer.")] = None
     business: BusinessId | None = None
 
 

@@ -166,7 +166,7 @@ class SandboxApi:
                     request=wire.Reverse, is_body_optional=True, request_example=examples.REVERSE_REQUEST,
                     response=wire.TransferReversed, response_example=examples.TRANSFER_REVERSED,
                     path_parameters=examples.TRANSFER_PARAMETER, errors=(errors.NotFound,),
-                    prepared_by=(Step("sendTransfer"),), success_message="Taken back"),
+                    prepared_by=(Step("sendTransfer"),), success_message="Transfer reversed"),
         ]  # fmt: skip
 
 

@@ -159,7 +159,7 @@ class ClockView(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Emptied(msgspec.Struct, kw_only=True, rename="camel"):
-    business: Annotated[str, Meta(description="Its id.")]
+    business: Annotated[str, Meta(description="The business's id.")]
 
 
 def account_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:

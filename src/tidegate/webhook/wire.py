@@ -171,7 +171,7 @@ class ReplayWindow(msgspec.Struct, kw_only=True, rename="camel"):
     date_to: To
     endpoint_id: Annotated[EndpointId | None, Meta(description="Only deliveries to this endpoint.")] = None
     events: Annotated[
-        Annotated[list[EventName], Meta(max_length=len(EVENTS) * 2)] | None, Meta(description="Only these.")
+        Annotated[list[EventName], Meta(max_length=len(EVENTS) * 2)] | None, Meta(description="Only these events.")
     ] = None
     undelivered_only: Annotated[bool, Meta(description="Leave out delivered events.")] = False
     confirm: Annotated[bool, Meta(description="Without it deliveries are counted, not sent.")] = False
