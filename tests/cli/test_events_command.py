@@ -190,7 +190,7 @@ async def test_a_delivery_is_sent_again_and_the_operator_is_written_down(
     await world.deliver()
     delivery = await world.delivery()
     code, said = await tg("events", "resend", f"dlv_{delivery.id}")
-    assert (code, "on its way" in said) == (0, True)
+    assert (code, "is queued for" in said) == (0, True)
     catch_up(world)
     await world.deliver()
     first, second = receiver.received

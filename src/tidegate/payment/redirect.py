@@ -14,7 +14,7 @@ class RedirectUrl(WebUrl):
     def problem_in(self, mode: Mode) -> str | None:
         """Why the address is refused. The sandbox also allows a developer's own machine."""
         if mode is Mode.LIVE and not self.is_https:
-            return "must be an https URL"
+            return "must be an https address"
         if mode is Mode.LIVE and not self.is_public:
             return "must have a public host, not a local or private address"
         return None
