@@ -33,7 +33,7 @@ def test_live_mode_without_a_rail_is_refused_and_nothing_else_is_complained_abou
 
 
 def test_a_rail_nobody_knows_is_named() -> None:
-    with pytest.raises(WrongSettings, match="'sandbox', which is no rail"):
+    with pytest.raises(WrongSettings, match="'sandbox', which is not a rail"):
         from_environment({**LIVE, "TIDEGATE_RAILS": "sandbox"})
 
 
@@ -47,12 +47,12 @@ def test_a_rail_nobody_knows_is_named() -> None:
         ({"TIDEGATE_ENCRYPTION_KEY": ""}, "TIDEGATE_ENCRYPTION_KEY must be set"),
         ({"TIDEGATE_ENCRYPTION_KEY": "c2hvcnQ="}, "32 bytes in base64"),
         ({"TIDEGATE_ENCRYPTION_KEY": "not base64"}, "32 bytes in base64"),
-        ({"TIDEGATE_ENCRYPTION_KEY": f"{'A' * 43}="}, "is no random key"),
-        ({"TIDEGATE_ENCRYPTION_KEY": "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="}, "is no random key"),
-        ({"DATABASE_URL": "postgresql://u:correct-horse@db.example.com/tidegate"}, "must ask for TLS"),
-        ({"DATABASE_URL": "postgresql://u:correct-horse@db/tidegate?sslmode=prefer"}, "must ask for TLS"),
-        ({"DATABASE_URL": "postgresql://u@/tidegate?host=db.example.com"}, "must ask for TLS"),
-        ({"DATABASE_URL": "postgresql://u:correct-horse@127.0.0.1,db.example.com/tidegate"}, "must ask for TLS"),
+        ({"TIDEGATE_ENCRYPTION_KEY": f"{'A' * 43}="}, "is not a random key"),
+        ({"TIDEGATE_ENCRYPTION_KEY": "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWE="}, "is not a random key"),
+        ({"DATABASE_URL": "postgresql://u:correct-horse@db.example.com/tidegate"}, "must require TLS"),
+        ({"DATABASE_URL": "postgresql://u:correct-horse@db/tidegate?sslmode=prefer"}, "must require TLS"),
+        ({"DATABASE_URL": "postgresql://u@/tidegate?host=db.example.com"}, "must require TLS"),
+        ({"DATABASE_URL": "postgresql://u:correct-horse@127.0.0.1,db.example.com/tidegate"}, "must require TLS"),
         ({"TIDEGATE_SECURITY_CONTACT": "somebody"}, "TIDEGATE_SECURITY_CONTACT must be"),
     ],
 )
@@ -98,7 +98,7 @@ def test_in_live_mode_a_database_is_reached_by_tls_or_on_this_machine(url: str) 
 
 
 def test_a_weak_key_is_refused_in_the_sandbox_too() -> None:
-    with pytest.raises(WrongSettings, match="is no random key"):
+    with pytest.raises(WrongSettings, match="is not a random key"):
         from_environment({"TIDEGATE_ENCRYPTION_KEY": f"{'A' * 43}="})
 
 

@@ -115,7 +115,7 @@ def _front_page(house: House, site: SitePages, keys: reference.SandboxKeys | Non
 
 
 class _Life:
-    """What runs beside the requests. They are refused until the database is there and is ours."""
+    """Tasks beside the requests, which are refused until the database is available and ours."""
 
     def __init__(self, house: House, keyring: Keyring, watch: Watch) -> None:
         self._house, self._keyring, self._watch = house, keyring, watch
@@ -185,7 +185,7 @@ def _watch(house: House) -> Watch:
 
 
 def _limiter(file: Path | None, name: str, *, slots: int = SLOTS) -> Limiter:
-    # The processes of one machine share the file, whose name nobody outside can know.
+    # Processes of one machine share the file, whose name is not known outside.
     key = hashlib.sha256(str(file).encode()).digest() if file else os.urandom(32)
     return Limiter(RateLimit(_beside(file, name), slots=slots), key)
 
@@ -195,7 +195,7 @@ def _beside(file: Path | None, name: str) -> Path | None:
 
 
 def serve(settings: Settings, listening: socket.socket) -> None:
-    """What each API process of `tidegate serve` runs."""
+    """The main function of each API process of `tidegate serve`."""
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     application = build(settings)
     memory.settle()

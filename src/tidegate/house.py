@@ -1,4 +1,4 @@
-"""What API and worker are both built on. No page and no route is among it: the worker need not carry them."""
+"""The runtime shared by API and worker. Without pages and routes, which the worker does not load."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ PAUSE_FIRST_S = 0.1
 PAUSE_MOST_S = 3.0
 
 log = structlog.get_logger("house")
-# Hears why there is no database to work with yet.
+# Called with the reason while the database is not available.
 Waiting = Callable[[str], None]
 
 
 @dataclass
 class House:
-    """Where things are written, what time it is, which rails there are."""
+    """The database, the clock, the rails and the settings."""
 
     settings: Settings
     db: Database
     clock: Clock
     rails: dict[str, Rail] = field(default_factory=dict)
-    # Of the database, the same for every process; there once the house is open.
+    # From the database, the same for every process; available once open.
     secret: bytes = field(default=b"", repr=False)
 
     @classmethod
@@ -69,7 +69,7 @@ class House:
 
     @cached_property
     def till(self) -> Till:
-        """One for all: what gathers in it gathers from wherever it comes, and has its lanes once."""
+        """One instance, so that requests from everywhere share its batches and their concurrency limits."""
         settings = self.settings
         terms = InflowTerms(
             rate_lasts=timedelta(minutes=settings.rate_lasts_minutes),
@@ -96,7 +96,7 @@ class House:
 
     @asynccontextmanager
     async def open(self, *, waiting: Waiting | None = None) -> AsyncIterator[None]:
-        """With `waiting`, a database that is away or not ours yet is waited for; without, it is an error."""
+        """With `waiting`, retries until the database is available and initialised; without, raises."""
         try:
             if waiting is None:
                 await self._open_once()
@@ -119,7 +119,7 @@ class House:
         while True:
             try:
                 return await self._open_once()
-            except Exception as error:  # Whatever it is, it may be mended while this process runs.
+            except Exception as error:  # Any error may be fixed while this process runs.
                 failures += 1
                 pause = backoff.pause_s(failures, first_s=PAUSE_FIRST_S, most_s=PAUSE_MOST_S)
                 reason = _reason(error)
@@ -129,7 +129,7 @@ class House:
             await asyncio.sleep(pause)
 
     async def furnish(self) -> None:
-        """On a database that is open: is it ours, which rails are there, what time is it."""
+        """After the database is open: checks that it is ours, registers the rails, loads the clock offsets."""
         found = await deployment.check(self.db, self.settings.mode)
         self.secret = found.secret
         if isinstance(self.clock, ShiftedClock):
@@ -138,11 +138,11 @@ class House:
 
 
 def _reason(error: Exception) -> str:
-    """For anybody who asks; the log has the rest."""
+    """Public; the log has the details."""
     if isinstance(error, WrongDatabase):
         return str(error)
     is_away = isinstance(error, (Unavailable, *AWAY))
-    return "the database cannot be reached" if is_away else "the database cannot be used; the log says why"
+    return "the database cannot be reached" if is_away else "the database cannot be used; see the log"
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tidegate.core.ids import Mode
 
 ENCRYPTION_KEY_BYTES = 32
-# Of 32 random bytes about 30 differ; fewer than this never come by chance.
+# 32 random bytes have about 30 distinct values; fewer than this does not happen by chance.
 DISTINCT_BYTES_MIN = 12
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -26,7 +26,7 @@ _EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres
 
 
 class WrongSettings(Exception):
-    """Lists everything that is wrong, one sentence a line."""
+    """Lists every problem, one sentence per line."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
@@ -36,9 +36,9 @@ class WrongSettings(Exception):
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     mode: Mode = Mode.SANDBOX
-    # May hold a password, so it stays out of every repr.
+    # May hold a password, so it is excluded from repr.
     database_url: str | None = field(default=None, repr=False)
-    # Behind a pooler that gives another session to each transaction; the second address is the one without it.
+    # True behind a transaction pooler; `direct_url` is the same database without it.
     is_pooled: bool = False
     direct_url: str | None = field(default=None, repr=False)
     host: str = "127.0.0.1"
@@ -53,28 +53,28 @@ class Settings:
     connections_max: int = 10
     rate_limit_file: Path | None = None
     rails: tuple[str, ...] = ()
-    # How many proxies of our own stand in front and add to X-Forwarded-For.
+    # Number of our own proxies that append to X-Forwarded-For.
     trusted_proxies: int = 0
-    # What webhook secrets are encrypted with; the first seals, all open.
+    # Encryption keys of webhook secrets; the first encrypts, all decrypt.
     encryption_keys: tuple[bytes, ...] = field(default=(), repr=False)
-    # Where metrics are shown, apart from the API; 0 for nowhere.
+    # Port of the metrics, separate from the API; 0 for none.
     metrics_port: int = 0
-    # Inflows of this much, in major units, are held for review; 0 for none.
+    # Inflows from this amount, in major units, are held for review; 0 for none.
     review_inflows_from: int = 0
-    # A held inflow goes back by itself after this many days.
+    # A held inflow is returned after this many days.
     hold_days: int = 3
     rate_lasts_minutes: int = 60
-    # Of one address: carriers put thousands of payers behind one.
+    # Per address: mobile carriers put thousands of payers behind one.
     address_looks_per_second: int = 200
     address_acts_per_second: int = 50
     address_declines_per_hour: int = 600
     address_streams: int = 500
     business_declines_per_hour: int = 3_600
-    # Answered as well as that of the base URL.
+    # Host names answered besides that of the base URL.
     hosts: tuple[str, ...] = ()
     # /docs and /openapi.json.
     has_docs: bool = True
-    # Of security.txt, as a URI.
+    # Contact in security.txt, as a URI.
     security_contact: str = ""
 
     @property
@@ -83,17 +83,17 @@ class Settings:
 
     @property
     def database_urls(self) -> list[tuple[str, str]]:
-        """Those that are set, with their names."""
+        """Those that are set, with the names of their variables."""
         named = (("DATABASE_URL", self.database_url), ("DATABASE_DIRECT_URL", self.direct_url))
         return [(name, url) for name, url in named if url is not None]
 
     @property
     def own_ports(self) -> frozenset[int]:
-        """What this service listens on; 0 is no port."""
+        """The ports this service listens on; 0 is not a port."""
         return frozenset({self.port, self.metrics_port} - {0})
 
     def on_port(self, port: int) -> Settings:
-        """As port 0 became another one. An address that was chosen stays."""
+        """With the port that the system chose for port 0. A configured base URL stays."""
         is_default = self.base_url == default_base_url(self.port)
         return replace(self, port=port, base_url=default_base_url(port) if is_default else self.base_url)
 
@@ -172,17 +172,17 @@ def _problems_in_live(settings: Settings) -> list[str]:
     elif (urlsplit(settings.database_url).password or "real") in _EXAMPLE_PASSWORDS:
         problems.append("DATABASE_URL has an example password; give the database a real one before going live.")
     problems += [
-        f"{name} must ask for TLS in live mode, with ?sslmode=verify-full, verify-ca or require: "
-        "payments and payers travel over it. A socket or this machine itself needs none."
+        f"{name} must require TLS in live mode, with ?sslmode=verify-full, verify-ca or require: it carries payments "
+        "and payers' data. A Unix socket or a database on this machine needs none."
         for name, url in settings.database_urls
         if not _is_encrypted_or_local(url)
     ]
     if not settings.encryption_keys:
         problems.append(
-            "TIDEGATE_ENCRYPTION_KEY must be set in live mode, the same for all processes: webhook secrets are kept "
+            "TIDEGATE_ENCRYPTION_KEY must be set in live mode, the same for all processes: webhook secrets are stored "
             "encrypted. `openssl rand -base64 32` makes one."
         )
-    problems += [f"TIDEGATE_RAILS names {rail!r}, which is no rail of this version." for rail in settings.rails]
+    problems += [f"TIDEGATE_RAILS names {rail!r}, which is not a rail of this version." for rail in settings.rails]
     if not settings.rails:
         problems.append(
             "TIDEGATE_RAILS must name the rails that move real money, and this version has none yet: "
@@ -194,7 +194,7 @@ def _problems_in_live(settings: Settings) -> list[str]:
 def _is_encrypted_or_local(url: str) -> bool:
     parts = urlsplit(url)
     options = parse_qs(parts.query)
-    # As libpq has them, several may stand in either place.
+    # As in libpq, either place may list several.
     addresses = [
         *parts.netloc.rpartition("@")[2].split(","),
         *(host for text in options.get("host", ()) for host in text.split(",")),
@@ -215,7 +215,7 @@ def _is_local(address: str) -> bool:
 
 
 class _Reader:
-    """Collects what is wrong instead of stopping at the first."""
+    """Collects all problems instead of stopping at the first."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -239,7 +239,7 @@ class _Reader:
         return default
 
     def contact(self, name: str) -> str:
-        """As RFC 9116 wants it: a URI. A bare e-mail address becomes one."""
+        """A URI, as RFC 9116 requires. A bare e-mail address becomes one."""
         value = self.text(name)
         if _EMAIL.fullmatch(value):
             return f"mailto:{value}"
@@ -259,5 +259,5 @@ class _Reader:
             )
             return ()
         if any(len(set(key)) < DISTINCT_BYTES_MIN for key in keys):
-            self.problems.append(f"{name} is no random key; `openssl rand -base64 32` makes one.")
+            self.problems.append(f"{name} is not a random key; `openssl rand -base64 32` makes one.")
         return tuple(keys)

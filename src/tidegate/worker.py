@@ -26,12 +26,12 @@ from tidegate.refund import settle as refund
 from tidegate.sandbox import teller
 
 STATEMENT_TIMEOUT_MS = 30_000
-# Nobody waits for a round; it begins a little later on a busy machine.
+# Nothing waits for a round; on a busy machine it may begin later.
 POOL_WAIT_S = 30.0
 
 log = structlog.get_logger("worker")
 
-# One round: does at most a batch and says what came of it.
+# One round: does at most a batch and returns its tally.
 Round = Callable[[Till, Clock], Awaitable[Tally]]
 
 
@@ -72,14 +72,14 @@ LOOPS = (
     Loop("purge_idempotency_keys", _purge_idempotency_keys, every_s=60.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),
 )
-# The sandbox's own rail lives in the database; somebody has to carry what it tells.
+# The sandbox's rail is in the database; the worker sends its notifications.
 SANDBOX_LOOPS = (*LOOPS, Loop("tell_for_the_sandbox_rail", teller.tell, every_s=0.1))
 
 
 async def run(
     till: Till, clock: Clock, meter: Meter, loops: tuple[Loop, ...], *others: Coroutine[Any, Any, None]
 ) -> None:
-    """Until cancelled. The others are what has its own way of going on for ever, such as the courier."""
+    """Until cancelled. `others` are tasks with loops of their own, such as the webhook sender."""
     async with asyncio.TaskGroup() as group:
         for other in others:
             group.create_task(other)
@@ -90,7 +90,7 @@ async def run(
 async def _repeat(loop: Loop, till: Till, clock: Clock, meter: Meter) -> None:
     while True:
         tally = await _one_round(loop, till, clock, meter)
-        # Something done means there may be more; go on at once but let others have their turn. What failed has a pause.
+        # After work the next round begins at once, since there may be more; sleep(0) lets other tasks run.
         await asyncio.sleep(0 if any(tally) else loop.every_s)
 
 

@@ -137,7 +137,7 @@ def test_a_file_that_is_not_there_is_said_in_a_sentence(set_: Set, tmp_path: Pat
 def test_an_accent_that_has_to_change_to_be_read_is_said(set_: Set, accent: str, expected: str) -> None:
     code, said = set_("--accent", accent)
     assert code == 0
-    assert f"So that everybody can read the page, {expected}" in said
+    assert f"For sufficient contrast {expected}" in said
     assert f"accentColour           {accent}\n" in said
 
 
@@ -152,7 +152,7 @@ def test_what_is_shown_to_people_is_shown_whole(set_: Set) -> None:
     ("url", "expected"),
     [
         ("http://shop.example.com/help", "--support-url must be an https address."),
-        ("https://localhost/help", "--support-url must be an address that customers can reach."),
+        ("https://localhost/help", "--support-url must have a public host, not a local or private address."),
     ],
 )
 def test_in_live_mode_support_is_where_customers_can_safely_go(

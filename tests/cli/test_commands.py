@@ -92,7 +92,7 @@ def test_a_table_for_people_says_the_same(database_url: str, shop: Shop) -> None
         (["merchant", "set", "0" * 24], "Nothing to change"),
         (["merchant", "create", "   ", "--email", "a@example.com"], "NAME must not be empty"),
         (["merchant", "create", "Shop", "--email", "nobody"], "--email must be an e-mail address"),
-        (["merchant", "fee", "0" * 24, "NGN", "card", "--percent", "abc"], "is no percentage"),
+        (["merchant", "fee", "0" * 24, "NGN", "card", "--percent", "abc"], "is not a percentage"),
     ],
 )
 def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, database_url: str) -> None:

@@ -190,7 +190,7 @@ async def test_a_delivery_is_sent_again_and_the_operator_is_written_down(
     await world.deliver()
     delivery = await world.delivery()
     code, said = await tg("events", "resend", f"dlv_{delivery.id}")
-    assert (code, "on its way" in said) == (0, True)
+    assert (code, "is queued for" in said) == (0, True)
     catch_up(world)
     await world.deliver()
     first, second = receiver.received
@@ -221,11 +221,11 @@ async def test_a_time_is_counted_first_and_then_sent_again(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["events", "show", "7"], "is no delivery's id"),
-        (["events", "show", "dlv_7"], "no webhook delivery by that id"),
-        (["events", "resend", "dlv_7"], "no webhook delivery by that id"),
+        (["events", "show", "7"], "is not a delivery's id"),
+        (["events", "show", "dlv_7"], "no webhook delivery with this id"),
+        (["events", "resend", "dlv_7"], "no webhook delivery with this id"),
         (["events", "list", "--business", "0" * 24], "there is no business"),
-        (["events", "list", "--since", "yesterday"], "--since must be a day such as"),
+        (["events", "list", "--since", "yesterday"], "--since must be a date such as"),
         (["events", "list", "--since", "2026-02-30"], "dateFrom is a day or a time that does not exist"),
         (["events", "list", "--since", "2026-03-14", "--until", "2026-03-13"], "dateTo must be after dateFrom"),
         (["events", "list", "--reference", "a b"], "reference"),
@@ -234,12 +234,12 @@ async def test_a_time_is_counted_first_and_then_sent_again(
         (["webhook", "add", "http://10.0.0.1/hook"], "url must not lead into a private network"),
         (["webhook", "add", "http://169.254.169.254/"], "url must not lead into a private network"),
         (["webhook", "add", "https://example.com", "--event", "charge.failed"], "events[0] must be one of"),
-        (["webhook", "set", "we_none", "--status", "disabled"], "no webhook endpoint by that id"),
+        (["webhook", "set", "we_none", "--status", "disabled"], "no webhook endpoint with this id"),
         (["webhook", "set", "we_none"], "Nothing to change"),
         (["webhook", "set", "we_none", "--event", "refund.failed", "--no-events"], "contradict each other"),
-        (["webhook", "rotate", "we_none"], "no webhook endpoint by that id"),
-        (["webhook", "test", "we_none"], "no webhook endpoint by that id"),
-        (["webhook", "remove", "we_none"], "no webhook endpoint by that id"),
+        (["webhook", "rotate", "we_none"], "no webhook endpoint with this id"),
+        (["webhook", "test", "we_none"], "no webhook endpoint with this id"),
+        (["webhook", "remove", "we_none"], "no webhook endpoint with this id"),
     ],
 )
 async def test_a_mistake_is_said_in_a_sentence(tg: Run, arguments: list[str], expected: str) -> None:

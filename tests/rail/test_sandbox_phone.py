@@ -142,7 +142,7 @@ async def test_a_code_lapses_after_ten_minutes_and_nobody_tells(world: World) ->
     assert await world.rail.ask(world.business_id, order.reference, now=later(minutes=9)) == answer
     end = later(minutes=10)
     assert await world.rail.ask(world.business_id, order.reference, now=end) == Failed(FailureReason.EXPIRED)
-    with pytest.raises(Conflict, match="lapsed"):
+    with pytest.raises(Conflict, match="expired"):
         await world.rail.approve(world.business_id, order.reference, now=end)
     assert await world.told(later(days=1)) == []
 
@@ -158,13 +158,13 @@ async def test_an_unknown_bank_is_refused_and_nothing_is_started(world: World) -
 @pytest.mark.parametrize(
     ("means", "message"),
     [
-        (card(PLAIN), "approved already"),
+        (card(PLAIN), "already approved"),
         (card(WITH_PIN), "only mobile money and USSD"),
         (transfer_means(), "only mobile money and USSD"),
-        (phone("0000"), "approved already"),
+        (phone("0000"), "already approved"),
         (phone("0001"), "answers by itself"),
-        (phone("0002"), "failed already"),
-        (phone("0004"), "failed already"),
+        (phone("0002"), "already failed"),
+        (phone("0004"), "already failed"),
     ],
 )
 async def test_what_does_not_wait_for_the_phone_cannot_be_approved_there(

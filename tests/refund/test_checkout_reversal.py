@@ -98,7 +98,7 @@ async def test_what_the_bank_takes_back_leaves_the_wallet_and_everybody_is_told(
     record = await checkout.record()
     assert (record["status"], record["isReversed"], record["amountReversed"]) == ("success", True, 100)
     assert (record["amountReceived"], record["message"]) == (100, "PAYMENT_REVERSED")
-    assert "took the customer's transfer back" in record["actionRequired"]
+    assert "reversed the customer's transfer" in record["actionRequired"]
     [event] = await bank.events(checkout)
     assert (event["event"], event["type"], event["data"]["isReversed"]) == ("charge.reversed", "charge", True)
     assert (event["data"]["amountReversed"], event["data"]["merchantReference"]) == (100, checkout.reference)
@@ -166,7 +166,7 @@ async def test_nothing_of_it_can_be_refunded_afterwards(bank: Bank, new_checkout
     for amount in (None, 1):
         answer = await refund(checkout, amount)
         assert (answer.status_code, answer.json()["errorType"]) == (409, "CONFLICT")
-        assert "taken this money back" in answer.json()["message"]
+        assert "reversed this money" in answer.json()["message"]
 
 
 async def test_after_a_partial_refund_the_merchant_gives_all_of_it(bank: Bank, new_checkout: MakeCheckout) -> None:

@@ -211,7 +211,7 @@ async def test_f8_of_an_overpayment_the_excess_is_refunded_once_and_the_sale_sta
     record = await checkout.record()
     assert (record["status"], record["amountRefunded"], record["actionRequired"]) == ("success", 30.25, None)
     answer = await assert_refused(admin, ask(checkout), 422, "REFUND_EXCEEDS_AVAILABLE")
-    assert "name an amount" in answer.json()["message"]
+    assert "give an amount" in answer.json()["message"]
 
 
 async def test_f9_a_wallet_that_holds_less_is_not_overdrawn(paid: Checkout, admin: Any) -> None:

@@ -138,7 +138,7 @@ async def test_a_pdf_that_would_be_too_long_is_refused(teller: Teller, monkeypat
     await a_few(teller)
     answer = await teller.ask("/wallets/NGN/statement", accept="application/pdf")
     assert_says_no(answer, 422, "VALIDATION_FAILED", field="dateFrom")
-    assert "3 lines; shorten it, or ask for CSV" in answer.json()["message"]
+    assert "3 lines, the limit of a PDF; shorten it or request CSV" in answer.json()["message"]
     assert len((await teller.pdf(dateTo="2026-11-03")).pages) == 1
 
 

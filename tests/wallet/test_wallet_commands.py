@@ -83,7 +83,7 @@ async def test_files_are_written(teller: Teller, tg: Any, tmp_path: Path) -> Non
     [
         (("statement", "NGN", "--from", "soon"), "--from must be a date"),
         (("statement", "NGN", "--from", "2026-11-02", "--to", "2026-11-01"), "--to must be after --from"),
-        (("statement", "USD"), "there is no wallet in this currency"),
+        (("statement", "USD"), "no wallet in this currency"),
     ],
 )
 async def test_a_mistake_is_said_in_a_sentence(teller: Teller, tg: Any, arguments: tuple[str, ...], words: str) -> None:

@@ -437,7 +437,7 @@ async def test_a_rotation_asked_for_twice_leaves_the_first_secret_its_day(world:
     for _ in range(4):
         async with world.db.transaction() as tx:
             await commands.rotate(tx, world.office.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
-    with pytest.raises(Conflict, match="still valid"):
+    with pytest.raises(Conflict, match="valid secrets"):
         async with world.db.transaction() as tx:
             await commands.rotate(tx, world.office.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
     await world.event()

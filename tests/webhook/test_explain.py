@@ -149,7 +149,7 @@ def test_a_secret_that_was_copied_badly_is_recognised(given: str, words: str) ->
     found = look(signed(secrets=(meant,)), BODY, given)
     assert not found.is_well
     assert words in about(found, "secret").what
-    assert "once the secret is mended" in about(found, "webhook-signature").what
+    assert "once the secret is corrected" in about(found, "webhook-signature").what
 
 
 @pytest.mark.parametrize(
@@ -214,11 +214,11 @@ def test_the_first_differing_byte_is_shown_with_what_stands_around_it() -> None:
         (b"", {}, "body", "is empty"),
         (BODY[:40], {}, "body", "is cut off after 40 bytes"),
         (BODY[:-1], {"Content-Length": str(len(BODY))}, "body", f"has {len(BODY) - 1} bytes, and content-length says"),
-        (b"event=charge.successful", {}, "body", "is no JSON"),
+        (b"event=charge.successful", {}, "body", "is not JSON"),
         (json.dumps(PARSED, sort_keys=True).encode(), {}, "body", "too much of it has changed"),
         (BODY.replace(b"100", b"200"), {}, "secret", "looks exactly as Tidegate writes it"),
         (b"[" * 100_000, {}, "body", "is"),
-        (b'{"a":"\\ud800"}', {}, "body", "is no JSON"),
+        (b'{"a":"\\ud800"}', {}, "body", "is not JSON"),
     ],
     ids=["empty", "cut off", "shorter than said", "a form", "sorted", "changed", "deep", "half a letter"],
 )

@@ -1,1 +1,1 @@
-"""The payer's door: what the hosted page does, as JSON. Keyed by the pay code alone."""
+"""The payer's API: what the hosted page does, as JSON. Authorised by the pay code alone."""

@@ -1,4 +1,4 @@
-"""The payer's operations: look, pay, answer the bank's question, give up."""
+"""The payer's operations: view, pay, answer a challenge, cancel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tidegate.payment.model import Payment, Status
 from tidegate.payment.transition import is_final
 
 HEARTBEAT_S = 15.0
-# A stream is ended after this long; the page opens a new one.
+# A stream ends after this time; the page opens a new one.
 STREAM_FOR_S = 600.0
 PATH = "/checkout/payments/{payCode}"
 
@@ -54,7 +54,7 @@ class CheckoutApi:
         return self._attempt(call, await self.desk.resend(_payer_at(call)))
 
     async def events(self, request: Request) -> Response:
-        """Server-sent events: the view now, and again whenever it changes, until nothing more can happen to it."""
+        """Server-sent events: the view now, and after every change, until none is possible any more."""
         visit = PayerAt(request.path_params["payCode"], client_of(request.scope))
         first = await self.desk.look(visit)
         self.watch.refuse_crowd(first.payment, visit.client)
@@ -85,7 +85,7 @@ class CheckoutApi:
                     yield b": still here\n\n"
 
     async def _fresh(self, situation: Situation) -> Situation:
-        """While the database is away, as it was: the next round of the watch asks again."""
+        """While the database is away, the last known state: the next round of the watch asks again."""
         payment = situation.payment
         try:
             return await pay.view(self.desk.till.db, payment.business_id, payment.pay_code)
@@ -139,7 +139,7 @@ class CheckoutApi:
             group_words=examples.GROUP,
             path_parameters={
                 "payCode": {
-                    "description": "The code of the payment.",
+                    "description": "The payment's pay code.",
                     "schema": {"type": "string", "minLength": 1, "maxLength": 100},
                     "example": examples.PAY_CODE,
                 }
@@ -147,27 +147,27 @@ class CheckoutApi:
         )
         refusals = (*base.errors, errors.Conflict)
         return [
-            replace(base, method="GET", name="viewCheckout", summary="Look at a checkout as the payer sees it",
+            replace(base, method="GET", name="viewCheckout", summary="Get the payer's view of a checkout",
                     limit=self.desk.limit.look,
                     description=examples.VIEW, success_message="Checkout found", response_example=examples.VIEWED),
-            replace(base, path=f"{PATH}/charge", name="chargeCheckout", summary="Begin to pay",
+            replace(base, path=f"{PATH}/charge", name="chargeCheckout", summary="Start an attempt",
                     description=examples.CHARGE, handler=self.charge, request=wire.Charge,
                     request_example=examples.CHARGE_REQUEST, response=wire.Charged, errors=refusals,
                     response_example=examples.CHARGED, success_message="Attempt started"),
             replace(base, path=f"{PATH}/charge/authorize", name="authorizeCharge",
-                    summary="Answer what the bank asks for", description=examples.AUTHORIZE, handler=self.authorize,
+                    summary="Answer a challenge", description=examples.AUTHORIZE, handler=self.authorize,
                     request=wire.Authorize, request_example=examples.AUTHORIZE_REQUEST, response=wire.Charged,
-                    errors=refusals, response_example=examples.ASKED_FOR_OTP, success_message="Answer passed on",
+                    errors=refusals, response_example=examples.ASKED_FOR_OTP, success_message="Answer sent to the bank",
                     prepared_by=(examples.A_CARD,)),
             replace(base, path=f"{PATH}/charge/resend", name="resendCharge",
                     summary="Send the prompt or the code again", description=examples.RESEND, handler=self.resend,
                     response=wire.Charged, errors=refusals, response_example=examples.SENT_AGAIN,
                     success_message="Sent again", prepared_by=(examples.A_CARD, examples.AN_ANSWER, examples.A_PAUSE)),
-            replace(base, path=f"{PATH}/charge/extend", name="extendCharge", summary="Ask for more time",
+            replace(base, path=f"{PATH}/charge/extend", name="extendCharge", summary="Extend the account of a transfer",
                     description=examples.EXTEND, handler=self.extend, response=wire.Charged,
                     errors=(*base.errors, errors.Conflict), response_example=examples.CHARGED,
                     success_message="The account stays open longer", prepared_by=(examples.A_TRANSFER,)),
-            replace(base, path=f"{PATH}/cancel", name="cancelCheckout", summary="Give up",
+            replace(base, path=f"{PATH}/cancel", name="cancelCheckout", summary="Cancel a checkout",
                     description=examples.CANCEL, handler=self.cancel, errors=(*base.errors, errors.Conflict),
                     response_example=examples.CANCELLED, success_message="Checkout cancelled",
                     prepared_by=(examples.A_PAYMENT,)),
@@ -179,7 +179,7 @@ def _payer_at(call: Call) -> PayerAt:
 
 
 def _may_change(payment: Payment) -> bool:
-    """Also when it has ended unpaid: money may still be on its way to the account that was shown, and goes back."""
+    """Also after it has ended unpaid: money may still be on its way to the account, and is then returned."""
     if not is_final(payment.status):
         return True
     return payment.status is not Status.SUCCESS and payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0

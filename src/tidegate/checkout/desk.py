@@ -1,4 +1,4 @@
-"""What a payer can do at a payment, whichever door the wish comes through: as JSON or from the page."""
+"""The payer's actions on a payment, shared by the JSON API and the page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tidegate.rail.till import Till
 
 
 class PayerAt(msgspec.Struct, frozen=True):
-    """One payer at one payment. `client` is the address that is counted against the limits."""
+    """One payer's request for one payment. `client` is the address that rate limits count."""
 
     pay_code: str
     client: str
@@ -49,15 +49,15 @@ class Desk:
 
     async def _look(self, visit: PayerAt) -> Situation:
         code = ids.business_code_of(visit.pay_code)
-        # Before the business is recalled: what changes while we wait must not pass for what we know.
+        # Read before the cached business: a change during the wait must not pass for the cached state.
         epoch = self.keyring.epoch
-        # Most looks are at a payment of a business that is known.
+        # Most requests are for a payment of a cached business.
         business = (code and self.keyring.recall_business(code)) or await self._owner_of(code)
         view = await self._looks.do(Key(business.id, visit.pay_code))
         if view is None:
             raise errors.NotFound(NOT_FOUND)
         if view.epoch != epoch:
-            # Somebody has changed a business, perhaps this one.
+            # A business has changed, perhaps this one.
             return await pay.view(self.till.db, business.id, visit.pay_code)
         return Situation(business, view.payment, view.attempt)
 
@@ -70,8 +70,8 @@ class Desk:
             return await view_store.find_views(tx, keys)
 
     async def charge(self, visit: PayerAt, value: Any, *, seen: int | None = None) -> Situation:
-        """`value` is the request as JSON has it. With `seen`, nothing begins unless the payment is still as it was
-        then: a second click and a second window find it changed."""
+        """`value` is the request's JSON. With `seen`, an attempt starts only if the payment still has that version: a
+        second click or a second window finds it changed."""
         async with self._payer(visit) as payer:
             situation = await self._charge(payer, visit, value, seen)
         self._count_decline(visit, situation)
@@ -143,7 +143,7 @@ class Desk:
             self.limit.count_decline(visit.client, attempt.business_id)
 
     async def _owner_of(self, code: str | None) -> Business:
-        """A pay code says whose it is. One that is not of our making has no business's code, and costs no look-up."""
+        """A pay code names its business. A forged one has no business's code, and costs no lookup."""
         business = await self.keyring.business_by_code(code) if code else None
         if business is None:
             raise errors.NotFound(NOT_FOUND)

@@ -1,4 +1,4 @@
-"""Examples and words for the API reference."""
+"""Examples and texts for the API reference."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from tidegate.rail.bank import USSD_BANKS
 
 PAY_CODE = payments.PAY_CODE
 
-GROUP = "What the payer does, for apps that draw their own checkout. No key is needed: the pay code is enough."
+GROUP = "The payer's operations, for apps with their own checkout page. No key is needed: the pay code is enough."
 VIEW = (
-    "What the hosted page shows, with the `banks` and `operators` that a charge may name. The same address with "
-    "`/events` behind it sends it as server-sent events "
-    "(`event: status`), at once and whenever it changes."
+    "What the hosted page shows, with the `banks` and `operators` that a charge may name. The same path followed by "
+    "`/events` sends it as server-sent events (`event: status`), at once and after every change."
 )
 CHARGE = (
-    "Starts an attempt by one of the offered methods. `action` says what the payer does next: send a `transfer`, "
-    "approve a `prompt`, `dial` a code, give a `pin`, an `otp` or an `address`, follow a `redirect`, or nothing. A "
-    "second charge replaces one that still waits for the payer, and is refused while an outcome is not known."
+    "Starts an attempt by one of the offered methods. `action` is the payer's next step: send a `transfer`, approve a "
+    "`prompt`, `dial` a code, give a `pin`, an `otp` or an `address`, follow a `redirect`, or none. A second charge "
+    "replaces one that still waits for the payer, and is refused while an outcome is not known."
 )
-AUTHORIZE = "Exactly one of `pin`, `otp` and `address`, as the last `action` asked."
+AUTHORIZE = "Exactly one of `pin`, `otp` and `address`, as the last `action` requires."
 RESEND = (
-    "Sends the prompt, the code to dial or the one-time code that the payer waits for once more, for the same attempt: "
-    "at most 3 times, 30 seconds apart. Sooner is a 429 with `Retry-After`; `resendFrom` says when. A code to "
-    "dial is replaced by a new one. Where `resendsLeft` is null, it cannot be sent again."
+    "Sends the prompt, the USSD code or the one-time code of the attempt again: at most 3 times, 30 seconds apart. "
+    "Earlier requests get a 429 with `Retry-After`; `resendFrom` is the earliest time. A USSD code is replaced by a "
+    "new one. Where `resendsLeft` is null, it cannot be sent again."
 )
-EXTEND = "Keeps the account of a bank transfer open for another 30 minutes, as long as the checkout itself lasts."
-CANCEL = "The payer gives up. Money that was already received goes back."
+EXTEND = "Keeps the account of a bank transfer open for another 30 minutes, but not beyond the checkout's expiry."
+CANCEL = "The payer cancels. Money already received is returned."
 
 CHARGE_REQUEST: dict[str, Any] = {"type": "bank_transfer"}
 AUTHORIZE_REQUEST: dict[str, Any] = {"pin": "1234"}
 
-# What the examples need to be there. The test card asks for a PIN, then for a one-time code.
+# Setup of the examples. The test card requires a PIN, then a one-time code.
 A_PAYMENT = Step(
     "createPayment",
     {"amount": 2500, "currency": "NGN", "customer": {"name": "Ada Obi", "email": "ada@example.com"}},

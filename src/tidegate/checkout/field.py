@@ -1,4 +1,4 @@
-"""Fields that only a payer sends. Their values live in memory, on the way to the rail, and are never shown."""
+"""Fields that only a payer sends. Their values stay in memory, on the way to the rail, and are never shown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BETWEEN_DIGITS = ("Zs", "Pd", "Cf")
 
 
 class _Secret(str):
-    """Text that does not show itself."""
+    """Text that repr does not show."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class _Secret(str):
 
 
 class WrongCheckDigit(ValueError):
-    """As long as a card number, and none: most often one digit was typed wrong."""
+    """The length of a card number, but a wrong check digit: most often one digit was mistyped."""
 
     kind = "check_digit"
 
@@ -35,7 +35,7 @@ class CardNumber(_Secret):
 
     @classmethod
     def parse(cls, value: Any) -> Self:
-        # Typed on any keyboard, pasted with or without spaces.
+        # From any keyboard, with or without spaces.
         is_short = isinstance(value, str) and len(value) <= CARD_NUMBER_LENGTH_MAX
         digits = digit.in_ascii("".join(filterfalse(_is_between_digits, value))) if is_short else ""
         if not _CARD_DIGITS.fullmatch(digits):
@@ -119,7 +119,7 @@ class OtpText(_Secret):
 
 
 def _is_between_digits(character: str) -> bool:
-    """Spaces, dashes and what is invisible."""
+    """Spaces, dashes and invisible characters."""
     return unicodedata.category(character) in _BETWEEN_DIGITS or character.isspace()
 
 

@@ -1,7 +1,7 @@
-"""How often one payment, and one address, may be called. Guessing and card testing end here.
+"""Rate limits per payment and per address, against guessing and card testing.
 
-Carriers put thousands of payers behind one address. So a payment has tight limits, and an address wide ones, except
-for what no payer does: asking for payments that do not exist.
+Carriers put thousands of payers behind one address. So limits per payment are tight and limits per address wide,
+except for what no payer does: requesting payments that do not exist.
 """
 
 from __future__ import annotations
@@ -14,29 +14,32 @@ from starlette.types import Scope
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.limit import Allowance, Limiter
 
-# Looks and acts are forgotten after ten seconds at most. Addresses fall anywhere among the slots, so all of their 2 MB
-# come into memory.
+# Counters of looks and acts expire within ten seconds. Addresses are spread over all slots, so all 2 MB become
+# resident.
 MOMENTS_SLOTS = 1 << 18
 LOOK = Allowance("look", per_second=20, burst=60)
 ACT = Allowance("act", per_second=2, burst=20)
 UNKNOWN_CODE = Allowance("unknown code", per_second=0.1, burst=20)
-# Who is refused is still shown the payment, this often: by payment, and by address.
+# A limited payer still gets the payment this often: per payment, and per address.
 SLOWED = Allowance("slowed", per_second=1, burst=3)
 SLOWED_AT_ADDRESS = Allowance("slowed at address", per_second=20, burst=60)
 
 _LOOK_S = LOOK.burst / LOOK.per_second
 _ACT_S = ACT.burst / ACT.per_second
 _HOUR_S = 3600
-# So many of an hour's declines may come at once.
+# The share of an hour's declines that may come at once.
 _AT_ONCE = 1 / 6
-_MESSAGE = "too many requests for this payment, or from your network; wait as long as Retry-After says"
-_UNKNOWN = "too many payments were asked for that do not exist; wait as long as Retry-After says"
-_DECLINES = "too many cards were declined here or for this business; wait as long as Retry-After says, or pay otherwise"
+_MESSAGE = "too many requests for this payment, or from your network; wait for the seconds in Retry-After"
+_UNKNOWN = "too many requests for payments that do not exist; wait for the seconds in Retry-After"
+_DECLINES = (
+    "too many declined cards from your network or for this business; "
+    "wait for the seconds in Retry-After, or use another method"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PayerAllowances:
-    """What the operator sets: far above what a carrier's gateway shows."""
+    """The operator's settings: far above the traffic of a carrier's gateway."""
 
     address_looks_per_second: int
     address_acts_per_second: int
@@ -69,7 +72,7 @@ def _hourly(name: str, count: int) -> Allowance:
 @dataclass(frozen=True)
 class PayerLimit:
     moments: Limiter
-    # Kept apart: failures last for minutes, and whoever causes many must keep nobody else from looking.
+    # Separate: failures are kept for minutes, and many of them must not limit other payers' requests.
     failures: Limiter
     allowances: PayerAllowances
 
@@ -88,7 +91,7 @@ class PayerLimit:
         self.moments.check((SLOWED.of(pay_code), *SLOWED_AT_ADDRESS.of_address(client)), _MESSAGE)
 
     def count_unknown(self, client: str) -> None:
-        """Other payers at this address go on: what exists is shown all the same."""
+        """Does not limit other payers at this address: existing payments are still shown."""
         self.failures.check(UNKNOWN_CODE.of_address(client), _UNKNOWN)
 
     def refuse_cards(self, client: str, business_id: str) -> None:

@@ -1,4 +1,4 @@
-"""From the fields a payer sent to the means of an attempt, and what may be kept and shown of them."""
+"""From a payer's request to the payment details of an attempt, and the part that may be stored and shown."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def _phone(request: wire.Charge, currency: Currency) -> tuple[Means, dict[str, A
         raise Invalid(Problem("phone", str(wrong), kind=wrong.kind)) from None
     operator = _operator(request, number, currency)
     masked = f"{number[:4]} … {number[-4:]}"
-    # Whoever has the link sees the details, so the whole number is not among them.
+    # The details are visible with the link alone, so the whole number is not among them.
     return Phone(number, operator.id), {"phone": masked, "operator": operator.id}
 
 
 def _operator(request: wire.Charge, number: str, currency: Currency) -> phones.Operator:
-    """A ported number is guessed wrong, so what the payer says wins."""
+    """A ported number is guessed wrong, so the payer's choice wins."""
     if request.operator is None:
         found = phones.operator_of(number, currency)
     else:

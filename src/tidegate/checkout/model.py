@@ -1,4 +1,4 @@
-"""What happened to the money of a payment, as its payer may see it."""
+"""What happened to the money of a payment, as shown to its payer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.refund.model import RefundStatus
 
 
 class TakenAs(StrEnum):
-    """What was done with money when it arrived. Held money stays `held` here, also when the rest has come since."""
+    """What was done with money on arrival. Held money stays `held` here, even when the rest has come since."""
 
     SETTLED = "settled"
     HELD = "held"
@@ -28,12 +28,12 @@ class ReturnStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """Money that arrived. Whoever has the link sees it, so of an account only the end is there."""
+    """Money that arrived. Visible with the link alone, so only the end of the account number is included."""
 
     amount: Money
     at: datetime
     taken: TakenAs
-    # Why it goes back.
+    # Why it is returned.
     reason: ReturnReason | None
     payer_name: str | None
     payer_bank: str | None
@@ -42,7 +42,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentBack:
-    """Money on its way back: asked for, sent to the rail, confirmed by it. Of a receipt it may be only a part."""
+    """A return: requested, sent to the rail, confirmed by it. It may be only a part of a receipt."""
 
     amount: Money
     reason: ReturnReason | None
@@ -53,7 +53,7 @@ class SentBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refunded:
-    """Money that the merchant gives back. `reason` is the merchant's own words."""
+    """A refund by the merchant. `reason` is the merchant's text."""
 
     amount: Money
     status: RefundStatus
@@ -63,7 +63,7 @@ class Refunded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenBack:
-    """Money that the payer's bank took back."""
+    """A reversal by the payer's bank."""
 
     amount: Money
     at: datetime

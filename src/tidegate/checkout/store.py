@@ -1,4 +1,4 @@
-"""SQL of what only the payer's pages ask."""
+"""SQL of the payer's pages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tidegate.infra.db import Row, Tx
 from tidegate.money_return.reason import reason_in
 from tidegate.refund.model import RefundStatus
 
-# Nobody sends more to one payment by honest mistake; of more, the oldest are left out.
+# Far above any legitimate use; the oldest are left out.
 MOVEMENTS_MAX = 100
 
 
 async def list_versions(tx: Tx, watched: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """All payments that somebody looks at, in one question."""
+    """The versions of all watched payments, in one query."""
     rows = await tx.fetch(
         """
         SELECT business_id, pay_code, version
@@ -38,7 +38,7 @@ async def list_versions(tx: Tx, watched: Sequence[tuple[str, str]]) -> dict[tupl
 
 
 async def list_movements(tx: Tx, business_id: str, payment_id: int) -> Movements:
-    """What arrived for a payment, what went back, is refunded, or was taken back, in one question."""
+    """Receipts, returns, refunds and reversals of a payment, in one query."""
     rows = [*reversed(await tx.fetch(_MOVEMENTS, business_id, payment_id, MOVEMENTS_MAX))]
     if not rows:
         return NO_MOVEMENTS

@@ -1,4 +1,4 @@
-"""Tells open pages that their payment has changed, with one question a round for all of them."""
+"""Notifies open pages that their payment has changed, with one query per round for all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.infra.http.limit import networks_of
 from tidegate.payment.model import Payment
 
 POLL_EVERY_S = 0.4
-# Of one process, open at the same time.
+# Per process, open at the same time.
 WATCHERS_MAX = 5_000
 PER_PAYMENT_MAX = 20
 RETRY_AFTER_S = 5
@@ -23,7 +23,7 @@ Key = tuple[str, str]
 
 
 class Watcher:
-    """`changed` is set whenever the payment has another version than the page has seen."""
+    """`changed` is set when the payment has another version than the page has seen."""
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -43,9 +43,9 @@ class Watch:
         self._count = 0
 
     def refuse_crowd(self, payment: Payment, client: str) -> None:
-        """Said before the answer begins; from then on it could only be cut."""
+        """Before the response starts; after that it could only be cut off."""
         if self._count >= WATCHERS_MAX:
-            raise Unavailable("too many pages are open; look at the payment now and then", retry_after_s=RETRY_AFTER_S)
+            raise Unavailable("too many event streams are open; poll the payment instead", retry_after_s=RETRY_AFTER_S)
         if len(self._waiting.get((payment.business_id, payment.pay_code), ())) >= PER_PAYMENT_MAX:
             raise _too_many(f"{PER_PAYMENT_MAX} streams of this payment")
         for network, factor in networks_of(client):
@@ -90,4 +90,6 @@ class Watch:
 
 
 def _too_many(what: str) -> RateLimited:
-    return RateLimited(f"{what} are open; close one, or look at the payment now and then", retry_after_s=RETRY_AFTER_S)
+    return RateLimited(
+        f"{what} are open, the limit; close one, or poll the payment instead", retry_after_s=RETRY_AFTER_S
+    )

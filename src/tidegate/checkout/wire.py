@@ -1,4 +1,4 @@
-"""The payer's view of a payment, and what a payer may send."""
+"""The payer's view of a payment, and the payer's requests."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _ATTEMPT_STATUS = (
     "The attempt's own: `starting`, `waiting` for the payer, `running`, `succeeded`, `failed`, `replaced` or `expired`."
 )
 _FAILURE = (
-    "Why it failed, such as `insufficient_funds`; while it waits for the payer, why the same is asked again, such as "
+    "Why it failed, such as `insufficient_funds`; while waiting for the payer, what was wrong with the answer, such as "
     "`wrong_pin`."
 )
 AnswersLeft = Annotated[
     int | None,
-    Meta(description="To `pin`, `otp`, `address` and `redirect`: the last wrong answer fails the attempt."),
+    Meta(description="For `pin`, `otp`, `address` and `redirect`: the last wrong answer fails the attempt."),
 ]
 ResendsLeft = Annotated[
     int | None, Meta(description="How often the prompt or code can be sent again; null where it cannot be.")
 ]
-ResendFrom = Annotated[Timestamp | None, Meta(description="Before then it is not sent again.")]
+ResendFrom = Annotated[Timestamp | None, Meta(description="The earliest time of the next resend.")]
 
 
 class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
@@ -59,15 +59,13 @@ class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
     expiry_month: Annotated[ExpiryMonth, Meta(description="From 1 to 12, as a number or as text.")]
     expiry_year: Annotated[ExpiryYear, Meta(description="Two digits or four, as a number or as text.")]
     cvv: Annotated[Cvv, Meta(description="The security code.")]
-    holder: Annotated[
-        Annotated[str, Meta(max_length=100)] | None, Meta(description="The name as it stands on the card.")
-    ] = None
+    holder: Annotated[Annotated[str, Meta(max_length=100)] | None, Meta(description="The name on the card.")] = None
 
 
 class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
     line: Annotated[Text, Meta(description="Street and number.")]
     city: Text
-    state: Annotated[Text | None, Meta(description="Or province, region; where the country has them.")] = None
+    state: Annotated[Text | None, Meta(description="State, province or region, where the country has them.")] = None
     country: Text
     postal_code: Text | None = None
 
@@ -87,32 +85,34 @@ class Authorize(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class BusinessView(msgspec.Struct, kw_only=True, rename="camel"):
-    name: Annotated[str, Meta(description="Whom the payer pays.")]
+    name: Annotated[str, Meta(description="The name of the business.")]
     logo_url: Annotated[str | None, Meta(description="A PNG, JPEG or WebP picture of 32 to 1024 pixels a side.")]
     accent_colour: Annotated[
         str | None,
-        Meta(description="The business's own colour, such as `#0f7b6c`, as it chose it: mind the contrast of text."),
+        Meta(description="The business's colour, such as `#0f7b6c`, unadjusted: check the contrast of text."),
     ]
-    support: Annotated[SupportView, Meta(description="Where the payer may ask; at least one of them is there.")]
+    support: Annotated[SupportView, Meta(description="Contacts for the payer; at least one is set.")]
 
 
 class VirtualAccountView(msgspec.Struct, kw_only=True, rename="camel"):
     account_number: str
     bank_name: str
     account_name: str
-    expires_at: Annotated[Timestamp | None, Meta(description="Money that arrives later goes back.")]
+    expires_at: Annotated[Timestamp | None, Meta(description="Money that arrives later is returned.")]
 
 
 class ActionView(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
     type: Annotated[
         str,
         Meta(
-            description="What the payer does next: `transfer`, `prompt`, `dial`, `pin`, `otp`, `address`, `redirect` "
+            description="The payer's next step: `transfer`, `prompt`, `dial`, `pin`, `otp`, `address`, `redirect` "
             "or `none`."
         ),
     ]
-    amount_expected: Annotated[Decimal | None, Meta(description="With `transfer`: how much to send.")] = None
-    virtual_account: Annotated[VirtualAccountView | None, Meta(description="With `transfer`: where to send it.")] = None
+    amount_expected: Annotated[Decimal | None, Meta(description="With `transfer`: the amount to send.")] = None
+    virtual_account: Annotated[
+        VirtualAccountView | None, Meta(description="With `transfer`: the account to send it to.")
+    ] = None
     code: Annotated[str | None, Meta(description="With `dial`: the code to dial.")] = None
     url: Annotated[str | None, Meta(description="With `redirect`: the bank's page.")] = None
 
@@ -122,9 +122,7 @@ class AttemptView(msgspec.Struct, kw_only=True, rename="camel"):
     type: Annotated[str, Meta(description="The payment method.")]
     status: Annotated[str, Meta(description=_ATTEMPT_STATUS)]
     failure: Annotated[str | None, Meta(description=_FAILURE)]
-    details: Annotated[
-        dict[str, Any], Meta(description="What may be shown of the means, such as the last digits of a card.")
-    ]
+    details: Annotated[dict[str, Any], Meta(description="Masked payment details, such as the last digits of a card.")]
     answers_left: AnswersLeft
     resends_left: ResendsLeft
     resend_from: ResendFrom
@@ -146,52 +144,52 @@ class Charged(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class BankView(msgspec.Struct, kw_only=True, rename="camel", frozen=True):
-    code: Annotated[str, Meta(description="What `bank` of a charge must be.")]
+    code: Annotated[str, Meta(description="The value for `bank` in a charge.")]
     name: str
-    dial_prefix: Annotated[str, Meta(description="What the code that the payer dials begins with.")]
+    dial_prefix: Annotated[str, Meta(description="The prefix of the code to dial.")]
 
 
 class OperatorView(msgspec.Struct, kw_only=True, frozen=True):
-    id: Annotated[str, Meta(description="What `operator` of a charge must be.")]
+    id: Annotated[str, Meta(description="The value for `operator` in a charge.")]
     name: str
 
 
 class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     pay_code: str
-    reference: Annotated[str, Meta(description="The merchant's.")]
+    reference: Annotated[str, Meta(description="The merchant's reference.")]
     business: BusinessView
     customer_name: str
-    amount: Annotated[Decimal, Meta(description="What the merchant asked for, in major units, as all amounts here.")]
+    amount: Annotated[Decimal, Meta(description="The merchant's amount, in major units, as all amounts here.")]
     amount_expected: Annotated[
-        Decimal, Meta(description="What the payer pays: with the fee, when the customer bears it.")
+        Decimal, Meta(description="What the payer pays: including the fee, when the customer bears it.")
     ]
     amount_received: Decimal
-    amount_remaining: Annotated[Decimal, Meta(description="What is still to be paid; 0 once it is paid.")]
-    amount_returned: Annotated[Decimal, Meta(description="What goes back to the payer, or went.")]
-    amount_reversed: Annotated[Decimal, Meta(description="What the payer's bank took back of `amountReceived`.")]
+    amount_remaining: Annotated[Decimal, Meta(description="Still to be paid; 0 once paid.")]
+    amount_returned: Annotated[Decimal, Meta(description="Returned to the payer, or being returned.")]
+    amount_reversed: Annotated[Decimal, Meta(description="Reversed by the payer's bank, out of `amountReceived`.")]
     currency: str
     status: Annotated[str, Meta(description=_STATUS)]
-    ending: Annotated[str | None, Meta(description="Why it failed for good: `cancelled` or `attempts_used_up`.")]
+    ending: Annotated[str | None, Meta(description="Why it failed finally: `cancelled` or `attempts_used_up`.")]
     variance_type: Annotated[
         str | None, Meta(description="`underpayment` or `overpayment`, when another amount was accepted.")
     ]
     variance_policy: Annotated[
-        str, Meta(description="What becomes of another amount than expected: `accept`, `top_up` or `return`.")
+        str, Meta(description="The policy for an amount other than expected: `accept`, `top_up` or `return`.")
     ]
-    payment_methods: Annotated[list[str], Meta(description="Those offered, in the order of the page.")]
+    payment_methods: Annotated[list[str], Meta(description="The offered methods, in the order of the page.")]
     default_payment_method: str
-    banks: Annotated[tuple[BankView, ...], Meta(description="Those that USSD takes; none where USSD is not offered.")]
+    banks: Annotated[tuple[BankView, ...], Meta(description="Banks for USSD; empty where USSD is not offered.")]
     operators: Annotated[
-        tuple[OperatorView, ...], Meta(description="Those of mobile money; none where it is not offered.")
+        tuple[OperatorView, ...], Meta(description="Operators of mobile money; empty where it is not offered.")
     ]
     success_message: Annotated[str | None, Meta(description="To be shown after a success, as plain text.")]
-    attempts_left: Annotated[int, Meta(description="By the method that was tried last; each has 5.")]
-    open_payment_methods: Annotated[list[str], Meta(description="Those offered that can still be tried.")]
-    is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: nothing new begins.")]
-    version: Annotated[int, Meta(description="Counts changes; a page that shows an older one is out of date.")]
-    expires_at: Annotated[Timestamp, Meta(description="The checkout closes then.")]
+    attempts_left: Annotated[int, Meta(description="For the method tried last; each method has 5.")]
+    open_payment_methods: Annotated[list[str], Meta(description="The offered methods with attempts left.")]
+    is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: no new attempts.")]
+    version: Annotated[int, Meta(description="Increases with every change; a page with a lower one is out of date.")]
+    expires_at: Annotated[Timestamp, Meta(description="When the checkout expires.")]
     paid_at: Timestamp | None
-    attempt: Annotated[AttemptView | None, Meta(description="The newest one.")]
+    attempt: Annotated[AttemptView | None, Meta(description="The newest attempt.")]
 
 
 _BANKS = {
@@ -205,7 +203,7 @@ _OPERATORS = {
 
 
 def card_data_elsewhere(value: Any) -> Iterator[Problem]:
-    """A card number belongs in the card's own field and nowhere else."""
+    """A card number is allowed only in the card's own field."""
     return card_data.problems_in(value, but_not_in=("card.number", "phone"))
 
 
@@ -213,21 +211,21 @@ EXPIRED_CARD = "expired"
 
 
 def expiry_passed(value: Any, *, now: datetime) -> Iterator[Problem]:
-    """Of the value as it was sent, so that it is said together with whatever else is wrong with the card."""
+    """Checks the raw value, so that it is reported together with the card's other problems."""
     card = value.get("card")
     if not isinstance(card, dict):
         return
     try:
         month, year = ExpiryMonth.parse(card.get("expiryMonth")), ExpiryYear.parse(card.get("expiryYear"))
     except ValueError:
-        return  # Wrong by themselves, which is said elsewhere.
+        return  # Reported by their own fields.
     if month_has_passed(month=month, year=year, now=now):
         is_year = month_has_passed(month=12, year=year, now=now)
         yield Problem("card.expiryYear" if is_year else "card.expiryMonth", "has passed", kind=EXPIRED_CARD)
 
 
 def one_answer(value: Any) -> Iterator[Problem]:
-    """Of the value as it was sent: an answer in the wrong form is an answer all the same."""
+    """Checks the raw value: an answer in the wrong form is still an answer."""
     given = [name for name in ("pin", "otp", "address") if value.get(name) is not None]
     if len(given) != 1:
         yield Problem("body", "must have exactly one of pin, otp and address")
@@ -302,7 +300,7 @@ def _action_view(payment: Payment, attempt: Attempt) -> ActionView:
     kind = type(action).__struct_config__.tag
     view = ActionView(type=str(kind))
     if isinstance(action, TransferAction):
-        # What is still to be sent, when part of it has arrived.
+        # What is left to send, when part of it has arrived.
         view.amount_expected = (attempt.expected - payment.held).major
         view.virtual_account = VirtualAccountView(
             account_number=action.account_number,

@@ -1,4 +1,4 @@
-"""The command line. Every command helps with --help; those a script would read speak JSON with --json."""
+"""The command line. Every command has --help; commands for scripts have --json."""
 
 from tidegate.cli.main import main
 

@@ -21,13 +21,13 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
 from tidegate.rail.till import Till
 
-# 1 and 2 mean that the command itself went wrong.
+# 1 and 2 mean that the command itself failed.
 EXIT_CODES = {NameVerdict.EXACT: 0, NameVerdict.CLOSE: 3, NameVerdict.DIFFERENT: 4, NameVerdict.MISSING: 3}
 _VERDICTS = {
     NameVerdict.EXACT: "[bold green]exact[/]: it would be credited",
-    NameVerdict.CLOSE: "[bold yellow]close[/]: it would be held until somebody has looked at it",
+    NameVerdict.CLOSE: "[bold yellow]close[/]: it would be held for review",
     NameVerdict.DIFFERENT: "[bold red]different[/]: it would be returned",
-    NameVerdict.MISSING: "[bold yellow]missing[/]: it would be held until somebody has looked at it",
+    NameVerdict.MISSING: "[bold yellow]missing[/]: it would be held for review",
 }
 _COLOURS = {
     AccountStatus.PENDING: "yellow",
@@ -40,13 +40,13 @@ _COLOURS = {
 Act = Callable[[Till, datetime], Awaitable[Account]]
 
 reason_option = click.option(
-    "--reason", required=True, metavar="TEXT", help="Why; the merchant sees it in the account's record."
+    "--reason", required=True, metavar="TEXT", help="The reason; shown to the merchant in the account's record."
 )
 
 
 @click.group()
 def account() -> None:
-    """Virtual accounts: approve, decline, suspend and close them, and try the name rule."""
+    """Virtual accounts: approve, decline, suspend or close them, and test the name rule."""
 
 
 @account.command(name="list")
@@ -56,7 +56,7 @@ def account() -> None:
 @as_json_option
 @speaks_plainly
 def list_(business_id: str | None, status: str | None, limit: int, as_json: bool) -> None:
-    """List accounts, whoever waits longest first."""
+    """List accounts, the longest waiting first."""
 
     async def run(till: Till, clock: Clock) -> tuple[list[wire.AccountRecord], list[Account], Clock]:
         wanted = AccountStatus(status) if status else None
@@ -71,7 +71,7 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
         return
     table = Table()
     for heading in ("Account, business", "Holder", "Number", "Status", "Since"):
-        # The id is what other commands want whole.
+        # Not wrapped: the id is copied into other commands.
         table.add_column(heading, no_wrap=heading == "Account, business", overflow="fold")
     for one in found:
         number, now = one.details.account_number if one.details else "–", clock.now_of(one.business_id)
@@ -79,7 +79,7 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
             f"{one.id}\n[dim]{one.business_id}[/]", plain(one.holder), f"{number}\n[dim]{one.currency}[/]",
             _state_of(one, now), ago(one.created_at, now),
         )  # fmt: skip
-    show_table(table, "No such account: merchants ask with POST /profile/virtual-accounts/requests.")
+    show_table(table, "No accounts. Merchants request one with POST /profile/virtual-accounts/requests.")
 
 
 @account.command()
@@ -87,7 +87,7 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
 @as_json_option
 @speaks_plainly
 def show(account_id: str, as_json: bool) -> None:
-    """Show an account: its details, what the merchant said, and the documents."""
+    """Show an account: its details, the merchant's request, and the documents."""
 
     async def run(till: Till, _: datetime) -> Account:
         return await commands.get_anybodys(till.db, account_id)
@@ -97,11 +97,11 @@ def show(account_id: str, as_json: bool) -> None:
 
 @account.command()
 @click.argument("account_id", metavar="ID")
-@click.option("--expires-at", metavar="DATE", help="Its last day, or a time; without one it is permanent.")
+@click.option("--expires-at", metavar="DATE", help="The last day, or a time; permanent by default.")
 @as_json_option
 @speaks_plainly
 def approve(account_id: str, expires_at: str | None, as_json: bool) -> None:
-    """Let the rail open a pending account. It takes money from then on."""
+    """Approve a pending account. The rail opens it, and it takes money from then on."""
 
     async def run(till: Till, now: datetime) -> Account:
         ends_at = _end_in(expires_at, now) if expires_at else None
@@ -116,7 +116,7 @@ def approve(account_id: str, expires_at: str | None, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def decline(account_id: str, reason: str, as_json: bool) -> None:
-    """Refuse a pending account for good."""
+    """Decline a pending account. This is final."""
     why = words("--reason", reason)
 
     async def run(till: Till, now: datetime) -> Account:
@@ -131,7 +131,7 @@ def decline(account_id: str, reason: str, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def suspend(account_id: str, reason: str, as_json: bool) -> None:
-    """Let an account take no money for a while: what arrives goes back."""
+    """Suspend an account. Money that arrives meanwhile is returned."""
     why = words("--reason", reason)
 
     async def run(till: Till, now: datetime) -> Account:
@@ -145,7 +145,7 @@ def suspend(account_id: str, reason: str, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def reinstate(account_id: str, as_json: bool) -> None:
-    """Let a suspended account take money again."""
+    """Reinstate a suspended account. It takes money again."""
 
     async def run(till: Till, now: datetime) -> Account:
         return await commands.reinstate(till.db, account_id, by=OPERATOR, now=now)
@@ -159,7 +159,7 @@ def reinstate(account_id: str, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def close(account_id: str, reason: str, as_json: bool) -> None:
-    """Close an account for good: what arrives afterwards goes back."""
+    """Close an account. This is final; money that arrives afterwards is returned."""
     why = words("--reason", reason)
 
     async def run(till: Till, now: datetime) -> Account:
@@ -171,13 +171,13 @@ def close(account_id: str, reason: str, as_json: bool) -> None:
 @account.command()
 @click.argument("typed")
 @click.argument("holder")
-@click.option("--company", is_flag=True, help="The holder is a company, though its name ends in no legal form.")
+@click.option("--company", is_flag=True, help="Treat the holder as a company even without a legal form in its name.")
 @as_json_option
 @click.pass_context
 def match(context: click.Context, typed: str, holder: str, company: bool, as_json: bool) -> None:
-    """Try the name rule: would money for TYPED be credited to HOLDER's account?
+    """Test the name rule: would money for TYPED be credited to HOLDER's account?
 
-    Ends with 0 when the names are exact, 3 when they are close, 4 when they are different. Needs no database.
+    Exits with 0 when the names are exact, 3 when close or missing, 4 when different. Needs no database.
     """
     check = check_name(payee_name=typed, holder=holder, is_company=company)
     if as_json:
@@ -195,7 +195,7 @@ def show_name_check(check: NameCheck, verdict: str) -> None:
 
 
 def _end_in(text: str, now: datetime) -> datetime:
-    """A day is its last."""
+    """A date means the end of that day."""
     try:
         end = Moment.parse(text).end
     except ValueError as error:
@@ -234,7 +234,7 @@ def _show(record: wire.AccountRecord, state: str) -> None:
         "reason": record.reason,
         "reference": record.merchant_reference,
         "expires at": record.expires_at,
-        "asked at": record.created_at,
+        "requested": record.created_at,
         "KYC": bytes(record.kyc_information).decode(),
         "volume": record.monthly_volume,
         "flow": record.payment_flow_description,

@@ -1,4 +1,4 @@
-"""The settings of a business that are more than a number or a choice: how each is checked, and what was made of it."""
+"""Settings of a business that need more than a type: validation and display."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 _PHONE = re.compile(r"\+[0-9 ().-]{5,30}", re.ASCII)
 
 _BRAND_OPTIONS = (
-    click.option("--accent", help="The one colour of its pages, such as '#0f7b6c'; '' for the usual one."),
-    click.option("--support-email", help="Where payers may ask; '' for none."),
-    click.option("--support-phone", help="The same, such as +234 801 234 5678; '' for none."),
-    click.option("--support-url", help="The same, a page of its own; '' for none."),
+    click.option("--accent", help="Accent colour of its pages, such as '#0f7b6c'; '' for the default."),
+    click.option("--support-email", help="E-mail address of support for payers; '' for none."),
+    click.option("--support-phone", help="Phone number of support, such as +234 801 234 5678; '' for none."),
+    click.option("--support-url", help="Web page of support; '' for none."),
     click.option(
         "--logo",
         "logo_file",
@@ -37,19 +37,19 @@ _BRAND_OPTIONS = (
         help=f"PNG, JPEG or WebP, at most {logo.BYTES_MAX // 1024} kB; {logo.SIDE_PX_MIN} to {logo.SIDE_PX_MAX} "
         "pixels a side.",
     ),
-    click.option("--no-logo", is_flag=True, help="Take the logo away."),
+    click.option("--no-logo", is_flag=True, help="Remove the logo."),
 )
 
 
 def brand_options(command: F) -> F:
-    """How the business looks to its payers."""
+    """Options for how the business appears to its payers."""
     for option in reversed(_BRAND_OPTIONS):
         command = option(command)
     return command
 
 
 def checked(settings: dict[str, Any], mode: Mode) -> dict[str, Any]:
-    """Each as it is kept. The empty text, which takes a setting away, is left to those that can be done without."""
+    """Each in its stored form. The empty text removes a setting, where it is optional."""
     return {name: _checked(name, value, mode) for name, value in settings.items()}
 
 
@@ -71,7 +71,7 @@ def _support_url(text: str, mode: Mode) -> str:
 
 
 def _support_phone(text: str, _: Mode) -> str:
-    # The library would read letters as the keys they stand on, and extensions that no link can dial.
+    # The library also accepts vanity letters, and extensions that a tel: link cannot dial.
     try:
         number = phonenumbers.parse(text) if _PHONE.fullmatch(text) else None
     except NumberParseException:
@@ -94,17 +94,17 @@ _CLEARABLE = ("accent", "support_email", "support_phone", "support_url")
 
 
 def note_on(accent: str | None) -> str:
-    """Where the pages show another shade than the one that was asked for, and why. Empty when nowhere."""
+    """Where the pages use another shade than the given one, and why. Empty when nowhere."""
     if not accent:
         return ""
     light, dark = palette_for(accent, LIGHT), palette_for(accent, DARK)
     shades = {"on buttons": light.accent, "in links": light.accent_text, "on dark screens": dark.accent}
     others = [f"{shade} {place}" for place, shade in shades.items() if str(shade) != accent]
-    return f"So that everybody can read the page, {accent} is shown as {', '.join(others)}." if others else ""
+    return f"For sufficient contrast {accent} is shown as {', '.join(others)}." if others else ""
 
 
 def name_and_brand(business: Business) -> str:
-    """For a cell of a table: as payers know the business, in its own colour."""
+    """For a table cell: the name that payers see, in the accent colour."""
     accent, logo_hash = business.brand.accent, business.brand.logo_hash
     name = f"[{accent}]■[/] {escape(business.name)}" if accent else escape(business.name)
     chosen = ", ".join(word for word in (accent, "logo" if logo_hash else None) if word)

@@ -1,4 +1,4 @@
-"""How commands speak: to people with colour, to scripts in JSON, and about mistakes without stack traces."""
+"""Output of commands: colour for people, JSON for scripts, errors without stack traces."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tidegate.settings import WrongSettings
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
-# Wider than anything that is measured.
+# Wider than any text that is measured.
 _ANY_WIDTH = 10_000
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,28 +40,28 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSO
 
 
 def print_json(value: Any) -> None:
-    """Plain text whatever the terminal, so that a pipe gets exactly this."""
+    """Without colour or wrapping whatever the terminal, for pipes."""
     write_json(json.dumps(value, indent=2, default=str))
 
 
 def print_record(value: Any) -> None:
-    """A record of the API, or several, with the names and to the digit as the API writes them."""
+    """Records with the names and digits of the API."""
     write_json(msgspec.json.format(encode(value), indent=2).decode())
 
 
 def write_json(text: str) -> None:
-    """With every control as an escape: whoever reads the JSON gets it back, and a terminal does not."""
+    """Control characters are escaped: a JSON reader gets them back, a terminal does not."""
     sys.stdout.write(visible(text, keep="\n") + "\n")
 
 
 def plain(text: str) -> str:
-    """A stranger's text, for print: what it says is shown, and nothing in it is obeyed."""
+    """Untrusted text for print: markup and control characters are shown, not interpreted."""
     return escape(visible(text, keep="\n\t"))
 
 
 def show_table(table: Table, empty: str = "") -> None:
-    """As a table where the terminal is wide enough for its longest row, otherwise one record below the other: no word
-    and no id is ever cut or broken."""
+    """A table where the terminal is wide enough for its longest row, otherwise one record below the other: no word or
+    id is cut or broken."""
     if not table.row_count:
         if empty:
             out.print(empty, soft_wrap=True)
@@ -82,7 +82,7 @@ def show_table(table: Table, empty: str = "") -> None:
 
 def _show_field(label: str, value: Text, *, style: StyleType) -> None:
     value.stylize_before(style)
-    # A word that is longer than the rest of the line has the terminal break it, so that it is copied whole.
+    # A word longer than the line is left to the terminal's own wrapping, so that it is copied whole.
     room = max(out.width - len(label), Measurement.get(out, out.options.update(width=_ANY_WIDTH), value).minimum)
     for at, line in enumerate(value.wrap(out, room)):
         shown = Text.assemble((label if at == 0 else " " * len(label), "dim"), line)
@@ -96,7 +96,7 @@ def fail(message: str) -> NoReturn:
 
 
 def speaks_plainly(command: F) -> F:
-    """What can go wrong is said in a sentence or two; anything else is a bug and keeps its trace."""
+    """Expected errors are reported in a sentence or two; any other is a bug and keeps its trace."""
 
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -109,6 +109,6 @@ def speaks_plainly(command: F) -> F:
         except (EmbeddedPostgresFailed, MigrationFailed, NoKey, WrongDatabase) as error:
             fail(str(error))
         except database.REFUSED as error:
-            fail(f"the database refuses: {error}\nIf it was never prepared, run `tidegate migrate` first.")
+            fail(f"the database refuses: {error}\nIf it has not been migrated, run `tidegate migrate` first.")
 
     return guarded  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Which database a command works on: the one of DATABASE_URL, or our own."""
+"""The database of a command: that of DATABASE_URL, or the embedded one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ KEY_FILE = "encryption-key"
 def with_database(
     settings: Settings, *, may_create: bool = False
 ) -> Iterator[tuple[Settings, EmbeddedPostgres | None]]:
-    """Settings with a DATABASE_URL that works. Our own PostgreSQL is started when nobody else runs it.
+    """Settings with a working DATABASE_URL. The embedded PostgreSQL is started unless another process runs it.
 
-    Only a command that says so creates one: any other, called in the wrong folder, would report on an empty database.
+    Created only for a command that asks for it: any other, run in the wrong folder, would report on an empty database.
     """
     if settings.database_url is not None:
         yield settings, None
@@ -50,7 +50,7 @@ def with_database(
 
 
 def with_encryption_key(settings: Settings) -> Settings:
-    """A sandbox keeps one of its own, so that nothing has to be set; live mode has refused to start without one."""
+    """The sandbox generates and stores its own; live mode does not start without one."""
     if settings.encryption_keys:
         return settings
     return replace(settings, encryption_keys=(key_kept_in(settings.home / KEY_FILE),))
@@ -69,14 +69,14 @@ async def _prepare(settings: Settings) -> list[Migration]:
 
 
 def check(settings: Settings) -> None:
-    """Says in a sentence, before anything is started, why this database cannot be served. One that is away is waited
-    for by the processes that are started."""
+    """Reports, before any process starts, why this database cannot be served. A database that is away is not an error:
+    the processes wait for it."""
     with suppress(Unavailable):
         run_async(_on_database(settings, lambda db: deployment.check(db, settings.mode)))
 
 
 def mend(postgres: EmbeddedPostgres | None) -> None:
-    """Starts our own PostgreSQL again when it has died. On the main thread: the server ends with its thread."""
+    """Restarts the embedded PostgreSQL after a crash. On the main thread: the server ends with its thread."""
     if postgres is not None and not postgres.is_running():
         err.print("[yellow]PostgreSQL has stopped; starting it again.[/]")
         with suppress(EmbeddedPostgresFailed):
@@ -84,18 +84,18 @@ def mend(postgres: EmbeddedPostgres | None) -> None:
 
 
 def run_on_database(settings: Settings, command: Callable[[Database], Awaitable[T]]) -> T:
-    """Opens the database for one command. The embedded one is brought up to date first."""
+    """Opens the database for one command. The embedded one is migrated first."""
     with with_database(settings) as (ready, postgres):
         if postgres is not None:
             prepare(ready)
-        # Without the pooler where there is a way: a command may run longer than a pooler allows.
+        # Without the pooler where possible: a command may run longer than a pooler allows.
         direct = replace(ready, database_url=ready.direct_url, is_pooled=False) if ready.direct_url else ready
         return run_async(_on_database(direct, command))
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:
-    """As asyncio.run, and SIGTERM cancels it as Ctrl-C does: an exception that a signal throws into the C code of the
-    database driver can crash the process."""
+    """Like asyncio.run, but SIGTERM cancels as Ctrl-C does: an exception thrown by a signal handler into the C code of
+    the database driver can crash the process."""
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)  # Only the main thread handles signals.
     before = signal.getsignal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The sandbox: a parent keeps our own PostgreSQL running, and a child with API and worker on one event loop."""
+"""The sandbox: a parent process runs the embedded PostgreSQL, and a child with API and worker on one event loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidegate.settings import Settings
 
 
 def run(settings: Settings) -> None:
-    # A busy port is found out before anything else is started.
+    # Fails on a busy port before anything is started.
     listening = bind(settings.host, settings.port)
     settings = settings.on_port(listening.getsockname()[1])
     telemetry.configure_logs(as_json=False, level="warning")
@@ -35,7 +35,7 @@ def run(settings: Settings) -> None:
         ready = with_encryption_key(found)
         sandbox = run_async(_seed(ready))
         starting.stop()
-        listening.listen(BACKLOG)  # Clients wait while the process is started again, instead of being refused.
+        listening.listen(BACKLOG)  # Clients wait while the process restarts, instead of being refused.
         _greet(ready, sandbox)
         keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])
         child = "tidegate.cli.dev_process:run"
@@ -68,7 +68,7 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
         links.add_row(f"[dim]{name}[/]", value)
     out.print(Panel(links, title="[bold green]Tidegate sandbox is ready[/]", expand=False, border_style="green"))
     out.print("[bold]Create a payment[/], in another terminal:\n")
-    # Printed bare, so that the terminal's width puts no line breaks into it.
+    # Printed bare, so that it is not wrapped.
     print(_create_line(settings, sandbox), end="\n\n", flush=True)
     out.print("[bold]Verify it[/]:\n")
     print(_verify_line(settings, sandbox), end="\n\n", flush=True)

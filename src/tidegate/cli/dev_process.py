@@ -16,7 +16,7 @@ from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.infra.supervisor import stop_on_terminate
 from tidegate.settings import Settings
 
-# Who presses Ctrl-C does not want to wait for a receiver that hangs.
+# Ctrl-C must not wait for a receiver that hangs.
 GRACE_S = 1.0
 
 

@@ -1,4 +1,4 @@
-"""`tidegate doctor`: is everything as it should be."""
+"""`tidegate doctor`: checks the settings, the database and the invariants."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tidegate.ledger.books import Sum
 
 
 @click.command()
-@click.option("--books", "with_books", is_flag=True, help="Also examine the ledger, and print a trial balance.")
+@click.option("--books", "with_books", is_flag=True, help="Also verify the ledger, and print a trial balance.")
 @as_json_option
 @speaks_plainly
 def doctor(with_books: bool, as_json: bool) -> None:
     """Check the settings, the database and the invariants. Exits with 1 when something is wrong."""
     settings = settings_module.from_environment()
-    # The sandbox that runs here may have been given another port than this command was.
+    # The running sandbox may use another port than this command's default.
     settings = replace(settings, base_url=seeded(settings).get("baseUrl") or settings.base_url)
 
     async def run(db: Database) -> tuple[list[Finding], list[Sum]]:
@@ -81,5 +81,5 @@ def _trial_balance(sums: list[Sum]) -> Table:
 
 
 def _amount(minor: int, currency: str) -> str:
-    """Plain minor units for a currency that is none of ours: the doctor must be able to show what is wrong."""
+    """Minor units for an unknown currency: the doctor must be able to show corrupt rows."""
     return str(Money(minor, Currency(currency))) if currency in Currency.__members__ else f"{minor} minor"

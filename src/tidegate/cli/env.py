@@ -1,4 +1,4 @@
-"""`tidegate env`: the sandbox's address and keys as variables of a shell."""
+"""`tidegate env`: the sandbox's address and keys as shell variables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = {
 @click.command()
 @speaks_plainly
 def env() -> None:
-    """Print the sandbox's address, keys and accounts for a shell: eval "$(tidegate env)"."""
+    """Print the sandbox's address, keys and accounts as shell variables: eval "$(tidegate env)"."""
     path = settings_module.from_environment().home / FILE_NAME
     try:
         sandbox = json.loads(path.read_text())

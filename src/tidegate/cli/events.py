@@ -1,4 +1,4 @@
-"""`tidegate events`: what was sent, what was answered, and sending it again."""
+"""`tidegate events`: webhook deliveries, their answers, resends and replays."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _COLOURS = {
 
 @click.group()
 def events() -> None:
-    """What was sent to whom, what was answered, and sending it again."""
+    """Webhook deliveries: list, show, resend, replay."""
 
 
 @events.command(name="list")
 @click.option("--status", type=click.Choice([status.value for status in DeliveryStatus]))
 @click.option("--event", metavar="NAME", help="Such as charge.successful.")
-@click.option("--reference", help="The merchant's, of what the event is about.")
+@click.option("--reference", help="The merchant's reference of the payment or other subject.")
 @click.option("--endpoint", "endpoint_id", metavar="ID")
-@click.option("--since", metavar="TIME", help="A day, a time, or how long ago: 2026-11-15, 2026-11-15T09:30:00Z, 2h.")
-@click.option("--until", metavar="TIME", help="The same; a day is included.")
-@click.option("--before", metavar="ID", help="Only deliveries older than this one: the next page.")
+@click.option("--since", metavar="TIME", help="A date, a time or an age: 2026-11-15, 2026-11-15T09:30:00Z, 2h.")
+@click.option("--until", metavar="TIME", help="The same; a date includes the whole day.")
+@click.option("--before", metavar="ID", help="Only deliveries older than this one, for the next page.")
 @click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
 @business_option
 @as_json_option
@@ -58,14 +58,14 @@ def list_(business_id: str | None, as_json: bool, limit: int, before: str | None
         if before_id is not None:
             filter_ = filter_.older_than(min(before_id, filter_.before_id or before_id))
         async with here.office.db.connection() as tx:
-            # One more than is shown, to know whether there are others.
+            # One more than shown, to know whether there are others.
             return await log_store.list_deliveries(tx, here.business_id, filter_, limit=limit + 1), here.now
 
     found, now = visit(business_id, run)
     if as_json:
         print_record([wire.delivery_record(delivery) for delivery in found[:limit]])
         return
-    nothing = "Nothing. What happened while there was no endpoint is sent by `tidegate events replay`."
+    nothing = "No deliveries. Use `tidegate events replay` for events from before the endpoint existed."
     show_table(_table_of(found[:limit], now), nothing)
     if len(found) > limit:
         out.print(f"[dim]There are more: --before {delivery_id(found[limit - 1].id)}[/]", soft_wrap=True)
@@ -77,7 +77,7 @@ def list_(business_id: str | None, as_json: bool, limit: int, before: str | None
 @as_json_option
 @speaks_plainly
 def show(delivery: str, business_id: str | None, as_json: bool) -> None:
-    """Show a delivery: the body, the headers, and every answer."""
+    """Show a delivery: the body, the headers, and the answer to each attempt."""
     number = _number_in(delivery)
 
     async def run(here: Visit) -> tuple[Delivery, dict[str, str], datetime]:
@@ -99,7 +99,7 @@ def show(delivery: str, business_id: str | None, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
-    """Send a delivery again at once: the same id and body, a new timestamp."""
+    """Send a delivery again at once, with the same id and body and a new timestamp."""
     number = _number_in(delivery)
 
     async def run(here: Visit) -> Delivery:
@@ -110,22 +110,24 @@ def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
     if as_json:
         print_record(record)
         return
-    out.print(f"[green]✓[/] {record.event} is on its way to {plain(record.url)} again.", soft_wrap=True)
-    out.print(f"[dim]`tidegate events show {record.id}` says what was answered.[/]", soft_wrap=True)
+    out.print(f"[green]✓[/] {record.event} is queued for {plain(record.url)}.", soft_wrap=True)
+    out.print(f"[dim]`tidegate events show {record.id}` shows the answer.[/]", soft_wrap=True)
 
 
 @events.command()
-@click.option("--from", "date_from", required=True, metavar="TIME", help="A day, a time, or how long ago.")
-@click.option("--to", "date_to", required=True, metavar="TIME", help="The same; a day is included, 0s is now.")
-@click.option("--endpoint", "endpoint_id", metavar="ID", help="To this one only.")
-@click.option("--event", "names", multiple=True, type=click.Choice(EVENTS), help="Only these; repeat for several.")
-@click.option("--undelivered", is_flag=True, help="Leave out what has arrived.")
+@click.option("--from", "date_from", required=True, metavar="TIME", help="A date, a time or an age.")
+@click.option(
+    "--to", "date_to", required=True, metavar="TIME", help="The same; a date includes the whole day, 0s is now."
+)
+@click.option("--endpoint", "endpoint_id", metavar="ID", help="Only to this endpoint.")
+@click.option("--event", "names", multiple=True, type=click.Choice(EVENTS), help="Only this event; repeat for several.")
+@click.option("--undelivered", is_flag=True, help="Leave out delivered events.")
 @click.option("--confirm", is_flag=True, help="Send them; without it they are only counted.")
 @business_option
 @as_json_option
 @speaks_plainly
 def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str, confirm: bool, **wanted: Any) -> None:
-    """Send all events of a time again. Counts them first."""
+    """Replay the events of a period. Only counts them without --confirm."""
 
     async def run(here: Visit) -> int:
         asked = {
@@ -146,20 +148,20 @@ def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str,
         print_json({"count": count, "sent": confirm})
         return
     many = "1 delivery" if count == 1 else f"{count:,} deliveries"
-    out.print(f"[green]✓[/] {many} on the way." if confirm else f"{many} would be sent; add --confirm to send.")
+    out.print(f"[green]✓[/] {many} queued." if confirm else f"{many} would be sent; add --confirm to send.")
 
 
 def _number_in(text: str) -> int:
     number = delivery_id_in(text)
     if number is None:
         raise NotFound(
-            f"{text!r} is no delivery's id; `tidegate events list` shows them, such as dlv_1876543210987654321"
+            f"{text!r} is not a delivery's id; `tidegate events list` shows them, such as dlv_1876543210987654321"
         )
     return number
 
 
 def _wire_names(wanted: dict[str, Any], now: datetime) -> dict[str, Any]:
-    """What was given, as a query of the API has it, so that the same rules hold for both."""
+    """The options as an API query, so that the same rules apply to both."""
     times = {"dateFrom": ("--since", wanted.pop("since")), "dateTo": ("--until", wanted.pop("until"))}
     asked = {"endpointId": wanted.pop("endpoint_id"), **wanted}
     asked |= {name: _time_in(option, text, now) for name, (option, text) in times.items() if text}
@@ -168,19 +170,17 @@ def _wire_names(wanted: dict[str, Any], now: datetime) -> dict[str, Any]:
 
 def _time_in(option: str, text: str, now: datetime) -> str:
     if text[:4].isdigit() and text[4:5] == "-":
-        return text  # Judged by the rules of the API.
+        return text  # Validated by the API's rules.
     try:
         return to_iso(now - Duration.parse(text).length)
     except ValueError:
-        fail(
-            f"{option} must be a day such as 2026-11-15, a time such as 2026-11-15T09:30:00Z, or how long ago: 30m, 2h."
-        )
+        fail(f"{option} must be a date such as 2026-11-15, a time such as 2026-11-15T09:30:00Z, or an age such as 30m.")
 
 
 def _table_of(deliveries: list[Delivery], now: datetime) -> Table:
     table = Table()
-    for heading in ("Time", "Event, delivery", "Reference", "Endpoint", "Status", "Tries, next"):
-        # The id is what other commands want whole.
+    for heading in ("Time", "Event, delivery", "Reference", "Endpoint", "Status", "Attempts, next"):
+        # Not wrapped: the id is copied into other commands.
         table.add_column(heading, no_wrap=heading in ("Time", "Event, delivery"), overflow="fold")
     for delivery in deliveries:
         last = delivery.attempts[-1] if delivery.attempts else None
@@ -202,15 +202,15 @@ def _show_delivery(delivery: Delivery, headers: dict[str, str], now: datetime) -
         ("reference", plain(delivery.reference or "–")),
         ("endpoint", f"{delivery.endpoint_id}  {plain(delivery.url)}"),
         ("status", _coloured(delivery.status)),
-        ("made at", to_iso(delivery.created_at)),
-        ("arrived at", to_iso(delivery.delivered_at) if delivery.delivered_at else "–"),
-        ("next try", _until(delivery.due_at, now)),
+        ("created at", to_iso(delivery.created_at)),
+        ("delivered", to_iso(delivery.delivered_at) if delivery.delivered_at else "–"),
+        ("next attempt", _until(delivery.due_at, now)),
     ):
         out.print(f"[dim]{name:<12}[/] {value}", soft_wrap=True)
     out.print("\n[bold]Headers[/] [dim]if it were sent now; timestamp and webhook-signature are new each time[/]")
     for name, value in headers.items():
         out.print(f"{name}: {plain(value)}", soft_wrap=True)
-    out.print(f"\n[bold]Payload[/] [dim]set apart here; sent as {len(delivery.payload):,} bytes without spaces[/]")
+    out.print(f"\n[bold]Payload[/] [dim]indented here; sent as {len(delivery.payload):,} bytes without spaces[/]")
     out.print(plain(msgspec.json.format(delivery.payload, indent=2).decode()), soft_wrap=True)
     for attempt in delivery.attempts:
         _show_attempt(attempt)
@@ -228,7 +228,7 @@ def _show_attempt(attempt: Attempt) -> None:
 
 
 async def _headers_of(here: Visit, delivery: Delivery) -> dict[str, str]:
-    """As the courier would make them now. Without signatures when there is no secret, or none that can be read."""
+    """As the sender would make them now. Without signatures when there is no secret that can be decrypted."""
     headers = {"content-type": "application/json; charset=utf-8", "user-agent": USER_AGENT}
     async with here.office.db.connection() as tx:
         sealed = await secret_store.list_valid(tx, here.business_id, delivery.endpoint_id, now=here.now)

@@ -1,4 +1,4 @@
-"""The receiver inside `tidegate listen`: takes events, checks their signatures, passes them on byte for byte."""
+"""The receiver inside `tidegate listen`: takes events, verifies their signatures, forwards them byte for byte."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tidegate.webhook.explain import ID, Explanation, explain
 from tidegate.webhook.model import TEST_EVENT
 
 HOST = "127.0.0.1"
-# What a receiver of this kind answers to GET, so that the next one can tell whether it still lives.
+# The answer to GET, by which the next `tidegate listen` recognises a running one.
 SIGN_OF_LIFE = "tidegate listen"
-# A moment less than Tidegate waits, so that it learns from us that there was no answer.
+# Slightly less than Tidegate's own time-out, so that it gets an answer from us.
 FORWARD_WITHIN_S = 14.0
 CONNECT_WITHIN_S = 5.0
 STOP_WITHIN_S = 1.0
@@ -37,7 +37,7 @@ _WITHOUT_BODY = frozenset({204, 304})
 
 @dataclass(frozen=True)
 class Reply:
-    """What the developer's server answered, or why it did not; `status` is what Tidegate is told either way."""
+    """The developer's server's answer, or its failure; `status` is what Tidegate gets in either case."""
 
     status: int
     problem: str | None = None
@@ -48,7 +48,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Arrival:
-    """One request of Tidegate's. Without a reply there was nobody to pass it on to."""
+    """One request from Tidegate. Without a reply it was not forwarded."""
 
     at: datetime
     event_id: str
@@ -67,7 +67,7 @@ class Forwarder:
         self._session: aiohttp.ClientSession | None = None
         self.url = ""
         self.secret = ""
-        # The first test event is our own, to see whether anything arrives at all.
+        # The first test event is our own, to check that events arrive.
         self.proof: asyncio.Future[Explanation] | None = None
 
     @property
@@ -76,7 +76,7 @@ class Forwarder:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """On a free port, at a path that nobody can guess."""
+        """On a free port, at a path that cannot be guessed."""
         path = f"/{secrets.token_urlsafe(16)}"
         app = web.Application()
         app.add_routes([web.post(path, self._receive), web.get(path, _live)])
@@ -95,7 +95,7 @@ class Forwarder:
             timeout=aiohttp.ClientTimeout(total=FORWARD_WITHIN_S, connect=CONNECT_WITHIN_S),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
-            # Tidegate's own headers are passed on, and none is added to them.
+            # Tidegate's headers are forwarded, and none is added.
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         )
 
@@ -129,7 +129,7 @@ class Forwarder:
         except aiohttp.ClientConnectorError as error:
             reply = Reply(502, _why_unreachable(error.os_error))
         except aiohttp.ClientError as error:
-            reply = Reply(502, f"broke off: {error}")
+            reply = Reply(502, f"closed the connection early: {error}")
         took_ms = round((monotonic_s() - started) * 1000)
         return Reply(reply.status, reply.problem, reply.body, reply.headers, took_ms)
 
@@ -143,7 +143,7 @@ async def _live(_: web.Request) -> web.Response:
 
 
 async def _read(answer: aiohttp.ClientResponse) -> Reply:
-    """As much as Tidegate keeps."""
+    """As much as Tidegate stores."""
     body = bytearray()
     while len(body) < BODY_BYTES_MAX and (chunk := await answer.content.read(BODY_BYTES_MAX - len(body))):
         body += chunk
@@ -151,7 +151,7 @@ async def _read(answer: aiohttp.ClientResponse) -> Reply:
         answer.close()
     headers = tuple((name, answer.headers[name]) for name in _PASSED_BACK if name in answer.headers)
     if answer.status < 200:
-        return Reply(502, f"answered {answer.status}, which is no end of a request", bytes(body), headers)
+        return Reply(502, f"answered {answer.status}, which is not a final status", bytes(body), headers)
     return Reply(answer.status, None, bytes(body), headers)
 
 
@@ -164,7 +164,7 @@ def _answer_with(reply: Reply) -> web.Response:
 
 
 def _told_in(body: bytes) -> tuple[str, str | None]:
-    """The event's name, and the merchant's reference of what it is about."""
+    """The event's name, and the merchant's reference."""
     try:
         told = restore.read(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""`tidegate inflow`: what is held until an operator has looked at it."""
+"""`tidegate inflow`: inflows held for review."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _VERDICT_COLOURS = {
     NameVerdict.MISSING: "yellow",
 }
 
-note_option = click.option("--note", metavar="TEXT", help="Why; kept with the inflow and in the audit trail.")
+note_option = click.option("--note", metavar="TEXT", help="The reason; stored with the inflow and in the audit trail.")
 
 
 @click.group()
 def inflow() -> None:
-    """Inflows that are held: look at them, credit them, or send them back."""
+    """Inflows held for review: list, show, credit or return them."""
 
 
 @inflow.command(name="list")
@@ -45,7 +45,7 @@ def inflow() -> None:
 @as_json_option
 @speaks_plainly
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
-    """List what is held, whoever waits longest first."""
+    """List held inflows, the longest waiting first."""
 
     async def run(till: Till, clock: Clock) -> tuple[list[Collection], Clock]:
         async with till.db.connection() as tx:
@@ -56,8 +56,8 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
         print_record([wire.record_of(one) for one in held])
         return
     table = Table()
-    for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since", "Goes back"):
-        # The reference is what other commands want whole.
+    for heading in ("Inflow, business", "Amount", "Typed, holder", "Why", "Since", "Held until"):
+        # Not wrapped: the reference is copied into other commands.
         table.add_column(heading, no_wrap=heading in ("Inflow, business", "Amount"), overflow="fold")
     for one in held:
         check, now = one.name_check, clock.now_of(one.business_id)
@@ -74,7 +74,7 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def show(reference: str, as_json: bool) -> None:
-    """Show an inflow, and how the names were compared."""
+    """Show an inflow, and the steps of its name check."""
 
     async def run(till: Till, _: Clock) -> Collection:
         return await review.get_anybodys(till, reference)
@@ -92,7 +92,7 @@ def show(reference: str, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def credit(reference: str, note: str | None, as_json: bool) -> None:
-    """Credit a held inflow to the merchant's wallet, after the fee. The merchant is told."""
+    """Credit a held inflow to the merchant's wallet, less the fee. The merchant gets a webhook."""
     after = _decide(review.credit, reference, note)
     if as_json:
         print_record(wire.record_of(after))
@@ -107,13 +107,15 @@ def credit(reference: str, note: str | None, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def return_(reference: str, note: str | None, as_json: bool) -> None:
-    """Send a held inflow back to its payer."""
+    """Return a held inflow to its payer."""
     after = _decide(review.send_back, reference, note)
     if as_json:
         print_record(wire.record_of(after))
         return
     assert after.sent_back is not None
-    out.print(f"[green]✓[/] {after.amount} goes back as {after.sent_back.reference}; the rail confirms it later.")
+    out.print(
+        f"[green]✓[/] {after.amount} is being returned as {after.sent_back.reference}; the rail confirms it later."
+    )
 
 
 def _decide(decide: Callable[..., Awaitable[Collection]], reference: str, note: str | None) -> Collection:
@@ -143,7 +145,7 @@ def _show(found: Collection) -> None:
         if credited and exchanged
         else None,
         "why": found.reason.sentence if found.reason else None,
-        "goes back": _goes_back(found) if found.status is CollectionStatus.PENDING else None,
+        "held until": _goes_back(found) if found.status is CollectionStatus.PENDING else None,
         "note": found.note,
         "payer": " ".join(
             part for part in (found.payer.name, found.payer.account_number, found.payer.bank_name) if part
@@ -152,7 +154,7 @@ def _show(found: Collection) -> None:
         "bank's id": f"{found.transaction_id}, by {found.scheme} on {found.rail}",
         "value date": to_iso(found.valued_at),
         "arrived at": to_iso(found.created_at),
-        "returned": f"{sent_back.reference}, asked {to_iso(sent_back.asked_at)}" if sent_back else None,
+        "returned": f"{sent_back.reference}, requested {to_iso(sent_back.asked_at)}" if sent_back else None,
         "confirmed": to_iso(sent_back.confirmed_at) if sent_back and sent_back.confirmed_at else None,
     }
     out.print(f"[dim]{'status':<12}[/] [{_COLOURS[found.status]}]{found.status}[/]")

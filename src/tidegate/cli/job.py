@@ -1,4 +1,4 @@
-"""`tidegate job`: background work that failed, and how it is tried again."""
+"""`tidegate job`: background work that failed, and its retries."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tidegate.webhook.queue_store import DELIVER
 
 @click.group()
 def job() -> None:
-    """Background work that failed: each row is tried again at growing pauses, and parked after many failures."""
+    """Failed background work: each row is retried at growing intervals, and parked after many failures."""
 
 
 @job.command(name="list")
-@click.option("--parked", "only_parked", is_flag=True, help="Only rows that are not tried again by themselves.")
+@click.option("--parked", "only_parked", is_flag=True, help="Only rows that are no longer retried automatically.")
 @limit_option
 @as_json_option
 @speaks_plainly
@@ -61,7 +61,7 @@ def _to_json(one: Failed) -> dict[str, object]:
 @click.argument("id_", metavar="[ID]", required=False)
 @speaks_plainly
 def retry(kind: str, business_id: str | None, id_: str | None) -> None:
-    """Try failed rows again at once: one, all of a BUSINESS, or all of a KIND. Mend the cause first."""
+    """Retry failed rows at once: one, all of a BUSINESS, or all of a KIND. Fix the cause first."""
 
     async def run(till: Till, clock: Clock) -> int:
         async with till.db.transaction() as tx:
@@ -74,6 +74,6 @@ def retry(kind: str, business_id: str | None, id_: str | None) -> None:
 
     count = at_the_till(run)
     if count == 0:
-        out.print(f"No failed row of {plain(kind)} is there by these names; `tidegate job list` shows them all.")
+        out.print(f"No failed row of {plain(kind)} matches; `tidegate job list` shows them all.")
         raise SystemExit(1)
     out.print(f"[green]✓[/] {count} tried again within seconds, while a `tidegate worker` runs.")

@@ -1,7 +1,7 @@
-"""`tidegate listen`: a developer's own server gets the sandbox's events, and the developer sees each of them.
+"""`tidegate listen`: forwards the sandbox's events to a developer's server, and shows each of them.
 
-Everything goes through the merchant's API, so no access to the database is needed; but the events come to this machine,
-so it must be the one on which the sandbox's worker runs.
+Uses only the merchant's API, so it needs no access to the database. Events come to this machine, so the sandbox's
+worker must run on it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tidegate.webhook.explain import PUBLISHED, STANDARD, TIMESTAMP, Explanation
 from tidegate.webhook.model import EVENTS
 
 ENDPOINTS = "/webhooks/endpoints"
-# By this the endpoints of runs that were killed are found again.
+# Identifies the endpoints of earlier runs that were killed.
 DESCRIPTION = "tidegate listen, until it ends"
 CALL_WITHIN_S = 10.0
 LIVES_WITHIN_S = 2.0
@@ -49,17 +49,17 @@ PROVEN_WITHIN_S = 10.0
 @click.option(
     "--events",
     metavar="NAMES",
-    help="Separated by commas; by default all. charge.successful and collection.successful always come.",
+    help="Separated by commas; all by default. charge.successful and collection.successful are always included.",
 )
 @click.option("--payload", "with_payload", is_flag=True, help="Show the payloads too.")
-@click.option("--api-url", metavar="URL", help=f"The sandbox; by default the one of {FILE_NAME}.")
-@click.option("--api-key", envvar="TIDEGATE_API_KEY", help="A secret key of the business; by default the seeded one's.")
+@click.option("--api-url", metavar="URL", help=f"The sandbox's URL; by default from {FILE_NAME}.")
+@click.option("--api-key", envvar="TIDEGATE_API_KEY", help="A secret key; by default the seeded business's.")
 @as_json_option
 @speaks_plainly
 def listen(forward_to: str | None, events: str | None, with_payload: bool, as_json: bool, **api: str | None) -> None:
-    """Pass the sandbox's events on to your own server, and show each with its signature and your server's answer.
+    """Forward the sandbox's events to your server, and show each with its signatures and your server's answer.
 
-    Needs a running sandbox on this machine. Your server's answer is Tidegate's: what fails is tried again.
+    Needs a running sandbox on this machine. Your server's answer is passed back to Tidegate: failures are retried.
     """
     account = _account(api["api_url"], api["api_key"])
     forwarder = Forwarder(
@@ -73,7 +73,7 @@ def listen(forward_to: str | None, events: str | None, with_payload: bool, as_js
 
 @dataclass(frozen=True)
 class Account:
-    """Whose events, and where to ask for them. Without a webhook secret Tidegate makes one."""
+    """The business and its API. Without a webhook secret Tidegate generates one."""
 
     api_url: str
     secret_key: str
@@ -81,7 +81,7 @@ class Account:
 
 
 class MerchantApi:
-    """The API as a merchant calls it."""
+    """The API, called as a merchant."""
 
     def __init__(self, account: Account, session: aiohttp.ClientSession) -> None:
         self._account = account
@@ -111,7 +111,7 @@ class MerchantApi:
         return told["data"]
 
     async def is_live(self, url: str) -> bool:
-        """Whether another `tidegate listen` is still behind that endpoint."""
+        """Whether another `tidegate listen` is still running behind that endpoint."""
         with suppress(aiohttp.ClientError, TimeoutError):
             async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=LIVES_WITHIN_S)) as answer:
                 return await answer.text() == SIGN_OF_LIFE
@@ -126,7 +126,7 @@ async def _until_signal(account: Account, forwarder: Forwarder, names: list[str]
 
 
 async def run(account: Account, forwarder: Forwarder, names: list[str], stop: asyncio.Event, *, is_quiet: bool) -> None:
-    """An endpoint that lives as long as we do."""
+    """The endpoint is deleted when the command ends."""
     async with MerchantApi.open(account) as api, forwarder.open():
         await _remove_dead(api)
         body = {"url": forwarder.url, "events": names, "description": DESCRIPTION, "secret": account.webhook_secret}
@@ -149,7 +149,7 @@ async def _remove_dead(api: MerchantApi) -> None:
 
 
 async def _remove(api: MerchantApi, endpoint_id: str, url: str) -> None:
-    """Unless somebody has made it another's meanwhile: the business's webhook URL is that of its first endpoint."""
+    """Unless its URL was changed meanwhile: the business's webhook URL is that of its first endpoint."""
     try:
         if (await api.call("GET", f"{ENDPOINTS}/{endpoint_id}"))["url"] == url:
             await api.call("DELETE", f"{ENDPOINTS}/{endpoint_id}")
@@ -160,7 +160,7 @@ async def _remove(api: MerchantApi, endpoint_id: str, url: str) -> None:
 
 
 async def _prove(api: MerchantApi, forwarder: Forwarder, endpoint_id: str, *, is_quiet: bool) -> None:
-    """Silence must mean that nothing has happened, and not that nothing arrives."""
+    """Sends a test event: no output must mean no events, not a broken path."""
     forwarder.proof = asyncio.get_running_loop().create_future()
     try:
         await api.call("POST", f"{ENDPOINTS}/{endpoint_id}/test")
@@ -170,7 +170,7 @@ async def _prove(api: MerchantApi, forwarder: Forwarder, endpoint_id: str, *, is
         err.print(f"[yellow]{plain(refusal.message)}[/]", soft_wrap=True)
     except TimeoutError:
         err.print(
-            f"[yellow]A test event has not arrived in {PROVEN_WITHIN_S:.0f} s. Is a worker running, on this machine? "
+            f"[yellow]No test event has arrived in {PROVEN_WITHIN_S:.0f} s. Is a worker running on this machine? "
             "`tidegate dev` has one.[/]", soft_wrap=True,
         )  # fmt: skip
     else:
@@ -183,12 +183,12 @@ def _account(api_url: str | None, api_key: str | None) -> Account:
     url, key = api_url or known.get("baseUrl"), api_key or known.get("secretKey")
     if not url or not key:
         fail(f"There is no {FILE_NAME}: start the sandbox with `tidegate dev`, or give --api-url and --api-key.")
-    # The secret of the file is the seeded business's; another business gets one of its own.
+    # The file's secret belongs to the seeded business; another business gets its own.
     return Account(url, key, known.get("webhookSecret") if key == known.get("secretKey") else None)
 
 
 def _target_in(text: str) -> str:
-    """Developers write localhost:3000/hook."""
+    """Accepts localhost:3000/hook without a scheme."""
     try:
         return str(WebUrl.parse(text if "://" in text else f"http://{text}"))
     except ValueError as error:
@@ -198,17 +198,17 @@ def _target_in(text: str) -> str:
 def _greet(forwarder: Forwarder, account: Account) -> None:
     out.print(f"[dim]Listening to[/]  {plain(account.api_url)}", soft_wrap=True)
     out.print(
-        f"[dim]Passing on to[/] {plain(forwarder.forward_to or 'nobody: --forward-to names your server')}",
+        f"[dim]Passing on to[/] {plain(forwarder.forward_to or 'no server: give one with --forward-to')}",
         soft_wrap=True,
     )
     where = f" [dim]webhookSecret in {FILE_NAME}[/]" if account.webhook_secret else ""
     out.print(f"[dim]Signed with[/]   {forwarder.secret}{where}", soft_wrap=True)
-    out.print("[dim]Ctrl-C ends it, and takes its endpoint away.[/]")
+    out.print("[dim]Ctrl-C stops it and deletes its endpoint.[/]")
 
 
 def _print_proof(found: Explanation) -> None:
     if found.is_well:
-        out.print("[green]✓[/] A test event has arrived, and its signatures fit. Waiting for events …")
+        out.print("[green]✓[/] A test event has arrived, and its signatures are valid. Waiting for events …")
         return
     for check in found.checks:
         show_check(check)
@@ -235,7 +235,7 @@ def _mark(found: Explanation, header: str) -> str:
 
 
 def is_signed_by(found: Explanation, header: str) -> bool:
-    """A signature with an old timestamp proves nothing."""
+    """A signature with an expired timestamp proves nothing."""
     return found.is_proven_by(header) and (header != STANDARD or found.is_proven_by(TIMESTAMP))
 
 
@@ -244,14 +244,14 @@ def _said(reply: Reply | None) -> str:
         return "[dim]shown only[/]"
     took = f"[dim]{reply.duration_ms} ms[/]"
     if reply.problem:
-        return f"[bold red]→ your server {plain(reply.problem)}; Tidegate is told {reply.status}[/] {took}"
+        return f"[bold red]→ your server {plain(reply.problem)}; Tidegate gets {reply.status}[/] {took}"
     colour = "green" if 200 <= reply.status <= 299 else "bold red"
     gone = " Tidegate disables an endpoint that answers 410." if reply.status == 410 else ""
     return f"[{colour}]→ {reply.status}[/] {took}{gone}"
 
 
 def show_as_json(arrival: Arrival) -> None:
-    """One line an event."""
+    """One line per event."""
     reply = arrival.reply
     line = {
         "at": to_iso(arrival.at),

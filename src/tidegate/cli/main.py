@@ -1,4 +1,4 @@
-"""The list of commands. Each is loaded when it is asked for: `tidegate merchant list` needs no web server."""
+"""The list of commands. Each is imported on use: `tidegate merchant list` needs no web server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from tidegate import __version__
 
-# In the order of the help: the module, and what the command is called there.
+# In the order of the help: the module, and the command's name in it.
 _COMMANDS: dict[str, tuple[str, str]] = {
     "dev": ("run", "dev"),
     "serve": ("serve", "serve"),
@@ -50,5 +50,5 @@ class _Commands(click.Group):
 def main() -> None:
     """Hosted checkout and foreign-currency inflows that anyone can run.
 
-    Start with `tidegate dev`: a sandbox with its own database, ready to be called.
+    Start with `tidegate dev`: a sandbox with its own database and a seeded business.
     """

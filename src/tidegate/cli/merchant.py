@@ -42,11 +42,11 @@ def merchant() -> None:
 
 @merchant.command()
 @click.argument("name")
-@click.option("--email", required=True, help="How to reach the business; its payers too, until support is set.")
+@click.option("--email", required=True, help="Contact of the business; shown to payers until support is set.")
 @as_json_option
 @speaks_plainly
 def create(name: str, email: str, as_json: bool) -> None:
-    """Create a business. Its secret key is shown now and never again."""
+    """Create a business. Its secret key is shown only once."""
     settings = settings_module.from_environment()
     for check, value, what in ((PersonName, name, "NAME"), (EmailAddress, email, "--email")):
         try:
@@ -80,7 +80,7 @@ def list_(as_json: bool) -> None:
         return
     table = Table()
     for heading in ("Business", "Name", "Status", "Key", "Kind", "Ends in", "State"):
-        table.add_column(heading, no_wrap=heading == "Business")  # The id is what other commands want whole.
+        table.add_column(heading, no_wrap=heading == "Business")  # Not wrapped: the id is copied into other commands.
     for business, keys in found:
         for key in keys:
             head = (business.id, name_and_brand(business), business.status.value)
@@ -97,11 +97,11 @@ def keys() -> None:
 @keys.command()
 @click.argument("business_id")
 @click.option("--overlap-hours", type=click.FloatRange(0, 720), default=ROLL_OVERLAP / timedelta(hours=1),
-              show_default=True, help="How long the old key still works; 0 ends it now.")  # fmt: skip
+              show_default=True, help="Hours for which the old key still works; 0 ends it now.")  # fmt: skip
 @as_json_option
 @speaks_plainly
 def roll(business_id: str, overlap_hours: float, as_json: bool) -> None:
-    """Make a new secret key; the old one ends after the overlap."""
+    """Create a new secret key; the old one expires after the overlap."""
     settings = settings_module.from_environment()
 
     async def run(db: Database) -> str:
@@ -120,7 +120,7 @@ def roll(business_id: str, overlap_hours: float, as_json: bool) -> None:
 @click.argument("key_id", type=int)
 @speaks_plainly
 def revoke(business_id: str, key_id: int) -> None:
-    """End a key at once, in every process."""
+    """Revoke a key at once, in every process."""
     settings = settings_module.from_environment()
 
     async def run(db: Database) -> None:
@@ -136,20 +136,18 @@ def revoke(business_id: str, key_id: int) -> None:
 @click.option("--name")
 @click.option("--email")
 @click.option("--status", type=click.Choice([status.value for status in BusinessStatus]))
-@click.option("--rate-per-second", type=click.IntRange(1, 100_000), help="Requests a second.")
-@click.option("--rate-burst", type=click.IntRange(1, 100_000), help="Requests at once.")
-@click.option("--session-minutes", type=click.IntRange(15, 1440), help="How long a checkout stays open.")
+@click.option("--rate-per-second", type=click.IntRange(1, 100_000), help="API requests per second.")
+@click.option("--rate-burst", type=click.IntRange(1, 100_000), help="API requests at once.")
+@click.option("--session-minutes", type=click.IntRange(15, 1440), help="Minutes for which a checkout stays open.")
 @click.option("--variance-policy", type=click.Choice(["accept", "top_up", "return"]),
-              help="What is done with a transfer that is too short or too long.")  # fmt: skip
+              help="Policy for transfers of too little or too much.")  # fmt: skip
 @click.option("--variance-tolerance-minor", type=click.IntRange(0, 10**12),
-              help="A difference that counts as exact, in minor units.")  # fmt: skip
+              help="Largest difference that counts as exact, in minor units.")  # fmt: skip
 @click.option("--inflow-name-policy", type=click.Choice([policy.value for policy in NamePolicy]),
-              help="An inflow with a close or missing name: hold it, or strict: return it at once.")  # fmt: skip
+              help="Inflows with a close or missing name: hold them, or return them at once (strict).")  # fmt: skip
 @click.option("--redirect-host", "redirect_hosts", multiple=True,
-              help="Allow only these hosts in redirectUrl; repeat for several, '' for any.")  # fmt: skip
-@click.option(
-    "--webhook-url", help="Where its events go: the URL of its first endpoint, which is made when there is none."
-)
+              help="Allow only this host in redirectUrl; repeat for several, '' for any.")  # fmt: skip
+@click.option("--webhook-url", help="URL of its first webhook endpoint, which is created when there is none.")
 @brand_options
 @as_json_option
 @speaks_plainly
@@ -171,11 +169,11 @@ def set_(
         fail("Nothing to change; `tidegate merchant set --help` lists the settings.")
     changes = checked(changes, settings.mode)
     url = changes.pop("webhook_url")
-    # A byte more than is allowed tells that there is more; a file that never ends is not read to its end.
+    # One byte over the limit shows that the file is too large; an endless file is not read.
     picture = logo_file.read(logo.BYTES_MAX + 1) if logo_file else None
 
     async def run(db: Database) -> tuple[Business, dict[str, str]]:
-        # First what can still be refused; then nothing is changed.
+        # Everything that can be refused first, before any change.
         if url is not None:
             await webhooks.refuse_forbidden(office_of(settings, db).guard, url)
         now = (await clock_of(settings, db)).now_of(business_id)
@@ -202,20 +200,20 @@ async def _set_webhook_url(office: Office, business_id: str, url: WebUrl, now: d
 @click.argument("business_id")
 @click.argument("currency", type=click.Choice(sorted({currency.value for currency, _ in DEFAULT_FEE_RULES})))
 @click.argument("method", type=click.Choice([method.value for method in PRICED]))
-@click.option("--percent", required=True, help="Share of the amount, such as 1.4.")
-@click.option("--fixed-minor", type=click.IntRange(0), default=0, help="Added to the share, in minor units.")
-@click.option("--cap-minor", type=click.IntRange(0), help="At most this much, in minor units.")
+@click.option("--percent", required=True, help="Percentage of the amount, such as 1.4.")
+@click.option("--fixed-minor", type=click.IntRange(0), default=0, help="Added to the percentage, in minor units.")
+@click.option("--cap-minor", type=click.IntRange(0), help="The highest fee, in minor units.")
 @click.option(
     "--on-refund",
     type=click.Choice([choice.value for choice in FeeOnRefund]),
     default=FeeOnRefund.KEPT.value,
-    help="Whether a refund gives the business its share of the fee back.",
+    help="Whether a refund returns the fee to the business.",
 )
-@click.option("--vat-percent", help="Tax on the fee, such as 7.5; by default what the currency has.")
+@click.option("--vat-percent", help="Tax on the fee, such as 7.5; by default the currency's.")
 @as_json_option
 @speaks_plainly
 def fee(business_id: str, currency: str, method: str, as_json: bool, **price: Any) -> None:
-    """Set a business's own price for payments from now on. Payments made before keep theirs."""
+    """Set a business's own fee for new payments. Existing payments keep theirs."""
     usual = DEFAULT_FEE_RULES.get((Currency(currency), priced_in(method)))
     if usual is None:
         fail(f"{method} is not offered in {currency}.")
@@ -243,7 +241,7 @@ def fee(business_id: str, currency: str, method: str, as_json: bool, **price: An
 
 def _basis_points(percent: str) -> int:
     if not _PERCENT.fullmatch(percent) or Decimal(percent) > 100:
-        fail(f"{percent!r} is no percentage: write a number from 0 to 100 with at most two decimals.")
+        fail(f"{percent!r} is not a percentage: give a number from 0 to 100 with at most two decimals.")
     return int(Decimal(percent) * 100)
 
 

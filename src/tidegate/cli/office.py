@@ -1,4 +1,4 @@
-"""What commands on webhooks have in common: whose they are, at what time, and with which keys."""
+"""Shared by commands on webhooks: the business, its clock, and the encryption keys."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tidegate.webhook.commands import Office
 T = TypeVar("T")
 
 business_option = click.option(
-    "--business", "business_id", metavar="ID", help="Whose; by default the one that the sandbox was seeded with."
+    "--business", "business_id", metavar="ID", help="The business; by default the sandbox's seeded one."
 )
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One command at work. `now` is the business's time, in a sandbox perhaps ahead; signatures carry the real one."""
+    """One command's context. `now` is the business's clock, in a sandbox perhaps ahead; signatures use real time."""
 
     office: Office
     business_id: str
@@ -44,7 +44,7 @@ def visit(business_id: str | None, work: Callable[[Visit], Awaitable[T]]) -> T:
     settings = settings_module.from_environment()
     chosen = business_id or seeded(settings).get("businessId")
     if not chosen:
-        fail(f"Whose? Name the business with --business; there is no {settings.home / FILE_NAME} to tell.")
+        fail(f"Give the business with --business; there is no {settings.home / FILE_NAME} with a default.")
 
     async def run(db: Database) -> T:
         await merchants.get(db, chosen)
@@ -55,7 +55,7 @@ def visit(business_id: str | None, work: Callable[[Visit], Awaitable[T]]) -> T:
 
 
 def seeded(settings: Settings) -> dict[str, str]:
-    """What the sandbox's file says; nothing where there is none, nor in live mode."""
+    """The content of the sandbox's file; empty without one, and in live mode."""
     return read_file(settings.home / FILE_NAME) if settings.mode is Mode.SANDBOX else {}
 
 
@@ -64,14 +64,14 @@ def office_of(settings: Settings, db: Database) -> Office:
 
 
 def _keys_of(settings: Settings) -> tuple[bytes, ...]:
-    """A key is made only for our own database: for another one, the processes that serve it have theirs already."""
+    """A key is generated only for the embedded database: for another, the processes that serve it have theirs."""
     if settings.database_url is None or (settings.home / KEY_FILE).exists():
         return with_encryption_key(settings).encryption_keys
     return settings.encryption_keys
 
 
 async def clock_of(settings: Settings, db: Database) -> Clock:
-    """Knows which businesses of a sandbox have moved their time."""
+    """With the clock offsets of the sandbox's businesses."""
     clock = ShiftedClock()
     if settings.mode is Mode.SANDBOX:
         await sandbox_clock.catch_up(db, clock)

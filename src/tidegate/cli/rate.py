@@ -1,4 +1,4 @@
-"""`tidegate rate`: at which inflows are converted."""
+"""`tidegate rate`: exchange rates for inflows."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _currency = click.Choice([currency.value for currency in Currency])
 
 @click.group()
 def rate() -> None:
-    """Rates of exchange, for accounts that settle in another currency."""
+    """Exchange rates, for accounts that settle in another currency."""
 
 
 @rate.command(name="set")
 @click.argument("base", type=_currency)
 @click.argument("quote", type=_currency)
 @click.argument("rate", metavar="RATE")
-@click.option("--source", required=True, help="Who says so, such as ecb.")
-@click.option("--spread-percent", metavar="PERCENT", help="What is kept of it, such as 0.5; by default nothing.")
-@click.option("--quoted-at", metavar="TIME", help="Since when, such as 2026-11-15T09:30:00Z; by default now.")
+@click.option("--source", required=True, help="The source of the rate, such as ecb.")
+@click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
+@click.option("--quoted-at", metavar="TIME", help="Time of the quote, such as 2026-11-15T09:30:00Z; now by default.")
 @as_json_option
 @speaks_plainly
 def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
-    """Say what one BASE is worth in QUOTE. The newest quote is used, as long as it is fresh."""
+    """Set the price of one BASE in QUOTE. The newest rate is used until it expires."""
     asked = {
         "base": base,
         "quote": quote,
@@ -46,7 +46,7 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
         "spreadPercent": _number(given["spread_percent"]),
         "quotedAt": given["quoted_at"],
     }
-    # As a request to the API has it, so that the same rules hold for both.
+    # As an API request, so that the same rules apply to both.
     request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
 
     async def run(till: Till, clock: Clock) -> tuple[Rate, Rate, Till]:
@@ -69,7 +69,7 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
 @as_json_option
 @speaks_plainly
 def list_(as_json: bool) -> None:
-    """List the newest rate of each pair, and whether it is still fresh enough to be used."""
+    """List the newest rate of each pair, and whether it is still in use."""
 
     async def run(till: Till, clock: Clock) -> tuple[list[Rate], timedelta, datetime]:
         return await set_rate.list_rates(till.db), till.inflow_terms.rate_lasts, clock.now()
@@ -95,7 +95,7 @@ def list_(as_json: bool) -> None:
 
 
 def _number(text: str | None) -> Decimal | str | None:
-    """As it is when it is none: then it is refused by name."""
+    """Text that is not a number is returned as it is, and refused by field name later."""
     if text is None:
         return None
     try:

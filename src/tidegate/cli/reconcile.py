@@ -1,4 +1,4 @@
-"""`tidegate reconcile`: a rail's statement beside our books."""
+"""`tidegate reconcile`: compares a rail's statement with our books."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tidegate.settings import Settings
 SHOWN = 50
 BREAKS_FOUND = 1
 NOT_COMPARED = 2
-# A bar that moves more often than it is seen only takes time.
+# More frequent updates of the progress bar only cost time.
 _STEP_BYTES, _STEP_MOVEMENTS = 1_000_000, 1_000
 
 
@@ -48,7 +48,7 @@ def _length(ctx: click.Context, param: click.Parameter, value: str) -> timedelta
 
 
 class _Day(click.DateTime):
-    """One that our books can hold, and around which there are others."""
+    """A date within the range of the books, with a day before and after it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         day = super().convert(value, param, ctx)
@@ -62,28 +62,30 @@ _day = _Day(["%Y-%m-%d"])
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--rail", metavar="NAME", help="Whose statement it is; by default the only rail there is.")
+@click.option("--rail", metavar="NAME", help="The rail of the statement; by default the only configured one.")
+@click.option("--from", "first", type=_day, metavar="DAY", help="The first day, UTC; by default the first in the file.")
+@click.option("--to", "last", type=_day, metavar="DAY", help="The last day; by default the last in the file.")
 @click.option(
-    "--from", "first", type=_day, metavar="DAY", help="The first day, UTC; by default the first that the file books on."
+    "--slack",
+    default="1d",
+    callback=_length,
+    show_default=True,
+    help="Allowed difference between the rail's date and ours.",
 )
+@click.option("--columns", metavar="OURS=THEIRS,…", callback=_columns, help="The file's names of our columns.")
 @click.option(
-    "--to", "last", type=_day, metavar="DAY", help="The last day; by default the last that the file books on."
+    "--show", type=click.IntRange(0), default=SHOWN, show_default=True, help="The number of findings to list."
 )
-@click.option(
-    "--slack", default="1d", callback=_length, show_default=True, help="How far two dates of the same may be."
-)
-@click.option("--columns", metavar="OURS=THEIRS,…", callback=_columns, help="What the file calls our columns.")
-@click.option("--show", type=click.IntRange(0), default=SHOWN, show_default=True, help="How many findings to list.")
 @as_json_option
 def reconcile(as_json: bool, show: int, **asked: Any) -> None:
-    """Compare a rail's statement (CSV) with our books, and change nothing.
+    """Compare a rail's statement (CSV) with our books. Changes nothing.
 
-    Exits with 0 when they agree, with 1 when they do not, and with 2 when they could not be compared.
+    Exits with 0 when they agree, 1 when they differ, 2 when they could not be compared.
     """
     try:
         made = _compare(**asked)
     except SystemExit:
-        raise SystemExit(NOT_COMPARED) from None  # Why was said already.
+        raise SystemExit(NOT_COMPARED) from None  # The reason is already printed.
     if as_json:
         print_json(report.to_json(made))
     else:
@@ -121,12 +123,12 @@ def _rails_of(settings: Settings) -> tuple[str, ...]:
 
 def _only(rails: Sequence[str]) -> str:
     if len(rails) != 1:
-        fail(f"Whose statement is it? Name one with --rail: {', '.join(rails) or 'none is set in TIDEGATE_RAILS'}.")
+        fail(f"Give the rail of the statement with --rail: {', '.join(rails) or 'none is set in TIDEGATE_RAILS'}.")
     return rails[0]
 
 
 def _progress() -> Progress:
-    """For people who wait, not for pipes and logs."""
+    """On a terminal only, not for pipes and logs."""
     shape = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     return Progress(*shape, console=err, transient=True, disable=not err.is_terminal)
 
@@ -141,7 +143,7 @@ def _read(file: Path, columns: dict[str, str], progress: Progress) -> list[Line]
 async def _reconcile(
     db: Database, lines: Sequence[Line], rail: str, period: Period, progress: Progress, *, is_configured: bool
 ) -> Report:
-    # How much the books hold is not known before they are read; most of it is what the statement lists.
+    # The size of the books is not known in advance; most of it is what the statement lists.
     task = progress.add_task("Comparing with our books", total=len(lines))
     step = _Step(progress, task, _STEP_MOVEMENTS)
     return await commands.reconcile(
@@ -162,7 +164,7 @@ class _Step:
 
 def _print(made: Report, show: int) -> None:
     if made.findings and show:
-        # Breaks first: what only wants a look must not push one out of sight.
+        # Breaks first: notices must not push one out of the list.
         shown = [*made.breaks, *made.notices][:show]
         show_table(_findings_table(shown))
         if len(made.findings) > len(shown):
@@ -180,12 +182,12 @@ def _print(made: Report, show: int) -> None:
 
 
 def _findings_table(findings: Sequence[Finding]) -> Table:
-    """Two rows of text for each, so that identifiers stay whole on a terminal of ordinary width."""
+    """Two text rows each, so that identifiers stay whole on a terminal of ordinary width."""
     table = Table("Class", title="Findings", title_justify="left")
     table.add_column("Line", justify="right")
     table.add_column("Transaction, when", overflow="fold")
-    table.add_column("Rail says", justify="right")
-    table.add_column("Our books say", justify="right")
+    table.add_column("Rail", justify="right")
+    table.add_column("Our books", justify="right")
     table.add_column("Business, what for", overflow="fold")
     for finding in findings:
         line, movement = finding.line, finding.movement
@@ -229,7 +231,7 @@ def _print_balance(moved: Money, ledger: Money) -> None:
 
 
 def _print_verdict(made: Report) -> None:
-    outside = f", {made.lines_outside:,} not of the period" if made.lines_outside else ""
+    outside = f", {made.lines_outside:,} outside the period" if made.lines_outside else ""
     breaks = len(made.breaks)
     counted = f"{made.lines:,} lines{outside}, {made.matched:,} agree, {breaks:,} break{'' if breaks == 1 else 's'}"
     out.print(f"[bold {'green' if made.agrees else 'red'}]{'✓' if made.agrees else '✗'} {counted}[/]")

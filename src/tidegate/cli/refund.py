@@ -1,4 +1,4 @@
-"""`tidegate refund`: money of a payment or of an inflow given back, for a merchant that asks the operator."""
+"""`tidegate refund`: refunds by the operator, on behalf of a merchant."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _COLOURS = {RefundStatus.PROCESSING: "yellow", RefundStatus.SUCCESSFUL: "green",
 
 @click.group()
 def refund() -> None:
-    """Give money back: all of it, a part, or the excess of an overpayment."""
+    """Refunds of payments and inflows: all, a part, or the excess of an overpayment."""
 
 
 @refund.command()
 @click.argument("business_id")
 @click.argument("reference")
 @click.option("--amount", metavar="NUMBER", help="By default the excess of an overpayment, otherwise all that remains.")
-@click.option("--reason", metavar="TEXT", help="For the customer.")
-@click.option("--note", metavar="TEXT", help="For the merchant.")
+@click.option("--reason", metavar="TEXT", help="Shown to the customer.")
+@click.option("--note", metavar="TEXT", help="Shown to the merchant only.")
 @as_json_option
 @speaks_plainly
 def create(business_id: str, reference: str, amount: str | None, as_json: bool, **texts: str | None) -> None:
-    """Refund a payment or an inflow. REFERENCE is the merchant's, a pay code, or that of the inflow."""
+    """Refund a payment or an inflow. REFERENCE is the merchant's reference, a pay code, or the inflow's reference."""
     wish = Wish(
         reference=reference,
         amount=None if amount is None else _amount(amount),
@@ -51,7 +51,7 @@ def create(business_id: str, reference: str, amount: str | None, as_json: bool, 
     if as_json:
         print_record(wire.record_of(told))
         return
-    out.print(f"[green]✓[/] {told.refund.amount} is on its way back as {told.refund.reference}.")
+    out.print(f"[green]✓[/] {told.refund.amount} is being refunded as {told.refund.reference}.")
 
 
 @refund.command()
@@ -77,7 +77,7 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
         if text:
             out.print(f"[dim]{label:<9}[/] {plain(text)}")
     if record.failure:
-        out.print(f"[dim]failed[/]    {record.failure.value}, {record.amount - record.refunded} is the wallet's again")
+        out.print(f"[dim]failed[/]    {record.failure.value}, {record.amount - record.refunded} is back in the wallet")
 
 
 @refund.command(name="list")

@@ -1,4 +1,4 @@
-"""The command that runs the API. It stands by itself: only the processes it starts need to load the API."""
+"""The command that runs the API. A module of its own: only the processes it starts import the API."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def serve(port: int | None, workers: int) -> None:
             prepare(found)
         check(found)
         ready = replace(with_encryption_key(found), rate_limit_file=Path(shared) / "rate-limit")
-        listening.listen(BACKLOG)  # Clients wait while a process is started again, instead of being refused.
+        listening.listen(BACKLOG)  # Clients wait while a process restarts, instead of being refused.
         Supervisor(
             "tidegate.app:serve",
             ready,

@@ -1,4 +1,4 @@
-"""`tidegate statement`: every movement of a wallet, for people, for scripts, for bookkeepers."""
+"""`tidegate statement`: every movement of a wallet, as a table, JSON, CSV or PDF."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tidegate.wallet.statement import day_text, figure
 @click.command()
 @click.argument("business_id", metavar="BUSINESS")
 @click.argument("currency", type=click.Choice([currency.value for currency in Currency]))
-@click.option("--from", "date_from", metavar="DATE", help="From this day or time on, in UTC.")
-@click.option("--to", "date_to", metavar="DATE", help="Up to this day, which is included, or before this time.")
-@click.option("--csv", "csv_file", type=click.File("wb"), metavar="FILE", help="Write all lines there; - prints them.")
-@click.option("--pdf", "pdf_file", type=click.File("wb"), metavar="FILE", help="Write a document to keep or to print.")
+@click.option("--from", "date_from", metavar="DATE", help="From this day or time, in UTC.")
+@click.option("--to", "date_to", metavar="DATE", help="Up to and including this day, or before this time.")
+@click.option("--csv", "csv_file", type=click.File("wb"), metavar="FILE", help="Write all lines as CSV; - prints them.")
+@click.option("--pdf", "pdf_file", type=click.File("wb"), metavar="FILE", help="Write all lines as a PDF.")
 @limit_option
 @as_json_option
 @speaks_plainly
@@ -46,7 +46,7 @@ def statement(
     limit: int,
     as_json: bool,
 ) -> None:
-    """Show a wallet's statement: the newest lines, or with --csv, --pdf or --json all of the period."""
+    """Show a wallet's statement: the newest lines, or the whole period with --csv, --pdf or --json."""
     start, end = _between(date_from, date_to)
     settings = settings_module.from_environment()
 

@@ -1,4 +1,4 @@
-"""What commands of operators on money have in common: a till with its rails, the time, and words that are shown."""
+"""Shared by operators' commands on money: the rails, the clock, and checks of texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidegate.rail.till import Till
 T = TypeVar("T")
 SHOWN, SHOWN_MAX = 50, 1_000
 
-any_business_option = click.option("--business", "business_id", metavar="ID", help="Only of this one.")
+any_business_option = click.option("--business", "business_id", metavar="ID", help="Only this business.")
 limit_option = click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
 
 
@@ -36,9 +36,9 @@ def at_the_till(work: Callable[[Till, Clock], Awaitable[T]]) -> T:
 
 
 def words(option: str, text: str) -> str:
-    """Text that a merchant may be shown: a line, and no card number."""
+    """Text shown to a merchant: one line, no card number."""
     if not text.strip() or not text.isprintable():
-        fail(f"{option} must be a line of text.")
+        fail(f"{option} must be one line of text.")
     try:
         return str(Remark.parse(text.strip()))
     except ValueError as error:

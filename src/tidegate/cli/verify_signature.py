@@ -1,4 +1,4 @@
-"""`tidegate verify-signature`: does a signature fit, and if not, why."""
+"""`tidegate verify-signature`: whether a signature is valid and, if not, why."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ BODY_BYTES_MAX = 10 * 1024 * 1024
     envvar="WEBHOOK_SECRET",
     help="whsec_…; repeat for several. By default WEBHOOK_SECRET, or the sandbox's own.",
 )
-@click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="As it came; repeat for each.")
+@click.option(
+    "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header as received; repeat for each."
+)
 @click.option(
     "--body",
     type=click.File("rb"),
     default="-",
     metavar="FILE",
-    help="The raw body, byte for byte; by default the input.",
+    help="The raw body, byte for byte; standard input by default.",
 )
 @as_json_option
 @speaks_plainly
 def verify_signature(secrets: tuple[str, ...], headers: tuple[str, ...], body: BinaryIO, as_json: bool) -> None:
-    """Check the signature of a webhook, and explain what is wrong. Exits with 1 when something is.
+    """Verify the signature of a webhook, and explain what is wrong. Exits with 1 unless it is valid.
 
-    Looks at webhook-id, webhook-timestamp and webhook-signature, at signature, or at both.
+    Checks webhook-id, webhook-timestamp and webhook-signature, or signature, or both.
     """
     given = dict(_header_in(text) for text in headers)
     raw = body.read(BODY_BYTES_MAX + 1)
     if len(raw) > BODY_BYTES_MAX:
-        fail(f"The body has more than {BODY_BYTES_MAX:,} bytes; no webhook of Tidegate's has.")
+        fail(f"The body has more than {BODY_BYTES_MAX:,} bytes, the limit of Tidegate's webhooks.")
     known = secrets or tuple(filter(None, [seeded(settings_module.from_environment()).get("webhookSecret")]))
     found = explain(given, raw, known, now=SystemClock().now())
     if as_json:
@@ -78,7 +80,7 @@ def _show_difference(difference: Difference) -> None:
 
 
 def _hex_of(part: bytes, place: int) -> str:
-    """With the byte in question marked; past the end there is none."""
+    """With the byte at `place` marked; past the end there is none."""
     pairs = [f"{byte:02x}" for byte in part]
     if place < len(pairs):
         pairs[place] = f"[bold red]{pairs[place]}[/]"
@@ -88,7 +90,7 @@ def _hex_of(part: bytes, place: int) -> str:
 
 
 def _text_of(part: bytes) -> str:
-    """As ASCII, so that the two lines stand below one another byte for byte."""
+    """As ASCII, so that the two lines align byte by byte."""
     return plain("".join(chr(byte) if 0x20 <= byte <= 0x7E else "·" for byte in part))
 
 

@@ -1,4 +1,4 @@
-"""`tidegate wallet`: what a business has with us."""
+"""`tidegate wallet`: the balances of a business."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidegate.wallet.statement import figure
 
 @click.group()
 def wallet() -> None:
-    """Wallets of businesses. `tidegate statement` shows how they came to be."""
+    """Wallets of businesses. `tidegate statement` shows their movements."""
 
 
 @wallet.command(name="list")
@@ -40,7 +40,7 @@ def list_(business_id: str, as_json: bool) -> None:
     table = Table()
     table.add_column("Wallet", no_wrap=True)
     table.add_column("Currency")
-    for heading in ("Available", "Locked", "Together", "Held for review"):
+    for heading in ("Available", "Locked", "Total", "Held for review"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("Changed")
     for holding in holdings:
@@ -48,4 +48,4 @@ def list_(business_id: str, as_json: bool) -> None:
         amounts: tuple[Money, ...] = (held.balance, held.locked, held.balance + held.locked, holding.pending)
         figures = [figure(amount) for amount in amounts]
         table.add_row(str(held.number), held.balance.currency, *figures, to_iso(held.updated_at))
-    show_table(table, "No wallet yet: the first money that arrives in a currency makes one.")
+    show_table(table, "No wallet yet: the first money received in a currency creates one.")

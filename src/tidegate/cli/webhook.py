@@ -1,4 +1,4 @@
-"""`tidegate webhook`: where a business is told of its money."""
+"""`tidegate webhook`: a business's webhook endpoints."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ events_option = click.option(
     "events",
     multiple=True,
     metavar="NAME",
-    help=f"Besides charge.successful and collection.successful, which always come; repeat for several: "
+    help=f"In addition to charge.successful and collection.successful; repeat for several: "
     f"{', '.join(EVENTS_ON_REQUEST)}.",
 )
 rate_option = click.option(
     "--rate-per-second",
     type=click.IntRange(1, RATE_PER_SECOND_MAX),
-    help=f"Requests a second; a new one has {RATE_PER_SECOND}.",
+    help=f"Requests per second; {RATE_PER_SECOND} for a new endpoint.",
 )
 
 
 @click.group()
 def webhook() -> None:
-    """Endpoints: where events are sent, and with which secret they are signed."""
+    """Webhook endpoints and their secrets."""
 
 
 @webhook.command(name="list")
@@ -51,7 +51,7 @@ def webhook() -> None:
 @as_json_option
 @speaks_plainly
 def list_(business_id: str | None, as_json: bool) -> None:
-    """List the endpoints, the oldest first: it is the business's webhook URL."""
+    """List the endpoints, the oldest first: that one is the business's webhook URL."""
 
     async def run(here: Visit) -> list[Endpoint]:
         return await commands.list_all(here.office.db, here.business_id)
@@ -61,24 +61,24 @@ def list_(business_id: str | None, as_json: bool) -> None:
         print_record([wire.record_of(endpoint) for endpoint in endpoints])
         return
     table = Table()
-    for heading in ("Endpoint", "URL", "Events", "Status", "A second"):
+    for heading in ("Endpoint", "URL", "Events", "Status", "Per second"):
         table.add_column(heading, no_wrap=heading == "Endpoint", overflow="fold")
     for endpoint in endpoints:
         what = plain(endpoint.url) + (f"\n[dim]{plain(endpoint.description)}[/]" if endpoint.description else "")
         table.add_row(endpoint.id, what, "\n".join(endpoint.events), _state_of(endpoint), str(endpoint.rate_per_second))
-    show_table(table, "No endpoint yet: `tidegate webhook add URL` makes one.")
+    show_table(table, "No endpoint yet: `tidegate webhook add URL` creates one.")
 
 
 @webhook.command()
 @click.argument("url")
 @events_option
-@click.option("--description", help="Yours; shown in lists.")
+@click.option("--description", help="Your own text, shown in lists.")
 @rate_option
 @business_option
 @as_json_option
 @speaks_plainly
 def add(url: str, business_id: str | None, as_json: bool, **options: Any) -> None:
-    """Send events to URL. The secret that signs them is shown now and never again."""
+    """Create an endpoint for URL. Its signing secret is shown only once."""
     request = read(_wire_names(url=url, **options), wire.CreateEndpoint)
 
     async def run(here: Visit) -> WithSecret:
@@ -92,14 +92,14 @@ def add(url: str, business_id: str | None, as_json: bool, **options: Any) -> Non
 
 @webhook.command(name="set")
 @click.argument("endpoint_id")
-@click.option("--url", help="Also for what still waits.")
+@click.option("--url", help="The new URL, also for pending deliveries.")
 @events_option
-@click.option("--no-events", is_flag=True, help="Only those that always come.")
-@click.option("--description", help="'' for none.")
+@click.option("--no-events", is_flag=True, help="Only charge.successful and collection.successful.")
+@click.option("--description", help="Your own text; '' for none.")
 @click.option(
     "--status",
     type=click.Choice([status.value for status in EndpointStatus]),
-    help="Enabling also begins anew after failures.",
+    help="Enabling also resets the endpoint's failures.",
 )
 @rate_option
 @business_option
@@ -108,7 +108,7 @@ def add(url: str, business_id: str | None, as_json: bool, **options: Any) -> Non
 def set_(
     endpoint_id: str, business_id: str | None, as_json: bool, no_events: bool, events: tuple[str, ...], **options: Any
 ) -> None:
-    """Change an endpoint. Events that are named replace those of before."""
+    """Change an endpoint. Given events replace the previous ones."""
     if no_events and events:
         fail("--event and --no-events contradict each other.")
     asked = _wire_names(events=events, **options) | ({"events": []} if no_events else {})
@@ -131,7 +131,7 @@ def set_(
 @as_json_option
 @speaks_plainly
 def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
-    """Make a new secret. The old one signs beside it for 24 hours."""
+    """Create a new secret. The old one also signs for 24 hours."""
 
     async def run(here: Visit) -> WithSecret:
         async with here.office.db.transaction() as tx:
@@ -148,7 +148,7 @@ def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
 @as_json_option
 @speaks_plainly
 def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
-    """Send an event `webhook.test` to this endpoint alone."""
+    """Send an event `webhook.test` to this endpoint only."""
 
     async def run(here: Visit) -> Delivery:
         async with here.office.db.transaction() as tx:
@@ -158,7 +158,7 @@ def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
     if as_json:
         print_record(record)
         return
-    out.print(f"[green]✓[/] On its way. `tidegate events show {record.id}` says what was answered.", soft_wrap=True)
+    out.print(f"[green]✓[/] Queued. `tidegate events show {record.id}` shows the answer.", soft_wrap=True)
 
 
 @webhook.command()
@@ -166,17 +166,17 @@ def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
 @business_option
 @speaks_plainly
 def remove(endpoint_id: str, business_id: str | None) -> None:
-    """Delete an endpoint. What is being sent at this moment may still arrive."""
+    """Delete an endpoint. Requests in flight may still arrive."""
 
     async def run(here: Visit) -> Endpoint:
         return await commands.delete(here.office.db, here.business_id, endpoint_id, by=OPERATOR, now=here.now)
 
     endpoint = visit(business_id, run)
-    out.print(f"[green]✓[/] {endpoint.id} is deleted; nothing more goes to {plain(endpoint.url)}.", soft_wrap=True)
+    out.print(f"[green]✓[/] {endpoint.id} is deleted; nothing more is sent to {plain(endpoint.url)}.", soft_wrap=True)
 
 
 def _wire_names(events: tuple[str, ...] = (), rate_per_second: int | None = None, **others: Any) -> dict[str, Any]:
-    """What was given, as a request to the API has it, so that the same rules hold for both."""
+    """The options as an API request, so that the same rules apply to both."""
     asked = {"events": list(events) or None, "ratePerSecond": rate_per_second, **others}
     return {name: value for name, value in asked.items() if value is not None}
 
@@ -191,7 +191,7 @@ def _show(record: wire.EndpointRecord, as_json: bool, note: str = "") -> None:
         "events": ", ".join(record.events),
         "description": record.description or "–",
         "status": record.status,
-        "a second": str(record.rate_per_second),
+        "per second": str(record.rate_per_second),
     }
     if isinstance(record, wire.EndpointWithSecret):
         facts["secret"] = str(record.secret)

@@ -1,4 +1,4 @@
-"""The command that runs the worker. It stands by itself, since it needs neither web server nor pages."""
+"""The command that runs the worker. A module of its own: it needs neither web server nor pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.infra.supervisor import Supervisor, stop_on_terminate
 @click.command()
 @speaks_plainly
 def worker() -> None:
-    """Run the background loops. Any number of workers may run side by side."""
+    """Run the background work. Any number of workers may run."""
     settings = settings_module.from_environment()
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
     stop_on_terminate()

@@ -24,7 +24,7 @@ def run(settings: Settings) -> None:
 
 
 async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = GRACE_S) -> None:
-    """Until cancelled; then what is under way is waited for."""
+    """Until cancelled; then work in progress is waited for."""
     house = House.of(
         settings,
         statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS,
@@ -38,7 +38,7 @@ async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = G
 
 
 async def _until_told(work: Coroutine[Any, Any, None]) -> None:
-    """SIGTERM lets what is under way come to its end."""
+    """SIGTERM lets work in progress finish."""
     task = asyncio.create_task(work)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     with suppress(asyncio.CancelledError):

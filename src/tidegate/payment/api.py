@@ -90,7 +90,7 @@ class PaymentApi:
             return errors.DuplicateReference("this reference belongs to another payment; use a new one")
         existing = self._created(taken.existing, reference)
         return errors.DuplicateReference(
-            "this payment was created before; its link is in data",
+            "a payment with this reference and the same order exists; its link is in data",
             data={"link": existing.link, "payCode": existing.pay_code, "reference": existing.reference},
         )
 
@@ -120,7 +120,7 @@ class PaymentApi:
                 method="POST",
                 path="/checkout/data/fees",
                 name="quoteFees",
-                summary="Ask what a payment would cost",
+                summary="Quote the fees of a payment",
                 description=examples.FEES_DESCRIPTION,
                 handler=self.quote_fees,
                 credentials=SECRET_KEY,

@@ -1,4 +1,4 @@
-"""One try to pay, on one rail."""
+"""One attempt to pay, on one rail."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.rail.interface import Action, FailureReason
 
-# An outcome that was not told is asked for again: soon at first, then less and less often.
+# Delays between polls of an attempt whose outcome is unknown.
 ASK_AFTER_S = (5, 10, 20, 30, 60, 120, 300)
-# How long a rail may take to answer `start` before somebody else may ask what became of it.
+# How long `start` may take before the worker polls the rail for the attempt's state.
 START_GRACE = timedelta(seconds=30)
 ACCOUNT_OPEN_FOR = timedelta(minutes=30)
-# Answers to one question of the bank, such as its PIN; the last wrong one fails the attempt.
+# Wrong answers to one challenge, such as a PIN; the last one fails the attempt.
 ANSWERS_MAX = 3
-# A prompt, a code to dial or a one-time code is sent again this often at most, and not before the pause is over.
+# Limit on resending a prompt, a USSD code or a one-time code; each resend waits for the pause.
 RESENDS_MAX = 3
 RESEND_PAUSE = timedelta(seconds=30)
 
 
 class AttemptStatus(StrEnum):
-    STARTING = "starting"  # we are asking the rail; it may have the attempt already
-    WAITING = "waiting"  # the payer must do something
+    STARTING = "starting"  # `start` is being called; the rail may have the attempt already
+    WAITING = "waiting"  # the payer has to act
     RUNNING = "running"  # the rail has it; the outcome is not known
     SUCCEEDED = "succeeded"
     FAILED = "failed"
-    REPLACED = "replaced"  # the payer began another one
-    EXPIRED = "expired"  # its account or code has lapsed
+    REPLACED = "replaced"  # the payer started another attempt
+    EXPIRED = "expired"  # its account or code has expired
 
 
 OPEN = frozenset({AttemptStatus.STARTING, AttemptStatus.WAITING, AttemptStatus.RUNNING})
@@ -50,18 +50,18 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     expected: Money
     fee_rule_id: str
     action: Action | None
-    # What may be shown of the means: brand, first six and last four of a card; a masked phone; a bank's name.
+    # What may be stored and shown: brand, first six and last four digits of a card; a masked phone; a bank's name.
     details: dict[str, Any]
     account_id: str | None
     account_number: str | None
-    # Why it failed; of one that waits, why the payer is asked again.
+    # Why it failed; while waiting, what was wrong with the payer's last answer.
     failure: FailureReason | None
     expires_at: datetime | None
     asks: int
     next_ask_at: datetime | None
-    # Given to what is asked now.
+    # Answers given to the current challenge.
     answers: int = 0
-    # Of what the payer waits for: how often it was sent again, and from when on it may be.
+    # Resends of the current prompt or code, and the earliest time of the next.
     resends: int = 0
     resend_from: datetime | None = None
     said_sent_at: datetime | None = None
@@ -84,12 +84,12 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
         return RESENDS_MAX - self.resends
 
     def takes_money_at(self, now: datetime) -> bool:
-        """A temporary account closes; other methods have nothing that closes."""
+        """A temporary account closes; no other method does."""
         return self.expires_at is None or self.account_number is None or now < self.expires_at
 
 
 def ended(attempt: Attempt, status: AttemptStatus, *, failure: FailureReason | None = None) -> Attempt:
-    """Nobody is asked about it any more."""
+    """Ends the attempt and stops polling for it."""
     return msgspec.structs.replace(attempt, status=status, failure=failure, next_ask_at=None)
 
 

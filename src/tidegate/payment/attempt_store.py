@@ -46,7 +46,7 @@ async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> Situation
 
 
 async def find_by_reference(tx: Tx, business_id: str, reference: str, *, rail: str | None = None) -> Situation | None:
-    """`rail` is the one that speaks of it: None for us, who know it."""
+    """`rail` is the rail that reported it; None when the call is ours."""
     row = await tx.fetchrow(
         """
         SELECT payment_row(payment) AS payment, attempt, business,
@@ -77,7 +77,7 @@ async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Situa
 
 
 async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt | None, now: datetime) -> bool:
-    """Records the intent before the rail is asked. False when the payment has changed meanwhile."""
+    """Records the intent before the rail is called. False when the payment has changed since it was read."""
     done = await tx.fetchval(
         """
         WITH moved AS (
@@ -107,10 +107,10 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
 
 
 async def apply(tx: Tx, change: Change) -> bool:
-    """A group of one. False when the notification was acted on before.
+    """A batch of one. False when the notification was processed before.
 
-    Raises StaleChange when the payment has changed since the change was decided, or its journal was posted before;
-    AlreadyReceived when the money is known.
+    Raises StaleChange when the payment has changed since the decision or the journal is already posted;
+    AlreadyReceived when the money is already recorded.
     """
     [outcome] = await apply_all(tx, [change])
     if outcome is Outcome.STALE:
@@ -121,11 +121,10 @@ async def apply(tx: Tx, change: Change) -> bool:
 
 
 async def apply_all(tx: Tx, changes: Sequence[Change]) -> list[Outcome]:
-    """Changes of one business, in one round trip and one commit: of each everything or nothing.
+    """Changes of one business, in one round trip and one commit; each is written completely or not at all.
 
-    Raises for all of them what one of them makes impossible: StaleChange when its journal was posted before,
-    AlreadyReceived when its money became known in this very moment, AccountNumberTaken when another open account has
-    its number.
+    Raises for the whole batch: StaleChange when a journal is already posted, AlreadyReceived when the money was
+    recorded concurrently, AccountNumberTaken when another open account has the number.
     """
     first = _without_rivals(changes)
     rows = [_row(position, changes[position]) for position in first]
@@ -150,9 +149,9 @@ def _outcome_of(row: Row) -> Outcome:
 
 
 def _without_rivals(changes: Sequence[Change]) -> list[int]:
-    """Of several for one payment, or by one notification, the first is written; the others are decided on what it made.
+    """Only the first change per payment or per notification is written; the rest are decided again afterwards.
 
-    In the order of the payments' numbers, which is that of their locks.
+    Sorted by payment id, which is the lock order.
     """
     taken: set[object] = set()
     first = []
@@ -166,7 +165,7 @@ def _without_rivals(changes: Sequence[Change]) -> list[int]:
 
 
 _APPLY = """
-    -- The filter tells the planner to expect few rows, whatever it knows of the tables: each is found by its key.
+    -- The filter makes the planner expect few rows whatever the table statistics: each row is found by its key.
     WITH given AS (
         SELECT * FROM json_to_recordset($2::json) AS given (
             business_id text, position integer, payment_id bigint, version bigint, now timestamptz,
@@ -183,10 +182,10 @@ _APPLY = """
             kind text, cause text, accounts text[], currencies text[], amounts_minor bigint[], event_at timestamptz,
             event_id text, event_type text, event_cause text, event_payload text, event_reference text)
          WHERE given.business_id = $1),
-    -- Locked in the order given.
+    -- Locked in the given order.
     fresh AS (
         SELECT given.*,
-               -- Rails tell of one success in their answer and in a notification: that is no error.
+               -- A rail reports one success both in its answer and in a notification; that is not an error.
                EXISTS (SELECT FROM receipt
                         WHERE receipt.business_id = $1 AND receipt.rail = given.rail
                           AND receipt.transaction_id = given.transaction_id)
@@ -246,8 +245,8 @@ _APPLY = """
         INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
         SELECT $1, event_id, event_type, event_cause, decode(event_payload, 'base64'), now, event_reference
           FROM news WHERE event_id IS NOT NULL),
-    -- After the receipts: money that is known already must be told apart from a payment that has changed. And after
-    -- the attempts: wallets are locked last.
+    -- After the receipts: money already recorded must be distinguished from a payment that has changed.
+    -- After the attempts: wallets are locked last.
     posted AS (
         SELECT post_journals(
                    $1, array_agg(ROW(kind, cause, accounts, currencies, amounts_minor, event_at)::posting
@@ -263,7 +262,7 @@ _APPLY = """
 
 
 def _row(position: int, change: Change) -> dict[str, Any]:
-    """By the names of the statement. What is absent is NULL there; bytes are written in base64."""
+    """Keys are the statement's names. Absent means NULL; bytes are base64."""
     payment = change.payment
     row: dict[str, Any] = {
         "business_id": payment.business_id,

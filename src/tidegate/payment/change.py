@@ -1,4 +1,4 @@
-"""A change of a payment, with everything that must be written together with it or not at all."""
+"""A change of a payment, and everything that is written in the same statement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidegate.webhook.model import Event
 
 
 class Situation(msgspec.Struct, frozen=True):
-    """What a decision is made on. `attempt` is the one spoken of, or the newest; None before the first."""
+    """The input of a decision. `attempt` is the one reported on, or the newest; None before the first."""
 
     business: Business
     payment: Payment
@@ -33,20 +33,20 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     transaction_id: str
     amount: Money
     taken: str
-    # Why it goes back; of money in suspense, why nobody is known to own it.
+    # Why it is returned; for money in suspense, why it has no owner.
     reason: ReturnReason | str | None
     payer: dict[str, Any]
 
 
 class Outcome(Enum):
     WRITTEN = "written"
-    TOLD_BEFORE = "the notification was acted on before; nothing was written"
-    ALREADY_RECEIVED = "its money is known under another notification; nothing was written"
-    STALE = "the payment has changed meanwhile; nothing was written"
+    TOLD_BEFORE = "the notification was processed before; nothing was written"
+    ALREADY_RECEIVED = "the money is recorded under another notification; nothing was written"
+    STALE = "the payment has changed since it was read; nothing was written"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """`payment.version` is the one the change was decided on."""
+    """`payment.version` is the version the change was decided on."""
 
     payment: Payment
     now: datetime
@@ -61,6 +61,6 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def after(situation: Situation, change: Change) -> Situation:
-    """How things stand once the change is written."""
+    """The state after the change is written."""
     payment = msgspec.structs.replace(change.payment, version=change.payment.version + 1, updated_at=change.now)
     return Situation(situation.business, payment, change.attempt or situation.attempt)

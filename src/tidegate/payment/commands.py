@@ -1,4 +1,4 @@
-"""What can be done with a checkout payment."""
+"""Commands on checkout payments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Find = Callable[[Key], Awaitable[PaymentRow | None]]
 
 
 class ReferenceTaken(Exception):
-    """`existing` is the pay code of the payment that has the reference, when it was asked for with the same order."""
+    """`existing` is the pay code of the payment with this reference, set when its order is the same."""
 
     def __init__(self, reference: str, existing: str | None) -> None:
         super().__init__(reference)
@@ -28,12 +28,12 @@ class ReferenceTaken(Exception):
 
 
 async def create(insert: Insert, business: Business, order: Order, *, now: datetime) -> Draft:
-    """The database decides who was first; the insert is the only question asked."""
+    """The unique constraint decides which request was first; there is no lookup before the insert."""
     new = draft(order, business, now=now)
-    # A second look is needed only when the other one committed after our statement began.
+    # The second insert is needed only when a concurrent one committed after our statement began.
     inserted = await insert(new) or await insert(new)
     if inserted is None:
-        raise Unavailable("the reference is being used by another request; try again", retry_after_s=1)
+        raise Unavailable("another request is creating a payment with this reference; retry after 1 s", retry_after_s=1)
     if not inserted.is_new:
         is_same_order = inserted.fingerprint == new.fingerprint
         raise ReferenceTaken(new.reference, inserted.pay_code if is_same_order else None)
@@ -50,7 +50,7 @@ async def verify(find: Find, business: Business, reference: str) -> PaymentRow:
 async def set_disabled(
     db: Database, business: Business, reference: str, *, is_disabled: bool, now: datetime
 ) -> Payment:
-    """Asked for again, it changes nothing. When somebody else changed the payment meanwhile, it is decided again."""
+    """Idempotent. Decided again when the payment changes concurrently."""
     for _ in range(TRIES):
         async with db.connection() as tx:
             before = await store.find(tx, Key(business.id, reference)) if field.is_reference(reference) else None

@@ -1,4 +1,4 @@
-"""From what is, and what a rail says, to the change that must be written. Pure: reads nothing, writes nothing."""
+"""From the current state and a rail's report to the change to write. Pure: reads nothing, writes nothing."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ from tidegate.rail.interface import (
 )
 from tidegate.rail.told import ToldBy
 
-# A rail that says for this long that it waits will not take the money any more.
+# A rail that still reports "waiting" after this time will not take the money any more.
 ASKED_AFTER_THE_END_FOR = timedelta(days=1)
 
 
 class WrongCurrency(Exception):
-    """Money that cannot be for this payment, though it says so."""
+    """Money that names this payment but is in another currency."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
-    """Money for a payment, however we learned of it."""
+    """Money for a payment, whether notified or found by polling."""
 
     rail: str
     transaction_id: str
     amount: Money
     payer: dict[str, Any]
-    # When the bank took it in; we may hear of it much later.
+    # When the bank booked it; the notification may come much later.
     valued_at: datetime | None = None
 
 
@@ -66,7 +66,7 @@ def on_state(
     told_by: ToldBy | None,
     now: datetime,
 ) -> Change | None:
-    """None when the news changes nothing: it is old, or repeats what is known."""
+    """None when the report changes nothing: it is old, or repeats what is recorded."""
     payment, attempt = situation.payment, situation.attempt
     assert attempt is not None
     if isinstance(state, Succeeded):
@@ -92,7 +92,7 @@ def on_state(
 
 
 def on_time_out(situation: Situation, *, now: datetime) -> Change | None:
-    """The rail did not answer. It may have the attempt, so the outcome is unknown, and is asked for again."""
+    """The rail did not answer. It may have the attempt, so the outcome is unknown and is polled for."""
     if situation.attempt is None or not situation.attempt.is_open:
         return None
     if transition.is_final(situation.payment.status):
@@ -101,7 +101,7 @@ def on_time_out(situation: Situation, *, now: datetime) -> Change | None:
 
 
 def _keep_asking(situation: Situation, *, told_by: ToldBy | None, now: datetime) -> Change | None:
-    """The payment has ended another way, but this attempt may still take the payer's money, which must go back."""
+    """The payment has ended, but this attempt may still take the payer's money, which must then be returned."""
     payment, attempt = situation.payment, situation.attempt
     if attempt is None or attempt.next_ask_at is None:
         return None
@@ -125,7 +125,7 @@ def _still_running(situation: Situation, *, now: datetime, told_by: ToldBy | Non
 
 
 def _is_asked_too_often(attempt: Attempt, state: Waiting) -> bool:
-    """The payer has no more answers to give, whatever this rail would still take."""
+    """The payer has used all answers, even if the rail would accept more."""
     return _asks_the_same(attempt, state) and attempt.answers_left <= 0
 
 
@@ -137,14 +137,14 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
     changes: dict[str, Any] = {
         "status": AttemptStatus.WAITING,
         "action": state.action,
-        # Why the payer is asked again, until it moves on.
+        # What was wrong with the last answer; cleared when the attempt moves on.
         "failure": state.problem,
         "next_ask_at": None,
     }
     if not _asks_the_same(attempt, state):
         changes |= {"answers": 0, "resends": 0, "resend_from": now + RESEND_PAUSE}
     if isinstance(state.action, PromptAction | DialAction | RedirectAction):
-        # The payer answers elsewhere, and the rail's word of it may get lost.
+        # The payer answers outside our page, and the rail's notification may be lost.
         changes |= {"asks": attempt.asks + 1, "next_ask_at": next_ask_at(attempt.asks, now=now)}
     if isinstance(state.action, TransferAction):
         changes["account_number"] = state.action.account_number
@@ -162,7 +162,7 @@ def on_arrival(
     told_by: ToldBy | None,
     now: datetime,
 ) -> Change:
-    """Money is always recorded: kept, held or sent back."""
+    """Money is always recorded: kept, held or returned."""
     attempt = situation.attempt
     assert attempt is not None
     taken = transition.receive(
@@ -195,22 +195,22 @@ def on_arrival(
 
 
 def _priced_by(attempt: Attempt, payment: Payment) -> Payment:
-    """The payer was asked for the amount of this attempt, whatever was begun afterwards."""
+    """The payer was quoted the amount of this attempt, whatever was begun afterwards."""
     return msgspec.structs.replace(payment, expected=attempt.expected, fee_rule_id=attempt.fee_rule_id)
 
 
 def _is_in_time(payment: Payment, attempt: Attempt, arrival: Arrival, now: datetime) -> bool:
-    """Only an account closes. What the payer approved on a phone or card counts, however late we are told."""
+    """Only an account closes. An approval by phone or card counts, however late the notification is."""
     if attempt.account_number is None:
         return True
-    # The bank's word of when it came counts, as long as it can be true.
+    # The bank's value date counts where it is plausible.
     valued_at = arrival.valued_at or now
     moment = valued_at if attempt.created_at <= valued_at <= now else now
     return attempt.takes_money_at(moment) and moment < payment.expires_at
 
 
 def _after_return(before: Payment, attempt: Attempt, taken: Taken, now: datetime) -> Payment:
-    """The price stays as it was; and where the attempt itself is over, so is waiting for it."""
+    """The price stays the same; if the attempt itself is over, the payment stops waiting for it."""
     after = msgspec.structs.replace(taken.payment, expected=before.expected, fee_rule_id=before.fee_rule_id)
     if attempt.account_number is None and attempt.is_open and not transition.is_final(after.status):
         return transition.fail_attempt(after, now=now)
@@ -226,7 +226,7 @@ def _after_money(attempt: Attempt, taken: Taken) -> Attempt:
     if taken.fee is not None:
         return ended(attempt, AttemptStatus.SUCCEEDED)
     if attempt.is_open and attempt.account_number is None:
-        # Its money came and went back: there is nothing left to wait for.
+        # Its money came and was returned: nothing is left to wait for.
         return ended(attempt, AttemptStatus.FAILED, failure=FailureReason.RETURNED)
     return attempt
 
@@ -270,7 +270,7 @@ def _journal(situation: Situation, arrival: Arrival, taken: Taken, now: datetime
     if isinstance(verdict, Hold):
         return recipes.receipt_held(cause=cause, received=arrival.amount, event_at=now)
     assert taken.fee is not None
-    # One per payment, for ever: the second guard beside the payment's version.
+    # One per payment, enforced by a unique key: the second guard beside the payment's version.
     return recipes.checkout_settled(
         cause=f"payment/{situation.payment.id}",
         received=arrival.amount,

@@ -1,4 +1,4 @@
-"""SQL that finds the payment for which money arrived on an account."""
+"""SQL that finds the payment for money that arrived on an account."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.payment.change import Situation
 
 
 class Destination(NamedTuple):
-    """Where a rail says that money arrived, and in which transaction."""
+    """The account and transaction that a rail reports for incoming money."""
 
     rail: str
     account_number: str
@@ -19,14 +19,14 @@ class Destination(NamedTuple):
 
 
 async def find_by_destinations(tx: Tx, destinations: Sequence[Destination]) -> list[Situation | None]:
-    """The bank names an account; whose it is, we have to find out."""
+    """A bank's notification names only the account; this finds the payment."""
     rows = await tx.fetch(_BY_DESTINATION, *map(list, zip(*destinations, strict=True)))
     found = {row["position"]: situation_of(row) for row in rows}
     return [found.get(position) for position in range(1, len(destinations) + 1)]
 
 
-# A rail may use a number again. Money that is known already stays where it was recorded; other money is for the open
-# account, and if there is none, for the newest, from which it goes back.
+# A rail may reuse an account number. Money recorded before stays with its payment; other money belongs to the open
+# account with the number or, without one, to the newest, which returns it.
 _BY_DESTINATION = """
     SELECT given.position, payment_row(payment) AS payment, attempt, business,
            ARRAY(SELECT fee_rule FROM fee_rule

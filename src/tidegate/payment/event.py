@@ -1,4 +1,4 @@
-"""What a merchant is told when a checkout has been paid: both published sets of names at once."""
+"""Payloads of checkout events, with both published sets of field names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def charge_successful(
 
 
 class Reversal(msgspec.Struct, frozen=True, kw_only=True):
-    """What the bank took back of a transfer, and of the whole payment so far."""
+    """What the bank took back of one transfer, and of the whole payment so far."""
 
     transaction_id: str
     amount: Money
@@ -62,7 +62,7 @@ def charge_reversed(
     situation: Situation, taken: Reversal, *, names: MethodNames, public_ids: PublicIds, now: datetime
 ) -> Event:
     payment, attempt = situation.payment, situation.attempt
-    assert attempt is not None  # Or it could not have been paid.
+    assert attempt is not None  # Otherwise it could not have been paid.
     data = _data(payment, attempt, names, public_ids, now)
     data |= {
         "message": REVERSED_MESSAGE,

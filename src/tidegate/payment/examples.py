@@ -1,17 +1,17 @@
-"""Examples and words for the API reference. A test sends each request and compares each answer's fields."""
+"""Examples and texts for the API reference. A test sends each request and compares each answer's fields."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
 
-GROUP = "What your server does, with your keys."
+GROUP = "Operations for your server, authenticated with your keys."
 CREATE_DESCRIPTION = (
-    "Returns a link to the hosted checkout page. Send your customer there. When the payment has ended, well or "
-    "not, the customer comes back to `redirectUrl` with `?reference=…`; that visit proves nothing, so verify."
+    "Returns a link to the hosted checkout page. Send your customer there. When the payment has ended, successfully or "
+    "not, the customer returns to `redirectUrl` with `?reference=…`. The redirect proves nothing: verify the payment."
 )
 VERIFY_DESCRIPTION = (
-    "The payment as it is now. Deliver only when `status` is `success`, and look at `varianceType`: a bank "
+    "The payment as it is now. Deliver only when `status` is `success`, and check `varianceType`: a bank "
     "transfer can be more or less than `amountExpected`."
 )
 
@@ -71,11 +71,11 @@ RECORD: dict[str, Any] = {
 }
 
 DISABLE_DESCRIPTION = (
-    "The link takes no new attempt until you enable it again. What the payer has begun by then may still be finished, "
-    "and its money counts: a card that waits for its PIN, an approval on the phone, a transfer to an account that is "
-    "open. Disabling twice is disabling once; a payment that has ended cannot be disabled."
+    "The link takes no new attempts until you enable it again. Attempts already started can still be finished, and "
+    "their money counts: a card that waits for its PIN, an approval on the phone, a transfer to an open account. "
+    "Repeating the call changes nothing; a payment that has ended cannot be disabled."
 )
-ENABLE_DESCRIPTION = "The link works again, for as long as its checkout lasts. The time has not stood still."
+ENABLE_DESCRIPTION = "The link works again until its checkout expires. Disabling does not extend the expiry."
 DISABLED_RECORD: dict[str, Any] = {**RECORD, "isDisabled": True}
 
 FEES_DESCRIPTION = (

@@ -27,7 +27,7 @@ class Status(StrEnum):
 
 
 class Ending(StrEnum):
-    """Why a payment failed for good."""
+    """Why a payment failed finally."""
 
     CANCELLED = "cancelled"
     ATTEMPTS_USED_UP = "attempts_used_up"
@@ -40,7 +40,7 @@ class Customer(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What the merchant asked for, checked and complete. `metadata` is JSON text, as it was sent."""
+    """The merchant's request, validated and complete. `metadata` is JSON text, as sent."""
 
     reference: str | None
     asked: Money
@@ -53,7 +53,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     metadata: str | None
 
     def fingerprint(self) -> bytes:
-        """Equal for equal orders: tells a repeated request from another one under the same reference."""
+        """Equal for equal orders: distinguishes a repeated request from another one with the same reference."""
         return hashlib.blake2b(msgspec.json.encode(self), digest_size=16).digest()
 
 
@@ -67,19 +67,19 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     reference: str
     expected: Money
     fee_rule_id: str
-    # Of the payment's currency, as are all amounts below.
+    # In the payment's currency, as are all amounts below.
     received: Money
     held: Money
     returned: Money
-    # By the merchant: under way, or arrived.
+    # Refunds by the merchant, in progress or paid out.
     refunded: Money
-    # Taken back by the payer's bank.
+    # Reversed by the payer's bank.
     reversed: Money
     fee: Fee | None
     settled: Money | None
     method_chosen: Method | None
     attempts: int
-    # Without those that were never tried.
+    # Methods without attempts are left out.
     attempts_by_method: Mapping[Method, int]
     ending: Ending | None
     is_disabled: bool
@@ -91,12 +91,12 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_reversed(self) -> bool:
-        """All of it, not a part."""
+        """True only when all of it is reversed."""
         return self.reversed.minor > 0 and self.reversed == self.received
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment on its way into the database, which gives it its number."""
+    """A payment before the insert, which assigns its id."""
 
     business_id: str
     pay_code: str
@@ -111,7 +111,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
 
 def draft(order: Order, business: Business, *, now: datetime) -> Draft:
     pay_code = ids.new_pay_code(business.code)
-    # The payer may still choose another method; until then the default one prices the payment.
+    # The payer may choose another method; until then the default method sets the price.
     rule = business.fee_rule_for(order.asked.currency, order.default_method)
     return Draft(
         business_id=business.id,

@@ -1,6 +1,6 @@
-"""What the payer does: begin, answer the rail's question, ask for more time, give up.
+"""The payer's actions: start an attempt, answer a challenge, extend the time, cancel.
 
-Talking to a rail: record the intent, commit, call, record the outcome. No transaction is open during the call.
+Calls to a rail: record the intent, commit, call, record the outcome. No transaction is open during the call.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _ANSWERS: dict[type, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Payer:
-    """One payer at one payment, at one moment."""
+    """One payer's request for one payment."""
 
     till: Till
     business_id: str
@@ -83,7 +83,7 @@ async def view(db: Database, business_id: str, pay_code: str) -> Situation:
 async def charge(
     payer: Payer, situation: Situation, method: Method, means: Means, details: dict[str, Any]
 ) -> Situation:
-    """Begins an attempt on what the payer has seen. `details` is what may be kept and shown of the means."""
+    """Starts an attempt on the version that the payer saw. `details` is what may be stored and shown."""
     rail = _rail_for(payer.till, situation, method)
     payment, attempt = _begin(situation, method, rail, details, payer.now)
     if isinstance(means, Transfer):
@@ -113,26 +113,26 @@ async def authorize(payer: Payer, given: Authorization) -> Situation:
     attempt = situation.attempt
     _refuse_ended(situation.payment, payer.now)
     if attempt is None or attempt.status is not AttemptStatus.WAITING:
-        raise Conflict("nothing waits for an answer here; look at the payment again")
+        raise Conflict("this payment is not waiting for an answer; fetch it again")
     if not isinstance(attempt.action, _ANSWERS[type(given)]):
-        raise Conflict("this is not what was asked for; look at the payment again")
+        raise Conflict("the payment is waiting for a different answer; fetch it again")
     if attempt.answers_left <= 0:
-        raise Conflict(f"the {ANSWERS_MAX} answers to this question are used up; begin another attempt")
-    # Counted before the rail is asked, over the version that was read: of two answers at once one is passed on.
+        raise Conflict(f"all {ANSWERS_MAX} answers have been used; start another attempt")
+    # Counted before the rail is called, on the version that was read: of two concurrent answers one is passed on.
     await _change_attempt(payer, situation, msgspec.structs.replace(attempt, answers=attempt.answers + 1))
     rail = payer.till.rails[attempt.rail]
     return await _record(payer, attempt, rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now))
 
 
 async def resend(payer: Payer) -> Situation:
-    """The prompt, the code to dial or the one-time code once more, for the same attempt."""
+    """Sends the prompt, the USSD code or the one-time code again, for the same attempt."""
     situation = await view(payer.till.db, payer.business_id, payer.pay_code)
     attempt = situation.attempt
     _refuse_ended(situation.payment, payer.now)
     if attempt is None or not can_resend(payer.till, attempt):
-        raise Conflict("nothing that waits here can be sent again; look at the payment again")
+        raise Conflict("this payment has no prompt or code to send again; fetch it again")
     if attempt.resends_left <= 0:
-        raise Conflict(f"it was sent again {RESENDS_MAX} times, which is the most; begin another attempt")
+        raise Conflict(f"a prompt or code is sent again at most {RESENDS_MAX} times; start another attempt")
     _refuse_too_soon(attempt, payer.now)
     again = msgspec.structs.replace(attempt, resends=attempt.resends + 1, resend_from=payer.now + RESEND_PAUSE)
     await _change_attempt(payer, situation, again)
@@ -141,7 +141,7 @@ async def resend(payer: Payer) -> Situation:
 
 
 def refuse_same_prompt(situation: Situation, method: Method, details: Mapping[str, Any], now: datetime) -> None:
-    """A new attempt is no way round the pause: the same phone, or the same bank's code, waits for it too."""
+    """The pause also holds for a new attempt by the same phone or with the same bank."""
     attempt = situation.attempt
     if attempt is None or not attempt.is_open or method not in (Method.MOBILE_MONEY, Method.USSD):
         return
@@ -152,26 +152,26 @@ def refuse_same_prompt(situation: Situation, method: Method, details: Mapping[st
 def _refuse_too_soon(attempt: Attempt, now: datetime) -> None:
     if attempt.resend_from is not None and now < attempt.resend_from:
         wait_s = math.ceil((attempt.resend_from - now).total_seconds())
-        raise TooSoon(f"it was sent a moment ago; ask again in {wait_s} s", retry_after_s=wait_s)
+        raise TooSoon(f"the prompt or code was sent a moment ago; retry after {wait_s} s", retry_after_s=wait_s)
 
 
 def can_resend(till: Till, attempt: Attempt) -> bool:
-    """Whether its rail can send again what the payer waits for."""
+    """Whether the rail can resend the prompt or code of this attempt."""
     is_waiting = attempt.status is AttemptStatus.WAITING
     return is_waiting and type(attempt.action) in till.rails[attempt.rail].capabilities.resends
 
 
 async def say_sent(payer: Payer) -> Situation:
-    """The payer says that the money of a transfer is on its way. Nothing but the page changes by it."""
+    """The payer reports a transfer as sent. This changes only what the page shows."""
     situation = await view(payer.till.db, payer.business_id, payer.pay_code)
     payment, attempt = situation.payment, situation.attempt
     if attempt is None or attempt.account_number is None or not transition.is_under_way(payment, now=payer.now):
-        raise Conflict("there is no open account that money could be on its way to")
+        raise Conflict("this payment has no open account to transfer to")
     return await _change_attempt(payer, situation, msgspec.structs.replace(attempt, said_sent_at=payer.now))
 
 
 async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState]) -> Situation:
-    """What the rail answers, or that it did not."""
+    """Records the rail's answer, or its time-out."""
     till, business_id, reference, now = payer.till, attempt.business_id, attempt.reference, payer.now
     try:
         state = await asking
@@ -185,7 +185,7 @@ async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState
 
 
 async def cancel(payer: Payer) -> Situation:
-    """The payer gives up. What was held goes back with the next sweep."""
+    """The payer cancels. Held money is returned by the next sweep."""
     situation = await view(payer.till.db, payer.business_id, payer.pay_code)
     attempt = situation.attempt
     if attempt is not None and attempt.is_unknown:
@@ -197,11 +197,11 @@ async def cancel(payer: Payer) -> Situation:
 
 
 async def extend(payer: Payer) -> Situation:
-    """More time for the account on the page, as long as the session lasts."""
+    """Keeps the temporary account open longer, within the session."""
     situation = await view(payer.till.db, payer.business_id, payer.pay_code)
     payment, attempt = situation.payment, situation.attempt
     if attempt is None or attempt.account_number is None or not transition.is_under_way(payment, now=payer.now):
-        raise Conflict("there is no open account to keep open")
+        raise Conflict("this payment has no open account to extend")
     if payment.is_disabled and not attempt.is_open and not payment.held.minor:
         raise Conflict("this payment is disabled; its account stays closed")
     longer = msgspec.structs.replace(
@@ -221,7 +221,9 @@ async def _write(payer: Payer, situation: Situation, change: Change) -> Situatio
     except StaleChange:
         raise changed_elsewhere() from None
     except attempt_store.AccountNumberTaken:
-        raise Conflict("this account is closed and its number is in use again; begin again for a new one") from None
+        raise Conflict(
+            "this account is closed and its number is reused; start another attempt for a new account"
+        ) from None
     return after(situation, change)
 
 
@@ -233,11 +235,11 @@ def _begin(
     if not transition.is_open(payment, now=now):
         raise Conflict("this payment is disabled; it takes no more attempts")
     if not situation.business.is_active:
-        raise AccessDenied("this business takes no payments at the moment; ask it")
+        raise AccessDenied("this business takes no payments at the moment; contact the business")
     if before is not None and before.is_unknown:
         raise Conflict("the outcome of the last attempt is not known yet; wait for it")
     if payment.held.minor:
-        raise Conflict("part of the money has arrived; send the rest to the same account, and ask for more time first")
+        raise Conflict("part of the money has arrived; extend the time, then send the rest to the same account")
     rule = situation.business.fee_rule_for(payment.order.asked.currency, method)
     expected = amount_expected(payment.order.asked, payment.order.fee_bearer, rule)
     begun = transition.begin_attempt(payment, method=method, expected=expected, fee_rule_id=rule.id)
@@ -266,7 +268,7 @@ def _begin(
 
 
 def _refuse_ended(payment: Payment, now: datetime) -> None:
-    """Also a card that waits for its PIN while money came another way: it must not be charged on top."""
+    """Also refuses a card waiting for its PIN once the money has come another way: it must not be charged on top."""
     if not transition.is_under_way(payment, now=now):
         word = payment.status.value if transition.is_final(payment.status) else "over"
         raise Conflict(f"this payment is {word}; it takes no more attempts")

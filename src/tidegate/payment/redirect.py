@@ -1,4 +1,4 @@
-"""Where the customer is sent back to: what may be asked for, and how the reference is added."""
+"""The address the customer returns to: what is allowed, and how the reference is added."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class RedirectUrl(WebUrl):
     __slots__ = ()
 
     def problem_in(self, mode: Mode) -> str | None:
-        """Why nobody may be sent there. The sandbox also leads to a developer's own machine."""
+        """Why the address is refused. The sandbox also allows a developer's own machine."""
         if mode is Mode.LIVE and not self.is_https:
             return "must be an https address"
         if mode is Mode.LIVE and not self.is_public:
-            return "must be an address that customers can reach"
+            return "must have a public host, not a local or private address"
         return None
 
 

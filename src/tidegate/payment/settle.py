@@ -1,4 +1,4 @@
-"""What rails tell and answer becomes changes of payments, each written whole or not at all."""
+"""Notifications and answers of rails become changes of payments, each written completely or not at all."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tidegate.rail.till import Till
 from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
 from tidegate.webhook.model import NEWS
 
-# Two things that happen to one payment at the same moment are decided one after the other. Of those that wait together
-# one is written each time, so that as many tries are needed as may wait.
+# Concurrent changes of one payment are decided one after the other. Each batch writes one of them, so the number of
+# tries must cover the number that may wait.
 TRIES = 2 * TOGETHER_MAX
 
 Find = Callable[[], Awaitable[Situation | None]]
@@ -52,8 +52,8 @@ async def record_state(
     lease: Lease | None = None,
     unchanged: Unchanged = _nothing,
 ) -> Situation | None:
-    """What is known of an attempt now. None when there is no such attempt, or it is another rail's than the one that
-    tells of it. `unchanged` is called when it changes nothing. Raises LeaseLost.
+    """Applies the state of an attempt. None when no attempt has the reference, or it belongs to a rail other than the
+    reporting one. `unchanged` is called when the state changes nothing. Raises LeaseLost.
     """
 
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
@@ -67,8 +67,8 @@ async def record_state(
     try:
         return await _change(till, find, choose, unchanged=unchanged)
     except attempt_store.AccountNumberTaken:
-        log.error("a rail gave a number that another open account has", reference=reference)
-    # Asked again, the rail would give the same one: the payer may try again, and gets another.
+        log.error("rail issued an account number that is already open", reference=reference)
+    # The rail would answer a repeat with the same number; the payer may start another attempt, which gets a new one.
     failed = Failed(FailureReason.NOT_STARTED)
     return await record_state(till, business_id, reference, failed, told_by=told_by, now=now, lease=lease)
 
@@ -91,7 +91,7 @@ async def record_arrival(
     now: datetime,
     known: Situation | None = None,
 ) -> Situation | None:
-    """Money on a temporary account. None when no attempt has that account. `known` saves looking it up again."""
+    """Money on a temporary account. None when no attempt has that account. `known` saves the lookup."""
 
     def choose(situation: Situation, rule: FeeRule) -> Change | None:
         return decide.on_arrival(
@@ -132,7 +132,7 @@ async def _change(
     *,
     unchanged: Unchanged = _nothing,
 ) -> Situation | None:
-    """Read, decide, write over what was read; when somebody else was faster, begin again."""
+    """Read, decide, write on the version that was read; start again when it has changed."""
     for _ in range(TRIES):
         situation, known = known or await find(), None
         if situation is None:
@@ -145,7 +145,7 @@ async def _change(
         if outcome is Outcome.ALREADY_RECEIVED:
             if change.told_by is not None:
                 raise AlreadyReceived
-            return await find()  # The rail's own word of it was faster than its answer to us.
+            return await find()  # The rail's notification came before its answer to us.
         if outcome is Outcome.TOLD_BEFORE:
             raise ToldBefore
         if outcome is Outcome.WRITTEN:
@@ -155,7 +155,7 @@ async def _change(
 
 
 async def _write(till: Till, change: Change) -> Outcome:
-    """Together with others of the same business that wait at this moment: they would wait for one wallet anyway."""
+    """Batched with other changes of the same business: they would wait for the same wallet lock anyway."""
     try:
         return await till.together.do(change.payment.business_id, change, partial(_write_all, till.db))
     except StaleChange:
@@ -170,22 +170,22 @@ async def _write_all(db: Database, changes: Sequence[Change]) -> list[Outcome]:
 
 
 def _ring_for(till: Till, change: Change) -> None:
-    """Whoever sends webhooks need not wait until he looks by himself."""
+    """Wakes the webhook senders, which otherwise poll."""
     if change.event is not None:
         till.db.ring(NEWS)
 
 
 def changing_too_fast() -> Unavailable:
-    return Unavailable("this payment is changing too fast; try again", retry_after_s=1)
+    return Unavailable("too many concurrent changes of this payment; retry after 1 s", retry_after_s=1)
 
 
 async def _rule_of(till: Till, situation: Situation) -> FeeRule:
-    """The rule that priced the attempt, even when it has ended since."""
+    """The rule that priced the attempt, even if it has ended since."""
     rule_id = situation.attempt.fee_rule_id if situation.attempt else situation.payment.fee_rule_id
     rule = situation.business.fee_rule_by_id(rule_id)
     if rule is None:
         async with till.db.connection() as tx:
             rule = await merchant_store.find_fee_rule(tx, situation.business.id, rule_id)
     if rule is None:
-        raise NotFound(f"the fee rule {rule_id} is gone")
+        raise NotFound(f"the fee rule {rule_id} does not exist")
     return rule

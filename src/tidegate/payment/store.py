@@ -14,7 +14,7 @@ from tidegate.payment.row import payment_of
 
 
 class Inserted(NamedTuple):
-    """The payment that has the reference now: the new one, or the one that was there first."""
+    """The payment that has the reference: the new one, or the existing one."""
 
     is_new: bool
     pay_code: str
@@ -22,7 +22,7 @@ class Inserted(NamedTuple):
 
 
 class Key(NamedTuple):
-    """What a payment is asked for by: `reference` is the merchant's, or the pay code."""
+    """What a merchant looks a payment up by."""
 
     business_id: str
     reference: str
@@ -33,14 +33,14 @@ async def insert(tx: Tx, draft: Draft) -> Inserted | None:
 
 
 async def insert_all(tx: Tx, drafts: Sequence[Draft]) -> list[Inserted | None]:
-    """One round trip and one commit. None when another transaction took the reference in this very moment: look again.
+    """One round trip and one commit. None when a concurrent transaction took the reference: insert again.
 
-    A draft that was inserted before counts as new once more: its pay code is nobody else's.
+    A draft that was inserted before is reported as new again: its pay code is its own.
     """
-    # As one text: of arrays, asyncpg examines every item of every column by itself.
+    # As one text: asyncpg encodes arrays item by item.
     rows = await tx.fetch(_INSERT, msgspec.json.encode([_given(draft) for draft in drafts]).decode())
     new = {row["pay_code"] for row in rows if row["reference"] is None}
-    # Only those that were there first are told with their reference.
+    # Only existing payments are returned with their reference.
     old = {Key(row["business_id"], row["reference"]): row for row in rows if row["reference"] is not None}
     return [
         Inserted(True, draft.pay_code, draft.fingerprint) if draft.pay_code in new else _inserted_before(draft, old)
@@ -64,7 +64,7 @@ _INSERT = """
                methods, default_method, customer_name, customer_email, customer_phone, redirect_url,
                success_message, metadata::json, decode(request_hash, 'base64'), expires_at, created_at, created_at
           FROM given
-        -- Always in the same order: else two groups with the same references could wait for each other.
+        -- Always in the same order: otherwise two batches with the same references could deadlock.
          ORDER BY business_id, reference
         ON CONFLICT ON CONSTRAINT payment_one_reference_per_business DO NOTHING
         RETURNING business_id, reference, pay_code)

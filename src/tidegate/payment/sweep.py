@@ -1,4 +1,4 @@
-"""What time does to payments: sessions and accounts end, silent rails are asked again, what is held goes back.
+"""Changes caused by time: sessions and accounts expire, silent rails are polled, held money is returned.
 
 Each is leased work: see `infra/leased_work.py`.
 """
@@ -49,12 +49,12 @@ async def _expire(till: Till, lease: Lease, now: datetime) -> bool:
             change = Change(payment=transition.expire(situation.payment), attempt=attempt, now=now)
             await attempt_store.apply(tx, change)
         except (StaleChange, IllegalTransition):
-            return False  # It was paid, or began to be, in this very moment.
+            return False  # It was paid, or an attempt began, concurrently.
     return True
 
 
 async def close_accounts(till: Till, clock: Clock) -> Tally:
-    """Temporary accounts end before the session does; the payer may ask for a new one."""
+    """Temporary accounts close before the session ends; the payer may request a new one."""
     return await leased_work.run_round(till.db, CLOSE, partial(_close, till), clock)
 
 
@@ -64,7 +64,7 @@ async def _close(till: Till, lease: Lease, now: datetime) -> bool:
 
 
 async def ask_rails(till: Till, clock: Clock) -> Tally:
-    """Outcomes nobody told us."""
+    """Polls for outcomes that were not notified."""
     return await leased_work.run_round(till.db, ASK, partial(_ask_about, till), clock)
 
 
@@ -73,7 +73,7 @@ async def _ask_about(till: Till, lease: Lease, now: datetime) -> bool:
     async with till.db.connection() as tx:
         rail_name = await sweep_store.find_rail_to_ask(tx, business_id, reference, now)
     if rail_name is None:
-        return False  # It became known in this very moment.
+        return False  # The outcome was recorded concurrently.
     try:
         state = await _ask(till.rails[rail_name], business_id, reference, now)
     except RailTimeout:
@@ -87,12 +87,12 @@ async def _ask(rail: Rail, business_id: str, reference: str, now: datetime) -> A
     try:
         return await rail.ask(business_id, reference, now=now)
     except NotFound:
-        # We stopped between recording the intent and calling the rail; long enough ago that it is not on its way.
+        # The process stopped between recording the intent and calling the rail, longer ago than a call can take.
         return Failed(FailureReason.NOT_STARTED)
 
 
 async def return_held(till: Till, clock: Clock) -> Tally:
-    """Part payments whose rest never came go back, each by the way it came."""
+    """Part payments whose rest never came are returned, each on its own rail."""
     return await leased_work.run_round(till.db, RETURN_HELD, partial(_return_held, till), clock)
 
 

@@ -1,4 +1,4 @@
-"""SQL of the sweeps: which rows are due, and what is done to each."""
+"""SQL of the sweeps: which rows are due, and the change of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.infra.leased_work import Due
 
-# Kinds of leased work, by the names that the statements below have them under.
+# Kinds of leased work, as the statements below name them.
 EXPIRE, CLOSE, ASK, RETURN_HELD = "expire_payments", "close_accounts", "ask_rails", "return_held"
 
 
@@ -21,7 +21,7 @@ class HeldReceipt(NamedTuple):
 
 
 async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """By their pay codes."""
+    """By pay code."""
     rows = await tx.fetch(
         """
         SELECT business_id, pay_code FROM payment
@@ -36,7 +36,7 @@ async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
 
 
 async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Attempts, by their references."""
+    """Attempts, by reference."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM attempt
@@ -51,8 +51,8 @@ async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
 
 
 async def close_account(tx: Tx, business_id: str, reference: str, now: datetime) -> bool:
-    """Payment before attempt, as everywhere. The version moves too: a payer who asks for more time in this moment
-    must see that it is over."""
+    """Locks payment before attempt, as everywhere. The version moves too: a concurrent request for more time must
+    find the account closed."""
     done = await tx.fetchval(
         """
         WITH moved AS (
@@ -74,7 +74,7 @@ async def close_account(tx: Tx, business_id: str, reference: str, now: datetime)
 
 
 async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Attempts whose outcome should be asked for, by their references."""
+    """Attempts to poll for, by reference."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM attempt
@@ -88,7 +88,7 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
 
 
 async def find_rail_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> str | None:
-    """None when the attempt need not be asked about any more."""
+    """None when the attempt need not be polled any more."""
     rail: str | None = await tx.fetchval(
         "SELECT rail FROM attempt WHERE business_id = $1 AND reference = $2 AND next_ask_at <= $3",
         business_id, reference, now,
@@ -97,7 +97,7 @@ async def find_rail_to_ask(tx: Tx, business_id: str, reference: str, now: dateti
 
 
 async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Receipts, by their numbers."""
+    """Receipts, by id."""
     rows = await tx.fetch(
         """
         SELECT receipt.business_id, receipt.id::text AS id
@@ -122,7 +122,7 @@ async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
 
 
 async def find_held(tx: Tx, business_id: str, receipt_id: int) -> HeldReceipt | None:
-    """None when it is on its way back already, or its bank takes it back."""
+    """None when it is already being returned, or its bank reverses it."""
     row = await tx.fetchrow(
         """
         SELECT payment.pay_code, receipt.rail, receipt.transaction_id, receipt.amount_minor, receipt.currency

@@ -1,4 +1,4 @@
-"""The account of one attempt to pay by transfer, as the same kind of record that permanent ones have."""
+"""The account of one transfer attempt, in the same form as a permanent account."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATUS_OF: dict[AttemptStatus, AccountStatus] = {
 def _account(situation: Situation, attempt: Attempt, transfer: TransferAction) -> Account:
     payment = situation.payment
     currency = payment.expected.currency
-    assert attempt.account_id is not None  # It was found by it.
+    assert attempt.account_id is not None  # It was found by this id.
     return Account(
         business_id=attempt.business_id,
         id=attempt.account_id,

@@ -1,4 +1,4 @@
-"""Payments that are made, or asked for, at the same moment share a statement, a round trip and a commit."""
+"""Concurrent creates and lookups share a statement, a round trip and a commit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tidegate.payment.store import Inserted, Key
 class Together:
     def __init__(self, db: Database) -> None:
         self._db = db
-        # While one group is with the database, the next comes together: a second lane would only make both smaller, and
-        # two commits of one process wait for each other.
+        # One batch at a time: a second would only make both smaller, and two commits of one process wait for each
+        # other.
         self.insert = Gathering(self._insert_all, lanes=1).do
         self.find = Gathering(self._find_all, lanes=1, turns=1).do
 

@@ -1,4 +1,4 @@
-"""The life of a payment as pure functions: from a payment to a payment, or a refusal."""
+"""The state machine of a payment as pure functions: from a payment to a payment, or a refusal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.money_return.reason import ReturnReason
 from tidegate.payment.model import Ending, Payment, Status
 from tidegate.payment.variance import Hold, SendBack, Settle, Terms, judge
 
-# By each method: once the cards of a payer are used up, a transfer may still be made.
+# Per method: a payer with no card attempts left may still pay by transfer.
 ATTEMPTS_MAX = 5
 
 ALLOWED: dict[Status, frozenset[Status]] = {
@@ -32,12 +32,12 @@ def is_final(status: Status) -> bool:
 
 
 def is_open(payment: Payment, *, now: datetime) -> bool:
-    """Whether the payer may still begin something."""
+    """Whether the payer may start an attempt."""
     return is_under_way(payment, now=now) and not payment.is_disabled
 
 
 def is_under_way(payment: Payment, *, now: datetime) -> bool:
-    """Whether what was begun may still be finished, also when the merchant has disabled the link meanwhile."""
+    """Whether a started attempt may still be finished, even if the merchant has disabled the link since."""
     return not is_final(payment.status) and now < payment.expires_at
 
 
@@ -46,7 +46,7 @@ def attempts_left(payment: Payment, method: Method) -> int:
 
 
 def methods_left(payment: Payment) -> tuple[Method, ...]:
-    """Those offered that may still be tried."""
+    """The offered methods with attempts left."""
     return tuple(method for method in payment.order.methods if attempts_left(payment, method) > 0)
 
 
@@ -57,9 +57,11 @@ def _move(payment: Payment, status: Status, **changes: object) -> Payment:
 
 
 def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule_id: str) -> Payment:
-    """The rail is about to be asked, and from then on may have the attempt. The method chosen sets the price."""
+    """Before the rail is called; from then on it may have the attempt. The chosen method sets the price."""
     if attempts_left(payment, method) <= 0:
-        raise IllegalTransition(f"the {ATTEMPTS_MAX} attempts by {method} are used up; choose another payment method")
+        raise IllegalTransition(
+            f"all {ATTEMPTS_MAX} attempts by {method} have been used; choose another payment method"
+        )
     return _move(
         payment,
         Status.PROCESSING,
@@ -72,7 +74,7 @@ def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule
 
 
 def disable(payment: Payment, *, is_disabled: bool) -> Payment:
-    """Switches the link off, or on again. What has ended stays as it is."""
+    """Disables the link, or enables it again. A final status stays."""
     if is_final(payment.status):
         word = "disabled" if is_disabled else "enabled"
         raise IllegalTransition(f"this payment is {payment.status.value}, which is final; it cannot be {word}")
@@ -88,7 +90,7 @@ def await_rail(payment: Payment) -> Payment:
 
 
 def fail_attempt(payment: Payment, *, now: datetime) -> Payment:
-    """A failed attempt does not fail the payment, unless nothing is left to try or time has run out."""
+    """A failed attempt fails the payment only when no attempts are left or the session has expired."""
     if not methods_left(payment):
         return _move(payment, Status.FAILED, ending=Ending.ATTEMPTS_USED_UP)
     if now >= payment.expires_at:
@@ -107,7 +109,7 @@ def expire(payment: Payment) -> Payment:
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a payment and of the money when money arrives."""
+    """The payment after money has arrived, and what happens to the money."""
 
     payment: Payment
     verdict: Settle | Hold | SendBack
@@ -117,7 +119,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 def receive(
     payment: Payment, received: Money, *, terms: Terms, rule: FeeRule, method: Method, is_in_time: bool, now: datetime
 ) -> Taken:
-    """Total: any money, at any time, in any state. What cannot be kept goes back."""
+    """Total: any money, at any time, in any state. What cannot be kept is returned."""
     if is_final(payment.status):
         is_paid = payment.status is Status.SUCCESS
         return _send_back(payment, received, ReturnReason.ALREADY_PAID if is_paid else ReturnReason.PAYMENT_ENDED)
@@ -138,7 +140,7 @@ def _send_back(payment: Payment, received: Money, reason: ReturnReason) -> Taken
 
 
 def _settle(payment: Payment, verdict: Settle, *, rule: FeeRule, method: Method, now: datetime) -> Taken:
-    # Without a variance the fee is the one that was quoted, on the amount asked for.
+    # Without a variance the fee is the quoted one, on the amount asked for.
     base = payment.order.asked if verdict.variance is None else verdict.kept
     fee = fee_within(verdict.kept, fee_on(base, rule))
     paid = _move(

@@ -1,4 +1,4 @@
-"""What is done with money that arrives for a payment: the three policies of the merchant, and the tolerance."""
+"""What happens to money that arrives for a payment: the merchant's three policies, and the tolerance."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Variance(StrEnum):
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """The merchant's settings, as far as they decide about money that arrives."""
+    """The merchant's settings that decide about incoming money."""
 
     policy: VariancePolicy
     tolerance: Money
 
 
 class Settle(msgspec.Struct, frozen=True):
-    """The payment is paid. `kept` includes what was held before; `back` is the excess that goes back."""
+    """The payment is paid. `kept` includes what was held before; `back` is the excess to return."""
 
     kept: Money
     back: Money
@@ -37,7 +37,7 @@ class Settle(msgspec.Struct, frozen=True):
 
 
 class Hold(msgspec.Struct, frozen=True):
-    """Kept aside until the rest arrives."""
+    """Held until the rest arrives."""
 
 
 class SendBack(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ Verdict = Settle | Hold | SendBack
 
 
 def judge(received: Money, *, held: Money, expected: Money, terms: Terms) -> Verdict:
-    """Money for an open payment. Several transfers add up only where the policy waits for the rest."""
+    """Money for an open payment. Several transfers add up only under the policy that waits for the rest."""
     total = held + received
     nothing = Money.zero(expected.currency)
     if abs((total - expected).minor) <= terms.tolerance.minor:

@@ -1,4 +1,4 @@
-"""Payments as JSON, in and out: the only place with the wire's names."""
+"""Payments as JSON, in and out: the only module with the wire's names."""
 
 from __future__ import annotations
 
@@ -47,18 +47,19 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
     ]
     fee_bearer: Annotated[FeeBearer, Meta(description="Who pays the fee.")] = FeeBearer.BUSINESS
     reference: Annotated[
-        Reference | None, Meta(description="Yours, unique for ever; the pay code serves when you give none.")
+        Reference | None, Meta(description="Yours, unique per business, never reusable; the pay code when absent.")
     ] = None
     redirect_url: Annotated[
-        RedirectUrl | None, Meta(description="Where the customer goes afterwards, with `?reference=…` added.")
+        RedirectUrl | None,
+        Meta(description="Where the customer returns to after the payment, with `?reference=…` added."),
     ] = None
-    metadata: Annotated[Metadata | None, Meta(description="Anything of yours; returned as sent.")] = None
+    metadata: Annotated[Metadata | None, Meta(description="Any JSON of yours; returned as sent.")] = None
     success_message: Annotated[
         Annotated[str, Meta(max_length=SUCCESS_MESSAGE_LENGTH_MAX)] | None,
         Meta(description="Shown to the customer after a successful payment, as plain text."),
     ] = None
     settlement_destination: Annotated[
-        Literal["wallet"] | None, Meta(description="Money settles in your wallet, nowhere else.")
+        Literal["wallet"] | None, Meta(description="The only destination: your wallet.")
     ] = None
     payment_methods: (
         Annotated[
@@ -66,13 +67,13 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
             Meta(
                 min_length=1,
                 max_length=METHODS_LISTED_MAX,
-                description="In the order of the page; all that the currency offers when absent.",
+                description="In the order shown on the page; every method of the currency when absent.",
             ),
         ]
         | None
     ) = None
     default_payment_method: Annotated[
-        str | None, Meta(description="The one that is open at first; the first offered when absent.")
+        str | None, Meta(description="The one the page opens with; the first offered when absent.")
     ] = None
 
 
@@ -83,7 +84,7 @@ class QuoteFees(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
-    """What each side pays and gets, for either bearer of the fee."""
+    """What each side pays and receives, for either fee bearer."""
 
     currency: str
     type: str
@@ -94,7 +95,7 @@ class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
     amount_expected_from_customer: Decimal
     amount_to_settle_when_business_bears: Decimal
     fee_rule: str
-    fee_on_refund: Annotated[FeeOnRefund, Meta(description="Whether a refund gives your share of the fee back.")]
+    fee_on_refund: Annotated[FeeOnRefund, Meta(description="Whether a refund returns your share of the fee.")]
 
 
 class Created(msgspec.Struct, kw_only=True, rename="camel"):
@@ -110,9 +111,9 @@ class CustomerRecord(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    """Table 2.4 of the specification. `reference` is ours, `merchantReference` the merchant's."""
+    """Table 2.4 of the specification. `reference` is Tidegate's pay code, `merchantReference` the merchant's."""
 
-    id: Annotated[int, Meta(description="A number of its own, below 2^53. In no order.")]
+    id: Annotated[int, Meta(description="Unique, below 2^53, not in order of creation.")]
     business_id: str
     payment_link_id: str | None
     amount: Decimal
@@ -138,9 +139,9 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     updated_at: Timestamp
     customer: CustomerRecord
     amount_expected: Decimal
-    amount_refunded: Annotated[Decimal, Meta(description="By you: under way, or arrived.")]
-    is_reversed: Annotated[bool, Meta(description="Whether the customer's bank took the money, or part of it, back.")]
-    amount_reversed: Annotated[Decimal, Meta(description="What the bank took back of `amountReceived`.")]
+    amount_refunded: Annotated[Decimal, Meta(description="Refunded by you, in progress or paid out.")]
+    is_reversed: Annotated[bool, Meta(description="Whether the customer's bank reversed the money or part of it.")]
+    amount_reversed: Annotated[Decimal, Meta(description="Reversed by the bank, out of `amountReceived`.")]
     message: str | None
     action_required: str | None
 
@@ -151,7 +152,7 @@ def quote_from(request: QuoteFees, business: Business, names: MethodNames) -> Fe
     if problems:
         raise Invalid(*problems)
     method = names.find(request.type)
-    assert method is not None  # Otherwise it would have been a problem.
+    assert method is not None  # Otherwise there would be a problem above.
     rule = business.fee_rule_for(currency, method)
     asked = Money.of_major(request.amount, currency)
     fee = fee_on(asked, rule)
@@ -170,7 +171,7 @@ def quote_from(request: QuoteFees, business: Business, names: MethodNames) -> Fe
 
 
 def unfold_customer(value: Any) -> Any:
-    """The specification declares `customer` a string that carries an object; both forms are read."""
+    """The specification declares `customer` a string that carries an object; both forms are accepted."""
     if isinstance(value, dict) and isinstance(value.get("customer"), str):
         try:
             return {**value, "customer": strict_json.loads(value["customer"].encode())}
@@ -182,7 +183,7 @@ def unfold_customer(value: Any) -> Any:
 def problems_between(
     fields: Mapping[str, Any], *, value: Any, business: Business, names: MethodNames, mode: ids.Mode
 ) -> Iterator[Problem]:
-    """What no field can know by itself. `value` is given when it may hold a card number."""
+    """Checks across fields. `value` is given when it may hold a card number."""
     currency = Currency(fields["currency"]) if "currency" in fields else None
     yield from amount_problems(fields)
     yield from _method_problems(fields, currency, names)
@@ -193,7 +194,7 @@ def problems_between(
 
 
 def amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    """Without a currency there is no limit to tell."""
+    """Without a currency there is no limit to check."""
     if "currency" in fields and fields.get("amount", 0) > CHECKOUT_MAX_MAJOR[Currency(fields["currency"])]:
         currency = Currency(fields["currency"])
         yield Problem("amount", f"must be at most {CHECKOUT_MAX_MAJOR[currency]} in {currency}")
@@ -224,7 +225,7 @@ def _name_problems(field: str, name: str, currency: Currency | None, names: Meth
 
 
 def _methods_named(listed: list[str], names: MethodNames) -> tuple[Method, ...]:
-    """In the order given, each once."""
+    """In the given order, without duplicates."""
     return tuple(dict.fromkeys(method for name in listed if (method := names.find(name))))
 
 
@@ -232,7 +233,9 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
     if problem := url.problem_in(mode):
         yield Problem("redirectUrl", problem)
     if business.redirect_hosts and url.host not in business.redirect_hosts:
-        yield Problem("redirectUrl", "must lead to a host on the business's list", "REDIRECT_HOST_NOT_ALLOWED")
+        yield Problem(
+            "redirectUrl", "must have a host on the business's list of redirect hosts", "REDIRECT_HOST_NOT_ALLOWED"
+        )
 
 
 def order_from(request: CreatePayment, names: MethodNames) -> Order:
@@ -255,15 +258,15 @@ def order_from(request: CreatePayment, names: MethodNames) -> Order:
 
 
 def _plain(text: str | None) -> str | None:
-    """From here on it is known to be right, and is text like any other."""
+    """Validated above; from here on it is plain text."""
     return str(text) if text else None
 
 
 VARIANCE_MESSAGE = "INCORRECT_AMOUNT"
 REVERSED_MESSAGE = "PAYMENT_REVERSED"
 _REVERSED_ACTION = (
-    "The bank took the customer's transfer back, and your wallet gave it back or owes it. Do not deliver, or ask the "
-    "customer to pay again with a new payment."
+    "The bank reversed the customer's transfer, and the amount was taken from your wallet or is owed by it. Do not "
+    "deliver, or ask the customer to pay again with a new payment."
 )
 _VARIANCE_ACTION = {
     Variance.UNDERPAYMENT: "The customer paid less than expected. Process a refund through the dashboard or the "
@@ -283,7 +286,7 @@ def record_of(row: PaymentRow, names: MethodNames, public_ids: PublicIds) -> Pay
         amount=amount,
         currency=currency,
         converted_amount=amount,
-        # Part payments that wait for the rest have been received too.
+        # Part payments that wait for the rest count as received.
         amount_received=major_of(row.received_minor if row.paid_at else row.held_minor, currency),
         converted_currency=currency,
         payment_methods=names.in_records(row.methods),
@@ -321,7 +324,7 @@ def _message(row: PaymentRow) -> str | None:
 
 
 def _action_required(row: PaymentRow) -> str | None:
-    """Until it is done: the excess refunded, or all of what was too little."""
+    """Set until done: the excess refunded, or all of an underpayment."""
     if row.reversed_minor:
         return _REVERSED_ACTION
     if row.variance is None:

@@ -1,4 +1,4 @@
-"""Banks whose customers pay by dialling a code."""
+"""Banks whose customers can pay by USSD."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tidegate.core.money import Currency
 
 @dataclass(frozen=True, slots=True)
 class UssdBank:
-    """`code` is the central bank's; `ussd` is what a payment code of the bank begins with."""
+    """`code` is the central bank's; `ussd` is the prefix of the bank's payment codes."""
 
     code: str
     name: str
     ussd: str
-    # What it is called for short; nothing where that is how the name begins.
+    # Short name; empty where the full name begins with it.
     short_name: str = ""
-    # Other names that people look for it by: abbreviations, misspellings, brands, banks that it has taken over.
+    # Other search terms: abbreviations, misspellings, brands, banks it has taken over.
     aliases: tuple[str, ...] = ()
 
     @property
@@ -25,14 +25,14 @@ class UssdBank:
 
     @property
     def searched_as(self) -> tuple[str, ...]:
-        """What else it is found by. Many know their bank by the code that they dial."""
+        """Further search terms. Many payers know their bank by its USSD code."""
         return (*self.aliases, self.ussd)
 
     def dial_code(self, number: str) -> str:
         return f"*{self.ussd}*000*{number}#"
 
 
-# In the order of the alphabet, as a payer looks for them.
+# In alphabetical order.
 USSD_BANKS: dict[Currency, tuple[UssdBank, ...]] = {
     Currency.NGN: (
         UssdBank("044", "Access Bank", "901", aliases=("Diamond Bank", "Intercontinental Bank")),

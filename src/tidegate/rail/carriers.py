@@ -1,14 +1,14 @@
-"""Which numbers were given to which carrier, in the countries of mobile money.
+"""Number prefixes of the carriers, in the countries with mobile money.
 
-The number tables of the whole world, `phonenumbers.carrierdata`, take 10 MB of memory. This is what they say about five
-countries; a test compares the two.
+The full tables, `phonenumbers.carrierdata`, take 10 MB of memory. These are its entries for five countries; a test
+compares the two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# By calling code: what national numbers begin with. A longer prefix wins over the shorter one around it.
+# By calling code: prefixes of national numbers. A longer prefix overrides the shorter one that contains it.
 _GIVEN_TO: Mapping[int, Mapping[str, str]] = {
     233: {
         "MTN": "24 25 53 54 55 59",
@@ -60,7 +60,7 @@ CARRIERS: Mapping[int, Mapping[str, str]] = {
 
 
 def carrier_of(national: str, calling_code: int) -> str:
-    """Empty when nobody knows."""
+    """Empty when unknown."""
     carriers = CARRIERS[calling_code]
     begins = (national[:length] for length in range(len(national), 0, -1))
     return next((carriers[begin] for begin in begins if begin in carriers), "")

@@ -1,8 +1,8 @@
-"""What a rail must offer, in our words.
+"""The interface of a rail.
 
-Every rail is asynchronous with an unreliable callback. So an attempt is started with an identifier of ours that
-makes a repeat harmless; what comes back is accepted, rejected, or something the payer must do; the outcome is
-told later, perhaps twice, perhaps never; and whoever was not told can ask. A time-out is never a failure.
+Every rail is asynchronous with an unreliable callback. An attempt is started with our reference, which makes a repeat
+harmless. The answer is accepted, rejected, or an action for the payer. The outcome is notified later, perhaps twice,
+perhaps never; without a notification it is polled for. A time-out is never a failure.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tidegate.core.money import Currency, Money
 
 
 class RailTimeout(Exception):
-    """The rail did not answer in time. It may have done what it was asked: ask again, never assume."""
+    """The rail did not answer in time. It may have done the work: ask again, never assume."""
 
 
 class NotificationRefused(Exception):
-    """The notification is not the rail's own, or too old; the message says which."""
+    """The notification does not come from the rail, or is too old; the message says which."""
 
 
 class NotificationUnreadable(Exception):
-    """The rail itself sent it, and it makes no sense: it is kept for somebody to look at."""
+    """The signature is right but the content is not understood: kept for an operator to examine."""
 
     def __init__(self, notification_id: str, why: str) -> None:
         super().__init__(why)
@@ -35,7 +35,7 @@ class NotificationUnreadable(Exception):
 
 
 class FailureReason(StrEnum):
-    """Why an attempt failed, as far as the payer can do something about it."""
+    """Why an attempt failed, in the terms a payer can act on."""
 
     DECLINED = "declined"
     INSUFFICIENT_FUNDS = "insufficient_funds"
@@ -47,10 +47,10 @@ class FailureReason(StrEnum):
     EXPIRED = "expired"
     NOT_A_TEST_CARD = "not_a_test_card"
     NOT_STARTED = "not_started"  # the attempt never reached the rail
-    RETURNED = "returned"  # its money came, could not be kept, and went back
+    RETURNED = "returned"  # its money came, could not be kept, and was returned
 
 
-# What the payer has to do next.
+# The payer's next action.
 
 
 class TransferAction(msgspec.Struct, frozen=True, tag="transfer", tag_field="type"):
@@ -63,7 +63,7 @@ class TransferAction(msgspec.Struct, frozen=True, tag="transfer", tag_field="typ
 
 
 class PromptAction(msgspec.Struct, frozen=True, tag="prompt", tag_field="type"):
-    """Approve on the phone."""
+    """Approve the prompt on the phone."""
 
 
 class DialAction(msgspec.Struct, frozen=True, tag="dial", tag_field="type"):
@@ -85,7 +85,7 @@ class AddressAction(msgspec.Struct, frozen=True, tag="address", tag_field="type"
 
 
 class RedirectAction(msgspec.Struct, frozen=True, tag="redirect", tag_field="type"):
-    """Go to this page of the issuer."""
+    """Open this page of the issuer."""
 
     url: str
 
@@ -93,10 +93,10 @@ class RedirectAction(msgspec.Struct, frozen=True, tag="redirect", tag_field="typ
 Action = TransferAction | PromptAction | DialAction | PinAction | OtpAction | AddressAction | RedirectAction
 
 
-# What the payer gives. Lives in memory only, on its way to the rail.
+# The payer's payment details. In memory only, on the way to the rail.
 
 
-# A card is good until its month is over, and the month is over last where the clocks are this far behind.
+# A card is valid until its month is over; UTC-12 is the last time zone in which it ends.
 LAST_PLACE_BEHIND = timedelta(hours=12)
 
 
@@ -112,18 +112,18 @@ class Card(msgspec.Struct, frozen=True):
 
 
 def full_year(year: int) -> int:
-    """Two digits, as they stand on a card, are of this century."""
+    """Two digits, as printed on a card, mean this century."""
     return year + 2000 if year < 100 else year
 
 
 def month_has_passed(*, month: int, year: int, now: datetime) -> bool:
-    """In the payer's favour: nowhere on earth may it still be that month."""
+    """In the payer's favour: true only when the month is over in every time zone."""
     somewhere = now - LAST_PLACE_BEHIND
     return (full_year(year), month) < (somewhere.year, somewhere.month)
 
 
 class Phone(msgspec.Struct, frozen=True):
-    """In international form, with the operator the payer chose or we guessed."""
+    """In international form, with the operator chosen by the payer or guessed."""
 
     number: str
     operator: str
@@ -134,7 +134,7 @@ class Bank(msgspec.Struct, frozen=True):
 
 
 class Transfer(msgspec.Struct, frozen=True):
-    """A bank transfer needs nothing of the payer to begin."""
+    """A bank transfer needs no details to begin."""
 
     account_name: str
     expires_at: datetime
@@ -169,7 +169,7 @@ Authorization = Pin | Otp | Address
 
 
 class StartAttempt(msgspec.Struct, frozen=True, kw_only=True):
-    """`reference` is ours and the same on every repeat: the rail starts one attempt per reference."""
+    """`reference` is ours and the same in every repeat: the rail starts one attempt per reference."""
 
     business_id: str
     reference: str
@@ -179,22 +179,22 @@ class StartAttempt(msgspec.Struct, frozen=True, kw_only=True):
     return_url: str
 
 
-# What a rail knows of an attempt.
+# The state of an attempt at the rail.
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """The payer must do something; `problem` is what was wrong with it the last time."""
+    """The payer has to act; `problem` is what was wrong with the last answer."""
 
     action: Action
     problem: FailureReason | None = None
 
 
 class Running(msgspec.Struct, frozen=True):
-    """The rail has it; the outcome is not known."""
+    """The rail has the attempt; the outcome is not known."""
 
 
 class Succeeded(msgspec.Struct, frozen=True):
-    """`transaction_id` is the rail's own and the key by which the same money is recognised again."""
+    """`transaction_id` is the rail's own; the same money is recognised by it."""
 
     transaction_id: str
     amount: Money
@@ -207,7 +207,7 @@ class Failed(msgspec.Struct, frozen=True):
 AttemptState = Waiting | Running | Succeeded | Failed
 
 
-# What a rail tells by itself.
+# What a rail notifies.
 
 
 class Party(msgspec.Struct, frozen=True, kw_only=True):
@@ -218,7 +218,7 @@ class Party(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AttemptTold(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of an attempt that we started."""
+    """The outcome of an attempt we started."""
 
     business_id: str
     reference: str
@@ -226,7 +226,7 @@ class AttemptTold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MoneyArrived(msgspec.Struct, frozen=True, kw_only=True):
-    """A credit on one of our accounts. Amount and currency are what the bank says, whatever was expected."""
+    """A credit on one of our accounts. Amount and currency are as the bank reports them, whatever was expected."""
 
     account_number: str
     transaction_id: str
@@ -239,7 +239,7 @@ class MoneyArrived(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReturnTold(msgspec.Struct, frozen=True, kw_only=True):
-    """Money that we asked to be sent back has left."""
+    """A return that we requested has left the rail."""
 
     business_id: str
     reference: str
@@ -247,10 +247,10 @@ class ReturnTold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CreditReversed(msgspec.Struct, frozen=True, kw_only=True):
-    """The bank has taken back a credit, of which it has told us or will tell us yet."""
+    """The bank has reversed a credit. Its notification may come before that of the credit."""
 
     account_number: str
-    # Of the credit, and of what undid it.
+    # Of the credit, and of its reversal.
     transaction_id: str
     reversal_id: str
     amount: Money
@@ -261,21 +261,21 @@ News = AttemptTold | MoneyArrived | ReturnTold | CreditReversed
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
-    """`id` is the rail's own identifier of the notification; the same one is acted on once."""
+    """`id` is the rail's identifier of the notification; each is processed once."""
 
     id: str
     news: News
 
 
 class RawNotification(msgspec.Struct, frozen=True):
-    """As received, before anything is believed. Header names are in lower case."""
+    """As received, before it is authenticated. Header names are in lower case."""
 
     body: bytes
     headers: Mapping[str, str]
 
 
 class ReturnMoney(msgspec.Struct, frozen=True, kw_only=True):
-    """Send received money back to where it came from. `reference` is ours and makes a repeat harmless."""
+    """Return received money to where it came from. `reference` is ours and makes a repeat harmless."""
 
     business_id: str
     reference: str
@@ -285,7 +285,7 @@ class ReturnMoney(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefundMoney(msgspec.Struct, frozen=True, kw_only=True):
-    """Give money of a settled payment back to the payer. `reference` is ours and makes a repeat harmless."""
+    """Pay money of a settled payment back to the payer. `reference` is ours and makes a repeat harmless."""
 
     business_id: str
     reference: str
@@ -294,7 +294,7 @@ class RefundMoney(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """`reference` is ours and the same on every repeat: the rail opens one account per reference."""
+    """`reference` is ours and the same in every repeat: the rail opens one account per reference."""
 
     business_id: str
     reference: str
@@ -303,29 +303,29 @@ class OpenAccount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """What a payer needs to send money there. What a country does not have is None."""
+    """What a payer needs for a transfer. Fields that a country does not use are None."""
 
-    # As the rail will name it when money arrives: the IBAN where there is one.
+    # As notifications will name it: the IBAN where there is one.
     account_number: str
     local_number: str
     iban: str | None = None
-    # The number by which the country's banks know the bank: routing number, sort code, Bankleitzahl.
+    # The national bank code: routing number, sort code, Bankleitzahl.
     bank_code: str
     swift_code: str | None = None
     bank_name: str
     country_code: str
-    # The rail's own name for the account.
+    # The rail's own identifier of the account.
     reference: str
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     methods: Mapping[Currency, frozenset[Method]]
-    # Of the permanent accounts that it opens.
+    # Currencies of the permanent accounts it can open.
     account_currencies: frozenset[Currency]
-    # The smallest and the largest attempt, in minor units.
+    # Limits of an attempt, in minor units.
     minor_min: int
     minor_max: int
-    # What the payer waits for and it can send again.
+    # Actions whose prompt or code it can send again.
     resends: frozenset[type[Action]] = frozenset()
 
     def offers(self, method: Method, amount: Money) -> bool:
@@ -352,20 +352,20 @@ class Rail(Protocol):
     ) -> AttemptState: ...
 
     async def resend(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
-        """Sends the prompt or code of this attempt once more, where `capabilities.resends` has its action."""
+        """Sends the prompt or code of this attempt again, where `capabilities.resends` has its action."""
         ...
 
     async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...
 
     def read(self, raw: RawNotification, *, now: datetime) -> list[Told]:
-        """Checks that the rail itself sent it, and says what it tells.
+        """Authenticates the notification and returns its events.
 
         Raises NotificationRefused or NotificationUnreadable.
         """
         ...
 
     async def send_back(self, money: ReturnMoney, *, now: datetime) -> None:
-        """Asks for the return; that it has left is told later."""
+        """Requests the return; a notification confirms it later."""
         ...
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails: ...

@@ -1,4 +1,4 @@
-"""Numbers of mobile wallets: as a payer types them, as a rail wants them, and whose they probably are."""
+"""Numbers of mobile wallets: parsing, formatting, and guessing the operator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NumberFault(StrEnum):
 
 
 class WrongNumber(ValueError):
-    """Not a number that can have the wallet. The sentence is for the payer; `kind` is for other languages."""
+    """Not a possible wallet number. The text is for the payer; `kind` selects its translation."""
 
     def __init__(self, kind: NumberFault, sentence: str) -> None:
         super().__init__(sentence)
@@ -58,7 +58,7 @@ COUNTRIES: dict[Currency, Country] = {
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`carriers` are the names, in lower case, under which the number tables know it, past ones included."""
+    """`carriers` are its names in the number tables, in lower case, past ones included."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ class Operator:
 
 _AIRTEL = Operator("airtel", "Airtel Money", ("airtel",))
 _MTN = Operator("mtn", "MTN MoMo", ("mtn",))
-# The most used first.
+# The most used operator first.
 OPERATORS: dict[Currency, tuple[Operator, ...]] = {
     Currency.KES: (
         Operator("mpesa", "M-PESA", ("safaricom",)),
@@ -90,7 +90,7 @@ OPERATORS: dict[Currency, tuple[Operator, ...]] = {
     ),
 }
 
-# Test numbers: the sandbox decides by the last four digits, and the whole is a valid number of the country.
+# Test numbers: the sandbox decides by the last four digits; the whole is a valid number of the country.
 _EXAMPLE_STEMS: dict[Currency, str] = {
     Currency.KES: "+25471234",
     Currency.UGX: "+25677234",
@@ -125,7 +125,7 @@ def parse(text: str, currency: Currency) -> str:
 
 @lru_cache(maxsize=NATIONAL_REMEMBERED_MAX)
 def national(text: str, currency: Currency) -> str | None:
-    """As it is written at home, 0712 345678; None for what `parse` would refuse."""
+    """The national form, 0712 345678; None for what `parse` would refuse."""
     try:
         number = phonenumbers.parse(parse(text, currency))
     except ValueError:
@@ -134,7 +134,7 @@ def national(text: str, currency: Currency) -> str | None:
 
 
 def operator_of(number: str, currency: Currency) -> Operator | None:
-    """A guess for an international number: ported numbers keep their old operator here. Pre-select, never force."""
+    """A guess: a ported number keeps its old operator here. Pre-select, never force."""
     try:
         parsed = phonenumbers.parse(number)
     except NumberParseException:
@@ -150,9 +150,9 @@ def operator_of(number: str, currency: Currency) -> Operator | None:
 
 @cache
 def prefixes(currency: Currency) -> dict[str, str]:
-    """What national numbers begin with, and whose they are then: the same guess for a page to make while one types.
+    """Prefixes of national numbers and their operators, so that a page can guess while the payer types.
 
-    No prefix begins with another one, so at most one fits.
+    No prefix is the beginning of another, so at most one matches.
     """
     country = COUNTRIES.get(currency)
     if country is None:
@@ -163,7 +163,7 @@ def prefixes(currency: Currency) -> dict[str, str]:
 
 
 def _apart(prefix: str, owners: Mapping[str, Operator | None], outer: Operator | None) -> dict[str, str]:
-    """In the tables a longer prefix wins over the shorter one around it; here the shorter one gives way to its rest."""
+    """In the tables a longer prefix overrides a shorter one; here the shorter one is split so that none overlap."""
     owner = owners.get(prefix, outer)
     if not any(longer.startswith(prefix) and longer != prefix for longer in owners):
         return {prefix: owner.id} if owner else {}
@@ -183,7 +183,7 @@ def find_operator(operator_id: str, currency: Currency) -> Operator | None:
 
 
 def _refuse_what_is_no_number(text: str, country: Country) -> None:
-    # The library reads letters as the keys they stand on, extensions and whole sentences too; none of it is meant here.
+    # The library also accepts vanity letters, extensions and whole sentences; none of these is a wallet number.
     if not all(character.isdecimal() or character in _BETWEEN_DIGITS for character in text):
         raise _wrong(NumberFault.NOT_DIGITS, country)
     if not any(character.isdecimal() for character in text):
@@ -194,7 +194,7 @@ def _refuse_what_is_no_number(text: str, country: Country) -> None:
 
 def _parse(text: str, country: Country) -> phonenumbers.PhoneNumber:
     typed = digit.in_ascii(text).strip()
-    # 00 is how most of the world writes +, also where the exchange wants 000.
+    # 00 is the usual prefix for +, accepted also where the national one is 000.
     international = f"+{typed[2:]}" if typed.startswith("00") else typed
     try:
         return phonenumbers.parse(international, country.region)
@@ -207,7 +207,7 @@ def _parse(text: str, country: Country) -> phonenumbers.PhoneNumber:
 
 
 def _refuse_wrong_length(number: phonenumbers.PhoneNumber, country: Country) -> None:
-    # Of mobile numbers: a landline may be shorter.
+    # Checked as a mobile number: a landline may be shorter.
     length = phonenumbers.is_possible_number_for_type_with_reason(number, PhoneNumberType.MOBILE)
     if length in (ValidationResult.TOO_SHORT, ValidationResult.IS_POSSIBLE_LOCAL_ONLY):
         raise _wrong(NumberFault.TOO_SHORT, country)

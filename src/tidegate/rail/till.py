@@ -1,4 +1,4 @@
-"""What taking money needs: where it is written, and the rails it comes by."""
+"""What taking money needs: the database, and the rails."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tidegate.rail.interface import Rail
 
 @dataclass(frozen=True)
 class InflowTerms:
-    """Which inflows are held for review and for how long, and how old a rate of exchange may be."""
+    """Which inflows are held for review and for how long, and the maximum age of an exchange rate."""
 
     rate_lasts: timedelta
-    # How long a held inflow waits for a decision before it goes back.
+    # How long a held inflow waits for a decision before it is returned.
     hold: timedelta
-    # In major units, whatever the currency; 0 for no review by amount.
+    # In major units of any currency; 0 for no review by amount.
     review_from_major: int = 0
 
 
@@ -35,5 +35,5 @@ class Till:
 
     @cached_property
     def together(self) -> Gatherings:
-        """What waits at the same moment is looked up, and written, together."""
+        """Concurrent lookups and writes are batched."""
         return Gatherings()

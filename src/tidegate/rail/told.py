@@ -1,4 +1,4 @@
-"""How it is told apart whether a rail tells something new."""
+"""Deduplication of a rail's notifications."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class ToldBy(msgspec.Struct, frozen=True, kw_only=True):
-    """The notification behind a change. It is recorded with the change, so that it is acted on once."""
+    """The notification behind a change, recorded with the change so that it is processed once."""
 
     rail: str
     id: str
@@ -14,8 +14,8 @@ class ToldBy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToldBefore(Exception):
-    """A notification with this identifier was acted on."""
+    """A notification with this identifier was already processed."""
 
 
 class AlreadyReceived(Exception):
-    """This transaction of this rail is recorded; it is the same money."""
+    """This transaction of this rail is already recorded; it is the same money."""

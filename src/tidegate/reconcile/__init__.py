@@ -1,1 +1,1 @@
-"""A rail's own statement beside our books: what is missing, extra, or different. Changes nothing."""
+"""Compares a rail's statement with our books: missing, extra or different. Changes nothing."""

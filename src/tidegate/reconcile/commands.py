@@ -1,4 +1,4 @@
-"""Reconciling. Reads one moment of the books, and changes nothing."""
+"""Reconciliation. Reads one snapshot of the books, and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tidegate.reconcile.statement import Unreadable
 
 
 def period_of(lines: Sequence[Line], *, first: date | None, last: date | None, slack: timedelta) -> Period:
-    """As asked for; otherwise from the first to the last day on which the statement books something."""
+    """The requested period; by default from the first to the last booking day of the statement."""
     if not lines and (first is None or last is None):
-        raise Unreadable("holds no lines, so name its period with --from and --to")
+        raise Unreadable("the file has no lines; give the period with --from and --to")
     if first is None:
         first = min(line.booked_at for line in lines).date()
     if last is None:
         last = max(line.booked_at for line in lines).date()
     if last < first:
-        raise Unreadable(f"the period would end on {last}, before it begins on {first}")
+        raise Unreadable(f"the period ends on {last}, before it begins on {first}")
     return Period(first, last, slack)
 
 
@@ -32,16 +32,16 @@ async def reconcile(
     db: Database, lines: Sequence[Line], *, rail: str, period: Period, is_configured: bool,
     on_movement: Callable[[], object] = lambda: None,
 ) -> Report:  # fmt: skip
-    """Raises NotFound for a rail that is not configured and by which nothing ever came: the name is mistyped."""
+    """Raises NotFound for a rail that is not configured and has no money in the books: the name is mistyped."""
     comparison = Comparison(lines, period)
     async with db.transaction() as tx:
         await audit_store.begin(tx)
         if not is_configured and not await store.is_known(tx, rail):
-            raise NotFound(f"nothing in our books came by a rail of the name {rail}")
+            raise NotFound(f"no rail named {rail} is configured, and the books have no money from one")
         async for movement in store.stream_of_period(tx, rail, period):
             comparison.add(movement)
             on_movement()
-        # A rail may have told us of it days later, or earlier: then our books are not without it.
+        # The notification may have come days later or earlier: then the money is in our books, outside the period.
         if beyond := comparison.unmatched_ids():
             async for movement in store.stream_beyond_period(tx, rail, period, beyond):
                 comparison.add(movement)

@@ -1,14 +1,14 @@
-"""The lines of a statement beside the movements of our books. Pure; holds the lines, never the books.
+"""Compares the lines of a statement with the movements of our books. Pure; holds the lines in memory, not the books.
 
-Money is the same when its direction and identifier are: the rail's transaction id, and for money that goes out also
-our own reference, which the rail was given. The movements come one by one, each finds its line or does not:
+Money is the same when its direction and identifier are: the rail's transaction id, and for outgoing money also our own
+reference, which the rail was given. Movements are added one by one:
 
-    a line of the same id, amount and currency    they agree; the line is taken
-    a line of the same id, and other money        waits until the end, since a better one may come for that line
-    a line of the same id in the other direction  waits too
-    none                                          extra, if it is of the period
+    a line with the same id, amount and currency   they agree; the line is matched
+    a line with the same id and other money        decided at the end: a better match may come for that line
+    a line with the same id, other direction       decided at the end
+    none                                           extra, if it is within the period
 
-What is a line's and was not taken at the end is missing from our books, or the rail has listed it twice.
+A line without a movement at the end is missing from our books, or a duplicate in the statement.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Comparison:
         self._waiting: list[Movement] = []
         self._alone: list[Movement] = []
         self._unconfirmed: list[Finding] = []
-        # Those that have their line, by what a second line of theirs would be known by.
+        # Matched movements, by the keys that a second line for them would have.
         self._taken_by_reference: dict[str, Movement] = {}
         self._taken_by_id: dict[tuple[Direction, str], Movement] = {}
         self.matched = 0
 
     @property
     def lines(self) -> Sequence[Line]:
-        """Those of the period."""
+        """The lines within the period."""
         return self._lines
 
     def add(self, movement: Movement) -> None:
@@ -54,12 +54,12 @@ class Comparison:
             self._leave_alone(movement)
 
     def unmatched_ids(self) -> list[str]:
-        """Of lines that have no movement yet: what to look for beyond the period."""
+        """Identifiers of lines without a movement so far: to be looked up outside the period."""
         lines = [line for line, taken in zip(self._lines, self._taken, strict=True) if not taken]
         return sorted({line.transaction_id for line in lines} | {line.reference for line in lines if line.reference})
 
     def findings(self) -> list[Finding]:
-        """Once, when all movements were added: in the order of the lines, then of time."""
+        """Call once, after all movements: in the order of the lines, then of time."""
         with_line = [*self._unlike(), *self._turned(), *self._failed(), *self._unconfirmed]
         with_line += self._lines_left()
         return sorted(with_line, key=_number_of_line) + sorted(self._movements_left(), key=_time_of_movement)
@@ -79,12 +79,12 @@ class Comparison:
             self._taken_by_id[line.direction, line.transaction_id] = movement
 
     def _leave_alone(self, movement: Movement) -> None:
-        """Only what the statement should have listed is kept."""
+        """Kept only if the statement should have listed it."""
         if movement.standing is Standing.DONE and self._period.holds(movement.at):
             self._alone.append(movement)
 
     def _free_places(self, movement: Movement, direction: Direction) -> Iterator[int]:
-        """Lines of this money, in the order of the file, that no movement has yet."""
+        """Unmatched lines of this money, in the order of the file."""
         for identifier in (movement.transaction_id, movement.reference):
             if identifier is not None:
                 yield from self._free(self._by_id[direction], identifier)
@@ -120,7 +120,7 @@ class Comparison:
         self._waiting = still
 
     def _failed(self) -> Iterator[Finding]:
-        """Our books say that it did not go through, and the rail that it did."""
+        """Failed in our books, done at the rail."""
         for movement in self._waiting:
             place = next(self._free_places(movement, movement.direction), None)
             if movement.standing is Standing.FAILED and place is not None:
@@ -150,7 +150,7 @@ class Comparison:
 
 
 class _Places:
-    """Where the lines of an identifier are. Nearly all identifiers have one line, and cost no list."""
+    """Positions of the lines per identifier. Nearly all identifiers have one line, which needs no list."""
 
     def __init__(self) -> None:
         self._first: dict[str, int] = {}

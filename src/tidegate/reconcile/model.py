@@ -1,4 +1,4 @@
-"""What a rail lists, what our books hold, and what may be said of the two."""
+"""Lines of a statement, movements of our books, and the findings of their comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from tidegate.core.money import Money
 
 DAY = timedelta(days=1)
-# So near to midnight, money that only our books have may be in the statement of the day before or after.
+# This close to midnight, money that only our books have may be in the neighbouring day's statement.
 EDGE = timedelta(minutes=10)
 
 
@@ -25,7 +25,7 @@ class Direction(StrEnum):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One line of a statement. A rail may write a currency that is none of ours, so the amount is no Money."""
+    """One line of a statement. The currency may be one we do not support, so the amount is not Money."""
 
     number: int
     transaction_id: str
@@ -33,13 +33,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     amount: Decimal
     currency: str
     booked_at: datetime
-    # Ours, where the rail repeats it.
+    # Our reference, where the rail repeats it.
     reference: str | None = None
     description: str | None = None
 
 
 class Standing(StrEnum):
-    """How far money that goes out has come. What comes in is always done: it is recorded when it has come."""
+    """Status of outgoing money. Incoming money is always done: it is recorded on arrival."""
 
     DONE = "done"
     UNDER_WAY = "under_way"
@@ -47,13 +47,13 @@ class Standing(StrEnum):
 
 
 class Movement(msgspec.Struct, frozen=True, kw_only=True):
-    """Money that moved at the rail, as our books have it."""
+    """Money that moved at the rail, according to our books."""
 
     kind: str
     direction: Direction
     # The rail's own; None where only our reference is known.
     transaction_id: str | None
-    # Ours, which the rail was given; only of money that goes out.
+    # Ours, as given to the rail; outgoing money only.
     reference: str | None
     amount: Money
     at: datetime
@@ -85,13 +85,13 @@ class Period(msgspec.Struct, frozen=True):
         return self.begin <= moment < self.end
 
     def is_at_an_end(self, moment: datetime) -> bool:
-        """Without slack nothing is: then dates are taken at their word."""
+        """Never without slack: then dates are taken as exact."""
         edge = min(self.slack, EDGE)
         return not self.begin + edge <= moment < self.end - edge
 
 
 class Kind(StrEnum):
-    """The breaks, and after them what is worth a look and breaks nothing."""
+    """First the breaks, then what is reported without being a break."""
 
     MISSING = "missing"
     EXTRA = "extra"
@@ -116,7 +116,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Balance(msgspec.Struct, frozen=True):
-    """Of all rails and all times: money in less money out, and the ledger's account of the same."""
+    """Over all rails and all time: money in less money out, and the ledger's account of it."""
 
     moved: Money
     ledger: Money

@@ -1,4 +1,4 @@
-"""What a comparison came to: counts, sums on both sides, and what to do about each finding."""
+"""The result of a comparison: counts, sums on both sides, and advice for each finding."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.reconcile.model import Balance, Direction, Finding, Kind, Line, Movement, Period, Standing
 
 ADVICE: dict[Kind, str] = {
-    Kind.MISSING: "ask the rail to tell us again; until then nobody was credited or debited for it",
-    Kind.EXTRA: "ask the rail where this money is; our books say that it moved",
-    Kind.AMOUNT: "ask the rail which amount is right; what our books say was credited or debited",
-    Kind.CURRENCY: "ask the rail which currency is right; what was credited may be worth something else",
-    Kind.DIRECTION: "ask the rail which way it went; if its word is right, the books are wrong by twice the amount",
+    Kind.MISSING: "ask the rail to send its notification again; until then it is not credited or debited",
+    Kind.EXTRA: "ask the rail where this money is; it moved according to our books",
+    Kind.AMOUNT: "ask the rail which amount is right; the amount in our books was credited or debited",
+    Kind.CURRENCY: "ask the rail which currency is right; the credited amount may be worth more or less",
+    Kind.DIRECTION: "ask the rail which direction is right; if the rail's is, the books are wrong by twice the amount",
     Kind.DUPLICATE: "ask the rail whether it is listed twice or moved twice; our books have it once",
-    Kind.EDGE: "look for it in the neighbouring statement: it is close to an end of the period",
-    Kind.UNCONFIRMED: "nothing, unless it stays so: the rail has sent it, and its word of that has not come yet",
+    Kind.EDGE: "check the neighbouring statement: it is close to an end of the period",
+    Kind.UNCONFIRMED: "wait: the rail has sent it, and its notification has not come yet; ask the rail if it stays so",
 }
-_ADVICE_IF_FAILED = "stop repeating this refund: our books say that it failed, and the rail that it went out"
+_ADVICE_IF_FAILED = "do not repeat this refund: it failed in our books, and the rail lists it as sent"
 
 _Place = tuple[str, Direction]
 
 
 class Sum(msgspec.Struct, frozen=True, kw_only=True):
-    """Of the period. What is at its ends and was not found is on neither side."""
+    """Of the period. Unmatched movements at its ends are on neither side."""
 
     currency: str
     direction: Direction
@@ -45,7 +45,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     rail: str
     period: Period
     lines: int
-    # Lines of the file that are not of the period.
+    # Lines of the file outside the period.
     lines_outside: int
     matched: int
     findings: Sequence[Finding]
@@ -66,7 +66,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def sums_of(lines: Iterable[Line], findings: Iterable[Finding]) -> list[Sum]:
-    """What agrees is the same on both sides, so our side is the rail's, changed by what was found."""
+    """Matched lines are the same on both sides, so our side is the rail's, corrected by the findings."""
     rail: defaultdict[_Place, Decimal] = defaultdict(Decimal)
     for line in lines:
         rail[line.currency, line.direction] += line.amount
@@ -84,7 +84,7 @@ def _undo(books: defaultdict[_Place, Decimal], finding: Finding) -> None:
     line, movement = finding.line, finding.movement
     if line is not None:
         books[line.currency, line.direction] -= line.amount
-    # The movement of a duplicate is counted with the line that has it, and one that failed is in no books.
+    # The movement of a duplicate is counted with its matched line, and a failed one is not in the books.
     if movement is not None and movement.standing is not Standing.FAILED and finding.kind is not Kind.DUPLICATE:
         books[movement.amount.currency, movement.direction] += movement.amount.major
 

@@ -1,4 +1,4 @@
-"""A rail's statement in CSV, read line by line. What is not understood is said, with its line; nothing is guessed."""
+"""Reads a rail's statement in CSV. A line that is not understood is reported with its number; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DIRECTIONS = {direction.value: direction for direction in Direction}
 
 
 class Unreadable(Exception):
-    """Not a statement as it should be; `problems` says where and why."""
+    """Not a valid statement; `problems` lists where and why."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
@@ -40,7 +40,7 @@ class Unreadable(Exception):
 def read(
     file: BinaryIO, columns: Mapping[str, str] | None = None, on_bytes: Callable[[int], object] = lambda _: None
 ) -> list[Line]:
-    """All lines, or Unreadable with the first mistakes. `columns`: what the file calls those of ours."""
+    """All lines, or Unreadable with the first problems. `columns` maps our column names to the file's."""
     lines: list[Line] = []
     problems: list[str] = []
     for found in _each(file, columns or {}, on_bytes):
@@ -49,17 +49,17 @@ def read(
         else:
             problems.append(found)
         if len(problems) >= PROBLEMS_MAX:
-            problems.append(f"and perhaps more: these are the first {PROBLEMS_MAX} mistakes")
+            problems.append(f"only the first {PROBLEMS_MAX} problems are listed")
             break
         if len(lines) > LINES_MAX:
-            raise Unreadable(f"has more than {LINES_MAX:,} lines; divide it by days")
+            raise Unreadable(f"the file has more than {LINES_MAX:,} lines; split it by days")
     if problems:
         raise Unreadable(*problems)
     return lines
 
 
 def _each(file: BinaryIO, columns: Mapping[str, str], on_bytes: Callable[[int], object]) -> Iterator[Line | str]:
-    """A line, or what is wrong with it."""
+    """A line, or its problem."""
     texts = _texts(file, on_bytes)
     header = next(texts, "")
     delimiter = ";" if header.count(";") > header.count(",") else ","
@@ -70,7 +70,7 @@ def _each(file: BinaryIO, columns: Mapping[str, str], on_bytes: Callable[[int], 
         if not row:
             continue
         if len(row) != len(names):
-            yield f"line {number}: has {len(row)} fields, and the header {len(names)}"
+            yield f"line {number}: has {len(row)} fields, but the header has {len(names)}"
             continue
         try:
             yield _line(number, {name: row[place].strip() for name, place in places.items()})
@@ -92,7 +92,7 @@ def _texts(file: BinaryIO, on_bytes: Callable[[int], object]) -> Iterator[str]:
 
 
 def _rows(header: str, texts: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """With the number of the line on which each begins: a quoted field may hold line breaks."""
+    """With the number of the first line of each: a quoted field may hold line breaks."""
 
     def all_texts() -> Iterator[str]:
         yield header
@@ -106,19 +106,19 @@ def _rows(header: str, texts: Iterator[str], delimiter: str) -> Iterator[tuple[i
         except StopIteration:
             return
         except csv.Error as error:
-            raise Unreadable(f"line {number}: is no CSV: {error}") from None
+            raise Unreadable(f"line {number}: is not valid CSV: {error}") from None
 
 
 def _places(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, int]:
-    """Where each of our columns stands."""
+    """The position of each of our columns."""
     if unknown := [name for name in columns if name not in COLUMNS]:
-        raise Unreadable(f"there is no column {unknown[0]} to be named; there are {', '.join(COLUMNS)}")
+        raise Unreadable(f"--columns: {unknown[0]} is not a column; use {', '.join(COLUMNS)}")
     folded = [name.strip().casefold() for name in names]
     wanted = {name: columns.get(name, name).strip().casefold() for name in COLUMNS}
     lacking = [name for name in COLUMNS if wanted[name] not in folded and (name in REQUIRED or name in columns)]
     if lacking:
         called = ", ".join(columns.get(name, name) for name in lacking)
-        raise Unreadable(f"line 1: the header has no {called}; it must name {', '.join(REQUIRED)}")
+        raise Unreadable(f"line 1: the header has no {called}; required are {', '.join(REQUIRED)}")
     if twice := [name for name in COLUMNS if folded.count(wanted[name]) > 1]:
         raise Unreadable(f"line 1: the header has {columns.get(twice[0], twice[0])} more than once")
     return {name: folded.index(wanted[name]) for name in COLUMNS if wanted[name] in folded}
@@ -141,38 +141,38 @@ def _identifier(text: str, name: str) -> str:
     if not text:
         raise ValueError(f"{name} is empty")
     if len(text) > TEXT_MAX or _CONTROL.search(text):
-        raise ValueError(f"{name} must be of at most {TEXT_MAX} characters that can be seen")
+        raise ValueError(f"{name} must have at most {TEXT_MAX} characters, all visible")
     return text
 
 
 def _direction(text: str) -> Direction:
     found = _DIRECTIONS.get(text.lower())
     if found is None:
-        raise ValueError(f"direction is {_shown(text)}, and must be in or out")
+        raise ValueError(f"direction is {_shown(text)}; it must be in or out")
     return found
 
 
 def _amount(text: str) -> Decimal:
     if not _AMOUNT.fullmatch(text):
         raise ValueError(
-            f"amount is {_shown(text)}, and must be positive, with a dot before the decimals and no thousands separator"
+            f"amount is {_shown(text)}; it must be positive, with a decimal point and no thousands separator"
         )
     amount = Decimal(text)
     if not amount:
-        raise ValueError("amount is zero, and nothing moved")
+        raise ValueError("amount is zero; it must be positive")
     return amount
 
 
 @lru_cache(maxsize=256)
 def _currency(text: str) -> str:
     if not _CURRENCY.fullmatch(text):
-        raise ValueError(f"currency is {_shown(text)}, and must be three capital letters such as EUR")
+        raise ValueError(f"currency is {_shown(text)}; it must be three capital letters such as EUR")
     return text
 
 
 @lru_cache(maxsize=4096)
 def _moment(text: str) -> datetime:
-    """A day alone is its beginning, a time without an offset is UTC. Remembered, since many lines share it."""
+    """A date alone is the start of that day; a time without an offset is UTC. Cached, since many lines share it."""
     try:
         if not _DAY_FIRST.fullmatch(text.replace(" ", "T", 1)):
             raise ValueError
@@ -182,7 +182,7 @@ def _moment(text: str) -> datetime:
             raise ValueError
     except (ValueError, OverflowError):
         raise ValueError(
-            f"bookedAt is {_shown(text)}, and must be a date or time such as 2026-11-15 or 2026-11-15T09:30:00Z"
+            f"bookedAt is {_shown(text)}; it must be a date or time such as 2026-11-15 or 2026-11-15T09:30:00Z"
         ) from None
     return moment
 

@@ -1,4 +1,4 @@
-"""What moved at a rail, by all tables that know of it. Streamed: the books are larger than memory."""
+"""Movements at a rail, from every table that records them. Streamed: the books are larger than memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PREFETCH = 2_000
 
 
 async def is_known(tx: Tx, rail: str) -> bool:
-    """Whether anything ever came in by it."""
+    """Whether any money came in by it."""
     found = await tx.fetchval(
         """
         SELECT EXISTS (SELECT FROM receipt WHERE rail = $1) OR EXISTS (SELECT FROM collection WHERE rail = $1)
@@ -23,7 +23,7 @@ async def is_known(tx: Tx, rail: str) -> bool:
 
 
 async def stream_of_period(tx: Tx, rail: str, period: Period) -> AsyncIterator[Movement]:
-    """With the slack on both sides."""
+    """Including the slack on both sides."""
     begin, end = period.begin - period.slack, period.end + period.slack
     async for row in tx.cursor(_MOVEMENTS, rail, begin, end, None, prefetch=PREFETCH):
         yield _movement(row)
@@ -32,13 +32,13 @@ async def stream_of_period(tx: Tx, rail: str, period: Period) -> AsyncIterator[M
 async def stream_beyond_period(
     tx: Tx, rail: str, period: Period, identifiers: Sequence[str]
 ) -> AsyncIterator[Movement]:
-    """Those of these identifiers that the period, with its slack, does not hold."""
+    """Movements with these identifiers outside the period and its slack."""
     begin, end = period.begin - period.slack, period.end + period.slack
     async for row in tx.cursor(_MOVEMENTS, rail, begin, end, identifiers, prefetch=PREFETCH):
         yield _movement(row)
 
 
-# Without identifiers, all of the time from $2 to $3; with them, those of all other times.
+# Without identifiers: everything from $2 to $3; with them: the matching movements of all other times.
 _MOVEMENTS = """
     WITH moved AS (
         SELECT 'receipt' AS kind, 'in' AS direction, receipt.transaction_id, NULL AS reference,
@@ -89,7 +89,7 @@ _MOVEMENTS = """
 
 
 async def list_balances(tx: Tx) -> list[Balance]:
-    """Of all rails, since the ledger has one account for them: what came in and went out, and what it says."""
+    """Over all rails, since the ledger has one account for them: money in and out, and the ledger's balance."""
     rows = await tx.fetch(
         """
         SELECT currency, sum(moved)::bigint AS moved, sum(booked)::bigint AS booked
@@ -97,7 +97,7 @@ async def list_balances(tx: Tx) -> list[Balance]:
                 UNION ALL
                 SELECT source_currency, source_minor, 0 FROM collection
                 UNION ALL
-                -- Taken back by the bank. Reversals that contradict their credit wait for somebody to look at them.
+                -- Reversed by the bank. Reversals that contradict their credit wait for an operator.
                 SELECT source_currency, -source_minor, 0 FROM collection WHERE reason = 'taken_back'
                 UNION ALL
                 SELECT receipt.currency, -receipt.amount_minor, 0

@@ -1,1 +1,1 @@
-"""Refunds: money of a payment or of an inflow that its merchant gives back."""
+"""Refunds of payments and inflows by the merchant."""

@@ -60,7 +60,7 @@ class RefundApi:
             before_id = (
                 request.cursor.position(scope=scope, numbers=numbers) if isinstance(request.cursor, Cursor) else None
             )
-            # One more than the page holds, to know whether there is another.
+            # One row more than the page, to know whether there is a next page.
             found = await list_store.list_page(tx, business_id, wanted, before_id=before_id, limit=request.per_page + 1)
         shown = found[: request.per_page]
         cursor = str(Cursor.of(shown[-1].refund.id, scope=scope, numbers=numbers)) if len(found) > len(shown) else None

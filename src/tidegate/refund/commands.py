@@ -1,4 +1,4 @@
-"""Beginning a refund, and looking at refunds."""
+"""Starting and reading refunds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tidegate.refund.model import Told
 from tidegate.refund.subject_store import Key
 from tidegate.refund.wish import Wish
 
-NOTHING_TO_REFUND = "there is no payment and no collection with this reference"
-NO_REFUND = "there is no such refund"
+NOTHING_TO_REFUND = "no payment or collection has this reference"
+NO_REFUND = "no refund has this reference"
 
 
 async def begin(tx: Tx, business_id: str, wish: Wish, *, by: By, now: datetime) -> Told:
-    """The wallet is debited at once, in the same transaction; the rail is asked afterwards."""
+    """The wallet is debited at once, in the same transaction; the rail is called afterwards."""
     key = await subject_store.find_key(tx, business_id, wish.reference)
     if key is None:
         if ids.looks_like_refund_reference(wish.reference):

@@ -1,4 +1,4 @@
-"""What a merchant is told of a refund that has ended, when it asks to be."""
+"""Payload of the event for a refund that has ended, sent to endpoints that subscribe to it."""
 
 from __future__ import annotations
 

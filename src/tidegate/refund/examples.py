@@ -1,4 +1,4 @@
-"""Examples and words for the API reference."""
+"""Examples and texts for the API reference."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from tidegate.infra.http.operation import Step
 from tidegate.payment.examples import PAY_CODE
 
 GROUP = (
-    "Give money back: all of it, a part, or the excess of an overpayment. Your wallet is debited when a refund starts, "
-    "and credited again with what does not go through. Our fee is kept unless your price list says otherwise. The "
-    "webhooks `refund.successful` and `refund.failed` come if you ask for them."
+    "Refund all of a payment, a part, or the excess of an overpayment. Your wallet is debited when a refund starts, "
+    "and credited again with any part that fails. Our fee is kept unless your price list says otherwise. The webhooks "
+    "`refund.successful` and `refund.failed` are sent to endpoints that subscribe to them."
 )
 CREATE_DESCRIPTION = (
-    "`transReference` is your reference, a pay code, or the reference of a collection. Never more than what was "
-    "received and not given back yet, and never more than your wallet holds. In the sandbox a refund arrives after two "
-    "seconds; an amount that ends in .13 is declined, and one that ends in .17 is not answered at first."
+    "`transReference` is your reference, a pay code, or the reference of a collection. The amount is limited to what "
+    "was received and not yet refunded, and to your wallet's balance. In the sandbox a refund takes two seconds; an "
+    "amount that ends in .13 is declined, and one that ends in .17 is not answered at first."
 )
-LIST_DESCRIPTION = "The newest first. Every filter narrows."
+LIST_DESCRIPTION = "The newest first. Filters are combined with AND."
 
 REFERENCE = "rf_2b5RkWq0Zt7cYhN4mPs9Lx"
 REFERENCE_PARAMETER: dict[str, Any] = {
@@ -27,7 +27,7 @@ REFERENCE_PARAMETER: dict[str, Any] = {
         "example": REFERENCE,
     }
 }
-# A payment that was paid by a test card.
+# A payment paid by a test card.
 PAID = (
     Step(
         "createPayment",

@@ -6,12 +6,12 @@ from decimal import Decimal
 from typing import Any, Self
 
 AMOUNT_MAX = 10**15
-# As many as any currency of ours has; how many this one has is known once the payment is.
+# The most decimals of any supported currency; those of the payment are checked once it is known.
 DECIMALS_MAX = 2
 
 
 class RefundAmount(Decimal):
-    """A number greater than nothing, as it stands in the JSON: digits, and at most two decimals."""
+    """A positive JSON number with at most two decimals."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""SQL of listing refunds."""
+"""SQL that lists refunds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.refund.subject_store import Key, collection_subject, payment_subje
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """None lets everything pass. `start` is included, `end` is not."""
+    """None does not filter. `start` is included, `end` is not."""
 
     status: RefundStatus | None = None
     subject: Key | None = None
@@ -30,7 +30,7 @@ async def list_page(tx: Tx, business_id: str, wanted: Filter, *, before_id: int 
     return [_told(row) for row in rows]
 
 
-# A business refunds a small part of what it sells, so an index on each filter would cost more than it gives.
+# A business refunds a small part of its sales, so an index per filter would cost more than it saves.
 _PAGE = """
     SELECT refund, payment, collection
       FROM refund

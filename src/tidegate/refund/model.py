@@ -25,7 +25,7 @@ class RefundStatus(StrEnum):
 
 
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
-    """Money that came in one piece, and what is left of it to be given back."""
+    """One incoming transfer, and what is left of it to refund."""
 
     rail: str
     transaction_id: str
@@ -33,12 +33,12 @@ class Transfer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """What is refunded, as it stands while it is locked. Of one of the two kinds, so one of the ids is None."""
+    """What is refunded, as read under its lock. Either a payment or a collection, so one of the ids is None."""
 
     business_id: str
     payment_id: int | None = None
     collection_id: int | None = None
-    # Ours, and the merchant's own.
+    # Our reference, and the merchant's.
     reference: str
     merchant_reference: str | None
     expected: Money
@@ -47,14 +47,14 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     fee: Fee
     fee_on_refund: FeeOnRefund
     variance: str | None
-    # Under way or arrived; and the fee that came back with it.
+    # In progress or paid out; and the fee returned with it.
     refunded: Money
     fee_given: Fee
-    # The newest first.
+    # The newest transfer first.
     transfers: tuple[Transfer, ...]
-    # Taken back by the bank, beyond what was refunded of it.
+    # Reversed by the bank, beyond what was refunded of it.
     gone: Money | None = None
-    # Why nothing of it can be refunded.
+    # Why it cannot be refunded.
     obstacle: str | None = None
 
     @property
@@ -67,13 +67,13 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a refund that goes back by the way one transfer came."""
+    """The part of a refund that goes back on the rail of one transfer."""
 
     reference: str
     rail: str
     transaction_id: str
     amount: Money
-    # Its share of the fee that the merchant gets back.
+    # Its share of the returned fee.
     fee: Fee
     status: RefundStatus = RefundStatus.PROCESSING
     failure: FailureReason | None = None
@@ -87,12 +87,12 @@ class Refund(msgspec.Struct, frozen=True, kw_only=True):
     collection_id: int | None
     amount: Money
     status: RefundStatus = RefundStatus.PROCESSING
-    # What has arrived.
+    # The amount paid out.
     refunded: Money
-    # The fee that comes back with it.
+    # The fee returned with it.
     fee_returned: Fee
     failure: FailureReason | None = None
-    # For the customer, and for the merchant.
+    # Visible to the customer, and to the merchant only.
     reason: str | None
     note: str | None
     initiated_at: datetime
@@ -100,14 +100,14 @@ class Refund(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """A refund with what it is of, as the merchant is shown it."""
+    """A refund with its subject, as the merchant sees it."""
 
     refund: Refund
     subject: Subject
 
 
 def amount_of(subject: Subject, asked: Money | None) -> Money:
-    """What was asked for; otherwise the excess of an overpayment, and otherwise all that remains."""
+    """The requested amount; by default the excess of an overpayment, otherwise all that remains."""
     if subject.obstacle is not None:
         raise Conflict(subject.obstacle)
     if asked is None:
@@ -118,17 +118,17 @@ def amount_of(subject: Subject, asked: Money | None) -> Money:
 
 
 def _excess_of(subject: Subject) -> Money:
-    """A second click must not give the whole sale back."""
+    """A repeated request must not refund the whole sale."""
     excess = subject.received - subject.expected - subject.refunded
     if excess.minor <= 0:
-        raise RefundExceedsAvailable("the excess is refunded, or on its way; name an amount to refund more")
+        raise RefundExceedsAvailable("the excess is already refunded or in progress; give an amount to refund more")
     return excess
 
 
 def _too_much(subject: Subject) -> str:
     if subject.left.minor == 0:
-        return f"all of the {subject.received} that was received is refunded, or on its way"
-    return f"at most {subject.left} of the {subject.received} that was received can still be refunded"
+        return f"all of the {subject.received} received is already refunded or in progress"
+    return f"amount must be at most {subject.left}, what is left of the {subject.received} received"
 
 
 def begin(
@@ -150,7 +150,7 @@ def begin(
 
 
 def _fee_to_return(subject: Subject, amount: Money) -> Fee:
-    """In proportion; what rounding leaves over comes with the last refund, and never more than the fee was."""
+    """In proportion; the last refund returns what rounding has left, never more than the fee."""
     if subject.fee_on_refund is FeeOnRefund.KEPT:
         return Fee(Money.zero(amount.currency), Money.zero(amount.currency))
     left = Fee(subject.fee.fee - subject.fee_given.fee, subject.fee.vat - subject.fee_given.vat)
@@ -163,7 +163,7 @@ def _fee_to_return(subject: Subject, amount: Money) -> Fee:
 
 
 def _legs(refund: Refund, transfers: Sequence[Transfer]) -> Iterator[Leg]:
-    """The newest transfer goes back first, as much of it as is left."""
+    """The newest transfer is refunded first, up to what is left of it."""
     gone = Money.zero(refund.amount.currency)
     for number, transfer in enumerate((one for one in transfers if one.left.minor > 0), start=1):
         part = min(transfer.left, refund.amount - gone)
@@ -177,12 +177,12 @@ def _legs(refund: Refund, transfers: Sequence[Transfer]) -> Iterator[Leg]:
         gone = gone + part
         if gone == refund.amount:
             return
-    # The sums of receipts and of the payment are held equal by the doctor; this cannot be.
-    raise Conflict("the transfers of this payment do not add up; ask the operator")
+    # Cannot happen: the doctor verifies that the receipts add up to the payment.
+    raise Conflict("the transfers of this payment do not add up to its amount; contact the operator")
 
 
 def _part_of(fee: Fee, start: Money, end: Money, whole: Money) -> Fee:
-    """Of all parts in a row, so that they sum to the whole."""
+    """Cumulative rounding, so that the parts add up to the whole."""
     return Fee(
         share(fee.fee, end, whole) - share(fee.fee, start, whole),
         share(fee.vat, end, whole) - share(fee.vat, start, whole),
@@ -195,7 +195,7 @@ def share(amount: Money, part: Money, whole: Money) -> Money:
 
 
 def completed(refund: Refund, legs: Sequence[Leg], *, now: datetime) -> Refund | None:
-    """None while any leg is under way. A part that did not go through does not undo the part that did."""
+    """None while any leg is in progress. A failed part does not undo a successful one."""
     if any(leg.status is RefundStatus.PROCESSING for leg in legs):
         return None
     arrived = [leg for leg in legs if leg.status is RefundStatus.SUCCESSFUL]
@@ -213,5 +213,5 @@ def completed(refund: Refund, legs: Sequence[Leg], *, now: datetime) -> Refund |
 
 
 def next_ask_at(asks: int, *, now: datetime) -> datetime:
-    """A rail that has not ended a refund is asked again, at growing distances."""
+    """A refund in progress is polled for, at growing intervals."""
     return now + min(ASK_FIRST * (1 << min(asks, 12)), ASK_MAX)

@@ -1,4 +1,4 @@
-"""Transfers of a checkout that their bank takes back: the wallet gives them back, or owes them."""
+"""Reversals of checkout transfers by their bank: the wallet is debited, or owes the amount."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ log = structlog.get_logger("reversal")
 
 
 async def apply_due(till: Till, clock: Clock) -> Tally:
-    """A round of the worker."""
+    """One round of the worker."""
     return await leased_work.run_round(till.db, APPLY, partial(_apply, till), clock)
 
 
 async def _apply(till: Till, lease: Lease, now: datetime) -> bool:
-    """False when it was applied meanwhile."""
+    """False when it was applied concurrently."""
     async with till.db.transaction() as tx:
         one = await told.find_of_receipt(tx, lease.id, is_in_suspense=False)
         if one is None or not await told.mark_applied(tx, one, now=now):
@@ -54,7 +54,7 @@ async def _apply(till: Till, lease: Lease, now: datetime) -> bool:
         if kept.minor > 0:
             await _undo(tx, one, found, kept, till=till, now=now)
         if found.sent_back.minor > 0:
-            # The bank has it twice: the books say so, and somebody must ask for it.
+            # The bank has the money twice: the books show it, and an operator must claim it.
             await _alert(tx, one, f"of which {found.sent_back} had been sent back", now)
             await _post_held(tx, one, found.sent_back, now)
     till.db.ring(NEWS)
@@ -69,7 +69,7 @@ async def _undo(tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *,
     fee = _fee_of(found, kept)
     owed = max(kept - fee.total - await reversal_store.lock_wallet(tx, one), Money.zero(kept.currency))
     if owed.minor:
-        log.error("a merchant owes what a bank took back", pay_code=found.pay_code, owed=str(owed))
+        log.error("merchant owes the rest of a reversal", pay_code=found.pay_code, owed=str(owed))
     await reversal_store.count(tx, one, kept, owed=owed, now=now)
     journal = recipes.credit_reversed(cause=_cause(one), received=kept, fee=fee, owed=owed, event_at=now)
     await ledger.post(tx, one.business_id, journal, now)
@@ -82,7 +82,7 @@ async def _undo(tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *,
 
 
 def _fee_of(found: Reversible, kept: Money) -> Fee:
-    """We give our fee back in proportion, with the last part all that is left of it."""
+    """Our fee is returned in proportion; the last part returns all that is left of it."""
     left = found.fee_left
     if found.reversed + kept != found.received:
         fee, vat = share(found.fee.fee, kept, found.received), share(found.fee.vat, kept, found.received)
@@ -101,12 +101,12 @@ def _cause(one: ReceiptReversal) -> str:
 
 async def _alert(tx: Tx, one: ReceiptReversal, which: str, now: datetime) -> None:
     why = f"{one.amount} of {one.transaction_id} was taken back, {which}"
-    log.error("a reversal does not fit what arrived", why=why)
+    log.error("reversal contradicts the recorded credit", why=why)
     await told.quarantine(tx, one.rail, one.id, why=why, now=now)
 
 
 async def collect_debts(till: Till, clock: Clock) -> Tally:
-    """A round of the worker: a wallet that owes, and has something again, pays."""
+    """One round of the worker: wallets with debts and a balance pay."""
     return await leased_work.run_round(till.db, COLLECT, partial(_collect, till), clock)
 
 

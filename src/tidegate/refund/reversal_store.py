@@ -1,4 +1,4 @@
-"""SQL of checkouts whose money banks take back. Lock order: the payment, then the wallet."""
+"""SQL of reversals of checkout payments. Lock order: the payment, then the wallet."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.infra.leased_work import Due
 
-# A kind of leased work, by the name that the statement below has it under.
+# A kind of leased work, as the statement below names it.
 COLLECT = "collect_checkout_debts"
 
 
 class Reversible(msgspec.Struct, frozen=True, kw_only=True):
-    """A payment while it is locked, and what has become of one of its transfers."""
+    """A payment under its lock, and the state of one of its transfers."""
 
     pay_code: str
     is_paid: bool
     received: Money
     reversed: Money
     fee: Fee
-    # What neither refunds nor earlier reversals have given back.
+    # Not yet returned by refunds or earlier reversals.
     fee_left: Fee
-    # Of the transfer, as not wanted.
+    # The part of the transfer that was returned as excess.
     sent_back: Money
 
 
 class Debt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a merchant owes for a payment that was taken back."""
+    """What a merchant owes for a reversed payment."""
 
     business_id: str
     payment_id: int
@@ -80,7 +80,7 @@ _GET = """
 
 
 async def lock_wallet(tx: Tx, one: ReceiptReversal | Debt) -> Money:
-    """Says what it has."""
+    """Returns the balance."""
     currency = one.amount.currency if isinstance(one, ReceiptReversal) else one.owed.currency
     minor = await tx.fetchval(
         "SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = $2 FOR NO KEY UPDATE",
@@ -102,7 +102,7 @@ async def count(tx: Tx, one: ReceiptReversal, kept: Money, *, owed: Money, now: 
 
 
 async def release(tx: Tx, one: ReceiptReversal, held: Money, *, now: datetime) -> None:
-    """It waited for the rest, and is gone."""
+    """The held part payment was reversed."""
     await tx.execute(
         """
         UPDATE payment SET held_minor = held_minor - $3, version = version + 1, updated_at = $4
@@ -113,7 +113,7 @@ async def release(tx: Tx, one: ReceiptReversal, held: Money, *, now: datetime) -
 
 
 async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Payments whose wallet has something, by their numbers; the oldest first."""
+    """Payments whose wallet has a balance, by id; the oldest first."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id, payment.id::text AS id FROM payment JOIN wallet USING (business_id, currency)

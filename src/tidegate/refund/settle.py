@@ -1,4 +1,4 @@
-"""Asking rails to refund, and what comes of it."""
+"""Calling rails for refunds, and recording the outcome."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = structlog.get_logger("refund")
 
 
 async def ask_rails(till: Till, clock: Clock) -> Tally:
-    """A round of the worker: what is new is asked for, and what is under way is asked about."""
+    """One round of the worker: new refunds are sent to the rail, those in progress are polled for."""
     return await leased_work.run_round(till.db, ASK, partial(_ask_about, till), clock)
 
 
@@ -52,19 +52,19 @@ async def _ask_about(till: Till, lease: Lease, now: datetime) -> bool:
 
 
 async def _ask(till: Till, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> AttemptState | None:
-    """None when the rail did not answer: it may have done what it was asked."""
+    """None when the rail did not answer: it may have done the work."""
     rail = till.rails[leg.rail]
     money = RefundMoney(
         business_id=business_id, reference=leg.reference, transaction_id=leg.transaction_id, amount=leg.amount
     )
     try:
         if not is_first:
-            # One that never reached the rail is asked for again, under the same reference.
+            # A refund that never reached the rail is sent again, under the same reference.
             with suppress(NotFound):
                 return await rail.ask_refund(business_id, leg.reference, now=now)
         return await rail.refund(money, now=now)
     except RailTimeout:
-        log.warning("a rail did not answer a refund in time", rail=leg.rail, reference=leg.reference)
+        log.warning("rail timed out on a refund", rail=leg.rail, reference=leg.reference)
         return None
 
 
@@ -75,7 +75,7 @@ def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
 
 
 async def _end(till: Till, lease: Lease, refund_id: int, leg: Leg, *, state: Succeeded | Failed, now: datetime) -> None:
-    """How the leg ended, its journal, and when it was the last one, how the refund did: together."""
+    """Writes in one transaction: the leg's outcome, its journal and, after the last leg, the refund's outcome."""
     business_id = lease.business_id
     async with leased_work.writing(till.db, lease) as tx:
         key = await subject_store.find_key_of(tx, business_id, refund_id)

@@ -1,4 +1,4 @@
-"""SQL of refunds. Lock order: what is refunded, the refund, then the wallet."""
+"""SQL of refunds. Lock order: the payment or collection, the refund, then the wallet."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MORE_THAN_RECEIVED = {
 
 
 async def insert(tx: Tx, refund: Refund, legs: Sequence[Leg], journal: Journal) -> Refund:
-    """The refund, what of its subject is refunded now, and the debit of the wallet, in one statement.
+    """The refund, its amount on the subject, and the debit of the wallet, in one statement.
 
-    Raises InsufficientBalance; and RefundExceedsAvailable if even the locked subject did not tell.
+    Raises InsufficientBalance; RefundExceedsAvailable as a last guard behind the locked subject.
     """
     with naming(_MORE_THAN_RECEIVED), names_refusals():
         row = await tx.fetchrow(
@@ -63,12 +63,12 @@ _INSERT = """
 """
 
 
-# The kind of leased work, by the name that the statement below has it under.
+# The kind of leased work, as the statement below names it.
 ASK = "ask_about_refunds"
 
 
 async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """Legs that their rail should be asked about, by their references."""
+    """Legs to poll for, by reference."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM refund_leg
@@ -82,7 +82,7 @@ async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
 
 
 async def find_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[int, int, Leg] | None:
-    """Its refund, how often it was asked about, and the leg; None when it need not be asked about any more."""
+    """Its refund's id, the number of polls, and the leg; None when it need not be polled any more."""
     row = await tx.fetchrow(
         "SELECT * FROM refund_leg WHERE business_id = $1 AND reference = $2 AND next_ask_at <= $3",
         business_id, reference, now,
@@ -109,7 +109,7 @@ async def lock(tx: Tx, business_id: str, refund_id: int) -> Refund:
 
 
 async def end_leg(tx: Tx, business_id: str, leg: Leg, *, sent_as: str | None, now: datetime) -> bool:
-    """False when it had ended before."""
+    """False when it had already ended."""
     done = await tx.fetchval(
         """
         UPDATE refund_leg SET status = $3, failure = $4, sent_as = $5, next_ask_at = NULL, completed_at = $6
@@ -129,7 +129,7 @@ async def list_legs(tx: Tx, business_id: str, refund_id: int) -> list[Leg]:
 
 
 async def complete(tx: Tx, refund: Refund) -> None:
-    """What did not go through can be refunded again."""
+    """The failed part can be refunded again."""
     await tx.execute(
         """
         WITH ended AS (

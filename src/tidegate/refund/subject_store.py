@@ -1,4 +1,4 @@
-"""SQL of what is refunded: a checkout payment, or an inflow."""
+"""SQL of the subject of a refund: a checkout payment or an inflow."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.refund.model import Subject, Transfer
 
-_NOT_PAID = "nothing can be refunded: this payment is {}, not success"
-_NOT_CREDITED = "nothing can be refunded: this collection is {}, not successful"
-_TAKEN_BACK = "nothing can be refunded: the customer's bank has taken this money back"
-_CONVERTED = "it was converted into another currency; ask the operator to refund it"
+_NOT_PAID = "a payment can be refunded only in status success; this one is {}"
+_NOT_CREDITED = "a collection can be refunded only in status successful; this one is {}"
+_TAKEN_BACK = "nothing can be refunded: the customer's bank has reversed this money"
+_CONVERTED = "a converted collection cannot be refunded by the API; ask the operator to refund it"
 
 
 class Key(NamedTuple):
-    """Of one of the two kinds, so one of the ids is None."""
+    """Either a payment or a collection, so one of the ids is None."""
 
     business_id: str
     payment_id: int | None
@@ -26,7 +26,7 @@ class Key(NamedTuple):
 
 
 async def find_key(tx: Tx, business_id: str, reference: str) -> Key | None:
-    """By a merchant's reference, a pay code, or an inflow's reference, in this order."""
+    """By the merchant's reference, a pay code, or a collection's reference, in this order."""
     row = await tx.fetchrow(
         """
         SELECT id AS payment_id, NULL::bigint AS collection_id FROM payment WHERE business_id = $1 AND reference = $2
@@ -50,7 +50,7 @@ async def find_key_of(tx: Tx, business_id: str, refund_id: int) -> Key:
 
 
 async def lock(tx: Tx, key: Key) -> None:
-    """Whoever refunds the same thing waits until we are done. Read it afterwards, not before."""
+    """Serialises refunds of the same subject. Read the subject after locking, not before."""
     if key.payment_id is not None:
         await tx.execute(
             "SELECT FROM payment WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE", key.business_id, key.payment_id
@@ -77,14 +77,14 @@ async def get(tx: Tx, key: Key) -> Subject:
 
 
 def _taken_back(subject: Subject, *, is_done: bool) -> Subject:
-    """Of a payment of several transfers the bank may leave some."""
+    """Of a payment by several transfers the bank may reverse only some."""
     left = sum((transfer.left for transfer in subject.transfers), start=Money.zero(subject.received.currency))
     obstacle = subject.obstacle or (None if is_done and left.minor else _TAKEN_BACK)
     return msgspec.structs.replace(subject, obstacle=obstacle, gone=subject.left - left)
 
 
 async def _get_fee_given(tx: Tx, key: Key, currency: Currency) -> Fee:
-    """With the refunds that are under way or have arrived."""
+    """Of refunds in progress or paid out."""
     row = await tx.fetchrow(
         """
         SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee, coalesce(sum(vat_returned_minor), 0)::bigint AS vat
@@ -135,7 +135,7 @@ def payment_subject(
 
 
 async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: Currency) -> tuple[Transfer, ...]:
-    """The newest first. Of each, what the bank took back, what was not wanted and what was refunded is gone."""
+    """The newest first, each less what was reversed, returned or refunded."""
     rows = await tx.fetch(
         """
         SELECT receipt.rail, receipt.transaction_id,
@@ -195,7 +195,7 @@ def _no_fee(currency: Currency) -> Fee:
 
 
 def _fee_on_refund(rule_id: str | None, own: str | None) -> FeeOnRefund:
-    """Of the rule that priced it: the business's own, or everybody's."""
+    """From the rule that priced it: the business's own, or the general one."""
     if own is not None:
         return FeeOnRefund(own)
     usual = DEFAULT_FEE_RULE_BY_ID.get(rule_id or "")

@@ -1,4 +1,4 @@
-"""Refunds as JSON, in and out: the only place with the wire's names."""
+"""Refunds as JSON, in and out: the only module with the wire's names."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
         ]
         | UnsetType
     ) = UNSET
-    currency: Annotated[Currency | None, Meta(description="If given, it must be the one that was received.")] = None
-    reason: Annotated[Remark | None, Meta(description="For your customer.")] = None
-    note: Annotated[Remark | None, Meta(description="For yourself.")] = None
+    currency: Annotated[Currency | None, Meta(description="If given, it must be the currency received.")] = None
+    reason: Annotated[Remark | None, Meta(description="Shown to your customer.")] = None
+    note: Annotated[Remark | None, Meta(description="Not shown to your customer.")] = None
     business: BusinessId | None = None
 
 
@@ -56,15 +56,15 @@ def wish_from(request: CreateRefund) -> Wish:
 
 
 class ListRefunds(msgspec.Struct, kw_only=True, rename="camel"):
-    """What a list of refunds may be asked for."""
+    """Filters of the list of refunds."""
 
     business: BusinessId
     trans_reference: AnyReference | UnsetType = UNSET
     status: RefundStatus | UnsetType = UNSET
-    date_from: Annotated[Moment, Meta(description="From this day or time on.")] | UnsetType = UNSET
-    date_to: Annotated[Moment, Meta(description="Before this time; a day is included.")] | UnsetType = UNSET
+    date_from: Annotated[Moment, Meta(description="From this day or time, inclusive.")] | UnsetType = UNSET
+    date_to: Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")] | UnsetType = UNSET
     per_page: PerPage = PerPage.when_absent(PER_PAGE)
-    cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")] | UnsetType = UNSET
+    cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the previous page.")] | UnsetType = UNSET
 
 
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
@@ -85,9 +85,9 @@ class RefundRecord(msgspec.Struct, kw_only=True, rename="camel"):
     collection_reference: Annotated[str, Meta(description="The pay code, or the reference of the collection.")]
     collection_merchant_reference: str | None
     currency: Currency
-    amount_refunded: Annotated[Decimal, Meta(description="On its way, or arrived; 0 when it failed.")]
+    amount_refunded: Annotated[Decimal, Meta(description="In progress or paid out; 0 when it failed.")]
     amount_requested: Decimal
-    fee_returned: Annotated[Decimal, Meta(description="Of our fee; 0 where the fee is kept.")]
+    fee_returned: Annotated[Decimal, Meta(description="The part of our fee that is returned; 0 where the fee is kept.")]
     vat_returned: Decimal
     collection_amount_expected: Decimal
     collection_amount_received: Decimal
@@ -103,7 +103,7 @@ class RefundRecord(msgspec.Struct, kw_only=True, rename="camel"):
 
 class RefundPage(msgspec.Struct, kw_only=True, rename="camel"):
     results: Annotated[list[RefundRecord], Meta(description="The newest first.")]
-    next_cursor: Annotated[str | None, Meta(description="For the next page; null on the last.")]
+    next_cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last.")]
 
 
 def record_of(told: Told) -> RefundRecord:

@@ -1,4 +1,4 @@
-"""What somebody asks to be refunded, before it is known of what."""
+"""A refund request, before its subject is looked up."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     """Without an amount: the excess of an overpayment, otherwise all that remains."""
 
     reference: str
-    # In major units; how many decimals make sense depends on what it is of.
+    # In major units; the allowed decimals depend on the currency of the subject.
     amount: Decimal | None = None
     currency: Currency | None = None
-    # For the customer, and for the merchant.
+    # Visible to the customer, and to the merchant only.
     reason: str | None = None
     note: str | None = None
 
     def amount_in(self, currency: Currency) -> Money | None:
         if self.currency not in (None, currency):
-            raise Invalid(Problem("currency", f"must be {currency}, in which it was received"))
+            raise Invalid(Problem("currency", f"must be {currency}, the currency received"))
         if self.amount is None:
             return None
         minor = self.amount.scaleb(currency.exponent)

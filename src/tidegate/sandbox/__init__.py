@@ -1,1 +1,1 @@
-"""The sandbox on one's own machine: one seeded business, ready to be called."""
+"""The sandbox on a developer's machine: one seeded business, ready to use."""

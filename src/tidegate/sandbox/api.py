@@ -1,4 +1,4 @@
-"""The sandbox's controls: what payers, banks and time do, on demand. Not there in live mode."""
+"""The sandbox's controls: actions of payers and banks, and the clock. Absent in live mode."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ class SandboxApi:
         async with self.till.db.connection() as tx:
             ahead = await store.advance(tx, business_id, request.advance.length, ahead_max=wire.AHEAD_MAX)
         if ahead is None:
-            raise errors.Invalid(errors.Problem("advance", f"must keep within {wire.AHEAD_MAX.days}d of real time"))
+            raise errors.Invalid(
+                errors.Problem("advance", f"must keep the clock within {wire.AHEAD_MAX.days}d of real time")
+            )
         self.clock.learn(business_id, ahead)
         return call.answer(self._clock_view(business_id))
 
@@ -97,7 +99,7 @@ class SandboxApi:
         return call.answer(wire.Emptied(business=business_id))
 
     async def _empty(self, business_id: str) -> None:
-        """Money may arrive for a payment in the very moment in which it is deleted; then once more."""
+        """Tried again when money arrives for a payment while it is being deleted."""
         for _ in range(RESET_TRIES):
             try:
                 async with self.till.db.transaction() as tx:
@@ -105,7 +107,7 @@ class SandboxApi:
                     return
             except StaleChange:
                 continue
-        raise errors.Unavailable("too much is happening in this sandbox; try again", retry_after_s=1)
+        raise errors.Unavailable("the sandbox is changing too fast to be emptied; retry after 1 s", retry_after_s=1)
 
     def operations(self) -> list[Operation]:
         base = Operation(
@@ -140,15 +142,15 @@ class SandboxApi:
             replace(on_payment, path="/sandbox/charges/{payCode}/expire", name="expireCheckout",
                     summary="End the checkout now", description=examples.EXPIRE, handler=self.expire,
                     response=wire.SessionEnded, response_example=examples.SESSION_ENDED,
-                    prepared_by=(A_PAYMENT,), success_message="Its time is over"),
-            replace(base, method="GET", path="/sandbox/clock", name="getClock", summary="What time it is",
+                    prepared_by=(A_PAYMENT,), success_message="The checkout has ended"),
+            replace(base, method="GET", path="/sandbox/clock", name="getClock", summary="Get the sandbox's clock",
                     description=examples.CLOCK, handler=self.clock_now, response=wire.ClockView,
                     response_example=examples.CLOCK_VIEW, success_message="The sandbox's clock"),
-            replace(base, path="/sandbox/clock", name="advanceClock", summary="Let time pass",
+            replace(base, path="/sandbox/clock", name="advanceClock", summary="Advance the sandbox's clock",
                     description=examples.ADVANCE, handler=self.clock_advance, request=wire.Advance,
                     request_example=examples.ADVANCE_REQUEST, response=wire.ClockView,
-                    response_example=examples.CLOCK_VIEW, success_message="The clock has moved"),
-            replace(base, path="/sandbox/reset", name="resetSandbox", summary="Empty the business's data",
+                    response_example=examples.CLOCK_VIEW, success_message="Clock advanced"),
+            replace(base, path="/sandbox/reset", name="resetSandbox", summary="Delete the business's data",
                     description=examples.RESET, response_example=examples.EMPTIED, success_message="Emptied"),
         ]  # fmt: skip
 
@@ -160,11 +162,11 @@ class SandboxApi:
                     request_example=examples.TRANSFER_REQUEST, response=wire.TransferSent, success_status=201,
                     response_example=examples.TRANSFER_SENT, success_message="Transfer sent"),
             replace(base, path="/sandbox/transfers/{reference}/reverse", name="reverseTransfer",
-                    summary="Take a bank transfer back", description=examples.REVERSE, handler=self.reverse,
+                    summary="Reverse a bank transfer", description=examples.REVERSE, handler=self.reverse,
                     request=wire.Reverse, is_body_optional=True, request_example=examples.REVERSE_REQUEST,
                     response=wire.TransferReversed, response_example=examples.TRANSFER_REVERSED,
                     path_parameters=examples.TRANSFER_PARAMETER, errors=(errors.NotFound,),
-                    prepared_by=(Step("sendTransfer"),), success_message="Taken back"),
+                    prepared_by=(Step("sendTransfer"),), success_message="Transfer reversed"),
         ]  # fmt: skip
 
 
@@ -174,5 +176,5 @@ def _problems_in_transfer(value: Any, fields: Mapping[str, Any]) -> Iterator[err
 
 
 def _payment_of(call: Call) -> tuple[str, str]:
-    """One of the caller's own, or it is not found."""
+    """Only the caller's own payments are found."""
     return call.caller.business.id, call.path["payCode"]

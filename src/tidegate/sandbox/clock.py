@@ -1,4 +1,4 @@
-"""Keeps a process's clock up to date with how far each business of the sandbox is ahead."""
+"""Keeps a process's clock up to date with each sandbox business's offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples and words for the API reference."""
+"""Examples and texts for the API reference."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Any
 
 from tidegate.checkout.examples import PAY_CODE
 
-GROUP = "Makes payers, banks and time do what you want to see. Only in sandbox mode, where no real money moves."
+GROUP = "Simulates payers, banks and the clock. Only in sandbox mode, where no real money moves."
 TRANSFER = (
-    "A bank transfer into any virtual account. Any amount and any currency: too little, too much, too late and to an "
-    "account that does not exist are all answered by the bank as they would be, and then handled by your policy. "
-    "`payee.name` is what the payer typed for the recipient; a permanent account compares it with its holder's name."
+    "A bank transfer to any virtual account, in any amount and currency: too little, too much, too late, or to an "
+    "account that does not exist. It is notified as by a real bank, and handled by your policy. `payee.name` is the "
+    "recipient's name as the payer typed it; a permanent account compares it with its holder's name."
 )
 REVERSE = (
-    "The bank takes back a transfer that you sent under this reference, and tells so at once. Asked again, it tells "
-    "the same reversal again. To see a reversal that comes before its credit, send the transfer with a `delay`, and "
-    "take it back meanwhile."
+    "The bank reverses the transfer with this reference and notifies it at once. A repeat sends the same reversal "
+    "again. For a reversal that comes before its credit, send the transfer with a `delay` and reverse it before the "
+    "delay is over."
 )
-APPROVE = "What the payer does on the phone, for mobile money and USSD."
+APPROVE = "The payer approves on the phone, for mobile money and USSD."
 DECLINE = (
-    "The payer refuses on the phone. `reason` may be `not_approved`, `insufficient_funds`, `no_such_wallet`, "
-    "`wrong_pin` or `expired`; any other text counts as not approved."
+    "The payer declines on the phone. `reason` may be `not_approved`, `insufficient_funds`, `no_such_wallet`, "
+    "`wrong_pin` or `expired`; any other text counts as `not_approved`."
 )
 EXPIRE = (
-    "Ends the time of one payment, and of the account it shows, without moving the clock. Money that arrives "
-    "afterwards goes back."
+    "Ends the session of one payment and closes its account, without moving the clock. Money that arrives afterwards "
+    "is returned."
 )
-CLOCK = "The business has a time of its own, by which its payments, accounts, retries and settlement go."
-ADVANCE = "Moves the business's time ahead, and no other's. It never goes back."
+CLOCK = "Each business has its own clock, used for its payments, accounts, retries and settlement."
+ADVANCE = "Moves the clock of this business ahead, and of no other. It cannot be moved back."
 RESET = (
-    "Removes the business's payments, inflows, money, events and deliveries. Its keys, settings, virtual accounts and "
+    "Deletes the business's payments, inflows, money, events and deliveries. Its keys, settings, virtual accounts and "
     "webhook endpoints stay."
 )
 
@@ -46,7 +46,7 @@ REVERSE_REQUEST: dict[str, Any] = {"reason": "sent twice by mistake"}
 TRANSFER_REVERSED: dict[str, Any] = {"transactionId": TRANSFER_ID, "reversalId": "sbx_1b7d03e95a6c42f88e20c7b4"}
 TRANSFER_PARAMETER: dict[str, Any] = {
     "reference": {
-        "description": "Of the transfer: yours when you gave one, otherwise its `transactionId`.",
+        "description": "The transfer's reference: yours if you gave one, otherwise its `transactionId`.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 140},
         "example": TRANSFER_ID,
     }
@@ -59,7 +59,7 @@ CLOCK_VIEW: dict[str, Any] = {"now": "2026-11-15T11:30:00.000Z", "aheadSeconds":
 EMPTIED: dict[str, Any] = {"business": "65f0c9a1b2d3e4f5a6b7c8d9"}
 PAY_CODE_PARAMETER: dict[str, Any] = {
     "payCode": {
-        "description": "The code of the payment.",
+        "description": "The payment's pay code.",
         "schema": {"type": "string", "minLength": 1, "maxLength": 100},
         "example": PAY_CODE,
     }

@@ -1,4 +1,4 @@
-"""The operator's part, for developers of the sandbox: they decide on their own accounts and inflows themselves."""
+"""The operator's decisions for sandbox developers, who decide on their own accounts and inflows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tidegate.sandbox import examples as sandbox_examples
 from tidegate.sandbox import office_examples as examples
 from tidegate.sandbox import office_wire as wire
 
-# A decision has a reason, even one that was only tried out.
+# Every decision has a reason, in the sandbox too.
 NO_REASON = "no reason was given"
 RATE_SOURCE = "sandbox"
 
@@ -59,7 +59,7 @@ class OfficeApi:
         return await self._act(call, lambda id_, by, now: accounts.close(self.till.db, id_, why, by=by, now=now))
 
     async def _act(self, call: Call, act: Act) -> Answer:
-        """On one of the caller's own, or it is not found."""
+        """Only the caller's own accounts and inflows are found."""
         business, now = call.caller.business, self.clock.now_of(call.caller.business.id)
         account = await accounts.get(self.till.db, business.id, call.path["accountId"])
         after = await act(account.id, _by(call), now)
@@ -146,7 +146,7 @@ class OfficeApi:
             replace(on_inflow, path="/sandbox/collections/{reference}/return", name="returnCollection",
                     summary="Return a held inflow", description=examples.RETURN, handler=self.send_back,
                     request_example=examples.RETURN_REQUEST, response_example=examples.SENT_BACK,
-                    success_message="On its way back"),
+                    success_message="Return started"),
         ]  # fmt: skip
 
     def _on_rates(self, base: Operation) -> Operation:
@@ -154,7 +154,7 @@ class OfficeApi:
             base,
             path="/sandbox/rates",
             name="setRate",
-            summary="Set a rate of exchange",
+            summary="Set an exchange rate",
             description=examples.RATE,
             handler=self.set_rate,
             request=rate_wire.SetRate,

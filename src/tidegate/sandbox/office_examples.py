@@ -1,4 +1,4 @@
-"""Examples and words for the API reference, of the operator's part."""
+"""Examples and texts for the API reference: the operator's decisions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from tidegate.account import examples as account
 from tidegate.collection import examples as collection
 from tidegate.infra.http.operation import Step
 
-APPROVE = "The rail opens the account: its details are there at once, and it takes transfers."
-DECLINE = "The account gets no details. Whoever still wants one asks for another."
-SUSPEND = "What arrives while it is suspended goes back."
-REINSTATE = "It takes transfers again."
-CLOSE = "For good. What arrives afterwards goes back."
-CREDIT = "A held inflow is credited as if nothing had been wrong with it. Only while it is `pending`."
-RETURN = "A held inflow goes back to its payer. Only while it is `pending`."
+APPROVE = "The rail opens the account: its details are available at once, and it takes transfers."
+DECLINE = "The account gets no details. To try again, request another account."
+SUSPEND = "Money that arrives while the account is suspended is returned."
+REINSTATE = "The account takes transfers again."
+CLOSE = "Final. Money that arrives afterwards is returned."
+CREDIT = "Credits a held inflow despite its review reason. Only while it is `pending`."
+RETURN = "Returns a held inflow to its payer. Only while it is `pending`."
 RATE = (
-    "At which inflows are converted whose account settles in another currency; without one they are held. It is "
-    "for the business alone; the newest of its own and the operator's is used, and grows old."
+    "The rate for inflows whose account settles in another currency; without a current rate they are held. It applies "
+    "to this business only; the newest of its own and the operator's rates is used until it expires."
 )
 
 _BANK: dict[str, Any] = account.RECORD["accountInformation"]
@@ -62,7 +62,7 @@ DECLINE_REQUEST = {"reason": "the passport has expired"}
 SUSPEND_REQUEST = {"reason": "under review"}
 CLOSE_REQUEST = {"reason": "no longer needed"}
 CREDIT_REQUEST = {"note": "the payer wrote the first name as an initial"}
-RETURN_REQUEST = {"note": "the payer meant somebody else"}
+RETURN_REQUEST = {"note": "meant for another recipient"}
 RATE_REQUEST: dict[str, Any] = {
     "base": "EUR",
     "quote": "USD",

@@ -1,4 +1,4 @@
-"""What a developer sends to play the operator."""
+"""Requests for the operator's decisions in the sandbox."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ class Why(msgspec.Struct, kw_only=True):
 
 
 class Decision(msgspec.Struct, kw_only=True):
-    note: Annotated[Text | None, Meta(description="The operator's words, for the audit trail.")] = None
+    note: Annotated[Text | None, Meta(description="The operator's note, for the audit trail.")] = None

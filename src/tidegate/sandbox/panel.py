@@ -1,6 +1,6 @@
-"""The simulator on the hosted page: what payers and banks do, by hand; and the page of a card's bank.
+"""The simulator on the hosted page: actions of payers and banks; and the page of a card's issuer.
 
-For developers, so in English only, whatever language the page speaks.
+For developers, so in English only, whatever the language of the page.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PHONES = (
     ("0005", "never answers; we ask again"),
     ("5678", "waits for you below"),
 )
-# What may be answered to a card's bank: the fields, how they are shown, and what comes of it.
+# Possible answers to a card's issuer: the fields, their display, and the result.
 _ANSWERS: dict[PageState, tuple[tuple[dict[str, str], str, str], ...]] = {
     PageState.PIN: (({"pin": TEST_PIN}, TEST_PIN, "right PIN"), ({"pin": "9999"}, "9999", "wrong PIN")),
     PageState.OTP: (({"otp": TEST_OTP}, TEST_OTP, "right code"), ({"otp": "000000"}, "000000", "wrong code")),
@@ -60,7 +60,7 @@ _ANSWERS: dict[PageState, tuple[tuple[dict[str, str], str, str], ...]] = {
 class TestValue:
     shown: str
     does: str
-    # For the page's script: which tab, and what goes into which field.
+    # For the page's script: the tab, and the value of each field.
     fill: str
 
 
@@ -85,7 +85,7 @@ class SimulatorPanel:
     simulator: Simulator
 
     def panel(self, page: PageModel) -> SimulatorView | None:
-        """None where there is nothing to play."""
+        """None where nothing can be simulated."""
         view = _view(page)
         return None if view.is_empty else view
 
@@ -155,7 +155,7 @@ def _amount(form: Mapping[str, str], situation: Situation) -> Money:
     except InvalidOperation:
         minor = Decimal(0)
     if not minor.is_finite() or minor != int(minor) or not 0 < minor <= MINOR_MAX:
-        raise Invalid(Problem("amount", "must be an amount like 4000 or 4000.50"))
+        raise Invalid(Problem("amount", "must be an amount such as 4000 or 4000.50"))
     return Money(int(minor), currency)
 
 
@@ -173,7 +173,7 @@ def _cards() -> tuple[TestValue, ...]:
 
 @cache
 def _phones(currency: Currency) -> tuple[TestValue, ...]:
-    """Without the country's code, which stands before the field."""
+    """Without the country code, which is shown before the field."""
     code = f"+{phones.COUNTRIES[currency].calling_code}"
     stem = phones.EXAMPLES[currency]["0000"].removeprefix(code)[:-4]
     return tuple(

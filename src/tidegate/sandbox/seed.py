@@ -1,4 +1,4 @@
-"""One business with keys, and the file that tells them to whoever starts the sandbox."""
+"""The seeded business, and the file with its keys."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _HOLDER = {"firstName": "Ada", "lastName": "Obi"}
 
 
 async def seed(office: Office, till: Till, settings: Settings, clock: Clock) -> dict[str, Any]:
-    """The seeded business. The same one on every start, as long as the file and the database agree."""
+    """The seeded business. The same on every start, as long as the file and the database agree."""
     path = settings.home / FILE_NAME
     known = read_file(path)
     keys = await _known_keys(office.db, known, clock) or await _new_business(office.db, now=clock.now())
     now = clock.now_of(keys["businessId"])
-    # There is no endpoint to send to yet; the first one that is created gets this secret.
+    # There is no endpoint yet; the first one to be created gets this secret.
     secret = await webhooks.keep_for_first(office, keys["businessId"], known.get("webhookSecret"), now=now)
     addresses = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url}
     accounts = await _accounts(till, keys["businessId"], now=now)
@@ -49,7 +49,7 @@ async def seed(office: Office, till: Till, settings: Settings, clock: Clock) -> 
 
 
 async def _accounts(till: Till, business_id: str, *, now: datetime) -> dict[str, dict[str, str]]:
-    """An approved one in each currency; those of the start before where they still take money."""
+    """One approved account per currency; those of the previous start where they still take money."""
     known = await accounts.list_active(till.db, business_id, now=now)
     for currency in CURRENCIES:
         if currency not in known:
@@ -78,7 +78,7 @@ def _shown(account: Account) -> dict[str, str]:
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """What the file says; nothing when there is none, or somebody broke it."""
+    """The file's content; empty when it is missing or damaged."""
     try:
         return {name: value for name, value in json.loads(path.read_text()).items() if isinstance(value, str)}
     except (OSError, ValueError, AttributeError):
@@ -91,8 +91,8 @@ async def _new_business(db: Database, *, now: datetime) -> dict[str, str]:
 
 
 async def _known_keys(db: Database, known: Mapping[str, str], clock: Clock) -> dict[str, str] | None:
-    """Of the file's business, with new keys in place of those that were rolled or revoked. None when the file speaks
-    of another database, or its business is suspended."""
+    """Keys of the file's business, with new ones for those rolled or revoked. None when the file belongs to another
+    database, or its business is suspended."""
     if not _KEYS.issubset(known):
         return None
     async with db.connection() as tx:
@@ -109,13 +109,13 @@ async def _known_keys(db: Database, known: Mapping[str, str], clock: Clock) -> d
 
 
 def keep_rolled_key(path: Path, business_id: str, secret_key: str) -> None:
-    """So that whatever reads the file goes on working. A file that speaks of another business stays as it is."""
+    """Keeps the file usable after a roll. A file of another business is left alone."""
     if read_file(path).get("businessId") == business_id:
         _write(path, {**json.loads(path.read_text()), "secretKey": secret_key})
 
 
 def _write(path: Path, sandbox: dict[str, Any]) -> None:
-    """Whole or not at all, and readable by nobody else: it holds a secret key."""
+    """Atomic, and readable only by the owner: it holds a secret key."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_suffix(".tmp")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:

@@ -1,4 +1,4 @@
-"""What payers, banks and time do to one payment, on demand. What comes of it, the rail tells in its own time."""
+"""Actions of payers and banks on one payment. The rail's notifications follow as usual."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Simulator:
     async def send_transfer(
         self, business_id: str, pay_code: str, amount: Money, *, payer: Party, now: datetime
     ) -> str:
-        """To the account that the payment showed last, open or not. Gives the bank's identifier of the transfer."""
+        """To the payment's latest account, open or not. Returns the bank's identifier of the transfer."""
         situation = await self._situation(business_id, pay_code)
         if situation.attempt is None or situation.attempt.account_number is None:
-            raise errors.Conflict("there is no account to send money to; begin a bank transfer first")
+            raise errors.Conflict("this payment has no account to send money to; start a bank transfer first")
         sent = BankTransfer(account_number=situation.attempt.account_number, amount=amount, payer=payer)
         async with self.till.db.transaction() as tx:
             return await self.rail.transfer(tx, business_id, sent, now=now)
 
     async def approve(self, business_id: str, pay_code: str, *, now: datetime) -> str:
-        """On the phone. Gives the reference of the attempt."""
+        """Approves the prompt. Returns the reference of the attempt."""
         reference = await self._attempt_of(business_id, pay_code)
         await self.rail.approve(business_id, reference, now=now)
         return reference
@@ -50,11 +50,11 @@ class Simulator:
         return reference
 
     async def expire(self, business_id: str, pay_code: str, *, now: datetime) -> None:
-        """The session is over, and so is its account; the next sweep finds that out as it always does."""
+        """Ends the session and closes its account; the next sweep then expires the payment."""
         for _ in range(TRIES):
             payment = (await self._situation(business_id, pay_code)).payment
             if transition.is_final(payment.status):
-                raise errors.IllegalTransition(f"this payment is {payment.status.value} already")
+                raise errors.IllegalTransition(f"this payment is already {payment.status.value}")
             async with self.till.db.connection() as tx:
                 if await store.end_session(tx, payment, now=now):
                     return
@@ -63,7 +63,7 @@ class Simulator:
     async def _attempt_of(self, business_id: str, pay_code: str) -> str:
         situation = await self._situation(business_id, pay_code)
         if situation.attempt is None:
-            raise errors.Conflict("nobody has begun to pay yet; charge the payment first")
+            raise errors.Conflict("this payment has no attempt yet; charge it first")
         return situation.attempt.reference
 
     async def _situation(self, business_id: str, pay_code: str) -> Situation:

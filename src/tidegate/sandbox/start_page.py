@@ -1,4 +1,4 @@
-"""The front page of a sandbox on one's own machine: its keys, a form that creates a payment, the latest payments."""
+"""The sandbox's start page: its keys, a form that creates a payment, the latest payments."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _AMOUNT, _CURRENCY = "2500", "NGN"
 class Fact:
     name: str
     shown: str
-    # Empty while it is masked.
+    # Empty while masked.
     copied: str
 
 
@@ -57,9 +57,9 @@ class Line:
 
 @dataclass(frozen=True)
 class StartPage:
-    # For programs, and for whoever is not on this machine.
+    # For programs, and for requests from other machines.
     home_page: HomePage
-    # Known once the database is open.
+    # Available once the database is open.
     secret: Callable[[], bytes]
     db: Database
     clock: Clock
@@ -81,7 +81,7 @@ class StartPage:
         return await self._page(request)
 
     async def show_keys(self, request: PageRequest) -> Html:
-        """Answers with the page itself: what it shows has no address that a history would keep."""
+        """Answers with the page itself: the keys have no address that a browser history would keep."""
         self._admit(request)
         return await self._page(request, is_shown=True)
 
@@ -100,7 +100,7 @@ class StartPage:
         self.csrf.check(request.headers, request.form.get("token"), scope=SCOPE)
 
     def _is_local(self, request: PageRequest) -> bool:
-        """Under a name of its own, another site can have a browser here ask us and read the answer."""
+        """Only by a local host name: otherwise a foreign site could read the keys by DNS rebinding."""
         host = urlsplit(f"//{request.headers.one(b'host') or ''}").hostname
         return host in ("localhost", "127.0.0.1", "::1", urlsplit(self.pages.site.base_url).hostname)
 
@@ -145,7 +145,7 @@ class StartPage:
         return Line(payment.reference, str(payment.order.asked), payment.status.value, href)
 
     def _facts(self, *, is_shown: bool) -> Iterator[Fact]:
-        """As the file has them now: a key may have been rolled since the start."""
+        """From the file as it is now: a key may have been rolled since the start."""
         sandbox: dict[str, Any] = json.loads((self.home / FILE_NAME).read_text())
         for label, name, is_secret in (
             ("Secret key", "secretKey", True),
@@ -170,6 +170,6 @@ class StartPage:
 
 
 def _masked(secret: str) -> str:
-    """Enough to recognise it: `sk_test_`, and its end."""
+    """Enough to recognise it: `sk_test_` and the last characters."""
     prefix = secret[: secret.rindex("_") + 1]
     return f"{prefix}{'•' * 12}{secret[-4:]}"

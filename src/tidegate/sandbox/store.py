@@ -11,13 +11,13 @@ from tidegate.payment.row import payment_of
 
 
 async def list_ahead(tx: Tx) -> list[tuple[str, timedelta]]:
-    """Of the businesses that have moved their time."""
+    """Businesses with a clock offset."""
     rows = await tx.fetch("SELECT business_id, ahead FROM business_clock")
     return [(row["business_id"], row["ahead"]) for row in rows]
 
 
 async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedelta) -> timedelta | None:
-    """How far the business is ahead now; None when that would be too far."""
+    """The new offset; None when it would exceed the limit."""
     ahead: timedelta | None = await tx.fetchval(
         """
         INSERT INTO business_clock AS clock (business_id, ahead) SELECT $1, $2 WHERE $2::interval <= $3
@@ -40,8 +40,8 @@ async def list_newest_payments(tx: Tx, business_id: str, *, limit: int) -> list[
 
 
 async def end_session(tx: Tx, payment: Payment, *, now: datetime) -> bool:
-    """The payment's time and that of its accounts are over now, unless they were before. False when the payment has
-    changed since it was read."""
+    """Expires the payment and closes its accounts now, unless they ended before. False when the payment has changed
+    since it was read."""
     done = await tx.fetchval(
         """
         WITH moved AS (
@@ -64,8 +64,7 @@ _FOREIGN_KEY_VIOLATION, _DEADLOCK = "23503", "40P01"
 
 
 async def reset(tx: Tx, business_id: str) -> None:
-    """Raises StaleChange when something came to what is being deleted, or somebody took things in another order; try
-    again then."""
+    """Raises StaleChange when rows were added concurrently, or on a deadlock; retry then."""
     with naming({_FOREIGN_KEY_VIOLATION: StaleChange, _DEADLOCK: StaleChange}):
         await tx.execute("SELECT reset_sandbox($1)", business_id)
         await lease_store.delete_all(tx, business_id)

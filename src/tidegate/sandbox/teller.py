@@ -1,4 +1,4 @@
-"""Carries what the sandbox's rail has to tell to our own intake, as the rail's servers would."""
+"""Sends the sandbox rail's notifications to our own intake, as a rail's servers would."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def tell(till: Till, clock: Clock) -> Tally:
     assert isinstance(rail, SandboxRail)
 
     async def carry(lease: Lease, raw: RawNotification) -> None:
-        # It is due by the time in the database, which this process may not have heard of yet.
+        # Due by the clock offset in the database, which this process may not have loaded yet.
         if isinstance(clock, ShiftedClock):
             clock.learn(lease.business_id, lease.ahead)
         try:
@@ -29,6 +29,6 @@ async def tell(till: Till, clock: Clock) -> Tally:
         except Unavailable:
             raise
         except Refusal as refused:
-            log.error("the sandbox's own notice was refused", why=refused.message)
+            log.error("notification of the sandbox's rail was refused", why=refused.message)
 
     return await rail.tell_all(carry, clock)

@@ -1,4 +1,4 @@
-"""What a developer sends to the sandbox's controls."""
+"""Requests and answers of the sandbox's controls."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from tidegate.rail.interface import Party
 from tidegate.rail.sandbox.model import AT_ONCE, BankTransfer
 
 ADVANCE_MAX = timedelta(days=400)
-# In all: far beyond it, dates end.
+# In total: dates overflow far beyond it.
 AHEAD_MAX = timedelta(days=50 * 365)
 MINOR_MAX = 10**14
-# Decimal arithmetic is exact up to 28.
+# Decimal arithmetic is exact up to 28 digits.
 AMOUNT_DIGITS_MAX = 25
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _DURATION = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
 
 Text = Annotated[str, Meta(min_length=1, max_length=140)]
 Scheme = Annotated[str, Meta(min_length=1, max_length=35)]
-# Banks let through whatever was typed, or nothing; what comes of it is worth trying.
+# Banks pass on whatever the payer typed, or nothing; any text can be tested.
 PayerName = Annotated[str, Meta(max_length=1_000)]
 PayeeName = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
 class Amount(Decimal):
-    """A JSON number, exact: an integer or decimals, never text."""
+    """An exact JSON number: an integer or decimals, never text."""
 
     @classmethod
     def parse(cls, value: Any) -> Self:
@@ -43,7 +43,7 @@ class Amount(Decimal):
             raise ValueError("must be a number")
         amount = Decimal(value)
         if not amount.is_finite() or abs(amount.adjusted()) > 20:
-            raise ValueError("is out of range")
+            raise ValueError("is out of range: at most 21 digits before the decimal point")
         if len(amount.as_tuple().digits) > AMOUNT_DIGITS_MAX:
             raise ValueError(f"must have at most {AMOUNT_DIGITS_MAX} digits")
         return cls(value)
@@ -79,7 +79,7 @@ class Duration(str):
 
 
 class PayerFields(msgspec.Struct, kw_only=True, rename="camel"):
-    name: Annotated[PayerName, Meta(description="As the bank passes it on; it may be empty.")]
+    name: Annotated[PayerName, Meta(description="As the bank passes it on; may be empty.")]
     account_number: Text | None = None
     bank_name: Text | None = None
 
@@ -93,16 +93,17 @@ class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
         Text, Meta(description="Any account, temporary or permanent; an IBAN may be typed in groups.")
     ]
     amount: Annotated[Amount, Meta(description="In major units; may have decimals.")]
-    currency: Annotated[Currency, Meta(description="Any of these; an account keeps only its own.")]
-    payer: Annotated[PayerFields, Meta(description="Who sends it.")]
-    payee: Annotated[PayeeFields | None, Meta(description="The name typed for the recipient.")] = None
+    currency: Annotated[Currency, Meta(description="Any of these; an account accepts only its own.")]
+    payer: Annotated[PayerFields, Meta(description="The sender.")]
+    payee: Annotated[PayeeFields | None, Meta(description="The recipient's name, as the payer typed it.")] = None
     reference: Annotated[
-        Text | None, Meta(description="The bank's own reference; the same one twice is the same transfer told twice.")
+        Text | None,
+        Meta(description="The bank's reference; a repeated one repeats the notification of the same transfer."),
     ] = None
-    remittance: Annotated[Text | None, Meta(description="What the payer wrote to go with the money.")] = None
+    remittance: Annotated[Text | None, Meta(description="The payer's remittance text.")] = None
     scheme: Annotated[
         Scheme | None,
-        Meta(description="How it travels, such as `sepa`, `ach` or `wire`. By default as is usual for the currency."),
+        Meta(description="The scheme, such as `sepa`, `ach` or `wire`. By default the usual one of the currency."),
     ] = None
     valued_at: Annotated[
         Moment | None,
@@ -110,21 +111,21 @@ class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
     ] = None
     delay: Annotated[
         Duration | None,
-        Meta(description="How much later the bank tells of it, such as 10s. A reversal meanwhile is told first."),
+        Meta(description="Delay of the notification, such as 10s. A reversal during the delay is notified first."),
     ] = None
 
 
 class TransferSent(msgspec.Struct, kw_only=True, rename="camel"):
-    transaction_id: Annotated[str, Meta(description="The bank's own: yours when you gave one.")]
+    transaction_id: Annotated[str, Meta(description="The bank's identifier: your `reference` if you gave one.")]
 
 
 class Reverse(msgspec.Struct, kw_only=True):
-    reason: Annotated[Text | None, Meta(description="Why, in the bank's words.")] = None
+    reason: Annotated[Text | None, Meta(description="The bank's reason.")] = None
 
 
 class TransferReversed(msgspec.Struct, kw_only=True, rename="camel"):
-    transaction_id: Annotated[str, Meta(description="Of the transfer.")]
-    reversal_id: Annotated[str, Meta(description="The bank's own; the same one however often you ask.")]
+    transaction_id: Annotated[str, Meta(description="The transfer's identifier.")]
+    reversal_id: Annotated[str, Meta(description="The bank's identifier of the reversal; the same for every repeat.")]
 
 
 class Decline(msgspec.Struct, kw_only=True):
@@ -133,7 +134,7 @@ class Decline(msgspec.Struct, kw_only=True):
 
 class Acted(msgspec.Struct, kw_only=True, rename="camel"):
     attempt_id: Annotated[
-        str, Meta(description="The newest attempt of the payment. What comes of it is told a moment later.")
+        str, Meta(description="The newest attempt of the payment. Its outcome is notified a moment later.")
     ]
 
 
@@ -142,7 +143,7 @@ class SessionEnded(msgspec.Struct, kw_only=True, rename="camel"):
     ended_at: Annotated[
         str,
         Meta(
-            description="It shows as `expired` a moment later, unless an outcome is still unknown.",
+            description="The status becomes `expired` a moment later, unless an outcome is still unknown.",
             extra_json_schema={"format": "date-time"},
         ),
     ]
@@ -154,11 +155,11 @@ class Advance(msgspec.Struct, kw_only=True):
 
 class ClockView(msgspec.Struct, kw_only=True, rename="camel"):
     now: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-    ahead_seconds: Annotated[int, Meta(description="How far it is ahead of real time.")]
+    ahead_seconds: Annotated[int, Meta(description="Offset from real time.")]
 
 
 class Emptied(msgspec.Struct, kw_only=True, rename="camel"):
-    business: Annotated[str, Meta(description="Its id.")]
+    business: Annotated[str, Meta(description="The business's id.")]
 
 
 def account_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
@@ -193,5 +194,5 @@ def money_from(request: SendTransfer) -> Money:
     if scaled != scaled.to_integral_value():
         raise Invalid(Problem("amount", f"may have at most {request.currency.exponent} decimals in {request.currency}"))
     if scaled > MINOR_MAX:
-        raise Invalid(Problem("amount", "is too large"))
+        raise Invalid(Problem("amount", f"must be at most {MINOR_MAX} minor units"))
     return Money(int(scaled), request.currency)

@@ -21,7 +21,7 @@ from tidegate.merchant.model import Business
 from tidegate.wallet import commands, examples, wire
 from tidegate.wallet.model import Period
 
-# In each process: drawing is nothing but work for the processor, which everybody shares.
+# Per process: rendering is CPU-bound.
 PRINTED_AT_ONCE = 1
 
 
@@ -50,7 +50,7 @@ class WalletApi:
         return call.answer(wire.page_of(period, lines, cursor, self.public_ids))
 
     async def download(self, call: Call) -> Stream:
-        """All of the period, whatever page is named."""
+        """The whole period, whatever the paging."""
         request, period = await self._asked(call)
         return Stream(self._rows(period), wire.filename(request, period.closing.currency, "csv"))
 

@@ -1,4 +1,4 @@
-"""Looking at wallets: balances, a page of a statement, or all of it."""
+"""Reading wallets: balances, a page of a statement, or all of it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tidegate.wallet.model import Holding, Line, Order, Period
 from tidegate.wallet.statement import statement_of
 from tidegate.wallet.statement_pdf import StatementPdf
 
-# Of one question to the database, while a file is made.
+# Lines per query while a file is written.
 BATCH = 1_000
-# Some 200 pages, which take five seconds of a processor.
+# About 200 pages, which take five seconds of CPU time.
 PRINTED_LINES_MAX = 5_000
-NO_WALLET = "there is no wallet in this currency; the first money that arrives in it makes one"
+NO_WALLET = "this business has no wallet in this currency; the first money received in it creates one"
 
 
 async def list_holdings(db: Database, business_id: str) -> list[Holding]:
@@ -41,8 +41,8 @@ def _holding(wallet: Wallet, pending: Money | None = None, owed: Money | None = 
 async def get_period(
     db: Database, business_id: str, currency: str, *, start: datetime | None, end: datetime | None, now: datetime
 ) -> Period:
-    """Whatever is booked later is after the period, or in one that is not over yet: two periods that follow each other
-    hold every entry once."""
+    """Later bookings fall after the period, or into one that is not over yet: two consecutive periods hold every entry
+    exactly once."""
     if currency not in Currency.__members__:
         raise NotFound(NO_WALLET)
     async with db.connection() as tx:
@@ -58,14 +58,14 @@ async def get_period(
 async def list_page(
     db: Database, period: Period, *, order: Order, past_id: int | None, limit: int
 ) -> tuple[list[Line], bool]:
-    """Also says whether there are more."""
+    """Also returns whether there are more."""
     async with db.connection() as tx:
         found = await store.list_lines(tx, period, order=order, past_id=past_id, limit=limit + 1)
     return found[:limit], len(found) > limit
 
 
 async def batches(db: Database, period: Period) -> AsyncGenerator[list[Line], None]:
-    """All lines, the oldest first. No connection is held between batches, however long whoever reads them takes."""
+    """All lines, the oldest first. No connection is held between batches, however slow the reader."""
     past_id: int | None = None
     is_more = True
     while is_more:
@@ -81,13 +81,13 @@ async def list_all(db: Database, period: Period, *, lines_max: int) -> list[Line
     async for batch in batches(db, period):
         lines += batch
         if len(lines) > lines_max:
-            message = f"begins a period of more than {lines_max:,} lines; shorten it, or ask for CSV"
+            message = f"begins a period of more than {lines_max:,} lines, the limit of a PDF; shorten it or request CSV"
             raise Invalid(Problem("dateFrom", message))
     return lines
 
 
 async def print_statement(db: Database, business: Business, period: Period, *, mode: Mode, now: datetime) -> bytes:
-    """As a PDF. Drawn in a thread, a page at a time, so that it soon ends when nobody waits for it any more."""
+    """As a PDF. Rendered in a thread, page by page, so that it stops soon after the client has gone."""
     lines = await list_all(db, period, lines_max=PRINTED_LINES_MAX)
     logo = None
     if business.brand.logo_hash is not None:

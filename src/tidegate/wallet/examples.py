@@ -1,4 +1,4 @@
-"""Examples and words for the API reference."""
+"""Examples and texts for the API reference."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Step
 
 GROUP = (
-    "What you have with us, one wallet per currency, and every movement of it. Payments and inflows arrive after our "
-    "fee; a refund leaves when it starts, and comes back if it fails."
+    "Your balances, one wallet per currency, and every movement. Payments and inflows are credited after our fee; a "
+    "refund is debited when it starts, and credited again if it fails."
 )
 LIST_DESCRIPTION = "One wallet for each currency that you have received."
 STATEMENT_DESCRIPTION = (
-    "Every line has the balance after it. The balances of the period are exact, also on a single page of it. Walk by "
-    "`cursor`: what is booked meanwhile neither repeats nor hides a line. Files have all lines of the period, the "
-    "oldest first."
+    "Every line has the balance after it. Opening and closing balance are those of the whole period, on every page. "
+    "Page with `cursor`: entries booked meanwhile neither repeat nor hide a line. Files have all lines of the period, "
+    "the oldest first."
 )
 
 CURRENCY_PARAMETER: dict[str, Any] = {
     "currency": {
-        "description": "Of the wallet.",
+        "description": "The wallet's currency.",
         "schema": {"type": "string", "enum": [currency.value for currency in Currency]},
         "example": "NGN",
     }
@@ -67,7 +67,7 @@ STATEMENT: dict[str, Any] = {
     "nextCursor": None,
 }
 
-# The test card that asks for nothing.
+# The test card without a challenge.
 A_PAID_CHECKOUT = (
     Step(
         "createPayment",

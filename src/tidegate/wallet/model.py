@@ -1,4 +1,4 @@
-"""What a merchant may see of a wallet: its balances, and every line of its statement."""
+"""A merchant's view of a wallet: its balances, and every line of its statement."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Literal, NamedTuple, Self
 from tidegate.core.money import Money
 from tidegate.ledger.model import JournalKind, Wallet
 
-# By when it was booked: the newest first, or the oldest.
+# By time of booking: the newest first, or the oldest.
 Order = Literal["desc", "asc"]
 
 
 class Words(NamedTuple):
-    """How a line is described: what it is, and how the name of the payer or of what is refunded is joined to it."""
+    """The description of a line: its kind, and the word before the name of the payer or the refunded reference."""
 
     what: str
     link: str
 
 
-# Every kind of journal that can move a wallet. What matters stands in front, since names may be cut off at their end.
+# Every kind of journal that can move a wallet. The important part comes first, since long names are cut at the end.
 WORDS_OF: dict[JournalKind, Words] = {
     JournalKind.CHECKOUT_SETTLED: Words("Checkout payment", "from"),
     JournalKind.INFLOW_CREDITED: Words("Bank transfer", "from"),
@@ -37,22 +37,22 @@ WORDS_OF: dict[JournalKind, Words] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One movement of a wallet. `id` is the number of its journal."""
+    """One movement of a wallet. `id` is its journal's id."""
 
     id: int
     kind: JournalKind
     booked_at: datetime
     happened_at: datetime
-    # Positive when the merchant has more.
+    # Positive when the wallet is credited.
     amount: Money
     balance: Money
-    # What we took of it on the way, already left out of the amount; negative when it was given back.
+    # The fee already deducted from the amount; negative when returned.
     fee: Money
     vat: Money
-    # None only when whatever it was for is gone.
+    # None only when its subject no longer exists.
     reference: str | None
     about: str | None
-    # What arrived, where that was another currency.
+    # The received amount, where it was in another currency.
     converted_from: Money | None
 
     @property
@@ -67,7 +67,7 @@ class Line:
 
     @property
     def gross(self) -> Money:
-        """Before our fee and the tax on it."""
+        """Before the fee and the tax on it."""
         return self.amount + self.fee + self.vat
 
     @property
@@ -81,7 +81,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A wallet; what was received for it but must be looked at first; what it owes after banks took money back."""
+    """A wallet; the inflows held for review; what it owes after reversals."""
 
     wallet: Wallet
     pending: Money
@@ -90,13 +90,13 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of a wallet's statement. Its last line is fixed: what is booked later does not change it."""
+    """A period of a wallet's statement. Its last line is fixed: later bookings do not change it."""
 
     wallet: Wallet
-    # The start is included, the end is not; None for as far as there is.
+    # The start is included, the end is not; None is unbounded.
     start: datetime | None
     end: datetime | None
-    # Numbers of journals: none before the first and none after the last is in it. None in it at all when they cross.
+    # Journal ids: the first and the last line of the period. Empty when first_id is greater than last_id.
     first_id: int
     last_id: int
     opening: Money

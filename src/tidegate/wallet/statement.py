@@ -1,4 +1,4 @@
-"""A statement made of strings that are ready to be read. Pure."""
+"""A statement as display strings. Pure."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Row:
     debit: str
     credit: str
     balance: str
-    # How the amount came about, where a fee was taken.
+    # Gross, fee and VAT, where a fee was taken.
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     business: str
-    # Label and value: which wallet, and which stretch of time.
+    # Label and value: the wallet and the period.
     facts: tuple[tuple[str, str], ...]
-    # Label and figure.
+    # Label and amount.
     sums: tuple[tuple[str, str], ...]
     opening: Row
     rows: tuple[Row, ...]
@@ -44,7 +44,7 @@ class Statement:
     note: str
     # As #rrggbb.
     accent: str
-    # PNG or JPEG. A statement does without a logo that cannot be drawn.
+    # PNG or JPEG. A logo that cannot be drawn is left out.
     logo: bytes | None = field(repr=False)
     made_at: datetime
 
@@ -55,7 +55,7 @@ def statement_of(
     totals = Totals.of(lines, Money.zero(period.closing.currency))
     wallet, currency = period.wallet, period.closing.currency
     start = period.start or wallet.created_at
-    # What is asked for may lie ahead; a statement ends when it is made.
+    # The requested end may be in the future; a statement ends when it is issued.
     end = min(period.end, now) if period.end else now
     return Statement(
         business=business.name,
@@ -105,7 +105,7 @@ def _detail(line: Line) -> str:
 
 
 def figure(money: Money | None) -> str:
-    """Without the currency, which a statement says once."""
+    """Without the currency, which the statement names once."""
     return "" if money is None else str(money).removeprefix(f"{money.currency} ")
 
 
@@ -115,12 +115,12 @@ def day_text(moment: datetime) -> str:
 
 
 def moment_text(moment: datetime) -> str:
-    """In UTC, which the footer says."""
+    """In UTC, as the footer says."""
     return f"{day_text(moment)}, {moment.astimezone(UTC):%H:%M}"
 
 
 def period_text(start: datetime, end: datetime) -> str:
-    """Whole days by their names, the last one included; a time of the day is said where there is one."""
+    """Whole days as dates, the last one included; with the time of day where there is one."""
     first = day_text(start) if _is_midnight(start) else moment_text(start)
     last = day_text(_last_moment(end)) if _is_midnight(end) else moment_text(end)
     return first if first == last else f"{first} – {last}"
@@ -131,5 +131,5 @@ def _is_midnight(moment: datetime) -> bool:
 
 
 def _last_moment(end: datetime) -> datetime:
-    """The end itself is not in the period, so midnight belongs to the day before."""
+    """The end is exclusive, so midnight belongs to the day before."""
     return end - timedelta(microseconds=1)

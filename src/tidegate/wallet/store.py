@@ -1,4 +1,4 @@
-"""SQL of statements. Whatever a wallet has seen, a page of it costs the same."""
+"""SQL of statements. The cost of a page does not depend on the size of the wallet's history."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.wallet.model import Line, Order, Period
 
 
 async def book_after(tx: Tx, wallet: Wallet, moment: datetime) -> None:
-    """Waits for whoever is booking; who comes later books at that moment or after it."""
+    """Waits for bookings in progress; later ones are booked at that moment or after it."""
     await tx.execute(
         "UPDATE wallet SET booked_until = $3 WHERE business_id = $1 AND currency = $2 AND booked_until < $3",
         wallet.business_id, wallet.balance.currency, moment,
@@ -19,7 +19,7 @@ async def book_after(tx: Tx, wallet: Wallet, moment: datetime) -> None:
 
 
 async def find_period(tx: Tx, wallet: Wallet, *, start: datetime | None, end: datetime | None) -> Period:
-    """One statement, so that both balances are of one moment."""
+    """One statement, so that both balances are of the same snapshot."""
     currency = wallet.balance.currency
     row = await tx.fetchrow(_PERIOD, wallet.business_id, currency, start, end)
     assert row is not None
@@ -34,7 +34,7 @@ async def find_period(tx: Tx, wallet: Wallet, *, start: datetime | None, end: da
     )
 
 
-# Materialized, or the way to a date would be looked for each time that it is named.
+# Materialized: otherwise the search for a date would run once per use.
 _PERIOD = """
     WITH bound AS MATERIALIZED (
         SELECT CASE WHEN $3::timestamptz IS NULL THEN 0
@@ -56,7 +56,7 @@ _PERIOD = """
 
 
 async def list_lines(tx: Tx, period: Period, *, order: Order, past_id: int | None, limit: int) -> list[Line]:
-    """Those after the one whose number is given, in that order."""
+    """The lines after `past_id`, in the given order."""
     first_id, last_id = period.first_id, period.last_id
     is_ascending = order == "asc"
     if past_id is not None:
@@ -67,9 +67,9 @@ async def list_lines(tx: Tx, period: Period, *, order: Order, past_id: int | Non
     return [_line(row, currency) for row in rows]
 
 
-# What a line was for is looked up for the lines of the page alone: the LIMIT in each of the joins keeps the planner
-# from reading a whole table instead. A cause is "payment/7", "rail/transaction", or the reference of a refund or of a
-# leg of it.
+# The subject of a line is looked up only for the lines of the page: the LIMIT in each join keeps the planner from
+# scanning a whole table. A cause is "payment/7", "rail/transaction", or the reference of a refund or one of its
+# legs.
 _LINES = """
     SELECT line.journal_id, line.amount_minor, line.balance_after_minor,
            journal.kind, journal.created_at, journal.event_at, charge.fee_minor, charge.vat_minor,
@@ -138,9 +138,9 @@ _LINES = """
 
 
 async def list_open(tx: Tx, business_id: str) -> dict[Currency, tuple[Money, Money]]:
-    """What inflows hold until the operator has looked at them, and what the merchant owes after banks took money back.
+    """Per currency: inflows held for review, and debts after reversals.
 
-    As much work as there are such inflows and payments.
+    The cost grows with the number of such inflows and payments only.
     """
     rows = await tx.fetch(
         """

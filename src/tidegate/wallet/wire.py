@@ -1,4 +1,4 @@
-"""Wallets and statements as JSON and as CSV: the only place with the wire's names."""
+"""Wallets and statements as JSON and as CSV: the only module with the wire's names."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
     wallet_number: str
     available_balance: Annotated[Decimal, Meta(description="What can be refunded or paid out now.")]
     ledger_balance: Annotated[Decimal, Meta(description="Available and locked together.")]
-    locked_balance: Annotated[Decimal, Meta(description="What runs out in refunds.")]
+    locked_balance: Annotated[Decimal, Meta(description="Reserved for refunds in progress.")]
     pending_balance: Annotated[
         Decimal,
         Meta(description="Inflows that are held for review, before the fee; not part of the other balances."),
     ]
     owed_balance: Annotated[
         Decimal,
-        Meta(description="Taken back by banks when it was no longer here; taken from the next money that arrives."),
+        Meta(description="Reversed by banks beyond the balance; deducted from the next money received."),
     ]
     status: BusinessStatus
     created_at: Timestamp
@@ -65,13 +65,13 @@ def wallet_record(holding: Holding, business: Business) -> WalletRecord:
 
 
 class ReadStatement(msgspec.Struct, kw_only=True, rename="camel"):
-    """What a statement may be asked for."""
+    """Parameters of a statement."""
 
-    date_from: Annotated[Moment, Meta(description="From this day or time on, in UTC.")] | UnsetType = UNSET
-    date_to: Annotated[Moment, Meta(description="Before this time; a day is included.")] | UnsetType = UNSET
+    date_from: Annotated[Moment, Meta(description="From this day or time in UTC, inclusive.")] | UnsetType = UNSET
+    date_to: Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")] | UnsetType = UNSET
     order: Annotated[Order, Meta(description="The newest first, or the oldest.")] = "desc"
     per_page: PerPage = PerPage.when_absent(PER_PAGE)
-    cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")] | UnsetType = UNSET
+    cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the previous page.")] | UnsetType = UNSET
 
     @property
     def start(self) -> datetime | None:
@@ -87,8 +87,8 @@ def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 class StatementLine(msgspec.Struct, kw_only=True, rename="camel"):
-    id: Annotated[int, Meta(description="A number of its own, below 2^53. In no order.")]
-    at: Annotated[Timestamp, Meta(description="When it was booked; dates and order go by it.")]
+    id: Annotated[int, Meta(description="Unique, below 2^53, not in order of creation.")]
+    at: Annotated[Timestamp, Meta(description="Time of booking; `dateFrom`, `dateTo` and `order` refer to it.")]
     happened_at: Timestamp
     kind: JournalKind
     description: str
@@ -96,11 +96,11 @@ class StatementLine(msgspec.Struct, kw_only=True, rename="camel"):
         str | None, Meta(description="Your reference of a payment, or the `reference` of the collection or refund.")
     ]
     direction: Literal["in", "out"]
-    amount: Annotated[Decimal, Meta(description="After our fee; negative when it left the wallet.")]
-    fee: Annotated[Decimal, Meta(description="Not part of `amount`; negative when it was given back.")]
+    amount: Annotated[Decimal, Meta(description="After our fee; negative when debited.")]
+    fee: Annotated[Decimal, Meta(description="Not part of `amount`; negative when returned.")]
     vat: Annotated[Decimal, Meta(description="The tax on the fee.")]
     currency: Currency
-    balance: Annotated[Decimal, Meta(description="Of the wallet, after this.")]
+    balance: Annotated[Decimal, Meta(description="The wallet's balance after this line.")]
 
 
 class StatementPage(msgspec.Struct, kw_only=True, rename="camel"):
@@ -109,7 +109,7 @@ class StatementPage(msgspec.Struct, kw_only=True, rename="camel"):
     opening_balance: Annotated[Decimal, Meta(description="Before the first line of the period.")]
     closing_balance: Annotated[Decimal, Meta(description="After the last line of the period.")]
     results: list[StatementLine]
-    next_cursor: Annotated[str | None, Meta(description="For the next page; null on the last.")]
+    next_cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last.")]
 
 
 def page_of(period: Period, lines: list[Line], next_cursor: str | None, public_ids: PublicIds) -> StatementPage:
@@ -147,7 +147,7 @@ CSV_COLUMNS = (
 
 
 def csv_row(line: Line, public_ids: PublicIds) -> tuple[Cell, ...]:
-    """Days, and amounts with all their decimals: what programs for bookkeeping read."""
+    """Dates, and amounts with all decimals, as bookkeeping software reads them."""
     return (
         line.booked_at.date().isoformat(),
         line.happened_at.date().isoformat(),
@@ -169,6 +169,6 @@ def _decimal(money: Money | None) -> Decimal | None:
 
 
 def filename(request: ReadStatement, currency: Currency, kind: str) -> str:
-    """With the days that were asked for."""
+    """With the requested days."""
     days = [f"-{moment[:10]}" for moment in (request.date_from, request.date_to) if isinstance(moment, Moment)]
     return f"statement-{currency}{''.join(days)}.{kind}"

@@ -1,1 +1,1 @@
-"""What merchants are told: endpoints, signatures, the delivery of events and its log. Knows no payments."""
+"""Webhooks: endpoints, signatures, the delivery of events and its log. Independent of payments."""

@@ -21,7 +21,7 @@ from tidegate.webhook.commands import NO_DELIVERY, Office
 from tidegate.webhook.field import delivery_id_in
 from tidegate.webhook.model import NEWS, WithSecret
 
-# Whatever makes us send again, per business.
+# Resends, replays and test events, per business.
 RESENDS_PER_SECOND, RESENDS_BURST = 5, 50
 
 
@@ -97,7 +97,7 @@ class WebhookApi:
         if isinstance(request.cursor, Cursor):
             wanted = wanted.older_than(request.cursor.position(scope=scope))
         async with self.office.db.connection() as tx:
-            # One more than the page holds, to know whether there is another.
+            # One row more than the page, to know whether there is a next page.
             found = await log_store.list_deliveries(tx, business_id, wanted, limit=request.per_page + 1)
         shown = found[: request.per_page]
         cursor = str(Cursor.of(shown[-1].id, scope=scope)) if len(found) > len(shown) else None
@@ -145,7 +145,7 @@ class WebhookApi:
         wait_s = self.limit.wait_s(call.caller.business.number, per_second=RESENDS_PER_SECOND, burst=RESENDS_BURST)
         if wait_s > 0:
             raise errors.RateLimited(
-                f"more than {RESENDS_PER_SECOND} wishes a second to send again; a replay does many at once",
+                f"at most {RESENDS_PER_SECOND} resends a second; use a replay to send many at once",
                 retry_after_s=math.ceil(wait_s),
             )
 
@@ -168,7 +168,7 @@ class WebhookApi:
             one, errors=(errors.NotFound, errors.Conflict), is_idempotent_by_key=True, response=wire.DeliveryRecord,
             response_example=examples.TEST_DELIVERY,
         )  # fmt: skip
-        # The last one, so that whoever pastes one example after the other has an endpoint as long as it is needed.
+        # Last in the reference, so that examples pasted in order have an endpoint as long as they need it.
         deleting = replace(
             one, method="DELETE", path="/webhooks/endpoints/{endpointId}", name="deleteEndpoint",
             summary="Delete an endpoint", description=examples.DELETE, handler=self.delete,
@@ -187,19 +187,19 @@ class WebhookApi:
                     description=examples.LIST, handler=self.list_endpoints, response=wire.EndpointList,
                     response_example={"results": [examples.ENDPOINT]}, success_message="Endpoints"),
             replace(one, method="GET", path="/webhooks/endpoints/{endpointId}", name="getEndpoint",
-                    summary="Look at an endpoint", success_message="Endpoint found"),
+                    summary="Get an endpoint", success_message="Endpoint found"),
             replace(one, method="PATCH", path="/webhooks/endpoints/{endpointId}", name="changeEndpoint",
                     summary="Change an endpoint", description=examples.CHANGE, handler=self.change,
                     request=wire.ChangeEndpoint, request_example=examples.CHANGE_REQUEST,
                     success_message="Endpoint changed"),
             replace(one, path="/webhooks/endpoints/{endpointId}/rotate", name="rotateSecret",
-                    summary="Give an endpoint a new secret", description=examples.ROTATE, handler=self.rotate,
+                    summary="Rotate an endpoint's secret", description=examples.ROTATE, handler=self.rotate,
                     response=wire.EndpointWithSecret, response_example=examples.ENDPOINT_WITH_SECRET,
                     success_message="Secret rotated", errors=(errors.NotFound, errors.Conflict),
                     is_idempotent_by_key=True),
             replace(sending, path="/webhooks/endpoints/{endpointId}/test", name="testEndpoint",
                     summary="Send a test event", description=examples.TEST, handler=self.send_test,
-                    success_message="Test event on its way"),
+                    success_message="Test event queued"),
         ]  # fmt: skip
 
     def _of_deliveries(self, base: Operation, sending: Operation) -> list[Operation]:
@@ -210,12 +210,12 @@ class WebhookApi:
                     response=wire.DeliveryPage, response_example=examples.DELIVERY_PAGE,
                     success_message="Deliveries"),
             replace(one, method="GET", path="/webhooks/deliveries/{deliveryId}", name="getDelivery",
-                    summary="Look at a delivery", handler=self.get_delivery, errors=(errors.NotFound,),
+                    summary="Get a delivery", handler=self.get_delivery, errors=(errors.NotFound,),
                     is_idempotent_by_key=False, success_message="Delivery found"),
             replace(one, path="/webhooks/deliveries/{deliveryId}/resend", name="resendDelivery",
-                    summary="Send a delivery again", description=examples.RESEND, handler=self.resend,
-                    success_message="On its way again"),
-            replace(sending, path="/webhooks/replays", name="replayEvents", summary="Send all events of a time again",
+                    summary="Resend a delivery", description=examples.RESEND, handler=self.resend,
+                    success_message="Delivery queued again"),
+            replace(sending, path="/webhooks/replays", name="replayEvents", summary="Replay the events of a period",
                     description=examples.REPLAY, handler=self.replay, path_parameters={}, request=wire.ReplayWindow,
                     request_example=examples.REPLAY_REQUEST, response=wire.ReplayAnswer,
                     response_example=examples.REPLAY_ANSWER, success_message="Counted, and sent if confirmed",

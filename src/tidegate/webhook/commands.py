@@ -1,4 +1,4 @@
-"""What a merchant does with its webhooks: endpoints, secrets, test events, and sending again."""
+"""The merchant's commands on webhooks: endpoints, secrets, test events, resends and replays."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from tidegate.webhook.model import (
 )
 
 REPLAY_MAX = 20_000
-NO_ENDPOINT = "this business has no webhook endpoint by that id"
-NO_DELIVERY = "this business has no webhook delivery by that id"
+NO_ENDPOINT = "this business has no webhook endpoint with this id"
+NO_DELIVERY = "this business has no webhook delivery with this id"
 # Why a delivery cannot be sent again.
 _OBSTACLES = {
-    "deleted": "its endpoint was deleted; create it again and replay the time in question",
+    "deleted": "its endpoint was deleted; create it again and replay the period",
     "disabled": "its endpoint is disabled; enable it first",
-    "in_flight": "it is being sent at this moment; look at what comes of it",
+    "in_flight": "it is being sent now; get the delivery again for the outcome",
 }
 
 
 @dataclass(frozen=True)
 class Office:
-    """What the work on webhooks needs."""
+    """Dependencies of the webhook commands."""
 
     db: Database
     vault: Vault
@@ -55,7 +55,7 @@ class Office:
 
 
 async def refuse_forbidden(guard: Guard, url: WebUrl) -> None:
-    """Before any transaction: the name server may take its time."""
+    """Before any transaction: a DNS lookup may be slow."""
     problem = await guard.problem_at(url)
     if problem:
         raise Invalid(Problem("url", problem))
@@ -99,7 +99,7 @@ async def get(db: Database, business_id: str, endpoint_id: str) -> Endpoint:
 async def change(
     db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: By, now: datetime
 ) -> Endpoint:
-    """Also begins anew with an endpoint that was failing."""
+    """Also resets the circuit of a failing endpoint."""
     async with db.transaction() as tx:
         before = await store.lock(tx, business_id, endpoint_id) or _not_found()
         after = await store.update(tx, business_id, endpoint_id, changes, now=now) or _not_found()
@@ -123,9 +123,9 @@ async def rotate(tx: Tx, vault: Vault, business_id: str, endpoint_id: str, *, by
     endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
     ending = await store.end_secrets(tx, business_id, endpoint_id, now=now, at=now + ROTATION_OVERLAP)
     if ending >= SECRETS_MAX:
-        raise Conflict(f"{SECRETS_MAX} secrets of this endpoint are still valid; wait until one has ended")
+        raise Conflict(f"this endpoint has {SECRETS_MAX} valid secrets, the limit; wait until one expires")
     await store.insert_secret(tx, business_id, endpoint_id, vault.seal(secret, owner=business_id), now=now)
-    # Whoever rotates wants the old secret to end, not to come back with the next endpoint.
+    # A rotation ends the old secret; it must not come back with the next endpoint.
     await store.delete_waiting(tx, business_id)
     await _note(tx, endpoint, by, "rotated", {}, now=now)
     return WithSecret(endpoint, secret)
@@ -134,7 +134,7 @@ async def rotate(tx: Tx, vault: Vault, business_id: str, endpoint_id: str, *, by
 async def set_webhook_url(
     office: Office, business_id: str, url: WebUrl, *, by: By, now: datetime
 ) -> Endpoint | WithSecret:
-    """The specification's single webhook URL is the first endpoint. It comes with a secret only when it is new."""
+    """The specification's single webhook URL is the first endpoint. A secret is returned only when it is new."""
     await refuse_forbidden(office.guard, url)
     endpoints = await list_all(office.db, business_id)
     if endpoints:
@@ -191,7 +191,9 @@ async def count_replay(tx: Tx, business_id: str, window: Window) -> int:
         _not_found()
     count = await log_store.count_replay(tx, business_id, window, limit=REPLAY_MAX + 1)
     if count > REPLAY_MAX:
-        raise Invalid(Problem("dateTo", f"makes more than {REPLAY_MAX} deliveries; replay a shorter time"))
+        raise Invalid(
+            Problem("dateTo", f"makes more than {REPLAY_MAX} deliveries, the limit of a replay; use a shorter period")
+        )
     return count
 
 
@@ -205,7 +207,7 @@ async def replay(tx: Tx, business_id: str, window: Window, *, by: By, now: datet
 
 
 async def keep_for_first(office: Office, business_id: str, known: str | None, *, now: datetime) -> str:
-    """A secret that the first endpoint will have. The one that is known already, as long as it is of any use."""
+    """The secret reserved for the first endpoint; the known one while it is still usable."""
     async with office.db.transaction() as tx:
         sealed = await store.list_sealed(tx, business_id)
         if known is not None and known in [_opened(office.vault, one, business_id) for one in sealed]:
@@ -217,7 +219,7 @@ async def keep_for_first(office: Office, business_id: str, known: str | None, *,
 
 
 def _opened(vault: Vault, sealed: str, business_id: str) -> str | None:
-    """None when its key is gone."""
+    """None when its encryption key is gone."""
     with suppress(NoKey):
         return vault.open(sealed, owner=business_id)
     return None

@@ -1,7 +1,7 @@
-"""The courier: makes deliveries of events, sends what is due, writes down what came of it. Any number may run.
+"""The sender: creates deliveries for events, sends what is due, records the outcome. Any number may run.
 
-Nothing is locked while anything is sent. Whoever sends holds a lease, and what he writes counts only while the lease is
-still his; when he does not come back, somebody else sends it once more.
+No lock is held while sending. A sender holds a lease, and its result is written only while the lease is valid; after
+the lease has expired, another sender sends the delivery again.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS, Circuit, DisabledReason,
 from tidegate.webhook.queue_store import Key
 
 FAN_OUT_BATCH = 500
-# Not all at once: while the database writes down some, others are being sent and others taken.
+# In batches: while one is written, others are being sent and claimed.
 FINISH_BATCH = 100
-# Of one courier; of one endpoint there are fewer.
+# Per sender; the limit per endpoint is lower.
 FLYING_MAX = 500
-# Endpoints at a time: more would be on their way before the first comes home.
+# Endpoints per claim: with more, the first requests would end before the last are claimed.
 TAKEN_FROM_MAX = 10
-# Longer than anything we wait for.
+# Longer than any time-out of a request.
 LEASE = timedelta(seconds=45)
-# How often the queue is looked at though nobody rang: the only way behind a pooler, which loses rings.
+# Poll interval without notifications: the only way behind a pooler, which loses NOTIFY.
 POLL_S = 0.5
 PAUSE_MIN_S = 0.005
-# How long a landing is waited for before the database is asked when something is due.
+# How long to wait for a request to end before the database is queried for the next due time.
 LANDS_SOON_S = 0.01
 GATHER_S = 0.002
-# With the database away; what has landed meanwhile is kept.
+# While the database is away; results are kept in memory.
 PAUSE_AWAY_S = 0.5
-# The last parcel has gone out when the courier is told to stop, and is waited for as long as for any other.
+# On stop, the last request sent gets the same time as any other.
 GRACE_S = 16.0
 MEASURE_EVERY_S = 10.0
 LOOP = queue_store.DELIVER
@@ -61,7 +61,7 @@ class Courier:
         self._egress = egress
         self._vault = vault
         self._clock = clock
-        # Receivers compare the time of a signature with their own clock, whatever a sandbox's says.
+        # Receivers compare a signature's time with real time, not with a sandbox's clock.
         self._wall = SystemClock()
         self._meter = meter
         self._opened: dict[tuple[str, str], str] = {}
@@ -73,7 +73,7 @@ class Courier:
         self._fanned_out_at = float("-inf")
 
     async def run(self, *, grace_s: float = GRACE_S) -> None:
-        """Until cancelled; then what is under way is waited for."""
+        """Until cancelled; then requests in flight are waited for."""
         async with self._egress.open():
             try:
                 async with asyncio.TaskGroup() as group:
@@ -85,16 +85,16 @@ class Courier:
                 await self._come_home(grace_s)
 
     async def fan_out(self) -> None:
-        """Makes deliveries of new events."""
+        """Creates the deliveries of new events."""
         now = self._clock.now()
         async with self._db.connection() as tx:
             while await queue_store.fan_out(tx, now, limit=FAN_OUT_BATCH) == FAN_OUT_BATCH:
                 pass
 
     async def take(self, free: int = FLYING_MAX) -> list[Parcel]:
-        """Leases what is due, as much as there is room for."""
+        """Leases due deliveries, as many as there is capacity for."""
         now = self._clock.now()
-        # Each endpoint may give as many as it may have under way.
+        # Each endpoint may contribute as many as it may have in flight.
         endpoints = min(free // IN_FLIGHT_MAX, TAKEN_FROM_MAX)
         if not endpoints:
             return []
@@ -109,15 +109,15 @@ class Courier:
             )
 
     async def send(self, parcel: Parcel) -> Landed:
-        """Never raises, neither for what the receiver does nor for what is wrong with the row: both have a schedule."""
+        """Never raises, whatever the receiver does and whatever is wrong with the row: both are retried on schedule."""
         started_at = self._clock.now_of(parcel.business_id)
         try:
             reply = await self._post(parcel)
         except NoKey as problem:
-            log.error("a webhook cannot be signed", endpoint=parcel.endpoint_id, why=str(problem))
+            log.error("webhook cannot be signed", endpoint=parcel.endpoint_id, why=str(problem))
             reply = Reply(None, "secret_unreadable", b"", None, 0)
         except Exception:
-            log.exception("a webhook cannot be sent", endpoint=parcel.endpoint_id, delivery=parcel.delivery_id)
+            log.exception("webhook cannot be sent", endpoint=parcel.endpoint_id, delivery=parcel.delivery_id)
             reply = Reply(None, "internal_error", b"", None, 0)
         return self._landed_with(parcel, reply, started_at)
 
@@ -135,7 +135,7 @@ class Courier:
         for one in landed:
             by_endpoint.setdefault((one.parcel.business_id, one.parcel.endpoint_id), []).append(one)
         if all(one.is_success for one in landed):
-            # Whatever there was, they are well now: nothing has to be read before it is written.
+            # After a success the circuit is closed, whatever it was: nothing has to be read before the write.
             async with self._db.connection() as tx:
                 await queue_store.finish(tx, landed, dict.fromkeys(by_endpoint, Circuit()), self._clock)
         else:
@@ -149,7 +149,7 @@ class Courier:
         async with self._db.transaction() as tx:
             known = await queue_store.lock_circuits(tx, by_endpoint)
             if not known:
-                return  # A sandbox was emptied meanwhile.
+                return  # The sandbox was reset meanwhile.
             circuits = {
                 key: _after(circuit, by_endpoint[key], self._clock.now_of(key[0])) for key, circuit in known.items()
             }
@@ -164,7 +164,7 @@ class Courier:
                     )  # fmt: skip
 
     def _secret(self, business_id: str, sealed: str) -> str:
-        """Opened once; the sealed text is another one after each change."""
+        """Decrypted once; the encrypted text differs after every change."""
         secret = self._opened.get((business_id, sealed))
         if secret is None:
             if len(self._opened) >= SECRETS_KEPT_MAX:
@@ -179,7 +179,7 @@ class Courier:
             duration_ms=reply.duration_ms,
             status_code=reply.status,
             error=reply.error,
-            # Text for people to read; PostgreSQL has no U+0000.
+            # For people to read; PostgreSQL does not store U+0000.
             body=reply.body.decode("utf-8", "replace").replace("\0", "\ufffd"),
         )
         if landed.is_success:
@@ -199,13 +199,13 @@ class Courier:
                 self._meter.count_failure(LOOP)
                 await asyncio.sleep(PAUSE_AWAY_S)
             except Exception:
-                # One broken row must not stop the courier for everybody.
+                # One broken row must not stop the sender for all.
                 self._meter.count_failure(LOOP)
-                log.exception("the courier stumbled")
+                log.exception("webhook sender round failed")
                 await asyncio.sleep(PAUSE_AWAY_S)
 
     async def _take_and_send(self) -> None:
-        # Before anything is looked at: whoever rings from here on is not overheard.
+        # Cleared before the queue is read, so that a later notification is not lost.
         self._is_wanted.clear()
         if self._has_news.is_set() or monotonic_s() - self._fanned_out_at >= POLL_S:
             self._has_news.clear()
@@ -218,12 +218,12 @@ class Courier:
             task.add_done_callback(self._flying.pop)
         if len({parcel.endpoint_id for parcel in parcels}) == TAKEN_FROM_MAX:
             return  # There may be more.
-        # What has just gone out mostly lands soon, and then the queue is looked at anyway.
+        # Requests just sent mostly end soon, and then the queue is read anyway.
         if not (parcels and await self._is_wanted_within(LANDS_SOON_S)):
             await self._wait()
 
     async def _wait(self) -> None:
-        """For a ring, for a landing, or for the time at which something is due."""
+        """For a notification, for a request to end, or until the next delivery is due."""
         if self._is_wanted.is_set():
             return
         async with self._db.connection() as tx:
@@ -247,7 +247,7 @@ class Courier:
 
     async def _write_down(self) -> None:
         await self._has_landed.wait()
-        # Whoever lands in the next moment is written down along with it.
+        # Requests that end within the next moment are written in the same batch.
         await asyncio.sleep(GATHER_S)
         self._has_landed.clear()
         while batch := self._landed[:FINISH_BATCH]:
@@ -257,20 +257,20 @@ class Courier:
                 self._has_landed.set()
                 raise
             except Exception:
-                log.exception("what has landed cannot be written together")
+                log.exception("batch of delivery results cannot be written")
                 await self._finish_each(batch)
             del self._landed[: len(batch)]
             self._is_wanted.set()
 
     async def _finish_each(self, landed: Sequence[Landed]) -> None:
-        """The one that cannot be written is sent again as its schedule says, and the operator is shown why."""
+        """A result that cannot be written is retried on schedule, and its error is recorded for the operator."""
         for one in landed:
             try:
                 await self.finish([one])
             except Unavailable:
-                continue  # Sent again when its lease has ended.
+                continue  # Sent again when its lease expires.
             except Exception as error:
-                log.exception("what has landed cannot be written", delivery=one.parcel.delivery_id)
+                log.exception("delivery result cannot be written", delivery=one.parcel.delivery_id)
                 await self._put_off(one.parcel, text_of(error))
 
     async def _put_off(self, parcel: Parcel, error: str) -> None:
@@ -281,7 +281,9 @@ class Courier:
                 now = self._clock.now_of(parcel.business_id)
                 await queue_store.put_off(tx, parcel, error, next_attempt_at=next_attempt_at, now=now)
         except (Unavailable, *REFUSED):
-            log.exception("a delivery cannot be put off; its lease is its pause", delivery=parcel.delivery_id)
+            log.exception(
+                "delivery cannot be rescheduled; it waits until its lease expires", delivery=parcel.delivery_id
+            )
 
     async def _measure(self) -> None:
         async with self._db.connection() as tx:
@@ -295,7 +297,7 @@ class Courier:
         cut = dict(self._flying.values())
         for task in list(self._flying):
             task.cancel()
-        with suppress(Unavailable):  # Then the leases run out by themselves.
+        with suppress(Unavailable):  # Then the leases expire by themselves.
             if self._landed:
                 await self.finish(self._landed)
             if cut:

@@ -1,33 +1,33 @@
-"""Examples and words for the API reference."""
+"""Examples and texts for the API reference."""
 
 from __future__ import annotations
 
 from typing import Any
 
 GROUP = (
-    "Your server is told of every success. Verify the signature over the raw body, answer 2xx at once, and drop "
-    "duplicates by `webhook-id`. Headers: `webhook-id`, `webhook-timestamp` and `webhook-signature` as Standard "
-    "Webhooks 1.0.0 says, and `signature`, the hexadecimal HMAC-SHA512 of the body with the whole secret as the key. "
-    "Failed deliveries are tried ten times over three days; the order is not promised."
+    "Your server gets an event for every success. Verify the signature over the raw body, answer 2xx at once, and drop "
+    "duplicates by `webhook-id`. Headers: `webhook-id`, `webhook-timestamp` and `webhook-signature` as in Standard "
+    "Webhooks 1.0.0, and `signature`, the hexadecimal HMAC-SHA512 of the body with the whole secret as the key. "
+    "A delivery is tried up to ten times over three days; the order is not guaranteed."
 )
 CREATE = (
-    "`charge.successful` and `collection.successful` always come; name the others that you want. The secret is shown "
-    "only now, not to a repeated `Idempotency-Key`; if this answer was lost, rotate. Events from before are not sent "
-    "by themselves; replay them if you need them."
+    "Every endpoint gets `charge.successful` and `collection.successful`; list any others in `events`. The secret is "
+    "shown only in this answer, not in the answer to a repeated `Idempotency-Key`; if you lose it, rotate. Earlier "
+    "events are not sent; replay them if you need them."
 )
-LIST = "The oldest first; it is the one that the business's webhook URL sets."
-CHANGE = "Absent fields stay as they are. What waits goes to the new address."
+LIST = "The oldest first; the first is the one that the business's webhook URL sets."
+CHANGE = "Absent fields stay as they are. Pending deliveries go to the new URL."
 ROTATE = (
-    "For 24 hours `webhook-signature` carries a signature for each secret, new and old; `signature` is the new "
-    "secret's at once. The new secret is shown only now, not to a repeated `Idempotency-Key`."
+    "For 24 hours `webhook-signature` has a signature for each secret, new and old; `signature` uses the new secret at "
+    "once. The new secret is shown only in this answer, not in the answer to a repeated `Idempotency-Key`."
 )
-DELETE = "What is being sent at this moment may still arrive; nothing else follows."
-TEST = "An event `webhook.test` for this endpoint alone. Look at the delivery to see what your server answered."
-DELIVERIES = "What was sent, what your server answered, and when it is tried next. Every filter narrows."
-RESEND = "The same event and body with a new timestamp, at once; if it fails, the schedule begins anew."
+DELETE = "Requests in flight may still arrive; no others follow."
+TEST = "Sends an event `webhook.test` to this endpoint only. Get the delivery to see your server's answer."
+DELIVERIES = "Each delivery, your server's answers, and the time of the next attempt. Filters are combined with AND."
+RESEND = "Sends the same event and body with a new timestamp at once; if it fails, the retry schedule starts again."
 REPLAY = (
-    "Counts what would be sent, and sends it only with `confirm`. Ids and bodies are the same as before. News goes "
-    "first, so replay as much as you like, but at most 20,000 deliveries at a time."
+    "Counts the deliveries, and sends them only with `confirm`. Ids and bodies are unchanged. New events are sent "
+    "before replayed ones. At most 20,000 deliveries per replay."
 )
 
 ENDPOINT_ID = "we_4Zk9wQ1mT7cYhN2bPs8LxR"

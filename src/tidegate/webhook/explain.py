@@ -1,4 +1,4 @@
-"""Why a signature fits or does not. Pure: told the request, the secrets that the receiver has, and the time."""
+"""Why a signature matches or not. Pure: takes the request, the receiver's secrets, and the time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from tidegate.webhook import restore, sign
 from tidegate.webhook.restore import Difference, Form
 
-# How far a receiver's clock and the timestamp may be apart, as Standard Webhooks' own libraries have it.
+# Allowed distance between timestamp and receiver's clock, as in the Standard Webhooks libraries.
 TOLERANCE = timedelta(seconds=300)
 ID, TIMESTAMP, STANDARD, PUBLISHED = "webhook-id", "webhook-timestamp", "webhook-signature", "signature"
 _STANDARD_HEADERS = (ID, TIMESTAMP, STANDARD)
@@ -23,7 +23,7 @@ _AS_IT_IS = ""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at: a header, the body or a secret."""
+    """One check: of a header, the body or a secret."""
 
     subject: str
     is_well: bool
@@ -33,7 +33,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[Check, ...]
-    # Between the body that fits, or that Tidegate would have written, and the one that was given.
+    # Between the body that matches, or that Tidegate would have written, and the given one.
     difference: Difference | None = None
 
     @property
@@ -45,7 +45,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """What the headers say; only what can be compared with anything."""
+    """The headers' values, where they can be compared."""
 
     event_id: str = ""
     timestamp_s: int = 0
@@ -58,7 +58,7 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Secret(msgspec.Struct, frozen=True, kw_only=True):
-    """One that can sign. `mistake` is what had to be mended in the given one."""
+    """A usable secret. `mistake` is what was corrected in the given one."""
 
     text: str
     name: str
@@ -66,14 +66,14 @@ class _Secret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Proof(msgspec.Struct, frozen=True):
-    """With what a signature was found to fit."""
+    """What a signature was found to match."""
 
     secret: _Secret
     form: Form
 
 
 def explain(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], *, now: datetime) -> Explanation:
-    # A terminal may hand over bytes that are no text; no signature has any.
+    # A terminal may pass bytes that are not text; no signature has any.
     given = {name.strip().lower(): value.strip().encode(errors="replace").decode() for name, value in headers.items()}
     claim, checks = _claim_in(given, now)
     usable, of_secrets = _usable(secrets)
@@ -81,7 +81,7 @@ def explain(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], *, 
     for header in claim.headers:
         checks.append(_check_of(header, proofs, len(secrets)))
     if claim.headers and len(proofs) == len(claim.headers):
-        # Whatever is wrong with the others, they were not needed.
+        # Problems of the other secrets do not matter: they were not needed.
         of_secrets = [_mended(proof.secret) for proof in proofs.values() if proof.secret.mistake][:1]
     changed = next((proof.form for proof in proofs.values() if proof.form.happened), None)
     if changed is not None:
@@ -94,9 +94,9 @@ def explain(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], *, 
 
 
 def _claim_in(given: Mapping[str, str], now: datetime) -> tuple[_Claim, list[Check]]:
-    """What is there to be compared, and what is wrong with the headers themselves."""
+    """The values to compare, and the problems of the headers themselves."""
     if not any(name in given for name in (*_STANDARD_HEADERS, PUBLISHED)):
-        what = f"carry neither {', '.join(_STANDARD_HEADERS)} nor {PUBLISHED}, so there is nothing to check"
+        what = f"have neither {', '.join(_STANDARD_HEADERS)} nor {PUBLISHED}, so there is nothing to check"
         return _Claim(), [_bad("headers", what, "give them as they came; a proxy may have dropped them")]
     checks: list[Check] = []
     claim = _Claim()
@@ -141,7 +141,7 @@ def _check_of_timestamp(text: str, now: datetime) -> Check:
 
 
 def _usable(secrets: Sequence[str]) -> tuple[list[_Secret], list[Check]]:
-    """Those that can sign, the well-formed first, then those that can be mended; and what is wrong with any."""
+    """The usable ones, well-formed first, then those that could be corrected; and the problems of all."""
     well, mended, checks = [], [], []
     for number, text in enumerate(secrets, 1):
         name = f"secret {number}" if len(secrets) > 1 else "secret"
@@ -169,7 +169,7 @@ def _problem_in(secret: str) -> str | None:
 
 
 def _repaired(text: str) -> tuple[str, str]:
-    """As it was probably meant, and what is wrong with it."""
+    """The probable intended secret, and what is wrong with the given one."""
     mistakes = []
     bare = text.strip().strip("\"'")
     if bare != text:
@@ -185,7 +185,7 @@ def _repaired(text: str) -> tuple[str, str]:
 
 
 def _proofs(claim: _Claim, body: bytes, secrets: Sequence[_Secret]) -> dict[str, _Proof]:
-    """For each header the first that fits: the body as it is with any secret, before any other form of it."""
+    """The first match per header: the body as given with any secret, before any other form of it."""
     proofs: dict[str, _Proof] = {}
     for form in _forms(body):
         for secret in secrets:
@@ -222,11 +222,11 @@ def _check_of(header: str, proofs: Mapping[str, _Proof], secrets: int) -> Check:
     if proof.form.happened:
         return _bad(header, f"fits the body that was sent, and not this one: {proof.form.happened}")
     if proof.secret.mistake:
-        return _bad(header, f"fits, once the secret is mended: it {proof.secret.mistake}")
+        return _bad(header, f"fits, once the secret is corrected: it {proof.secret.mistake}")
     return _well(header, f"fits, with {proof.secret.name}" if secrets > 1 else "fits")
 
 
-# The body and the secret are right, since one header fits; so it is something that only this header depends on.
+# One header matches, so body and secret are right; the cause is something that only the other header depends on.
 _WHY_ONLY_THE_OTHER = {
     STANDARD: (
         f"does not fit, though {PUBLISHED} does: {ID} or {TIMESTAMP} is not the one that was sent with it",
@@ -248,18 +248,20 @@ def _changed(form: Form) -> Check:
 
 
 def _suspect(given: Mapping[str, str], body: bytes) -> tuple[Check, Difference | None]:
-    """Nothing fits. What the body looks like tells which is more likely: that it was changed, or the secret wrong."""
+    """Nothing matches. The form of the body shows which is more likely: a changed body or a wrong secret."""
     length = given.get("content-length", "")
     if not body:
         return _bad("body", "is empty", "something has read it before; check the raw bytes first"), None
     if length.isascii() and length.isdigit() and int(length) != len(body):
         what = f"has {len(body):,} bytes, and content-length says {int(length):,}"
-        return _bad("body", what, "read it to its end, and check the raw bytes"), None
+        return _bad("body", what, "read all of it, and check the raw bytes"), None
     if restore.is_cut_off(body):
-        return _bad("body", f"is cut off after {len(body):,} bytes", "read it to its end"), None
+        return _bad("body", f"is cut off after {len(body):,} bytes", "read all of it"), None
     written = restore.as_we_write(body)
     if written is None:
-        return _bad("body", "is no JSON, so it is not what was sent", "check the raw bytes, before anything else"), None
+        return _bad(
+            "body", "is not JSON, so it is not what was sent", "check the raw bytes, before anything else"
+        ), None
     if written != body:
         what = (
             "is not as Tidegate writes it: it was parsed and written again, and too much of it has changed to restore"

@@ -1,4 +1,4 @@
-"""The fields of requests that need more than a type: each is its own checked type."""
+"""Request fields that need more than a type: each is a checked type of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ID_MAX = 2**63 - 1
 
 
 class Secret(str):
-    """A merchant's own, in the form of Standard Webhooks."""
+    """A merchant's own secret, in the form of Standard Webhooks."""
 
     __slots__ = ()
 

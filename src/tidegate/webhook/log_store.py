@@ -1,4 +1,4 @@
-"""SQL of the log that a merchant sees, and of sending again what is in it."""
+"""SQL of the delivery log, and of resends and replays."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import msgspec
 from tidegate.infra.db import Row, Tx
 from tidegate.webhook.model import EVENTS, TEST_EVENT, Attempt, Delivery, DeliveryStatus
 
-# The newest of a delivery's attempts; one that is sent again and again has more.
+# The newest attempts of a delivery; repeated resends make more.
 ATTEMPTS_SHOWN_MAX = 10
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID_MAX = (1 << 63) - 1
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """None lets everything pass. `from_id` and `before_id` are moments: a delivery's id begins with its time."""
+    """None does not filter. `from_id` and `before_id` stand for times: a delivery's id begins with its time."""
 
     status: DeliveryStatus | None = None
     event_type: str | None = None
@@ -38,7 +38,7 @@ async def list_deliveries(tx: Tx, business_id: str, wanted: Filter, *, limit: in
 
 
 def question(business_id: str, wanted: Filter, *, limit: int) -> Sequence[Any]:
-    """The statement and its values: one for each index, so that none reads a business's whole log to find a few."""
+    """The statement and its arguments: one per index, so that no filter scans a business's whole log."""
     since = wanted.from_id if wanted.from_id is not None else 0
     before = wanted.before_id if wanted.before_id is not None else _ID_MAX
     values = (business_id, wanted.status, wanted.event_type, wanted.endpoint_id)
@@ -109,7 +109,7 @@ async def find(tx: Tx, business_id: str, delivery_id: int) -> Delivery | None:
 
 
 async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -> str | None:
-    """The schedule begins anew. None when there is no such delivery; otherwise what stands in the way, or ''."""
+    """The schedule starts again. None when there is no such delivery; otherwise the reason of a refusal, or ''."""
     row = await tx.fetchrow(
         """
         WITH turn AS (
@@ -128,7 +128,7 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
                AND turn.endpoint_status = 'enabled' AND turn.deleted_at IS NULL
                AND (delivery.lease_until IS NULL OR delivery.lease_until <= $3)
             RETURNING delivery.id),
-        -- Whoever asks by hand may try an endpoint that is left in peace.
+        -- A manual resend may try an endpoint whose circuit is open.
         woken AS (
             UPDATE webhook_turn SET look_at = $3, open_until = least(open_until, $3)
               FROM turn, queued
@@ -145,7 +145,7 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """Events from one moment up to another, and of them all or some, for all or one endpoint."""
+    """Events of a period: all types or some, for all endpoints or one."""
 
     start: datetime
     end: datetime
@@ -155,7 +155,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int) -> int:
-    """How many deliveries it would send, but not further than the limit."""
+    """How many deliveries it would send, counted up to the limit."""
     return int(
         await tx.fetchval(
             """
@@ -178,7 +178,7 @@ async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int) 
 
 
 async def replay(tx: Tx, business_id: str, window: Window, *, now: datetime, limit: int) -> int:
-    """What is under way at this moment is not disturbed. Says how many will be sent."""
+    """Deliveries in flight are left out. Returns how many will be sent."""
     return int(await tx.fetchval(_REPLAY, *_arguments(business_id, window), limit, now))
 
 
@@ -219,7 +219,7 @@ _REPLAY = """
 async def insert_test(
     tx: Tx, business_id: str, endpoint_id: str, *, event_id: str, event_type: str, payload: bytes, now: datetime
 ) -> int:
-    """An event that only this endpoint gets. Says the delivery's id."""
+    """An event for this endpoint only. Returns the delivery's id."""
     delivery_id: int = await tx.fetchval(
         """
         WITH noted AS (
@@ -241,7 +241,7 @@ async def insert_test(
 
 
 def first_id_of(moment: datetime) -> int:
-    """Where the deliveries made at that moment begin, by the rule of new_webhook_delivery_id."""
+    """The lowest id of the deliveries made at that moment, by the rule of new_webhook_delivery_id."""
     return ((moment - _EPOCH) // timedelta(milliseconds=1)) << 20
 
 

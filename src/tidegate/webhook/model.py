@@ -1,4 +1,4 @@
-"""Endpoints, deliveries and how an endpoint is doing; and the pure rules on them."""
+"""Endpoints, deliveries, circuits; and the pure rules on them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 
 import msgspec
 
-# Whoever registers is told of money that came in, always; of these others only when it asks.
+# Every endpoint gets the events of incoming money; the others only if it subscribes to them.
 EVENTS_ALWAYS = ("charge.successful", "collection.successful")
 EVENTS_ON_REQUEST = (
     "charge.reversed",
@@ -21,7 +21,7 @@ EVENTS_ON_REQUEST = (
 )
 EVENTS = (*EVENTS_ALWAYS, *EVENTS_ON_REQUEST)
 TEST_EVENT = "webhook.test"
-# On which whoever has written an event rings.
+# The channel of NOTIFY after an event is written.
 NEWS = "tidegate_event"
 
 ENDPOINTS_MAX = 100
@@ -29,26 +29,26 @@ RATE_PER_SECOND = 25
 RATE_PER_SECOND_MAX = 1_000
 IN_FLIGHT_MAX = 10
 
-# After a rotation the old secret signs as well for this long; several rotations in a day leave several.
+# After a rotation the old secret also signs for this long; several rotations in a day leave several secrets.
 ROTATION_OVERLAP = timedelta(hours=24)
 SECRETS_MAX = 5
 
-# A circuit opens after this many failures in a row. One delivery then tries now and then, at growing distances.
+# A circuit opens after this many consecutive failures. Then single deliveries probe it, at growing intervals.
 OPEN_AFTER = 10
 OPEN_FIRST = timedelta(seconds=30)
 OPEN_MAX = timedelta(minutes=5)
 
-# An endpoint that has known nothing but failure for this long, and not just once or twice, is disabled.
+# An endpoint is disabled after failing for this long without a success, in at least OPEN_AFTER attempts.
 FAILING_MAX = timedelta(days=5)
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """What a merchant is told, once for a type and a cause. Written with the change that it tells of."""
+    """An event for a merchant, one per type and cause. Written with its change."""
 
     id: str
     type: str
     cause: str
-    # By what the merchant looks for it.
+    # The reference by which the merchant finds it.
     reference: str
     payload: bytes
 
@@ -72,7 +72,7 @@ class DeliveryStatus(StrEnum):
 
 
 class Lane(IntEnum):
-    """The first goes first: a replay of last month must not stand before what happens now."""
+    """Lower values first: a replay of last month must not delay new events."""
 
     NEWS = 0
     LATER = 1
@@ -100,14 +100,14 @@ class NewEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WithSecret(msgspec.Struct, frozen=True):
-    """The only moment at which the secret is shown."""
+    """The only time the secret is shown."""
 
     endpoint: Endpoint
     secret: str
 
 
 class Circuit(msgspec.Struct, frozen=True, kw_only=True):
-    """How an endpoint is doing. `openings` counts the tries since it was last well that ended in failure."""
+    """The health of an endpoint. `openings` counts the failed probes since the last success."""
 
     failures: int = 0
     failing_since: datetime | None = None
@@ -115,7 +115,7 @@ class Circuit(msgspec.Struct, frozen=True, kw_only=True):
     open_until: datetime | None = None
 
     def after(self, *, succeeded: int, failed: int, now: datetime) -> Circuit:
-        """One success among them is enough: somebody is there."""
+        """One success among them closes the circuit: the endpoint answers."""
         if succeeded:
             return Circuit()
         if not failed:
@@ -123,7 +123,7 @@ class Circuit(msgspec.Struct, frozen=True, kw_only=True):
         failures = self.failures + failed
         since = self.failing_since or now
         is_open = self.open_until is not None and now < self.open_until
-        if failures < OPEN_AFTER or is_open:  # What was under way when it opened makes it no worse.
+        if failures < OPEN_AFTER or is_open:  # Failures while it is open do not extend the pause.
             return msgspec.structs.replace(self, failures=failures, failing_since=since)
         pause = min(OPEN_FIRST * 2 ** min(self.openings, 16), OPEN_MAX)
         return Circuit(failures=failures, failing_since=since, openings=self.openings + 1, open_until=now + pause)
@@ -135,7 +135,7 @@ class Circuit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Parcel(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery that is ours to send now, with everything that sending it needs."""
+    """A claimed delivery, with everything needed to send it."""
 
     business_id: str
     endpoint_id: str
@@ -149,7 +149,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Landed(msgspec.Struct, frozen=True, kw_only=True):
-    """How the sending of a parcel ended."""
+    """The result of sending a delivery."""
 
     parcel: Parcel
     started_at: datetime
@@ -169,7 +169,7 @@ class Landed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """As the log keeps it."""
+    """As stored in the log."""
 
     number: int
     url: str
@@ -181,7 +181,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """As the log shows it."""
+    """As shown in the log."""
 
     id: int
     event_id: str

@@ -1,4 +1,4 @@
-"""SQL of writing an event, for whoever changes something. The courier does the rest."""
+"""SQL that writes an event, for every module that changes something. The sender does the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidegate.webhook.model import Event
 
 
 async def insert(tx: Tx, business_id: str, event: Event, *, now: datetime) -> None:
-    """In the transaction of the change that it tells of. Ring NEWS after the commit."""
+    """In the transaction of its change. Notify NEWS after the commit."""
     await tx.execute(
         """
         INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)

@@ -1,6 +1,6 @@
-"""SQL of the queue: events become deliveries, deliveries are leased, what came of them is written down.
+"""SQL of the queue: events become deliveries, deliveries are leased, results are recorded.
 
-Whoever changes deliveries of an endpoint has locked its turn first; so nobody waits for one another in a circle.
+Every change of an endpoint's deliveries first locks its row in webhook_turn, so there are no deadlocks.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from tidegate.core.clock import Clock
 from tidegate.infra.db import Row, Tx
 from tidegate.webhook.model import Circuit, DisabledReason, Landed, Parcel
 
-Key = tuple[str, str]  # Of an endpoint: its business, and its own id.
+Key = tuple[str, str]  # Of an endpoint: its business's id, and its own.
 
-# The kind of leased work whose leases are in the deliveries themselves: an endpoint's are counted for each claim.
+# Leases of this kind are in the deliveries themselves: each claim counts those of the endpoint.
 DELIVER = "deliver_webhooks"
 
 
 async def fan_out(tx: Tx, now: datetime, *, limit: int) -> int:
-    """Makes the deliveries of new events, each for every endpoint that was there and wants it. Says how many events."""
+    """Creates the deliveries of new events, for every enabled endpoint subscribed then. Returns the event count."""
     return int(await tx.fetchval(_FAN_OUT, now, limit))
 
 
@@ -31,8 +31,8 @@ _FAN_OUT = """
         UPDATE event SET is_fanned_out = true
           FROM fresh WHERE event.business_id = fresh.business_id AND event.id = fresh.id
         RETURNING event.business_id, event.id, event.type, event.reference, event.created_at),
-    -- In the order in which everybody locks turns, and before any delivery is made. The endpoints are locked too, or
-    -- they would be seen as they were before the wait for their turns: not deleted, and enabled.
+    -- In the common lock order of turns, and before any delivery is made. The endpoints are locked too: otherwise they
+    -- would be read as they were before the wait for the turns: not deleted, and enabled.
     turn AS (
         SELECT turn.business_id, turn.endpoint_id, named.type, endpoint.created_at,
                $1::timestamptz + coalesce(clock.ahead, '0') AS now
@@ -63,12 +63,12 @@ _FAN_OUT = """
 async def claim(
     tx: Tx, now: datetime, *, endpoints: int, in_flight_max: int, lease: timedelta, token: str
 ) -> list[Parcel]:
-    """Leases what is due, a little of each endpoint, and says when to look at each of them again."""
+    """Leases due deliveries, a few per endpoint, and sets when to poll each endpoint next."""
     rows = await tx.fetch(_CLAIM, now, endpoints, in_flight_max, lease, token)
     return [_parcel(row, token) for row in rows]
 
 
-# The allowance of an endpoint is a bucket of one second's worth: `full_at` is when it is full again.
+# The rate limit of an endpoint is a bucket of one second's worth: `full_at` is when it is full again.
 _CLAIM = """
     WITH turn AS (
         SELECT turn.business_id, turn.endpoint_id, endpoint.url, endpoint.rate_per_second,
@@ -83,8 +83,8 @@ _CLAIM = """
          ORDER BY turn.look_at LIMIT $2 FOR UPDATE OF turn SKIP LOCKED),
     counted AS MATERIALIZED (
         SELECT turn.*,
-               -- A turn is locked as it is now, deliveries are read as they were when the statement began. What was
-               -- made in between is not seen here, and whoever made it has changed the turn.
+               -- A turn is locked as it is now; deliveries are read as of the statement's start. Those created in
+               -- between are not seen here, but their transaction has changed the turn.
                turn.version <> (SELECT seen.ctid FROM webhook_turn AS seen
                                  WHERE seen.business_id = turn.business_id AND seen.endpoint_id = turn.endpoint_id)
                    AS is_outdated,
@@ -104,7 +104,7 @@ _CLAIM = """
                room.now,
                row_number() OVER (PARTITION BY room.business_id, room.endpoint_id ORDER BY lane, due_at) AS place
           FROM room CROSS JOIN LATERAL (
-              -- One more than there is room for, to know whether anything is left.
+              -- One more than the capacity, to know whether any is left.
               (SELECT id, lane, due_at, lease_token IS NOT NULL AS was_leased, lease_until - $4::interval AS started_at
                  FROM webhook_delivery AS news
                 WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id AND lane = 0
@@ -126,7 +126,7 @@ _CLAIM = """
            AND delivery.due_at IS NOT NULL AND (delivery.lease_until IS NULL OR delivery.lease_until <= due.now)
         RETURNING delivery.business_id, delivery.endpoint_id, delivery.id, delivery.event_id, delivery.failures,
                   delivery.attempts, due.url, due.was_leased, due.started_at, due.now),
-    -- Somebody had it and did not come back; whether it arrived, nobody knows.
+    -- Its sender did not finish; whether it arrived is unknown.
     lost AS (
         INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
         SELECT business_id, id, attempts, url, started_at, 'interrupted' FROM leased WHERE was_leased),
@@ -142,7 +142,7 @@ _CLAIM = """
                    WHEN spent.is_outdated THEN spent.now
                    WHEN NOT spent.is_wanted THEN NULL
                    WHEN spent.open_until > spent.now THEN spent.open_until
-                   -- An allowance that is used up comes back; a full house is looked at when somebody lands.
+                   -- A rate limit refills; a full in-flight limit is polled again when a request ends.
                    WHEN spent.is_more AND spent.in_flight < spent.in_flight_max
                        THEN greatest(spent.full_at - (1 - 1.0 / spent.rate_per_second) * interval '1 second', spent.now)
                    WHEN spent.in_flight > 0 THEN least(spent.now + $4, spent.next_due_at)
@@ -152,7 +152,7 @@ _CLAIM = """
                        room.in_flight + coalesce(taken.count, 0) AS in_flight,
                        CASE WHEN room.open_until IS NULL THEN $3::int ELSE 1 END AS in_flight_max,
                        coalesce(remaining.is_more, false) AS is_more, room.is_outdated, room.now,
-                       -- News is due at once, but another worker's clock may be ahead of ours.
+                       -- New events are due at once, but another worker's clock may be ahead of ours.
                        least((SELECT min(due_at) FROM webhook_delivery AS news
                                WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id
                                  AND lane = 0 AND due_at > room.now),
@@ -199,7 +199,7 @@ async def lock_circuits(tx: Tx, keys: Iterable[Key]) -> dict[Key, Circuit]:
 
 
 async def finish(tx: Tx, landed: Sequence[Landed], circuits: Mapping[Key, Circuit], clock: Clock) -> int:
-    """Writes what came of the parcels whose lease is still ours, and how their endpoints are doing. Says how many."""
+    """Writes the results whose lease is still ours, and the circuits of their endpoints. Returns how many."""
     return int(await tx.fetchval(_FINISH, *_results(landed, clock), *_turns(circuits, clock)))
 
 
@@ -208,7 +208,7 @@ _FINISH = """
         SELECT * FROM unnest($13::text[], $14::text[], $15::int[], $16::timestamptz[], $17::int[], $18::timestamptz[],
                              $19::timestamptz[])
             AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until, now)),
-    -- In the order in which everybody locks turns, and before any delivery.
+    -- In the common lock order of turns, and before any delivery.
     turn AS (
         SELECT FROM webhook_turn AS turn JOIN verdict USING (business_id, endpoint_id)
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
@@ -221,7 +221,7 @@ _FINISH = """
         UPDATE webhook_delivery AS delivery
            SET attempts = attempts + 1,
                failures = CASE WHEN is_success THEN 0 ELSE failures + 1 END,
-               -- What was cancelled while it was under way stays so, unless it has arrived.
+               -- A delivery cancelled while in flight stays cancelled, unless it has arrived.
                status = CASE WHEN is_success THEN 'delivered'
                              WHEN due_at IS NULL THEN status
                              WHEN next_attempt_at IS NULL THEN 'exhausted'
@@ -249,7 +249,7 @@ _FINISH = """
 
 
 async def put_off(tx: Tx, parcel: Parcel, error: str, *, next_attempt_at: datetime | None, now: datetime) -> None:
-    """What came of it cannot be written: it goes on in its schedule, and is kept for the operator to see."""
+    """For a result that cannot be written: the delivery stays on its schedule, with the error for the operator."""
     await tx.execute(
         _PUT_OFF, now, parcel.business_id, parcel.endpoint_id, parcel.delivery_id, parcel.lease_token,
         next_attempt_at, error,
@@ -282,7 +282,7 @@ _PUT_OFF = """
 
 
 async def give_up(tx: Tx, flying: Mapping[Parcel, datetime], *, now: datetime) -> None:
-    """What we were sending and cannot wait for is anybody's again, at once. Whether it arrived, nobody knows."""
+    """Releases the leases of requests that cannot be waited for. Whether they arrived is unknown."""
     parcels = list(flying)
     await tx.execute(
         _GIVE_UP, now, [p.business_id for p in parcels], [p.endpoint_id for p in parcels],
@@ -327,7 +327,7 @@ async def find_next_look(tx: Tx) -> datetime | None:
 
 
 async def disable(tx: Tx, key: Key, reason: DisabledReason, *, now: datetime) -> bool:
-    """False when it was not enabled any more."""
+    """False when it was no longer enabled."""
     done = await tx.fetchval(
         """
         UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = $3, updated_at = $4
@@ -340,7 +340,7 @@ async def disable(tx: Tx, key: Key, reason: DisabledReason, *, now: datetime) ->
 
 
 async def find_longest_due(tx: Tx, now: datetime) -> timedelta | None:
-    """For how long, of all that could be sent: neither leased, nor of a disabled endpoint."""
+    """The age of the oldest delivery that could be sent: not leased, and its endpoint enabled."""
     longest: timedelta | None = await tx.fetchval(
         """
         SELECT max(now - due.due_at)
@@ -376,7 +376,7 @@ def _parcel(row: Row, token: str) -> Parcel:
 
 
 def _results(landed: Sequence[Landed], clock: Clock) -> list[list[object]]:
-    """Column by column, in the order of the statement's numbers."""
+    """Column by column, in the order of the statement's parameters."""
     rows = [
         (
             clock.now_of(one.parcel.business_id), one.parcel.business_id, one.parcel.delivery_id,

@@ -1,7 +1,7 @@
-"""What a body may have been before somebody changed it on the way to the signature check. Pure.
+"""What a body may have been before it was changed on the way to the signature check. Pure.
 
-Tidegate writes compact JSON. Frameworks that hand out a parsed body make their users write it again, and every library
-writes it a little differently; the signature is over the bytes, so it no longer fits.
+Tidegate writes compact JSON. Some frameworks hand out only a parsed body; written again, its bytes differ from library
+to library. The signature is over the bytes, so it no longer matches.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from tidegate.infra.http.operation import encode
 CONTEXT_BYTES = 16
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UNREADABLE = (ValueError, RecursionError)
-# The beginning of a value that the parser stumbles over, and so names a place before the end.
+# The beginning of a value, for which the parser reports a position before the end.
 _BEGUN = re.compile(r"-|[.eE][-+]?|t(ru?)?|f(a(ls?)?)?|n(ul?)?")
 
 
 class Form(msgspec.Struct, frozen=True):
-    """What the body may have been, and what must have happened to it since."""
+    """A possible original body, and the change it must have gone through."""
 
     body: bytes
     happened: str
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """Where two bodies part, and what stands around that place in each."""
+    """The first difference between two bodies, with the text around it in each."""
 
     offset: int
     begins_at: int
@@ -44,7 +44,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forms_of(given: bytes) -> Iterator[Form]:
-    """The simplest explanation first. A form equal to the given body explains nothing and is left out."""
+    """The simplest explanation first. Forms equal to the given body are left out."""
     for form in _all_forms_of(given):
         if form.body != given:
             yield form
@@ -81,12 +81,12 @@ def _rewritten(value: Any) -> Iterator[Form]:
 
 
 def read(body: bytes) -> Any:
-    """As it stands there: numbers keep their digits, objects their order. Raises ValueError for what is no JSON."""
+    """Exact: numbers keep their digits, objects their order. Raises ValueError for what is not JSON."""
     return json.loads(body.decode("utf-8-sig"), parse_float=Decimal)
 
 
 def as_we_write(body: bytes) -> bytes | None:
-    """None for what is no JSON."""
+    """None for what is not JSON."""
     with suppress(*_UNREADABLE):
         return encode(read(body))
     return None
@@ -101,7 +101,7 @@ def _with_whole_numbers(value: Any) -> Any:
 
 
 def is_cut_off(body: bytes) -> bool:
-    """Whether it is the beginning of JSON, and its end is missing."""
+    """Whether it is the beginning of JSON, with the end missing."""
     try:
         text = body.decode()
         json.loads(text)
@@ -116,7 +116,7 @@ def is_cut_off(body: bytes) -> bool:
 
 
 def difference_between(*, sent: bytes, given: bytes) -> Difference | None:
-    """The first one."""
+    """The first difference."""
     shorter = min(len(sent), len(given))
     offset = next((place for place in range(shorter) if sent[place] != given[place]), shorter)
     if offset == len(sent) == len(given):

@@ -1,4 +1,4 @@
-"""When a delivery is tried again. Pure: time and chance are arguments."""
+"""When a delivery is tried again. Pure: time and jitter are arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# How long after the attempt before; the first is made at once.
+# After the previous attempt; the first is made at once.
 DELAYS = (
     timedelta(0),
     timedelta(seconds=5),
@@ -28,7 +28,7 @@ _SECONDS = re.compile(r"[0-9]{1,10}")
 def next_attempt_at(
     failures: int, *, now: datetime, jitter: float, retry_after: timedelta | None = None
 ) -> datetime | None:
-    """None when there were enough. `jitter` is between -1 and 1; the receiver's wish may only add to the delay."""
+    """None after the last attempt. `jitter` is between -1 and 1; the receiver's Retry-After can only add delay."""
     if failures >= ATTEMPTS_MAX:
         return None
     delay = DELAYS[failures] * (1 + JITTER * jitter)
@@ -36,7 +36,7 @@ def next_attempt_at(
 
 
 def retry_after_in(text: str | None, *, now: datetime) -> timedelta | None:
-    """Seconds or a date; None for what is neither. `now` is the real time: the receiver knows no other."""
+    """Seconds or a date; None for anything else. `now` is real time, which the receiver uses."""
     if text is None:
         return None
     if _SECONDS.fullmatch(text):

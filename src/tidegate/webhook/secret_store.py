@@ -1,4 +1,4 @@
-"""SQL of the secrets that an endpoint signs with."""
+"""SQL of an endpoint's signing secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tidegate.infra.db import Tx
 
 
 async def list_valid(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -> list[str]:
-    """Sealed, the current one first. None of an endpoint that was deleted."""
+    """Encrypted, the current one first. Empty for a deleted endpoint."""
     rows = await tx.fetch(
         """
         SELECT sealed FROM webhook_secret

@@ -1,6 +1,6 @@
 """Signatures: Standard Webhooks 1.0.0, and the published `signature` header. Pure.
 
-Both are over the exact bytes of the body. Whoever parses the JSON and writes it again gets other bytes.
+Both are over the exact bytes of the body. JSON that is parsed and written again has other bytes.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ def new_secret() -> str:
 
 
 def key_in(secret: str) -> bytes:
-    """The bytes that Standard Webhooks signs with. Raises ValueError for what is no secret."""
+    """The key bytes of Standard Webhooks. Raises ValueError for a malformed secret."""
     if not secret.startswith(PREFIX) or not secret.isascii():
-        raise ValueError(f"must be {PREFIX} and base64")
+        raise ValueError(f"must be {PREFIX} followed by base64")
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:
-        raise ValueError(f"must be {PREFIX} and base64") from None
+        raise ValueError(f"must be {PREFIX} followed by base64") from None
     if not SECRET_BYTES_MIN <= len(key) <= SECRET_BYTES_MAX:
         raise ValueError(f"must carry {SECRET_BYTES_MIN} to {SECRET_BYTES_MAX} bytes")
     return key
 
 
 def headers(event_id: str, body: bytes, secrets_: Sequence[str], *, timestamp_s: int) -> dict[str, str]:
-    """The current secret comes first, then those that a rotation has left valid for a while.
+    """The current secret first, then those still valid after a rotation.
 
-    `signature` has room for one value: the current secret's.
+    `signature` holds one value: the current secret's.
     """
     signed = b"%s.%d." % (event_id.encode(), timestamp_s) + body
     return {

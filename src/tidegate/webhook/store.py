@@ -11,7 +11,7 @@ from tidegate.webhook.model import DisabledReason, Endpoint, EndpointStatus
 
 
 async def insert(tx: Tx, endpoint: Endpoint) -> None:
-    """With its turn."""
+    """With its row in webhook_turn."""
     await tx.execute(
         """
         WITH made AS (
@@ -35,7 +35,7 @@ async def find(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
 
 
 async def list_all(tx: Tx, business_id: str) -> list[Endpoint]:
-    """The oldest first: it is the one of the specification, with the business's webhook URL."""
+    """The oldest first: it is the specification's single one, set by the business's webhook URL."""
     rows = await tx.fetch(
         """
         SELECT * FROM webhook_endpoint WHERE business_id = $1 AND deleted_at IS NULL ORDER BY created_at, id
@@ -48,7 +48,7 @@ async def list_all(tx: Tx, business_id: str) -> list[Endpoint]:
 async def update(
     tx: Tx, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, now: datetime
 ) -> Endpoint | None:
-    """Absent settings stay; a description may also be taken away. It is tried again at once."""
+    """Absent settings stay; a description may be removed. Pending deliveries are tried again at once."""
     row = await tx.fetchrow(
         """
         WITH turn AS (
@@ -77,7 +77,7 @@ async def update(
 
 
 async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -> bool:
-    """What is under way may still arrive; nothing else follows."""
+    """Requests in flight may still arrive; no others follow."""
     done = await tx.fetchval(
         """
         WITH turn AS (
@@ -104,7 +104,7 @@ async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -
 
 
 async def lock(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
-    """By its turn, as everybody does who changes something there; and as it is then, after whoever had it before."""
+    """By its row in webhook_turn, like every change of its deliveries; returns the endpoint as it is under the lock."""
     row = await tx.fetchrow(
         """
         SELECT endpoint.*
@@ -127,7 +127,7 @@ async def insert_secret(tx: Tx, business_id: str, endpoint_id: str | None, seale
 
 
 async def end_secrets(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime, at: datetime) -> int:
-    """Those that have none yet get their end, those that have come to it go. Says how many still work for a while."""
+    """Sets the expiry of current secrets, deletes expired ones. Returns how many are still valid."""
     await tx.execute(
         "DELETE FROM webhook_secret WHERE business_id = $1 AND endpoint_id = $2 AND expires_at <= $3",
         business_id, endpoint_id, now,
@@ -147,7 +147,7 @@ async def end_secrets(tx: Tx, business_id: str, endpoint_id: str, *, now: dateti
 
 
 async def list_sealed(tx: Tx, business_id: str) -> list[str]:
-    """Every secret of a business that still counts or waits, whichever endpoint's."""
+    """Every valid or reserved secret of a business, of all endpoints."""
     rows = await tx.fetch(
         "SELECT sealed FROM webhook_secret WHERE business_id = $1 AND expires_at IS NULL ORDER BY id", business_id
     )
@@ -155,7 +155,7 @@ async def list_sealed(tx: Tx, business_id: str) -> list[str]:
 
 
 async def find_waiting(tx: Tx, business_id: str) -> str | None:
-    """The one that the first endpoint will have."""
+    """The one reserved for the first endpoint."""
     sealed: str | None = await tx.fetchval(
         "SELECT sealed FROM webhook_secret WHERE business_id = $1 AND endpoint_id IS NULL ORDER BY id DESC LIMIT 1",
         business_id,

@@ -1,4 +1,4 @@
-"""Webhooks as JSON, in and out: the only place with the wire's names."""
+"""Webhooks as JSON, in and out: the only module with the wire's names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tidegate.webhook.model import (
     WithSecret,
 )
 
-# A delivery carries its payload and the answers to it.
+# A delivery includes its payload and the answers to it.
 DELIVERIES_PER_PAGE_MAX = 50
 
 EventName = Literal[
@@ -54,31 +54,29 @@ EventNames = Annotated[
     ),
 ]
 Rate = Annotated[
-    int, Meta(ge=1, le=RATE_PER_SECOND_MAX, description="How many requests a second your server can take.")
+    int, Meta(ge=1, le=RATE_PER_SECOND_MAX, description="The most requests a second that your server accepts.")
 ]
 EndpointId = Annotated[str, Meta(pattern="^we_[0-9A-Za-z]{22}$")]
-Url = Annotated[
-    WebUrl, Meta(description="Where to send: https, port 443 or 8443; in the sandbox also http, and your own machine.")
-]
+Url = Annotated[WebUrl, Meta(description="https, port 443 or 8443; in the sandbox also http and your own machine.")]
 
 
-Status = Annotated[EndpointStatus, Meta(description="Enabling also begins anew with one that was failing.")]
+Status = Annotated[EndpointStatus, Meta(description="Enabling also resets the failures of an endpoint.")]
 AnyEventName = Annotated[str, Meta(pattern="^[a-z]{1,30}[.][a-z]{1,30}$", description="Such as `charge.successful`.")]
 Reference = Annotated[
-    str, Meta(pattern="^[A-Za-z0-9_.=:-]{1,100}$", description="Your reference of what the event is about.")
+    str, Meta(pattern="^[A-Za-z0-9_.=:-]{1,100}$", description="Your reference of the payment or other subject.")
 ]
-From = Annotated[Moment, Meta(description="From this day or time on.")]
-To = Annotated[Moment, Meta(description="Before this time; a day is included.")]
-NextCursor = Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")]
+From = Annotated[Moment, Meta(description="From this day or time, inclusive.")]
+To = Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")]
+NextCursor = Annotated[Cursor, Meta(description="The `nextCursor` of the previous page.")]
 
 
 class CreateEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
     url: Url
     events: EventNames | None = None
-    description: Annotated[Description | None, Meta(description="Yours; shown in lists.")] = None
+    description: Annotated[Description | None, Meta(description="Your own text, shown in lists.")] = None
     rate_per_second: Rate = RATE_PER_SECOND
     secret: Annotated[
-        Secret | None, Meta(description="Your own: `whsec_` and 24 to 64 bytes in base64. Made for you when absent.")
+        Secret | None, Meta(description="`whsec_` and 24 to 64 bytes in base64. Generated when absent.")
     ] = None
 
 
@@ -107,7 +105,7 @@ class EndpointRecord(msgspec.Struct, kw_only=True, rename="camel"):
 class EndpointWithSecret(EndpointRecord, kw_only=True, rename="camel"):
     secret: Annotated[
         str | UnsetType,
-        Meta(description="Shown now and never again: absent when an `Idempotency-Key` is sent once more."),
+        Meta(description="Shown only once: absent from the answer to a repeated `Idempotency-Key`."),
     ] = UNSET
 
 
@@ -120,7 +118,7 @@ class EndpointDeleted(msgspec.Struct, kw_only=True):
 
 
 class ListDeliveries(msgspec.Struct, kw_only=True, rename="camel"):
-    """What a list of deliveries may be asked for."""
+    """Filters of the list of deliveries."""
 
     status: DeliveryStatus | UnsetType = UNSET
     event: AnyEventName | UnsetType = UNSET
@@ -137,9 +135,9 @@ class AttemptRecord(msgspec.Struct, kw_only=True, rename="camel"):
     url: str
     attempted_at: Timestamp
     duration_ms: int | None
-    status_code: Annotated[int | None, Meta(description="What your server answered, when it did.")]
-    error: Annotated[str | None, Meta(description="Why there was no whole answer, such as `timeout`.")]
-    response_body: Annotated[str | None, Meta(description="Its first 16 kB, as text.")]
+    status_code: Annotated[int | None, Meta(description="Your server's status; null without an answer.")]
+    error: Annotated[str | None, Meta(description="Why there was no complete answer, such as `timeout`.")]
+    response_body: Annotated[str | None, Meta(description="The first 16 kB of the answer, as text.")]
 
 
 class DeliveryRecord(msgspec.Struct, kw_only=True, rename="camel"):
@@ -151,13 +149,13 @@ class DeliveryRecord(msgspec.Struct, kw_only=True, rename="camel"):
     url: str
     status: Annotated[
         DeliveryStatus,
-        Meta(description="`exhausted` after ten attempts, `cancelled` with its endpoint; both can be sent again."),
+        Meta(description="`exhausted` after ten attempts, `cancelled` with its endpoint; both can be resent."),
     ]
     attempts_made: int
-    attempts: Annotated[list[AttemptRecord], Meta(description="The last ten.")]
+    attempts: Annotated[list[AttemptRecord], Meta(description="The last ten attempts.")]
     next_attempt_at: Timestamp | None
     payload: Annotated[
-        msgspec.Raw, Meta(description="The body, as it is sent each time.", extra_json_schema={"type": "object"})
+        msgspec.Raw, Meta(description="The body, the same in every attempt.", extra_json_schema={"type": "object"})
     ]
     created_at: Timestamp
     delivered_at: Timestamp | None
@@ -171,17 +169,17 @@ class DeliveryPage(msgspec.Struct, kw_only=True, rename="camel"):
 class ReplayWindow(msgspec.Struct, kw_only=True, rename="camel"):
     date_from: From
     date_to: To
-    endpoint_id: Annotated[EndpointId | None, Meta(description="To this one only.")] = None
+    endpoint_id: Annotated[EndpointId | None, Meta(description="Only deliveries to this endpoint.")] = None
     events: Annotated[
-        Annotated[list[EventName], Meta(max_length=len(EVENTS) * 2)] | None, Meta(description="Only these.")
+        Annotated[list[EventName], Meta(max_length=len(EVENTS) * 2)] | None, Meta(description="Only these events.")
     ] = None
-    undelivered_only: Annotated[bool, Meta(description="Leave out what has arrived.")] = False
-    confirm: Annotated[bool, Meta(description="Without it, nothing is sent, only counted.")] = False
+    undelivered_only: Annotated[bool, Meta(description="Leave out delivered events.")] = False
+    confirm: Annotated[bool, Meta(description="Without it deliveries are counted, not sent.")] = False
 
 
 class ReplayAnswer(msgspec.Struct, kw_only=True):
-    count: Annotated[int, Meta(description="How many deliveries it makes.")]
-    sent: Annotated[bool, Meta(description="Whether they are on their way now.")]
+    count: Annotated[int, Meta(description="The number of deliveries.")]
+    sent: Annotated[bool, Meta(description="Whether they were queued.")]
 
 
 def new_endpoint_from(request: CreateEndpoint) -> NewEndpoint:
@@ -195,7 +193,7 @@ def new_endpoint_from(request: CreateEndpoint) -> NewEndpoint:
 
 
 def changes_from(request: ChangeEndpoint) -> dict[str, Any]:
-    """By the names of the model; absent ones are left out."""
+    """By the model's field names; absent fields are left out."""
     given = {name: value for name, value in msgspec.structs.asdict(request).items() if value is not UNSET}
     if "events" in given:
         given["events"] = list(events_of(given["events"]))
@@ -207,12 +205,12 @@ def changes_from(request: ChangeEndpoint) -> dict[str, Any]:
 
 
 def events_of(asked: list[Any]) -> tuple[str, ...]:
-    """What always comes, and what was asked for, in the order of the list."""
+    """The events every endpoint gets and the requested ones, in the order of the list."""
     return tuple(name for name in EVENTS if name in EVENTS_ALWAYS or name in asked)
 
 
 def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
-    """Of a time that is asked for."""
+    """Of a requested period."""
     yield from period_problems(fields)
 
 

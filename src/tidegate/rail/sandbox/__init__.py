@@ -1,4 +1,4 @@
-"""The sandbox's rail: it behaves like the outside world, remembers in tables of its own, and tells in its own time."""
+"""The sandbox's rail: simulates banks, cards and operators, keeps its state in its own tables, sends notifications."""
 
 from tidegate.rail.sandbox.rail import SandboxRail
 

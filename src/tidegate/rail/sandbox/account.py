@@ -1,4 +1,4 @@
-"""Permanent accounts of the sandbox's bank. Their numbers pass every check of form, and are no real bank's."""
+"""Permanent accounts of the sandbox's bank. The numbers are well-formed and belong to no real bank."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tidegate.rail.sandbox.begin import BANK_NAME, scattered
 CURRENCIES = frozenset({Currency.EUR, Currency.USD})
 # The first digit of a German bank code is its clearing area, and those are 1 to 8.
 GERMAN_BANK_CODE = "99999999"
-# 80 was set apart for traveller's cheques: whoever checks the form takes it, and no bank keeps accounts under it.
+# Prefix 80 was reserved for traveller's cheques: it passes format checks, and no bank has accounts under it.
 ROUTING_NUMBER = routing_number_of("80999999")
-# A 0 in the eighth place marks a BIC for tests, which the live network does not know.
+# A 0 as the eighth character marks a test BIC, unknown to the live network.
 GERMAN_BIC = "TIDGDEF0"
 AMERICAN_BIC = "TIDGUS30"
 
 _SERIAL_DIGITS = 9
-# What stands before the serial: German account numbers have 10 digits; with 12, no temporary account looks like one.
+# The prefix before the serial: German account numbers have 10 digits; with 12, no temporary account looks like one.
 _GERMAN_PREFIX = "9"
 _AMERICAN_PREFIX = "900"
 
 
 def details_of(currency: Currency, *, serial: int, reference: str) -> AccountDetails:
-    """`serial` has never been used before; `reference` is the rail's own name for the account."""
+    """`serial` is unused; `reference` is the rail's identifier of the account."""
     number = scattered(serial, _SERIAL_DIGITS)
     if currency is Currency.EUR:
         return _german(_GERMAN_PREFIX + number, reference)

@@ -1,4 +1,4 @@
-"""How an attempt begins: which test card or number it is, and what the payer has to do first."""
+"""How an attempt begins: the behaviour of the test card or number, and the payer's first action."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tidegate.rail.sandbox.model import DIAL_CODE_LASTS, SCRIPTS, Attempt, Behav
 BANK_NAME = "Tidegate Test Bank"
 BANK_CODE = "999"
 
-# The published test numbers; no other is taken, so that a real card can never be tried here.
+# The published test numbers. All others are refused, so that no real card is used here.
 CARDS: dict[str, Behaviour] = {
     "5319317801366660": Behaviour.CARD_SUCCEEDS,
     "5366139833864633": Behaviour.CARD_PIN,
@@ -57,9 +57,9 @@ MEANS_OF: dict[Method, type[Means]] = {
 
 _SERIAL_DIGITS = 9
 _DIAL_DIGITS = 6
-# Has no factor in common with a power of ten, so that different serials stay different, and neighbours look unlike.
+# Coprime to powers of ten, so that different serials stay different and neighbours look unlike.
 _SCATTER = 618_033_989
-# What stands before the serial gives the number the length that the country's banks use.
+# The prefix before the serial gives the number the length usual in the country.
 _ACCOUNT_PREFIX: dict[Currency, str] = {
     Currency.NGN: "9",
     Currency.GHS: "9040",
@@ -75,7 +75,7 @@ def needs_serial(means: Means) -> bool:
 
 
 def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetime) -> Attempt:
-    """`serial` has never been used before."""
+    """`serial` is unused."""
     if not isinstance(order.means, MEANS_OF[order.method]):
         raise ValueError(f"{order.method} is not paid by {type(order.means).__name__}")
     behaviour, action = _first_step(order, serial=serial, now=now)
@@ -95,7 +95,7 @@ def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetim
 
 
 def resend(attempt: Attempt, *, serial: int, now: datetime) -> Attempt:
-    """A code to dial is a new one and lasts as long again. What else is sent again stays the same."""
+    """A USSD code is replaced by a new one with a new expiry. Other prompts and codes stay the same."""
     if attempt.has_ended(now) or not isinstance(attempt.action, DialAction):
         return attempt
     stem = attempt.action.code.rpartition("*")[0]

@@ -1,4 +1,4 @@
-"""What attempts and payouts do on the sandbox's rail: pure rules on values."""
+"""Behaviour of attempts and payouts on the sandbox's rail: pure rules on values."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ SILENT_FOR = timedelta(seconds=10)
 DIAL_CODE_LASTS = timedelta(minutes=10)
 PAYOUT_TAKES = timedelta(seconds=2)
 AT_ONCE = timedelta(0)
-# Refunds of an amount that ends in .13 are declined; one that ends in .17 is done, but the answer is lost at first.
+# A refund of an amount that ends in .13 is declined; one that ends in .17 is done, but the first answer is lost.
 UNLUCKY_MINOR = 13
 UNANSWERED_MINOR = 17
 
 
-# What this rail can send again.
+# Actions whose prompt or code this rail can send again.
 RESENDS: frozenset[type[Action]] = frozenset({PromptAction, DialAction, OtpAction})
 
 
@@ -69,16 +69,16 @@ class Behaviour(StrEnum):
 
 
 class Answer(Enum):
-    """What `start` says, the first time and every time after."""
+    """The answer of `start`, to the first call and every repeat."""
 
-    STATE = "how it stands"
-    ACCEPTED = "the rail has it; the outcome is told, or asked for"
-    NOTHING = "no answer comes"
+    STATE = "the state"
+    ACCEPTED = "accepted; the outcome is notified or polled for"
+    NOTHING = "no answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """How an attempt ends when nobody does anything; never, when `after` is None."""
+    """How an attempt ends if the payer does not act; never, when `after` is None."""
 
     after: timedelta | None = None
     failure: FailureReason | None = None
@@ -88,7 +88,7 @@ class Script:
 
 _WAITS = Script()
 SCRIPTS: dict[Behaviour, Script] = {
-    # Card rails answer at once, and tell a success again.
+    # Card rails answer at once, and notify a success as well.
     Behaviour.CARD_SUCCEEDS: Script(AT_ONCE, is_told=True),
     Behaviour.CARD_PIN: _WAITS,
     Behaviour.CARD_PIN_THEN_OTP: _WAITS,
@@ -106,7 +106,7 @@ SCRIPTS: dict[Behaviour, Script] = {
     Behaviour.PHONE_WITHOUT_WALLET: Script(AT_ONCE, FailureReason.NO_SUCH_WALLET),
     Behaviour.PHONE_IS_SILENT: Script(SILENT_FOR, answer=Answer.NOTHING),
     Behaviour.PHONE_WAITS: _WAITS,
-    # Nobody tells that a code was never dialled.
+    # No notification comes for a code that was not dialled.
     Behaviour.USSD_WAITS: Script(DIAL_CODE_LASTS, FailureReason.EXPIRED),
     Behaviour.TRANSFER_WAITS: _WAITS,
 }
@@ -121,10 +121,10 @@ class Attempt:
     behaviour: Behaviour
     transaction_id: str
     started_at: datetime
-    # What the payer has to do now, and how often that went wrong.
+    # The payer's current action, and the number of wrong answers to it.
     action: Action | None
     tries: int = 0
-    # How and when it ends unless somebody acts before: without a failure, in success.
+    # How and when it ends unless the payer acts first; no failure means success.
     failure: FailureReason | None = None
     ends_at: datetime | None = None
 
@@ -151,7 +151,7 @@ def answer_to_start(attempt: Attempt, *, now: datetime) -> AttemptState:
     return Running() if answer is Answer.ACCEPTED else attempt.state(now)
 
 
-# What each step of a card wants, and what a wrong one is called.
+# What each step of a card expects, and the problem of a wrong answer.
 _WANTED: dict[type[Action], type[Authorization]] = {
     PinAction: Pin,
     OtpAction: Otp,
@@ -166,12 +166,12 @@ _WRONG: dict[type[Authorization], FailureReason] = {
 
 
 def _problem_of(attempt: Attempt) -> FailureReason | None:
-    """Why the same thing is asked for again; each step counts its own wrong tries."""
+    """Why the same answer is requested again; wrong answers are counted per step."""
     return _WRONG[_WANTED[type(attempt.action)]] if attempt.action and attempt.tries else None
 
 
 def authorize(attempt: Attempt, given: Authorization, *, now: datetime) -> Attempt:
-    """What is not asked for, or no longer, changes nothing: it may be a repeat."""
+    """An answer that is not expected, or no longer, changes nothing: it may be a repeat."""
     if attempt.has_ended(now) or attempt.action is None or _WANTED.get(type(attempt.action)) is not type(given):
         return attempt
     if not _is_right(given):
@@ -205,20 +205,22 @@ def on_the_phone(attempt: Attempt, failure: FailureReason | None, *, now: dateti
 def _why_not_on_the_phone(attempt: Attempt, now: datetime) -> str:
     match attempt.state(now):
         case Succeeded():
-            return "this attempt was approved already"
+            return "this attempt is already approved"
         case Failed(reason=FailureReason.EXPIRED):
-            return "the code lapsed before it was dialled; start another attempt"
+            return "the USSD code expired before it was dialled; start another attempt"
         case Failed(reason=reason):
-            return f"this attempt failed already ({reason}); start another one"
+            return f"this attempt has already failed ({reason}); start another one"
         case Running():
-            return "this test number answers by itself; one that ends in anything but 0000 to 0005 waits for you"
+            return (
+                "this test number answers by itself; to approve or decline, use one that does not end in 0000 to 0005"
+            )
         case Waiting():
             return (
                 f"this attempt is by {attempt.method}; only mobile money and USSD are approved or declined on a phone"
             )
 
 
-# What can go wrong on a phone, in our words.
+# Reasons of a declined prompt, as failure reasons.
 _DECLINES: dict[str, FailureReason] = {
     reason.value: reason
     for reason in (
@@ -233,18 +235,18 @@ _DECLINES: dict[str, FailureReason] = {
 
 
 def reason_to_decline(text: str | None) -> FailureReason:
-    """A reason that we have a word for, or else simply not approved."""
+    """A known reason, otherwise "not approved"."""
     return _DECLINES.get(text or "", FailureReason.NOT_APPROVED)
 
 
-# How money of a currency usually travels between banks.
+# The usual transfer scheme of a currency.
 _SCHEMES: dict[Currency, str] = {Currency.EUR: "sepa", Currency.USD: "ach"}
 _SCHEME_ELSEWHERE = "sandbox"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BankTransfer:
-    """What somebody tells their bank to send. What is None, the bank chooses."""
+    """A transfer order of a payer. The bank chooses what is None."""
 
     account_number: str
     amount: Money
@@ -254,7 +256,7 @@ class BankTransfer:
     scheme: str | None = None
     valued_at: datetime | None = None
     transaction_id: str | None = None
-    # How much later than the money the word of it comes.
+    # Delay of the notification after the money.
     delay: timedelta = AT_ONCE
 
     @property
@@ -272,7 +274,7 @@ class Payout:
     business_id: str
     kind: PayoutKind
     reference: str
-    # Of the money that had come in, and of the money that goes out.
+    # Of the incoming payment, and of the payout.
     paid_transaction_id: str
     transaction_id: str
     amount: Money

@@ -1,4 +1,4 @@
-"""The rail's notifications as bytes: how they are written, signed, checked and read."""
+"""The rail's notifications as bytes: writing, signing, verifying and reading."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sign(body: bytes, secret: bytes, *, now: datetime) -> RawNotification:
 
 
 def check(raw: RawNotification, secret: bytes, *, now: datetime) -> None:
-    """Raises NotificationRefused unless the rail itself sent it, just now."""
+    """Raises NotificationRefused unless the rail signed it within the allowed age."""
     header = raw.headers.get(SIGNATURE_HEADER)
     if header is None:
         raise NotificationRefused(f"the header {SIGNATURE_HEADER} is missing")
@@ -56,17 +56,17 @@ def check(raw: RawNotification, secret: bytes, *, now: datetime) -> None:
     if not hmac.compare_digest(match[2], _signature(raw.body, secret, sent_at_s)):
         raise NotificationRefused("the signature is wrong")
     if abs(int(now.timestamp()) - sent_at_s) > AGE_MAX_S:
-        raise NotificationRefused(f"the signature is more than {AGE_MAX_S} seconds away from now")
+        raise NotificationRefused(f"the signature's time differs from now by more than {AGE_MAX_S} seconds")
 
 
 def _signature(body: bytes, secret: bytes, sent_at_s: int) -> str:
     return hmac.digest(secret, b"%d." % sent_at_s + body, "sha256").hex()
 
 
-# The wire's own types: one per kind of news, told apart by `type`. Amounts are text, in minor units.
+# The wire types: one per kind of event, distinguished by `type`. Amounts are text, in minor units.
 
 _Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
-# A part of what a journal is posted for, which has 200 characters.
+# Part of a journal's cause, which is limited to 200 characters.
 _TransactionId = Annotated[str, Meta(min_length=1, max_length=150)]
 _Minor = Annotated[str, Meta(pattern=r"^[0-9]{1,18}\Z")] | int
 
@@ -185,7 +185,7 @@ def _reversal(told_id: str, news: CreditReversed) -> _Reversal:
 
 
 def read(body: bytes) -> Told:
-    """Raises NotificationUnreadable for anything that `write` would not write."""
+    """Raises NotificationUnreadable for any body that `write` cannot produce."""
     if len(body) > BODY_BYTES_MAX:
         raise _unreadable(body, f"the body is longer than {BODY_BYTES_MAX} bytes")
     try:
@@ -199,7 +199,7 @@ def read(body: bytes) -> Told:
 
 
 def _unreadable(body: bytes, why: str) -> NotificationUnreadable:
-    """Without an identifier that can be read, the bytes are their own."""
+    """Without a readable identifier, the hash of the bytes is the identifier."""
     return NotificationUnreadable(f"unreadable-{hashlib.sha256(body).hexdigest()}", why)
 
 
@@ -236,14 +236,14 @@ def _news(wire: _Notification) -> News:
 
 
 def _day(moment: datetime) -> datetime:
-    """Banks err in their dates, and any that can be stored is taken; at the ends of time arithmetic fails."""
+    """Banks report wrong dates; any that can be stored is accepted. Arithmetic fails at the limits of datetime."""
     if not YEAR_MIN <= moment.year <= YEAR_MAX:
-        raise ValueError(f"a value date is from {YEAR_MIN} to {YEAR_MAX}")
+        raise ValueError(f"the year of a value date must be from {YEAR_MIN} to {YEAR_MAX}")
     return moment
 
 
 def _money(amount: str | int, currency: Currency) -> Money:
     minor = int(amount)
     if not 0 < minor <= MINOR_MAX:
-        raise ValueError(f"an amount is from 1 to {MINOR_MAX} minor units")
+        raise ValueError(f"an amount must be from 1 to {MINOR_MAX} minor units")
     return Money(minor, currency)

@@ -1,4 +1,4 @@
-"""The rail itself. Every time is an argument, so that the sandbox's clock moves all of it together."""
+"""The sandbox's rail. Every time is an argument, so that the sandbox's clock applies to all of it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from tidegate.rail.sandbox.begin import begin, needs_serial, resend
 from tidegate.rail.sandbox.model import Attempt, BankTransfer, Payout, PayoutKind
 
 SECRET_BYTES_MIN = 16
-# One after the other, so that what happened first is mostly told first.
+# One at a time, so that notifications mostly keep the order of events.
 TELL = Kind(store.TELL, store.list_due_notices, at_once_max=1)
-REVERSED_BECAUSE = "the payer's bank asked for it back"
+REVERSED_BECAUSE = "the payer's bank reversed the transfer"
 
 N = TypeVar("N", bound=News)
 
@@ -50,11 +50,11 @@ Tell = Callable[[Lease, RawNotification], Awaitable[None]]
 
 
 class SandboxRail:
-    """The Rail interface, what payers and banks do (`transfer`, `reverse`, `approve`, …), and what is due."""
+    """The Rail interface, actions of payers and banks (`transfer`, `reverse`, `approve`, …), and due notifications."""
 
     def __init__(self, db: Database, secret: bytes) -> None:
         if len(secret) < SECRET_BYTES_MIN:
-            raise ValueError(f"the secret of the sandbox's rail has at least {SECRET_BYTES_MIN} bytes")
+            raise ValueError(f"the secret of the sandbox's rail must have at least {SECRET_BYTES_MIN} bytes")
         self._db = db
         self._secret = secret
         self._capabilities = Capabilities(
@@ -81,7 +81,7 @@ class SandboxRail:
                 begun = await _get(tx, attempt.business_id, attempt.reference)
             elif begun.ends_at is not None and model.SCRIPTS[begun.behaviour].is_told:
                 await _tell_outcome(tx, begun, due_at=begun.ends_at, now=now)
-        # After the commit: a rail that does not answer has done its work all the same.
+        # After the commit: a rail that does not answer has still done the work.
         return model.answer_to_start(begun, now=now)
 
     async def authorize(self, business_id: str, reference: str, given: Authorization, *, now: datetime) -> AttemptState:
@@ -126,7 +126,7 @@ class SandboxRail:
             await store.insert_account(tx, order, fresh, now=now)
             currency, details = await store.get_account(tx, order.business_id, order.reference)
         if currency is not order.currency:
-            raise Conflict(f"an account in {currency} was opened under this reference; use another one")
+            raise Conflict(f"this reference already has an account in {currency}; use another reference")
         return details
 
     async def refund(self, money: RefundMoney, *, now: datetime) -> AttemptState:
@@ -141,18 +141,18 @@ class SandboxRail:
         async with self._db.connection() as tx:
             payout = await store.find_payout(tx, business_id, PayoutKind.REFUND, reference)
         if payout is None:
-            raise NotFound("the sandbox's rail was never asked for this refund")
+            raise NotFound("the sandbox's rail has no refund with this reference")
         return payout.state(now)
 
-    # What payers and their banks do. In the caller's transaction, so that a kept answer commits with it.
+    # Actions of payers and their banks. In the caller's transaction, so that an idempotent answer commits with them.
 
     async def transfer(self, tx: Tx, business_id: str, sent: BankTransfer, *, now: datetime) -> str:
-        """Money is on its way to any account number, known or not, and the bank tells of it at once unless delayed.
+        """Sends money to any account number, known or not. The notification follows at once unless delayed.
 
-        A transaction identifier given again is the same news told again; with another amount, a contradiction.
+        A repeated transaction identifier repeats the notification; with another amount, it contradicts the first one.
         """
         if sent.amount.minor <= 0:
-            raise ValueError("a transfer moves money")
+            raise ValueError("the amount of a transfer must be positive")
         chosen = sent.transaction_id or _new_transaction_id()
         told_id = _credit_id(business_id, chosen)
         await store.lock_told(tx, business_id, told_id)
@@ -173,9 +173,9 @@ class SandboxRail:
     async def reverse(
         self, tx: Tx, business_id: str, transaction_id: str, reason: str | None, *, now: datetime
     ) -> CreditReversed:
-        """The bank takes a credit back and tells so at once, even when the credit itself is told later.
+        """The bank reverses a credit and notifies it at once, even before a delayed notification of the credit.
 
-        It does so once: asked again, it tells the same again, in the words of the first time.
+        A credit is reversed once; a repeat sends the first notification again, unchanged.
         """
         told_id = f"reversal-{business_id}-{transaction_id}"
         await store.lock_told(tx, business_id, told_id)
@@ -208,10 +208,10 @@ class SandboxRail:
             await store.update_attempt(tx, ended, now=now)
             await _tell_outcome(tx, ended, due_at=now, now=now)
 
-    # What the rail tells.
+    # Notifications.
 
     async def tell_all(self, tell: Tell, clock: Clock) -> Tally:
-        """A round of whoever carries what this rail tells: each notification that is due, signed when it is sent."""
+        """One round of sending: every due notification, signed when it is sent."""
 
         async def send(lease: Lease, now: datetime) -> bool:
             async with self._db.connection() as tx:
@@ -226,7 +226,7 @@ class SandboxRail:
         return await leased_work.run_round(self._db, TELL, send, clock)
 
     async def forget(self, business_id: str) -> None:
-        """What the business did, for when its sandbox is emptied. Its permanent accounts are settings, and stay."""
+        """Deletes the attempts, payouts and notifications of a business when its sandbox is reset. Accounts stay."""
         async with self._db.transaction() as tx:
             await store.delete_all(tx, business_id)
 
@@ -240,11 +240,11 @@ async def _lock(tx: Tx, business_id: str, reference: str) -> Attempt:
 
 
 def _unknown() -> Attempt:
-    raise NotFound("the sandbox's rail knows no such attempt")
+    raise NotFound("the sandbox's rail has no attempt with this reference")
 
 
 def _credit_id(business_id: str, transaction_id: str) -> str:
-    # Chosen by a caller, the transaction identifier is unique among its own business's only.
+    # A transaction identifier chosen by the caller is unique only within the business.
     return f"credit-{business_id}-{transaction_id}"
 
 
@@ -263,7 +263,7 @@ def _told_of(row: Row, kind: type[N]) -> N:
 
 async def _tell_outcome(tx: Tx, attempt: Attempt, *, due_at: datetime, now: datetime) -> None:
     news = AttemptTold(business_id=attempt.business_id, reference=attempt.reference, state=attempt.outcome())
-    # An attempt ends once, so its transaction names the news too.
+    # An attempt ends once, so its transaction id also identifies the notification.
     told = Told(id=f"attempt-{attempt.transaction_id}", news=news)
     await _schedule(tx, attempt.business_id, told, due_at=due_at, now=now)
 

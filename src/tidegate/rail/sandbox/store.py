@@ -19,7 +19,7 @@ async def next_serial(tx: Tx) -> int:
 
 
 async def insert_attempt(tx: Tx, attempt: Attempt) -> bool:
-    """False when the reference has an attempt already, perhaps since a moment ago."""
+    """False when the reference has an attempt already, possibly a concurrent one."""
     row = await tx.fetchrow(
         """
         INSERT INTO sandbox_attempt (
@@ -101,7 +101,7 @@ async def insert_notice(
 
 
 async def lock_told(tx: Tx, business_id: str, told_id: str) -> None:
-    """Until the transaction ends nobody else tells this news: told twice at once, it is told in the same words."""
+    """Serialises notifications of this identifier: concurrent repeats send the same body."""
     await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1 || '/told/' || $2, 0))", business_id, told_id)
 
 
@@ -114,7 +114,7 @@ async def find_first_told(tx: Tx, business_id: str, told_id: str) -> Row | None:
 
 
 async def insert_account(tx: Tx, order: OpenAccount, details: AccountDetails, *, now: datetime) -> None:
-    """Nothing happens when the reference has an account already, perhaps since a moment ago."""
+    """Does nothing when the reference has an account already, possibly a concurrent one."""
     await tx.execute(
         """
         INSERT INTO sandbox_account (business_id, reference, currency, holder, details, created_at)
@@ -135,12 +135,12 @@ async def get_account(tx: Tx, business_id: str, reference: str) -> tuple[Currenc
     return Currency(row["currency"]), msgspec.json.decode(row["details"], type=AccountDetails)
 
 
-# The kind of leased work, by the name that the statement below has it under.
+# The kind of leased work, as the statement below names it.
 TELL = "tell_for_the_sandbox_rail"
 
 
 async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
-    """By their numbers, the oldest first."""
+    """By id, the oldest first."""
     rows = await tx.fetch(
         """
         SELECT business_id, id::text AS id FROM sandbox_notice AS notice
@@ -154,7 +154,7 @@ async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
 
 
 async def find_notice_to_send(tx: Tx, business_id: str, number: int) -> bytes | None:
-    """Its body; None when it was sent before."""
+    """Its body; None when already sent."""
     body: bytes | None = await tx.fetchval(
         "SELECT body FROM sandbox_notice WHERE business_id = $1 AND id = $2 AND sent_at IS NULL", business_id, number
     )
@@ -169,7 +169,7 @@ async def mark_sent(tx: Tx, business_id: str, number: int, *, now: datetime) -> 
 
 
 async def delete_all(tx: Tx, business_id: str) -> None:
-    # Not `sandbox_account`: accounts are settings, like keys, and what payers were told of them stays true.
+    # Not `sandbox_account`: accounts are settings, like keys, and account numbers already given to payers stay valid.
     await tx.execute("DELETE FROM sandbox_notice WHERE business_id = $1", business_id)
     await tx.execute("DELETE FROM sandbox_payout WHERE business_id = $1", business_id)
     await tx.execute("DELETE FROM sandbox_attempt WHERE business_id = $1", business_id)
