@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from bench.line import BenchFailed
-from tidegate.collection.list_store import Filter, first_id_of
+from tidegate.collection.list_store import CollectionFilter, first_id_of
 from tidegate.core.money import Currency
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.timestamp import to_iso
@@ -70,7 +70,7 @@ def _currency(shelf: Shelf, **fields: str) -> str:
     return shelf.path(destinationCurrency=CURRENCY, **fields)
 
 
-def _cursor(shelf: Shelf, number: int, wanted: Filter) -> str:
+def _cursor(shelf: Shelf, number: int, wanted: CollectionFilter) -> str:
     """As the API would give it out there; it refuses this one should that ever change."""
     return Cursor.of(first_id_of(shelf.moment(number)), scope=f"{shelf.business_id} {wanted}")
 
@@ -89,12 +89,12 @@ QUESTIONS = (
     Question(
         "account-cursor",
         "page of an account by cursor, anywhere",
-        lambda shelf, number: _account(shelf, cursor=_cursor(shelf, number, Filter(account_id=shelf.account_id))),
+        lambda shelf, number: _account(shelf, cursor=_cursor(shelf, number, CollectionFilter(account_id=shelf.account_id))),
     ),
     Question(
         "currency-cursor",
         "page of a currency by cursor, anywhere",
-        lambda shelf, number: _currency(shelf, cursor=_cursor(shelf, number, Filter(destination_currency=CURRENCY))),
+        lambda shelf, number: _currency(shelf, cursor=_cursor(shelf, number, CollectionFilter(destination_currency=CURRENCY))),
     ),
     Question(
         "account-dates",

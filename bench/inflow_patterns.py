@@ -21,13 +21,13 @@ from tidegate.collection import decide, store
 from tidegate.core import ids
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra import db as database
 from tidegate.infra.db import Tx
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.merchant import commands as merchants
 from tidegate.rail.interface import MoneyArrived, Party
-from tidegate.rail.told import ToldBy
+from tidegate.rail.notification import NotificationRef
 from tidegate.settings import Settings
 
 BUSINESSES = 5
@@ -68,20 +68,20 @@ class Patterns:
 
 
 async def make(url: str, *, now: datetime) -> Patterns:
-    house = House.of(Settings(database_url=url))
-    async with house.open():
+    runtime = Runtime.of(Settings(database_url=url))
+    async with runtime.open():
         await _set_rate(url, now=now)
-        owner, opened = await _open_accounts(house, now=now)
-    return Patterns(owner, await _written_and_undone(house, opened, now=now))
+        owner, opened = await _open_accounts(runtime, now=now)
+    return Patterns(owner, await _written_and_undone(runtime, opened, now=now))
 
 
-async def _written_and_undone(house: House, opened: list[Account], *, now: datetime) -> list[dict[str, Any]]:
-    connection = await database.connect(house.db.url)
+async def _written_and_undone(runtime: Runtime, opened: list[Account], *, now: datetime) -> list[dict[str, Any]]:
+    connection = await database.connect(runtime.db.url)
     try:
         undone = connection.transaction()
         await undone.start()
         for account in opened:
-            await _record_kinds(connection, house, account, now=now)
+            await _record_kinds(connection, runtime, account, now=now)
         rows = await connection.fetchval("SELECT jsonb_agg(to_jsonb(collection) ORDER BY id)::text FROM collection")
         await undone.rollback()
     finally:
@@ -93,9 +93,9 @@ async def _written_and_undone(house: House, opened: list[Account], *, now: datet
     return found
 
 
-async def _record_kinds(tx: Tx, house: House, account: Account, *, now: datetime) -> None:
+async def _record_kinds(tx: Tx, runtime: Runtime, account: Account, *, now: datetime) -> None:
     assert account.details is not None
-    place = await store.find_place(tx, account.rail or "", account.details.account_number)
+    place = await store.find_account_snapshot(tx, account.rail or "", account.details.account_number)
     assert place is not None
     for number, (payer, payee) in enumerate(KINDS):
         transaction_id = f"sbx_{secrets.token_hex(12)}"
@@ -109,24 +109,24 @@ async def _record_kinds(tx: Tx, house: House, account: Account, *, now: datetime
             remittance=None,
             valued_at=now,
         )
-        told_by = ToldBy(rail="sandbox", id=f"credit-{transaction_id}", body=b"")
-        change = decide.on_arrival(place, news, rail="sandbox", terms=house.till.inflow_terms, told_by=told_by, now=now)
+        notification_ref = NotificationRef(rail="sandbox", id=f"credit-{transaction_id}", body=b"")
+        change = decide.on_arrival(place, news, rail="sandbox", terms=runtime.deps.inflow_terms, notification_ref=notification_ref, now=now)
         await store.record(tx, change, account_version=account.version)
 
 
-async def _open_accounts(house: House, *, now: datetime) -> tuple[Owner, list[Account]]:
+async def _open_accounts(runtime: Runtime, *, now: datetime) -> tuple[Owner, list[Account]]:
     opened: list[Account] = []
     keys: list[str] = []
     for number in range(BUSINESSES):
         new = await merchants.create(
-            house.db, name=f"Shop {number + 1}", email="shop@example.com", mode=Mode.SANDBOX, now=now
+            runtime.db, name=f"Shop {number + 1}", email="shop@example.com", mode=Mode.SANDBOX, now=now
         )
         rates = {"rate_per_second": RATE_PER_SECOND, "rate_burst": RATE_PER_SECOND}
-        await merchants.change(house.db, new.business.id, rates, now=now)
+        await merchants.change(runtime.db, new.business.id, rates, now=now)
         keys.append(new.secret_key)
         for wanted in _accounts_of(new.business.id, now=now):
-            asked = await accounts.request(house.db, wanted, by=OURSELVES, now=now)
-            opened.append(await accounts.approve(house.till, asked.id, by=OURSELVES, now=now))
+            asked = await accounts.request(runtime.db, wanted, by=OURSELVES, now=now)
+            opened.append(await accounts.approve(runtime.deps, asked.id, by=OURSELVES, now=now))
     return Owner(opened[0].business_id, opened[0].id, keys[0]), opened
 
 

@@ -18,7 +18,7 @@ from bench.line_settle import BUSINESSES, FIRST_ROWS, MARGIN, PATH
 from bench.settle_yardstick import refuse_difference
 from bench.stage import Stage
 from tidegate.core.money import Currency, Money
-from tidegate.rail.interface import MoneyArrived, Party, Told
+from tidegate.rail.interface import MoneyArrived, Party, Notification
 from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.account import details_of
 
@@ -88,7 +88,7 @@ class _Inflows:
             remittance=None,
             valued_at=now,
         )
-        raw = notice.sign(notice.write(Told(id=f"credit-{transaction_id}", news=news)), self._secret, now=now)
+        raw = notice.sign(notice.write(Notification(id=f"credit-{transaction_id}", news=news)), self._secret, now=now)
         signature = {notice.SIGNATURE_HEADER: raw.headers[notice.SIGNATURE_HEADER]}
         return traffic.request("POST", PATH, signature, raw.body.decode())
 

@@ -15,7 +15,7 @@ from bench.line import BenchFailed, Line, Sample
 from bench.stage import Stage
 from bench.waiting import Batch, Crowd, Waiting
 from tidegate.core.money import Currency, Money
-from tidegate.rail.interface import MoneyArrived, Party, Told
+from tidegate.rail.interface import MoneyArrived, Party, Notification
 from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.begin import account_number
 
@@ -118,7 +118,7 @@ class _Settlements:
             remittance=None,
             valued_at=now,
         )
-        raw = notice.sign(notice.write(Told(id=f"credit-{transaction_id}", news=news)), self._secret, now=now)
+        raw = notice.sign(notice.write(Notification(id=f"credit-{transaction_id}", news=news)), self._secret, now=now)
         signature = {notice.SIGNATURE_HEADER: raw.headers[notice.SIGNATURE_HEADER]}
         return traffic.request("POST", PATH, signature, raw.body.decode())
 

@@ -21,7 +21,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.infra.db import RING_EVERY_S, Database
 from tidegate.infra.egress import USER_AGENT
 from tidegate.webhook import sign
-from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS
+from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL
 
 TARGET = 0.6
 # How many are prepared for a run: this many times the fastest so far, or the first guess.
@@ -186,4 +186,4 @@ async def _write_event(db: Database, shop: Shop, payload: bytes, committed: dict
             shop.business_id, event_id, payload, SystemClock().now(),
         )  # fmt: skip
     committed[event_id] = time.monotonic()
-    db.ring(NEWS)
+    db.notify(EVENT_CHANNEL)

@@ -12,7 +12,7 @@ from bench.line import BenchFailed
 from bench.line_create import ORDER, PATH
 from bench.process import HOST, Server
 from bench.stage import Shop, Stage
-from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS
+from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL
 
 CARD = {"type": "card", "card": {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}}
 # More than a receiver can take, so that no allowance is what is measured.
@@ -66,16 +66,16 @@ class Webhooks:
             " created_at) SELECT wanted.business_id, new_webhook_delivery_id(now()), endpoint_id, event_id, type,"
             " 'bench-' || number, 0, now(), now() FROM wanted, bench_event;"
         )
-        self._stage.execute("VACUUM ANALYZE event, webhook_delivery, webhook_attempt, webhook_turn, webhook_endpoint")
+        self._stage.execute("VACUUM ANALYZE event, webhook_delivery, webhook_attempt, endpoint_state, webhook_endpoint")
 
     def release(self, endpoints: list[str]) -> None:
         self._stage.execute(
-            f"UPDATE webhook_turn SET look_at = now() WHERE endpoint_id IN ({_quoted(endpoints)}); NOTIFY {NEWS}"
+            f"UPDATE endpoint_state SET look_at = now() WHERE endpoint_id IN ({_quoted(endpoints)}); NOTIFY {EVENT_CHANNEL}"
         )
 
     def forget_what_waits(self) -> None:
         self._stage.execute(
-            "UPDATE webhook_turn SET look_at = NULL, failures = 0, failing_since = NULL, openings = 0,"
+            "UPDATE endpoint_state SET look_at = NULL, failures = 0, failing_since = NULL, openings = 0,"
             " open_until = NULL; DELETE FROM webhook_delivery AS delivery WHERE due_at IS NOT NULL AND NOT EXISTS"
             " (SELECT FROM webhook_attempt AS attempt WHERE attempt.business_id = delivery.business_id"
             " AND attempt.delivery_id = delivery.id);"

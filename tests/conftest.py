@@ -27,9 +27,9 @@ from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.commands import examine_books
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra import db as infra_db
-from tidegate.infra import gathering, gatherings
+from tidegate.infra import batcher, keyed_batcher
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.ledger import chain
@@ -41,7 +41,7 @@ from tidegate.settings import Settings
 os.environ.pop("COLUMNS", None)
 
 # A request is refused after a second or two; a test on a busy machine waits.
-gathering.WAIT_S = gatherings.LANE_WAIT_S = infra_db.POOL_WAIT_S = 60.0
+batcher.WAIT_S = keyed_batcher.SLOT_WAIT_S = infra_db.POOL_WAIT_S = 60.0
 infra_db.LOCK_WAIT_MS = 30_000
 
 MakeShop = Callable[..., Awaitable[Shop]]
@@ -51,7 +51,7 @@ ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
     "leased_work", "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
-    "webhook_attempt", "webhook_delivery", "webhook_turn", "webhook_secret", "webhook_endpoint", "audit",
+    "webhook_attempt", "webhook_delivery", "endpoint_state", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
     "virtual_account", "exchange_rate", "receipt", "notification", "attempt", "idempotency_key", "payment", "fee_rule",
     "credential", "business_logo", "business_clock", "business",
@@ -181,23 +181,23 @@ async def shop(new_shop: MakeShop) -> Shop:
 
 
 @pytest.fixture(scope="session")
-async def house(database_url: str, base_url: str) -> AsyncIterator[House]:
+async def runtime(database_url: str, base_url: str) -> AsyncIterator[Runtime]:
     """What a worker has."""
     settings = Settings(database_url=database_url, base_url=base_url, encryption_keys=(ENCRYPTION_KEY,))
-    opened = House.of(settings, pool_wait_s=worker.POOL_WAIT_S)
+    opened = Runtime.of(settings, pool_wait_s=worker.POOL_WAIT_S)
     async with opened.open():
         yield opened
 
 
 @pytest.fixture
-def tick(house: House, db: Database) -> Callable[[], Awaitable[None]]:
+def tick(runtime: Runtime, db: Database) -> Callable[[], Awaitable[None]]:
     """One round of every loop of the worker, again while there is something to do."""
 
     async def run_rounds() -> None:
-        assert isinstance(house.clock, ShiftedClock)
-        await sandbox_clock.catch_up(house.db, house.clock)
+        assert isinstance(runtime.clock, ShiftedClock)
+        await sandbox_clock.catch_up(runtime.db, runtime.clock)
         for _ in range(10):
-            tallies = [await loop.round(house.till, house.clock) for loop in worker.SANDBOX_LOOPS]
+            tallies = [await loop.round(runtime.deps, runtime.clock) for loop in worker.SANDBOX_LOOPS]
             if not any(tally.done for tally in tallies):
                 return
 
@@ -222,7 +222,7 @@ MakeCheckout = Callable[..., Awaitable[Checkout]]
 @pytest.fixture
 async def new_checkout(
     request: pytest.FixtureRequest,
-    house: House,
+    runtime: Runtime,
     new_shop: MakeShop,
     payer_client: httpx.AsyncClient,
     tick: Callable[[], Awaitable[None]],
@@ -241,23 +241,23 @@ async def new_checkout(
 
     yield make
     if request.node.get_closest_marker("breaks_the_books") is None:
-        await check_books(house)
+        await check_books(runtime)
 
 
 @pytest.fixture
 async def inflows(
-    request: pytest.FixtureRequest, shop: Shop, house: House, admin: Any, tick: Callable[[], Awaitable[None]]
+    request: pytest.FixtureRequest, shop: Shop, runtime: Runtime, admin: Any, tick: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[Inflows]:
     """A merchant that receives money on virtual accounts; the books are examined afterwards."""
-    yield Inflows(shop, house, admin, tick)
+    yield Inflows(shop, runtime, admin, tick)
     if request.node.get_closest_marker("breaks_the_books") is None:
-        await check_books(house)
+        await check_books(runtime)
 
 
-async def check_books(house: House) -> None:
+async def check_books(runtime: Runtime) -> None:
     now = SystemClock().now()
-    while (await chain.extend(house.db, SystemClock())).done:
+    while (await chain.extend(runtime.db, SystemClock())).done:
         pass
-    findings, _ = await examine_books(house.db, now=now)
+    findings, _ = await examine_books(runtime.db, now=now)
     # Sessions end when a worker comes by; contradictions of a rail are what some tests are about.
     assert [f for f in findings if not f.is_well and f.subject not in ("sessions", "quarantine")] == []

@@ -20,12 +20,12 @@ from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
 from tidegate.core import ids
 from tidegate.core.money import Currency
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.rail.sandbox import notice
-from tidegate.webhook.deliver import Courier
+from tidegate.webhook.deliver import Sender
 
 HOLDER = "Ada Obi"
 CLOSE = "Ada Obii"
@@ -89,14 +89,14 @@ def reversal_of(told: dict[str, Any], **changes: Any) -> dict[str, Any]:
 @dataclass(frozen=True)
 class Inflows:
     shop: Shop
-    house: House
+    runtime: Runtime
     admin: Any
     tick: Callable[[], Awaitable[None]]
 
     @property
     def now(self) -> datetime:
         """The merchant's."""
-        return self.house.clock.now_of(self.shop.business_id)
+        return self.runtime.clock.now_of(self.shop.business_id)
 
     async def call(self, method: str, path: str, body: Any = None, **query: Any) -> httpx.Response:
         headers = {"api-key": self.shop.secret_key}
@@ -124,8 +124,8 @@ class Inflows:
             updated_at=self.now,
             **{"holder": HOLDER, **fields},
         )
-        await accounts.request(self.house.db, draft, by=OURSELVES, now=self.now)
-        return await accounts.approve(self.house.till, draft.id, by=OPERATOR, now=self.now, expires_at=expires_at)
+        await accounts.request(self.runtime.db, draft, by=OURSELVES, now=self.now)
+        return await accounts.approve(self.runtime.deps, draft.id, by=OPERATOR, now=self.now, expires_at=expires_at)
 
     async def number(self, currency: Currency = Currency.EUR, into: Currency | None = None, **fields: Any) -> str:
         details = (await self.account(currency, into, **fields)).details
@@ -134,7 +134,7 @@ class Inflows:
 
     async def tell(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        signed = notice.sign(raw, self.house.secret, now=self.house.clock.now())
+        signed = notice.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
         return await self.shop.client.post("/intake/sandbox", content=raw, headers={**signed.headers, **headers})
 
     async def told(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -172,14 +172,14 @@ class Inflows:
 
     async def deliver(self) -> int:
         """What a courier does on one walk; how many webhooks it sent."""
-        office = self.house.office
-        way_out = Egress(office.guard)
-        courier = Courier(self.house.db, way_out, office.vault, self.house.clock, Meter())
+        webhook_deps = self.runtime.webhook_deps
+        way_out = Egress(webhook_deps.guard)
+        sender = Sender(self.runtime.db, way_out, webhook_deps.vault, self.runtime.clock, Meter())
         async with way_out.open():
-            await courier.fan_out()
-            landed = list(await asyncio.gather(*map(courier.send, await courier.take())))
+            await sender.fan_out()
+            landed = list(await asyncio.gather(*map(sender.send, await sender.take())))
             if landed:
-                await courier.finish(landed)
+                await sender.finish(landed)
         return len(landed)
 
     async def set_rate(self, base: Currency, quote: Currency, rate: str, *, spread: int = 0, **changes: Any) -> Rate:
@@ -187,7 +187,7 @@ class Inflows:
             base=base, quote=quote, rate=Decimal(rate), spread_basis_points=spread,
             **{"source": "desk", "quoted_at": self.now, **changes},
         )  # fmt: skip
-        async with self.house.db.connection() as tx:
+        async with self.runtime.db.connection() as tx:
             await review_store.insert_rate(tx, made, business_id=HOUSE_BUSINESS_ID, now=self.now)
         return made
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
-from tidegate.checkout.desk import Desk
+from tidegate.checkout.commands import CheckoutCommands
 from tidegate.checkout.limit import MOMENTS_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock, SystemClock
-from tidegate.house import House, running
+from tidegate.runtime import Runtime, running
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.application import Application
@@ -37,12 +37,12 @@ from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi
 from tidegate.merchant.gate import Gate
-from tidegate.merchant.keyring import Keyring
+from tidegate.merchant.key_cache import KeyCache
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
 from tidegate.refund.api import RefundApi
 from tidegate.sandbox.api import SandboxApi
-from tidegate.sandbox.office_api import OfficeApi
+from tidegate.sandbox.operator_api import OperatorApi
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.start_page import PACKAGE as START_PACKAGE
@@ -57,25 +57,25 @@ TITLE = "Tidegate"
 def build(
     settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None, meter: telemetry.Meter | None = None
 ) -> Application:
-    house = House.of(settings)
-    keyring = Keyring(house.db, house.clock, settings.mode)
-    gate = Gate(keyring, RateLimit(settings.rate_limit_file), _limiter(settings.rate_limit_file, "unknown-keys"))
+    runtime = Runtime.of(settings)
+    key_cache = KeyCache(runtime.db, runtime.clock, settings.mode)
+    gate = Gate(key_cache, RateLimit(settings.rate_limit_file), _limiter(settings.rate_limit_file, "unknown-keys"))
     meter = meter or telemetry.Meter()
-    watch = _watch(house)
-    checkout = _checkout(house, keyring, watch)
-    operations = operations_of(house, checkout)
+    watch = _watch(runtime)
+    checkout = _checkout(runtime, key_cache, watch)
+    operations = operations_of(runtime, checkout)
     document = openapi.document(operations, title=TITLE, server_url=settings.base_url)
-    is_sandbox = isinstance(house.clock, ShiftedClock)
-    panel = SimulatorPanel(Simulator(house.till)) if is_sandbox else None
-    pages = CheckoutPages(checkout.desk, Site(settings.base_url), lambda: house.secret, panel)
+    is_sandbox = isinstance(runtime.clock, ShiftedClock)
+    panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
+    pages = CheckoutPages(checkout.desk, Site(settings.base_url), lambda: runtime.secret, panel)
     site = SitePages(
         Site(settings.base_url),
         is_sandbox=is_sandbox,
         has_docs=settings.has_docs,
         packages=[START_PACKAGE] if sandbox_keys else [],
     )
-    health = Health(house.db)
-    life = _Life(house, keyring, watch)
+    health = Health(runtime.db)
+    life = _Life(runtime, key_cache, watch)
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
@@ -83,10 +83,10 @@ def build(
         *checkout.routes(),
         *pages.routes(),
         *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
-        *IntakeApi(house.till, house.clock, refused).routes(),
+        *IntakeApi(runtime.deps, runtime.clock, refused).routes(),
         *health.routes(),
         *site.routes(),
-        *_front_page(house, site, sandbox_keys),
+        *_front_page(runtime, site, sandbox_keys),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
         *(reference.routes(document, operations, sandbox_keys, site.router) if settings.has_docs else ()),
     ]
@@ -103,13 +103,13 @@ def build(
     return application
 
 
-def _front_page(house: House, site: SitePages, keys: reference.SandboxKeys | None) -> list[Route]:
-    settings = house.settings
+def _front_page(runtime: Runtime, site: SitePages, keys: reference.SandboxKeys | None) -> list[Route]:
+    settings = runtime.settings
     home = HomePage(site, settings.mode)
     if keys is None:
         return home.routes()
     start = StartPage(
-        home, lambda: house.secret, house.db, house.clock, house.till.names, keys.business_id, settings.home
+        home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home
     )
     return start.routes()
 
@@ -117,8 +117,8 @@ def _front_page(house: House, site: SitePages, keys: reference.SandboxKeys | Non
 class _Life:
     """Tasks beside the requests, which are refused until the database is available and ours."""
 
-    def __init__(self, house: House, keyring: Keyring, watch: Watch) -> None:
-        self._house, self._keyring, self._watch = house, keyring, watch
+    def __init__(self, runtime: Runtime, key_cache: KeyCache, watch: Watch) -> None:
+        self._house, self._keyring, self._watch = runtime, key_cache, watch
         self._has_looked = asyncio.Event()
         self.application: Application | None = None
 
@@ -142,29 +142,29 @@ class _Life:
         self._has_looked.set()
 
 
-def operations_of(house: House, checkout: CheckoutApi | None = None) -> list[Operation]:
-    settings, till, clock = house.settings, house.till, house.clock
-    checkout = checkout or _checkout(house, Keyring(house.db, clock, settings.mode), _watch(house))
+def operations_of(runtime: Runtime, checkout: CheckoutApi | None = None) -> list[Operation]:
+    settings, deps, clock = runtime.settings, runtime.deps, runtime.clock
+    checkout = checkout or _checkout(runtime, KeyCache(runtime.db, clock, settings.mode), _watch(runtime))
     sandbox = (
-        [*SandboxApi(till, clock).operations(), *OfficeApi(till, clock).operations()]
+        [*SandboxApi(deps, clock).operations(), *OperatorApi(deps, clock).operations()]
         if isinstance(clock, ShiftedClock)
         else []
     )
     return [
-        *PaymentApi(house.db, clock, till.names, till.public_ids, settings.mode, settings.checkout_url).operations(),
+        *PaymentApi(runtime.db, clock, deps.names, deps.public_ids, settings.mode, settings.checkout_url).operations(),
         *checkout.operations(),
         *MerchantApi(settings.mode, settings.checkout_url).operations(),
-        *AccountApi(house.db, clock, temporary_account.find).operations(),
-        *RefundApi(house.db, clock, till.public_ids).operations(),
-        *CollectionApi(house.db).operations(),
-        *WalletApi(house.db, clock, settings.mode, till.public_ids).operations(),
-        *WebhookApi(house.office, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
+        *AccountApi(runtime.db, clock, temporary_account.find).operations(),
+        *RefundApi(runtime.db, clock, deps.public_ids).operations(),
+        *CollectionApi(runtime.db).operations(),
+        *WalletApi(runtime.db, clock, settings.mode, deps.public_ids).operations(),
+        *WebhookApi(runtime.webhook_deps, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,
     ]
 
 
-def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
-    settings = house.settings
+def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutApi:
+    settings = runtime.settings
     file = settings.rate_limit_file
     limit = PayerLimit(
         _limiter(file, "payers", slots=MOMENTS_SLOTS),
@@ -176,12 +176,12 @@ def _checkout(house: House, keyring: Keyring, watch: Watch) -> CheckoutApi:
             business_declines_per_hour=settings.business_declines_per_hour,
         ),
     )
-    desk = Desk(house.till, keyring, house.clock, limit, settings.checkout_url)
+    desk = CheckoutCommands(runtime.deps, key_cache, runtime.clock, limit, settings.checkout_url)
     return CheckoutApi(desk, watch)
 
 
-def _watch(house: House) -> Watch:
-    return Watch(house.db, per_address_max=house.settings.address_streams)
+def _watch(runtime: Runtime) -> Watch:
+    return Watch(runtime.db, per_address_max=runtime.settings.address_streams)
 
 
 def _limiter(file: Path | None, name: str, *, slots: int = SLOTS) -> Limiter:

@@ -15,15 +15,15 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
 from tidegate.idempotency import commands as idempotency
 from tidegate.infra import leased_work
-from tidegate.infra.leased_work import Tally
+from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
 from tidegate.ledger import chain
 from tidegate.money_return import commands as money_return
 from tidegate.payment import sweep
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal as checkout_reversal
 from tidegate.refund import settle as refund
-from tidegate.sandbox import teller
+from tidegate.sandbox import notifier
 
 STATEMENT_TIMEOUT_MS = 30_000
 # Nothing waits for a round; on a busy machine it may begin later.
@@ -32,7 +32,7 @@ POOL_WAIT_S = 30.0
 log = structlog.get_logger("worker")
 
 # One round: does at most a batch and returns its tally.
-Round = Callable[[Till, Clock], Awaitable[Tally]]
+Round = Callable[[PaymentDeps, Clock], Awaitable[RoundResult]]
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Loop:
     every_s: float
 
 
-async def _purge_idempotency_keys(till: Till, clock: Clock) -> Tally:
-    return Tally(done=await idempotency.purge(till.db, now=clock.now()))
+async def _purge_idempotency_keys(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return RoundResult(done=await idempotency.purge(deps.db, now=clock.now()))
 
 
-async def _purge_leases(till: Till, clock: Clock) -> Tally:
-    return Tally(done=await leased_work.purge(till.db, now=clock.now()))
+async def _purge_leases(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return RoundResult(done=await leased_work.purge(deps.db, now=clock.now()))
 
 
-async def _extend_chain(till: Till, clock: Clock) -> Tally:
-    return await chain.extend(till.db, clock)
+async def _extend_chain(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return await chain.extend(deps.db, clock)
 
 
 LOOPS = (
@@ -73,38 +73,38 @@ LOOPS = (
     Loop("purge_leases", _purge_leases, every_s=60.0),
 )
 # The sandbox's rail is in the database; the worker sends its notifications.
-SANDBOX_LOOPS = (*LOOPS, Loop("tell_for_the_sandbox_rail", teller.tell, every_s=0.1))
+SANDBOX_LOOPS = (*LOOPS, Loop("tell_for_the_sandbox_rail", notifier.tell, every_s=0.1))
 
 
 async def run(
-    till: Till, clock: Clock, meter: Meter, loops: tuple[Loop, ...], *others: Coroutine[Any, Any, None]
+    deps: PaymentDeps, clock: Clock, meter: Meter, loops: tuple[Loop, ...], *others: Coroutine[Any, Any, None]
 ) -> None:
     """Until cancelled. `others` are tasks with loops of their own, such as the webhook sender."""
     async with asyncio.TaskGroup() as group:
         for other in others:
             group.create_task(other)
         for loop in loops:
-            group.create_task(_repeat(loop, till, clock, meter), name=loop.name)
+            group.create_task(_repeat(loop, deps, clock, meter), name=loop.name)
 
 
-async def _repeat(loop: Loop, till: Till, clock: Clock, meter: Meter) -> None:
+async def _repeat(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter) -> None:
     while True:
-        tally = await _one_round(loop, till, clock, meter)
+        tally = await _one_round(loop, deps, clock, meter)
         # After work the next round begins at once, since there may be more; sleep(0) lets other tasks run.
         await asyncio.sleep(0 if any(tally) else loop.every_s)
 
 
-async def _one_round(loop: Loop, till: Till, clock: Clock, meter: Meter) -> Tally:
+async def _one_round(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter) -> RoundResult:
     try:
-        tally = await loop.round(till, clock)
+        tally = await loop.round(deps, clock)
     except Unavailable:
         meter.count_failure(loop.name)
         log.warning("database away", loop=loop.name)
-        return Tally()
+        return RoundResult()
     except Exception:
         meter.count_failure(loop.name)
         log.exception("round failed", loop=loop.name)
-        return Tally()
+        return RoundResult()
     meter.count_work(loop.name, tally.done)
     for _ in range(tally.failed):
         meter.count_failure(loop.name)

@@ -215,7 +215,7 @@ async def test_a_company_and_another_wallet_may_be_asked_for(inflows: Inflows) -
     )  # fmt: skip
     record = (await inflows.ask_for(body)).json()["data"]
     assert (record["accountType"], record["currency"], record["settlementCurrency"]) == ("corporate", "USD", "NGN")
-    account = await commands.approve(inflows.house.till, record["_id"], by=OPERATOR, now=inflows.now)
+    account = await commands.approve(inflows.runtime.deps, record["_id"], by=OPERATOR, now=inflows.now)
     assert account.holder == "Ada & Söhne GmbH"
 
 
@@ -261,7 +261,7 @@ async def test_a1_an_unknown_a_malformed_and_anothers_id_are_told_apart_by_nobod
 
 @pytest.mark.parametrize("state", ["A2 suspended", "A2 expired", "A2 expired, not swept", "A2 closed", "A2 declined"])
 async def test_an_account_that_takes_no_money_is_shown_as_it_is(inflows: Inflows, state: str) -> None:
-    db, now = inflows.house.db, inflows.now
+    db, now = inflows.runtime.db, inflows.now
     flags: tuple[str, bool, str | None]
     if state == "A2 declined":
         made = (await inflows.ask_for()).json()["data"]["_id"]
@@ -277,8 +277,8 @@ async def test_an_account_that_takes_no_money_is_shown_as_it_is(inflows: Inflows
         await commands.close(db, made, "asked for", by=OPERATOR, now=now)
         flags = ("closed", False, "asked for")
     if state == "A2 expired":
-        assert (await commands.expire_due(inflows.house.till, inflows.house.clock)).done == 1
-        assert (await commands.expire_due(inflows.house.till, inflows.house.clock)).done == 0
+        assert (await commands.expire_due(inflows.runtime.deps, inflows.runtime.clock)).done == 1
+        assert (await commands.expire_due(inflows.runtime.deps, inflows.runtime.clock)).done == 0
     record = (await get(inflows.shop, made)).json()["data"]
     assert_whole(record)
     assert (record["status"], record["isSuspended"], record["reason"]) == flags
@@ -355,9 +355,9 @@ async def test_requests_are_listed_with_what_became_of_them(inflows: Inflows) ->
     approved, closed = await inflows.account(), await inflows.account(Currency.USD)
     declined = (await inflows.ask_for(request())).json()["data"]["_id"]
     await inflows.ask_for(request())
-    now = inflows.house.clock.now()
-    await commands.decline(inflows.house.db, declined, "no passport", by=OPERATOR, now=now)
-    await commands.close(inflows.house.db, closed.id, "not used", by=OPERATOR, now=now)
+    now = inflows.runtime.clock.now()
+    await commands.decline(inflows.runtime.db, declined, "no passport", by=OPERATOR, now=now)
+    await commands.close(inflows.runtime.db, closed.id, "not used", by=OPERATOR, now=now)
     assert approved.id
     assert await listed() == (["pending", "declined", "approved"], 3)
     assert await listed(status="declined") == (["declined"], 1)

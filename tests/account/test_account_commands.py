@@ -23,8 +23,8 @@ ON_REQUEST = [
 
 
 async def deliveries(inflows: Inflows, url: str) -> list[dict[str, Any]]:
-    courier = inflows.house.courier(Meter())
-    await courier.fan_out()
+    sender = inflows.runtime.sender(Meter())
+    await sender.fan_out()
     rows = await inflows.admin.fetch(
         """
         SELECT event.payload FROM webhook_delivery AS delivery
@@ -41,9 +41,9 @@ async def test_a_merchant_is_told_of_what_it_asked_for_once_each(inflows: Inflow
     asked, silent = "http://127.0.0.1:8099/asked", "http://127.0.0.1:8099/silent"
     await inflows.call("POST", "/webhooks/endpoints", {"url": asked, "events": ON_REQUEST})
     await inflows.call("POST", "/webhooks/endpoints", {"url": silent})
-    db = inflows.house.db
+    db = inflows.runtime.db
     made = (await inflows.ask_for()).json()["data"]["_id"]
-    await commands.approve(inflows.house.till, made, by=OPERATOR, now=inflows.now)
+    await commands.approve(inflows.runtime.deps, made, by=OPERATOR, now=inflows.now)
     await commands.suspend(db, made, "a complaint", by=OPERATOR, now=inflows.now)
     await commands.reinstate(db, made, by=OPERATOR, now=inflows.now)
     await commands.suspend(db, made, "another", by=OPERATOR, now=inflows.now)
@@ -66,12 +66,12 @@ async def test_a_merchant_is_told_of_what_it_asked_for_once_each(inflows: Inflow
 
 
 async def test_each_action_is_written_down_with_who_did_it(inflows: Inflows) -> None:
-    db, by, till = inflows.house.db, OPERATOR, inflows.house.till
+    db, by, deps = inflows.runtime.db, OPERATOR, inflows.runtime.deps
     made = (await inflows.ask_for()).json()["data"]["_id"]
-    await commands.approve(till, made, by=by, now=inflows.now, expires_at=inflows.now)
+    await commands.approve(deps, made, by=by, now=inflows.now, expires_at=inflows.now)
     await commands.suspend(db, made, "a complaint", by=by, now=inflows.now)
     await commands.reinstate(db, made, by=by, now=inflows.now)
-    assert (await commands.expire_due(till, inflows.house.clock)).done == 1
+    assert (await commands.expire_due(deps, inflows.runtime.clock)).done == 1
     await commands.close(db, made, "for good", by=by, now=inflows.now)
     rows = await inflows.admin.fetch("SELECT actor, action, details FROM audit WHERE subject = $1 ORDER BY id", made)
     assert rows[0]["actor"].startswith("key/")
@@ -89,7 +89,7 @@ async def test_each_action_is_written_down_with_who_did_it(inflows: Inflows) -> 
 async def test_approval_that_was_cut_short_gives_the_same_number_the_next_time(
     inflows: Inflows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rail: Any = inflows.house.rails["sandbox"]
+    rail: Any = inflows.runtime.rails["sandbox"]
     opened: list[Any] = []
     really_open = rail.open_account
 
@@ -101,17 +101,17 @@ async def test_approval_that_was_cut_short_gives_the_same_number_the_next_time(
     monkeypatch.setattr(rail, "open_account", cut_short)
     for _ in range(2):
         with pytest.raises(Unavailable):
-            await commands.approve(inflows.house.till, made, by=OPERATOR, now=inflows.now)
+            await commands.approve(inflows.runtime.deps, made, by=OPERATOR, now=inflows.now)
     monkeypatch.undo()
-    assert (await commands.get(inflows.house.db, inflows.shop.business_id, made)).status is AccountStatus.PENDING
-    approved = await commands.approve(inflows.house.till, made, by=OPERATOR, now=inflows.now)
+    assert (await commands.get(inflows.runtime.db, inflows.shop.business_id, made)).status is AccountStatus.PENDING
+    approved = await commands.approve(inflows.runtime.deps, made, by=OPERATOR, now=inflows.now)
     assert opened == [approved.details, approved.details]
     with pytest.raises(IllegalTransition):
-        await commands.approve(inflows.house.till, made, by=OPERATOR, now=inflows.now)
+        await commands.approve(inflows.runtime.deps, made, by=OPERATOR, now=inflows.now)
 
 
 async def test_of_operators_at_once_one_wins_and_the_others_are_told(inflows: Inflows) -> None:
-    db = inflows.house.db
+    db = inflows.runtime.db
     for _ in range(3):
         made = (await inflows.account()).id
         acts = [commands.suspend(db, made, f"by {n}", by=OPERATOR, now=inflows.now) for n in range(4)]
@@ -131,7 +131,7 @@ async def test_of_operators_at_once_one_wins_and_the_others_are_told(inflows: In
 
 async def test_approving_at_once_opens_one_account(inflows: Inflows) -> None:
     made = (await inflows.ask_for()).json()["data"]["_id"]
-    acts = [commands.approve(inflows.house.till, made, by=OPERATOR, now=inflows.now) for _ in range(5)]
+    acts = [commands.approve(inflows.runtime.deps, made, by=OPERATOR, now=inflows.now) for _ in range(5)]
     done = await asyncio.gather(*acts, return_exceptions=True)
     assert sum(not isinstance(one, BaseException) for one in done) == 1
     assert all(isinstance(one, Conflict) for one in done if isinstance(one, BaseException)), done
@@ -140,7 +140,7 @@ async def test_approving_at_once_opens_one_account(inflows: Inflows) -> None:
 
 async def test_an_unknown_account_is_not_found(inflows: Inflows) -> None:
     with pytest.raises(NotFound):
-        await commands.close(inflows.house.db, "0" * 24, "x", by=OPERATOR, now=inflows.now)
+        await commands.close(inflows.runtime.db, "0" * 24, "x", by=OPERATOR, now=inflows.now)
 
 
 async def test_a_business_has_a_limited_number_of_accounts(inflows: Inflows, monkeypatch: pytest.MonkeyPatch) -> None:

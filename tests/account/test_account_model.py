@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.account import model
-from tidegate.account.model import Account, AccountStatus, AccountType, Action, Obstacle
+from tidegate.account.model import Account, AccountStatus, AccountType, AccountAction, BlockReason
 from tidegate.account.wire import is_payable
 from tidegate.core.errors import IllegalTransition
 from tidegate.core.money import Currency
@@ -29,25 +29,25 @@ STATES: dict[str, tuple[AccountStatus, bool]] = {
     "expired": (AccountStatus.EXPIRED, False),
     "closed": (AccountStatus.CLOSED, False),
 }
-DO: dict[Action, Callable[[Account], Account]] = {
-    Action.APPROVE: lambda account: model.approve(account, DETAILS, rail="sandbox"),
-    Action.DECLINE: lambda account: model.decline(account, "why"),
-    Action.SUSPEND: lambda account: model.suspend(account, "why"),
-    Action.REINSTATE: model.reinstate,
-    Action.CLOSE: lambda account: model.close(account, "why"),
-    Action.EXPIRE: model.expire,
+DO: dict[AccountAction, Callable[[Account], Account]] = {
+    AccountAction.APPROVE: lambda account: model.approve(account, DETAILS, rail="sandbox"),
+    AccountAction.DECLINE: lambda account: model.decline(account, "why"),
+    AccountAction.SUSPEND: lambda account: model.suspend(account, "why"),
+    AccountAction.REINSTATE: model.reinstate,
+    AccountAction.CLOSE: lambda account: model.close(account, "why"),
+    AccountAction.EXPIRE: model.expire,
 }
 # Where each action leads from each state; from all others it is refused.
-LEADS_TO: dict[tuple[str, Action], str] = {
-    ("pending", Action.APPROVE): "approved",
-    ("pending", Action.DECLINE): "declined",
-    ("approved", Action.SUSPEND): "suspended",
-    ("approved", Action.CLOSE): "closed",
-    ("approved", Action.EXPIRE): "expired",
-    ("suspended", Action.REINSTATE): "approved",
-    ("suspended", Action.CLOSE): "closed",
-    ("suspended", Action.EXPIRE): "expired",
-    ("expired", Action.CLOSE): "closed",
+LEADS_TO: dict[tuple[str, AccountAction], str] = {
+    ("pending", AccountAction.APPROVE): "approved",
+    ("pending", AccountAction.DECLINE): "declined",
+    ("approved", AccountAction.SUSPEND): "suspended",
+    ("approved", AccountAction.CLOSE): "closed",
+    ("approved", AccountAction.EXPIRE): "expired",
+    ("suspended", AccountAction.REINSTATE): "approved",
+    ("suspended", AccountAction.CLOSE): "closed",
+    ("suspended", AccountAction.EXPIRE): "expired",
+    ("expired", AccountAction.CLOSE): "closed",
 }
 
 
@@ -61,9 +61,9 @@ def account(state: str = "approved", **changes: object) -> Account:
     return msgspec.structs.replace(made, **changes)
 
 
-@pytest.mark.parametrize("action", Action)
+@pytest.mark.parametrize("action", AccountAction)
 @pytest.mark.parametrize("state", STATES)
-def test_every_action_in_every_state_is_allowed_or_refused(state: str, action: Action) -> None:
+def test_every_action_in_every_state_is_allowed_or_refused(state: str, action: AccountAction) -> None:
     before = account(state, note="kept", merchant_reference="kept")
     target = LEADS_TO.get((state, action))
     assert (action in model.allowed(before)) is (target is not None)
@@ -79,7 +79,7 @@ def test_every_action_in_every_state_is_allowed_or_refused(state: str, action: A
 
 
 def test_the_tables_above_are_whole() -> None:
-    assert set(DO) == set(Action)
+    assert set(DO) == set(AccountAction)
     assert {status for status, _ in STATES.values()} == set(AccountStatus)
 
 
@@ -87,14 +87,14 @@ def test_the_tables_above_are_whole() -> None:
     ("state", "obstacle"),
     [
         ("approved", None),
-        ("suspended", Obstacle.SUSPENDED),
-        ("expired", Obstacle.EXPIRED),
-        ("closed", Obstacle.CLOSED),
-        ("pending", Obstacle.NOT_OPEN),
-        ("declined", Obstacle.NOT_OPEN),
+        ("suspended", BlockReason.SUSPENDED),
+        ("expired", BlockReason.EXPIRED),
+        ("closed", BlockReason.CLOSED),
+        ("pending", BlockReason.NOT_OPEN),
+        ("declined", BlockReason.NOT_OPEN),
     ],
 )
-def test_only_an_approved_account_takes_money(state: str, obstacle: Obstacle | None) -> None:
+def test_only_an_approved_account_takes_money(state: str, obstacle: BlockReason | None) -> None:
     assert account(state).obstacle(NOW) is obstacle
     assert account(state).is_active(NOW) is (obstacle is None)
 
@@ -102,13 +102,13 @@ def test_only_an_approved_account_takes_money(state: str, obstacle: Obstacle | N
 @pytest.mark.parametrize("state", ["approved", "suspended"])
 def test_an_account_has_expired_from_its_last_moment_on_whether_somebody_swept_or_not(state: str) -> None:
     one = account(state, expires_at=NOW)
-    assert one.obstacle(NOW) is Obstacle.EXPIRED
-    assert one.obstacle(NOW - timedelta(microseconds=1)) is not Obstacle.EXPIRED
+    assert one.obstacle(NOW) is BlockReason.EXPIRED
+    assert one.obstacle(NOW - timedelta(microseconds=1)) is not BlockReason.EXPIRED
     assert not one.is_permanent
 
 
 def test_a_closed_account_has_not_expired_however_late_it_is() -> None:
-    assert account("closed", expires_at=NOW).obstacle(NOW + timedelta(days=1)) is Obstacle.CLOSED
+    assert account("closed", expires_at=NOW).obstacle(NOW + timedelta(days=1)) is BlockReason.CLOSED
 
 
 def test_a_reason_ends_with_what_it_was_for() -> None:

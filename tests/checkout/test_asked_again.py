@@ -9,7 +9,7 @@ import pytest
 from build import Checkout
 from checkout.paying import ADDRESS, WANTS_3DS, WANTS_ADDRESS, WANTS_PIN, WANTS_PIN_AND_OTP, card
 from conftest import MakeCheckout
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.rail.interface import Otp, RailTimeout
 
 WRONG_PIN = {"pin": "8479"}
@@ -93,12 +93,12 @@ async def test_an_attempt_that_was_left_keeps_no_reason(
 
 
 async def test_a_bank_that_does_not_answer_leaves_no_reason(
-    new_checkout: MakeCheckout, house: House, admin: Any, monkeypatch: pytest.MonkeyPatch
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = await new_checkout()
     await asked(checkout, WANTS_PIN)
     await answered(checkout, WRONG_PIN)
-    monkeypatch.setattr(type(house.rails["sandbox"]), "authorize", silent)
+    monkeypatch.setattr(type(runtime.rails["sandbox"]), "authorize", silent)
     assert (await answered(checkout, {"pin": "1234"}))["attemptStatus"] == "running"
     assert await kept_failures(admin, checkout) == [("running", None)]
 
@@ -107,12 +107,12 @@ async def silent(*_: Any, **__: Any) -> Any:
     raise RailTimeout
 
 
-async def test_a_reason_that_a_sweep_hears_of_is_shown_too(new_checkout: MakeCheckout, house: House) -> None:
+async def test_a_reason_that_a_sweep_hears_of_is_shown_too(new_checkout: MakeCheckout, runtime: Runtime) -> None:
     """The answer to a wrong code was lost on its way to us; asking about the attempt tells the same."""
     checkout = await new_checkout()
     charged = (await checkout.charge(card(WANTS_3DS))).json()["data"]
-    rail: Any = house.rails["sandbox"]
-    await rail.authorize(checkout.shop.business_id, charged["attemptId"], Otp("000000"), now=house.clock.now())
+    rail: Any = runtime.rails["sandbox"]
+    await rail.authorize(checkout.shop.business_id, charged["attemptId"], Otp("000000"), now=runtime.clock.now())
     assert (await checkout.view())["attempt"]["failure"] is None
     await checkout.let_pass("1m")
     assert (await checkout.view())["attempt"]["failure"] == "wrong_otp"

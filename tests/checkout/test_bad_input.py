@@ -23,7 +23,7 @@ from checkout.paying import (
 from conftest import MakeCheckout
 from payment.refusal import assert_refused, assert_says_no, without_request_id
 from tidegate.checkout import field as fields
-from tidegate.checkout import means, wire
+from tidegate.checkout import instrument, wire
 from tidegate.core import ids
 from tidegate.core.errors import Invalid
 from tidegate.core.method import Method
@@ -443,7 +443,7 @@ async def test_a_phone_that_cannot_have_the_wallet_is_refused_P14(
 def test_a_page_is_told_which_rule_a_phone_breaks(number: str | None, kind: str) -> None:
     request = wire.Charge(type="mobile_money", phone=number)
     with pytest.raises(Invalid) as refused:
-        means.means_from(request, Method.MOBILE_MONEY, Currency.KES, account_name="", now=datetime.now(UTC))
+        instrument.instrument_from(request, Method.MOBILE_MONEY, Currency.KES, account_name="", now=datetime.now(UTC))
     assert [(problem.field, problem.kind) for problem in refused.value.problems] == [("phone", kind)]
 
 

@@ -26,7 +26,7 @@ from checkout.paying import (
     card,
 )
 from conftest import MakeCheckout
-from tidegate.checkout import means, wire
+from tidegate.checkout import instrument, wire
 from tidegate.core.clock import monotonic_s
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
@@ -38,7 +38,7 @@ from tidegate.intake import commands as intake
 from tidegate.money_return import commands as money_return
 from tidegate.rail.interface import Card, Otp, Pin, StartAttempt
 from tidegate.rail.sandbox import SandboxRail
-from tidegate.sandbox import teller
+from tidegate.sandbox import notifier
 
 CARDS = (SUCCEEDS, WANTS_PIN, WANTS_PIN_AND_OTP, WANTS_3DS, WANTS_ADDRESS, WITHOUT_MONEY, NOT_FOR_TESTS)
 # Long and unusual, so that they are not found by chance.
@@ -67,7 +67,7 @@ def all_logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     ours, theirs = io.BytesIO(), io.StringIO()
     configure_logs(as_json=True, level="debug")
     structlog.configure(logger_factory=structlog.BytesLoggerFactory(ours), cache_logger_on_first_use=False)
-    for module in (application, error_answer, intake, money_return, teller):
+    for module in (application, error_answer, intake, money_return, notifier):
         monkeypatch.setattr(module, "log", structlog.get_logger())  # A used one may be bound elsewhere.
     root.setLevel(logging.DEBUG)
     root.handlers[:] = [logging.StreamHandler(theirs)]
@@ -160,7 +160,7 @@ async def test_an_error_on_the_way_to_the_rail_shows_no_card_43(
     new_checkout: MakeCheckout, admin: Any, all_logs: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def break_down(_: SandboxRail, order: StartAttempt, **__: Any) -> None:
-        raise RuntimeError("the rail broke down", order, order.means)
+        raise RuntimeError("the rail broke down", order, order.instrument)
 
     checkout = await new_checkout()
     monkeypatch.setattr(SandboxRail, "start", break_down)
@@ -173,7 +173,7 @@ async def test_an_error_on_the_way_to_the_rail_shows_no_card_43(
 
 
 CHARGE = read(card(with_spaces(NOT_FOR_TESTS), cvv=CVV), wire.Charge)
-MEANS, DETAILS = means.means_from(
+MEANS, DETAILS = instrument.instrument_from(
     CHARGE, Method.CARD, Currency.NGN, account_name="", now=datetime(2026, 11, 15, tzinfo=UTC)
 )
 
@@ -196,7 +196,7 @@ MEANS, DETAILS = means.means_from(
                 reference="r",
                 method=Method.CARD,
                 amount=Money(1, Currency.NGN),
-                means=MEANS,
+                instrument=MEANS,
                 return_url="https://example.com",
             ),
             id="StartAttempt",

@@ -9,12 +9,12 @@ import pytest
 from conftest import MakeCheckout
 from serving import serving
 from tidegate.checkout.api import CheckoutApi
-from tidegate.checkout.desk import PayerAt
+from tidegate.checkout.commands import PayerRequest
 from tidegate.core.clock import SystemClock
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import commands as merchants
 from tidegate.payment import view_store
-from tidegate.payment.store import Key
+from tidegate.payment.store import PaymentKey
 from tidegate.payment.view_store import PaymentView
 from tidegate.settings import Settings
 
@@ -25,17 +25,17 @@ async def test_a_business_that_changes_during_a_look_is_seen_as_it_now_is(
     database_url: str, db: Database, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = await new_checkout()
-    visit = PayerAt(checkout.pay_code, "127.0.0.1")
+    visit = PayerRequest(checkout.pay_code, "127.0.0.1")
     async with serving(Settings(database_url=database_url)) as (_, service):
         owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
         desk = next(owner.desk for owner in owners if isinstance(owner, CheckoutApi))
         business = (await desk.look(visit)).business
         find_views = view_store.find_views
 
-        async def find_after_a_change(tx: Tx, keys: Sequence[Key]) -> list[PaymentView | None]:
+        async def find_after_a_change(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentView | None]:
             await merchants.change(db, business.id, {"rate_per_second": NEW_RATE}, now=SystemClock().now())
             seen = await find_views(tx, keys)
-            await desk.keyring.refresh()
+            await desk.key_cache.refresh()
             return seen
 
         monkeypatch.setattr(view_store, "find_views", find_after_a_change)

@@ -27,7 +27,7 @@ from tidegate.checkout import watch as watch_module
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.watch import Watch
 from tidegate.core.errors import RateLimited, Unavailable
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.http import application
 from tidegate.infra.http.application import Application
 from tidegate.payment import pay
@@ -245,16 +245,16 @@ async def test_asking_for_the_head_alone_opens_no_stream(watched: Watched, new_c
 
 
 async def test_a_page_that_opens_just_after_a_change_is_told_and_those_who_know_it_are_not(
-    house: House, new_checkout: MakeCheckout, tick: Callable[[], Awaitable[None]]
+    runtime: Runtime, new_checkout: MakeCheckout, tick: Callable[[], Awaitable[None]]
 ) -> None:
     checkout = await new_checkout()
-    watch = Watch(house.db, per_address_max=2)
-    before = (await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)).payment
+    watch = Watch(runtime.db, per_address_max=2)
+    before = (await pay.view(runtime.db, checkout.shop.business_id, checkout.pay_code)).payment
     async with watch.on(before, "192.0.2.1") as first:
         await checkout.account()
         await watch._look()
         assert first.changed.is_set()
-        after = (await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)).payment
+        after = (await pay.view(runtime.db, checkout.shop.business_id, checkout.pay_code)).payment
         first.clear(after.version)
         # This page looked at the payment before the change and begins to wait after it was told.
         async with watch.on(before, "192.0.2.1") as second:
@@ -274,11 +274,11 @@ async def test_a_page_that_opens_just_after_a_change_is_told_and_those_who_know_
     ],
 )
 async def test_streams_of_one_address_are_limited(
-    house: House, new_checkout: MakeCheckout, others: list[str], mine: str, is_refused: bool
+    runtime: Runtime, new_checkout: MakeCheckout, others: list[str], mine: str, is_refused: bool
 ) -> None:
     checkout = await new_checkout()
-    payment = (await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)).payment
-    watch = Watch(house.db, per_address_max=2)
+    payment = (await pay.view(runtime.db, checkout.shop.business_id, checkout.pay_code)).payment
+    watch = Watch(runtime.db, per_address_max=2)
     async with AsyncExitStack() as stack:
         for other in others:
             await stack.enter_async_context(watch.on(payment, other))

@@ -21,7 +21,7 @@ from tidegate import app
 from tidegate.checkout.limit import PayerAllowances, PayerLimit
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import RateLimited
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra import rate_limit
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.routing import Answering
@@ -218,8 +218,8 @@ async def test_who_is_refused_is_answered_before_the_body_has_come(
 
 
 def test_everything_that_anybody_may_call_and_that_reads_a_body_declares_a_limit(database_url: str) -> None:
-    house = House.of(Settings(database_url=database_url))
-    unlimited = [one.name for one in app.operations_of(house) if one.credentials is ANYBODY and one.limit is None]
+    runtime = Runtime.of(Settings(database_url=database_url))
+    unlimited = [one.name for one in app.operations_of(runtime) if one.credentials is ANYBODY and one.limit is None]
     routes = app.build(Settings(database_url=database_url)).routing.routes
     for route in routes:
         if isinstance(route.app, _PageEndpoint):

@@ -26,9 +26,9 @@ def naira(major: int) -> Money:
 
 async def movements_of(db: Database, checkout: Checkout) -> Movements:
     async with db.connection() as tx:
-        situation = await attempt_store.find_by_pay_code(tx, checkout.shop.business_id, checkout.pay_code)
-        assert situation is not None
-        return await store.list_movements(tx, checkout.shop.business_id, situation.payment.id)
+        snapshot = await attempt_store.find_by_pay_code(tx, checkout.shop.business_id, checkout.pay_code)
+        assert snapshot is not None
+        return await store.list_movements(tx, checkout.shop.business_id, snapshot.payment.id)
 
 
 async def test_nothing_has_moved_at_first(new_checkout: MakeCheckout, db: Database) -> None:

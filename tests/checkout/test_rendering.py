@@ -23,13 +23,13 @@ from tidegate.core.fee import FeeRule
 from tidegate.core.ids import business_code_of
 from tidegate.core.method import Method, MethodNames, Priced
 from tidegate.core.money import Currency
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.page.cookie import NOTHING_SET
 from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Brand, Support
 from tidegate.payment import pay
-from tidegate.payment.change import Situation
+from tidegate.payment.change import PaymentSnapshot
 from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
 from tidegate.rail.sandbox.model import RESENDS
 from tidegate.sandbox.panel import SimulatorPanel
@@ -47,12 +47,12 @@ QUERIES: tuple[dict[str, Any], ...] = ({}, {"goes_back": True}, *({"asked": meth
 
 
 @pytest.fixture
-def renderer(house: House) -> PageRenderer:
-    return PageRenderer(SITE, SimulatorPanel(Simulator(house.till)))
+def renderer(runtime: Runtime) -> PageRenderer:
+    return PageRenderer(SITE, SimulatorPanel(Simulator(runtime.deps)))
 
 
 @pytest.fixture
-async def situations(new_checkout: MakeCheckout, house: House) -> dict[str, Situation]:
+async def situations(new_checkout: MakeCheckout, runtime: Runtime) -> dict[str, PaymentSnapshot]:
     made: dict[str, Checkout] = {name: await new_checkout(**fields) for name, fields in ORDERS.items()}
     for name, (body, fields) in CHARGES.items():
         made[name] = await new_checkout(**fields)
@@ -68,18 +68,18 @@ async def situations(new_checkout: MakeCheckout, house: House) -> dict[str, Situ
     await made["short"].transfer(await made["short"].account(), "40")
     made["cancelled"] = await new_checkout()
     await made["cancelled"].cancel()
-    return {name: await seen(house, checkout.pay_code) for name, checkout in made.items()}
+    return {name: await seen(runtime, checkout.pay_code) for name, checkout in made.items()}
 
 
-async def seen(house: House, pay_code: str) -> Situation:
-    async with house.db.connection() as tx:
+async def seen(runtime: Runtime, pay_code: str) -> PaymentSnapshot:
+    async with runtime.db.connection() as tx:
         business = await merchants.find_business_by_code(tx, business_code_of(pay_code) or "")
     assert business is not None
-    return await pay.view(house.db, business.id, pay_code)
+    return await pay.view(runtime.db, business.id, pay_code)
 
 
 def page_of(
-    situation: Situation,
+    snapshot: PaymentSnapshot,
     language: str = "en",
     movements: Movements = NO_MOVEMENTS,
     *,
@@ -87,11 +87,11 @@ def page_of(
     goes_back: bool = False,
 ) -> PageModel:
     return PageModel(
-        situation=situation,
+        snapshot=snapshot,
         movements=movements,
         words=catalog_for(language),
         # By the clock of the server, which another test may have moved ahead.
-        now=situation.payment.updated_at,
+        now=snapshot.payment.updated_at,
         site=SITE,
         names=MethodNames(),
         is_test=True,
@@ -99,7 +99,7 @@ def page_of(
         nonce="a" * 22,
         asked=asked,
         goes_back=goes_back,
-        can_resend=situation.attempt is not None and type(situation.attempt.action) in RESENDS,
+        can_resend=snapshot.attempt is not None and type(snapshot.attempt.action) in RESENDS,
     )
 
 
@@ -107,13 +107,13 @@ def text_of(renderer: PageRenderer, page: PageModel) -> str:
     return renderer.page(page, cookies=NOTHING_SET).body.decode()
 
 
-def hostile(situation: Situation) -> Situation:
+def hostile(snapshot: PaymentSnapshot) -> PaymentSnapshot:
     """The same, with hostile text wherever a merchant or a bank may write."""
-    business, attempt = situation.business, situation.attempt
+    business, attempt = snapshot.business, snapshot.attempt
     brand = Brand(business.brand.accent, support=Support(email=f"{HOSTILE}@example.com"))
-    return Situation(
+    return PaymentSnapshot(
         replace(business, name=HOSTILE, brand=brand),
-        msgspec.structs.replace(situation.payment, reference=HOSTILE),
+        msgspec.structs.replace(snapshot.payment, reference=HOSTILE),
         attempt
         and msgspec.structs.replace(
             attempt,
@@ -136,25 +136,25 @@ def _hostile_action(action: Any) -> Any:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_every_state_is_drawn_and_no_text_becomes_markup(
-    situations: dict[str, Situation], house: House, renderer: PageRenderer, language: str
+    situations: dict[str, PaymentSnapshot], runtime: Runtime, renderer: PageRenderer, language: str
 ) -> None:
-    states = {page_of(situation).state for situation in situations.values()}
+    states = {page_of(snapshot).state for snapshot in situations.values()}
     assert states >= frozenset(PageState) - {
         PageState.USED_UP, PageState.EXPIRED, PageState.DISABLED, PageState.CLOSED
     }  # fmt: skip
-    for situation in situations.values():
-        async with house.db.connection() as tx:
-            movements = await store.list_movements(tx, situation.payment.business_id, situation.payment.id)
+    for snapshot in situations.values():
+        async with runtime.db.connection() as tx:
+            movements = await store.list_movements(tx, snapshot.payment.business_id, snapshot.payment.id)
         for query in QUERIES:
-            text = text_of(renderer, page_of(hostile(situation), language, movements, **query))
+            text = text_of(renderer, page_of(hostile(snapshot), language, movements, **query))
             assert ESCAPED in text
             assert "<img src=x" not in text
             assert f'<html lang="{language}"' in text
-            assert situation.business.name not in text
+            assert snapshot.business.name not in text
 
 
 async def test_what_a_payer_is_asked_for_is_what_the_page_says(
-    situations: dict[str, Situation], renderer: PageRenderer
+    situations: dict[str, PaymentSnapshot], renderer: PageRenderer
 ) -> None:
     text = text_of(renderer, page_of(situations["fee of the customer"]))
     # 1.4 % of ₦100, and 7.5 % of that, each rounded.
@@ -164,13 +164,13 @@ async def test_what_a_payer_is_asked_for_is_what_the_page_says(
 
 
 async def test_a_price_for_each_method_where_they_differ(
-    situations: dict[str, Situation], renderer: PageRenderer
+    situations: dict[str, PaymentSnapshot], renderer: PageRenderer
 ) -> None:
-    situation = situations["fee of the customer"]
+    snapshot = situations["fee of the customer"]
     free: dict[tuple[Currency, Priced], FeeRule] = {
-        (situation.payment.expected.currency, Method.CARD): FeeRule("own", 0)
+        (snapshot.payment.expected.currency, Method.CARD): FeeRule("own", 0)
     }
-    page = page_of(msgspec.structs.replace(situation, business=replace(situation.business, own_fee_rules=free)))
+    page = page_of(msgspec.structs.replace(snapshot, business=replace(snapshot.business, own_fee_rules=free)))
     text = text_of(renderer, page)
     assert re.findall(r'<div data-panel="(\w+)"( hidden)?>\n<p class="amount">.*?(₦[\d.,]+)', text) == [
         ("bank_transfer", "", "₦101.51"),

@@ -13,7 +13,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import pay, settle
@@ -86,10 +86,10 @@ async def test_a_transfer_valued_in_time_counts_though_we_hear_of_it_late(new_ch
 
 
 async def test_an_answer_that_its_own_notification_overtook_is_no_error(
-    new_checkout: MakeCheckout, house: House, monkeypatch: pytest.MonkeyPatch
+    new_checkout: MakeCheckout, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = await new_checkout()
-    rail: Any = house.rails["sandbox"]
+    rail: Any = runtime.rails["sandbox"]
     real_start = rail.start
 
     async def slow_start(order: Any, *, now: Any) -> Any:
@@ -98,24 +98,24 @@ async def test_an_answer_that_its_own_notification_overtook_is_no_error(
         return state
 
     monkeypatch.setattr(rail, "start", slow_start)
-    payer = pay.Payer(house.till, checkout.shop.business_id, checkout.pay_code, "http://localhost", house.clock.now())
-    seen = await pay.view(house.db, payer.business_id, payer.pay_code)
-    situation = await pay.charge(payer, seen, Method.CARD, Card("5319317801366660", 12, 2040, "123"), {})
-    assert situation.payment.status == "success"
+    payer = pay.Payer(runtime.deps, checkout.shop.business_id, checkout.pay_code, "http://localhost", runtime.clock.now())
+    seen = await pay.view(runtime.db, payer.business_id, payer.pay_code)
+    snapshot = await pay.charge(payer, seen, Method.CARD, Card("5319317801366660", 12, 2040, "123"), {})
+    assert snapshot.payment.status == "success"
 
 
 async def test_the_same_answer_recorded_many_times_at_once_is_no_error(
-    new_checkout: MakeCheckout, house: House
+    new_checkout: MakeCheckout, runtime: Runtime
 ) -> None:
     checkout = await new_checkout()
     await checkout.charge({"type": "payAttitude", "bank": "058"})
-    situation = await pay.view(house.db, checkout.shop.business_id, checkout.pay_code)
-    assert situation.attempt is not None
-    reference, now = situation.attempt.reference, house.clock.now()
-    state = Succeeded("T-1", situation.payment.expected)
+    snapshot = await pay.view(runtime.db, checkout.shop.business_id, checkout.pay_code)
+    assert snapshot.attempt is not None
+    reference, now = snapshot.attempt.reference, runtime.clock.now()
+    state = Succeeded("T-1", snapshot.payment.expected)
     recorded = await asyncio.gather(
         *(
-            settle.record_state(house.till, checkout.shop.business_id, reference, state, told_by=None, now=now)
+            settle.record_state(runtime.deps, checkout.shop.business_id, reference, state, notification_ref=None, now=now)
             for _ in range(8)
         )
     )

@@ -14,7 +14,7 @@ from checkout.paying import SUCCEEDS, WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONE
 from checkout.plain_browser import Sheet, open_page
 from checkout.test_page_without_script import CARD, IS_CARD, pay_by_card, visit
 from conftest import MakeCheckout
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.payment.attempt import ANSWERS_MAX, RESEND_PAUSE, RESENDS_MAX
 from tidegate.payment.transition import ATTEMPTS_MAX
 
@@ -136,12 +136,12 @@ async def test_what_cannot_be_sent_again_is_not_offered(new_checkout: MakeChecko
 
 
 async def test_a_rail_that_cannot_send_again_is_not_asked_to(
-    new_checkout: MakeCheckout, house: House, monkeypatch: pytest.MonkeyPatch
+    new_checkout: MakeCheckout, runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a rail would be that has no such call."""
     checkout = await begun(new_checkout, phone(PHONE), KENYAN)
     await checkout.let_pass(PAUSE)
-    rail = house.rails["sandbox"]
+    rail = runtime.rails["sandbox"]
     unable = msgspec.structs.replace(rail.capabilities, resends=frozenset())
     monkeypatch.setattr(type(rail), "capabilities", unable)
     assert (await checkout.view())["attempt"]["resendsLeft"] is None

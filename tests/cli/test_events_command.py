@@ -162,10 +162,10 @@ async def test_filters_narrow(
     await world.deliver()
     world.later(hours=1)
     await world.event(reference="ORD-3")
-    await world.courier.fan_out()
-    for parcel in await world.courier.take():
+    await world.sender.fan_out()
+    for parcel in await world.sender.take():
         if parcel.failures == 0:
-            await world.courier.finish([await world.courier.send(parcel)])
+            await world.sender.finish([await world.sender.send(parcel)])
     assert [record["reference"] for record in await tg_json("events", "list", *options)] == expected
 
 
@@ -203,7 +203,7 @@ async def test_a_time_is_counted_first_and_then_sent_again(
     world: World, receiver: Receiver, tg: Run, tg_json: Any
 ) -> None:
     await world.event(reference="BEFORE-1")
-    await world.courier.fan_out()
+    await world.sender.fan_out()
     await world.endpoint(receiver.url())
     window = ("events", "replay", "--from", "3h", "--to", "0s")
     code, said = await tg(*window)
@@ -333,7 +333,7 @@ async def test_the_sandbox_s_own_time_counts(world: World, receiver: Receiver, t
     delivery = await world.delivery()
     async with world.db.transaction() as tx:
         await commands.rotate(
-            tx, world.office.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=world.clock.now()
+            tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=world.clock.now()
         )
     show = ("events", "show", f"dlv_{delivery.id}")
     assert len((await tg_json(*show))["headers"]["webhook-signature"].split()) == 2

@@ -23,11 +23,11 @@ from conftest import MakeCheckout
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import Receiver, answer, hang, receiving
 from tidegate.cli import forward, listen, main
-from tidegate.cli.forward import Arrival, Forwarder
-from tidegate.cli.listen import DESCRIPTION, ENDPOINTS, Account
+from tidegate.cli.forward import ReceivedEvent, Forwarder
+from tidegate.cli.listen import DESCRIPTION, ENDPOINTS, MerchantAccount
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Refusal
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.telemetry import Meter
 from tidegate.webhook.model import EVENTS
 
@@ -42,13 +42,13 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest.fixture(autouse=True)
-async def courier(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+async def sender(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """As in a running sandbox, for the tests that have a business."""
     if "shop" not in request.fixturenames:
         yield
         return
-    house: House = request.getfixturevalue("house")
-    task = asyncio.create_task(house.courier(Meter()).run(grace_s=1.0))
+    runtime: Runtime = request.getfixturevalue("house")
+    task = asyncio.create_task(runtime.sender(Meter()).run(grace_s=1.0))
     yield
     task.cancel()
     with suppress(asyncio.CancelledError):
@@ -60,9 +60,9 @@ class Listener:
     """A running `tidegate listen`, and what it would have shown."""
 
     url: str
-    shown: asyncio.Queue[Arrival]
+    shown: asyncio.Queue[ReceivedEvent]
 
-    async def next(self) -> Arrival:
+    async def next(self) -> ReceivedEvent:
         async with asyncio.timeout(WITHIN_S):
             return await self.shown.get()
 
@@ -71,9 +71,9 @@ class Listener:
 async def listening(
     shop: Shop, forward_to: str | None = None, *, events: tuple[str, ...] = EVENTS
 ) -> AsyncIterator[Listener]:
-    shown: asyncio.Queue[Arrival] = asyncio.Queue()
+    shown: asyncio.Queue[ReceivedEvent] = asyncio.Queue()
     forwarder = Forwarder(forward_to, SystemClock(), shown.put_nowait)
-    account = Account(str(shop.client.base_url), shop.secret_key, SECRET)
+    account = MerchantAccount(str(shop.client.base_url), shop.secret_key, SECRET)
     stop_ = asyncio.Event()
     running = asyncio.create_task(listen.run(account, forwarder, list(events), stop_, is_quiet=True))
     try:
@@ -276,7 +276,7 @@ async def test_without_a_worker_it_says_that_nothing_arrives(
     forwarder = Forwarder(None, SystemClock(), lambda _: None)
     stop_ = asyncio.Event()
     asyncio.get_running_loop().call_later(1.0, stop_.set)
-    await listen.run(Account(str(shop.client.base_url), shop.secret_key, None), forwarder, [], stop_, is_quiet=False)
+    await listen.run(MerchantAccount(str(shop.client.base_url), shop.secret_key, None), forwarder, [], stop_, is_quiet=False)
     said = capsys.readouterr()
     assert "Is a worker running" in said.err
     assert forwarder.secret in said.out
@@ -302,12 +302,12 @@ def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, tm
 async def test_what_the_api_refuses_is_told(path: str, key: str, expected: str, base_url: str) -> None:
     forwarder = Forwarder(None, SystemClock(), lambda _: None)
     with pytest.raises(Refusal, match=expected):
-        await listen.run(Account(base_url + path, key, None), forwarder, [], asyncio.Event(), is_quiet=True)
+        await listen.run(MerchantAccount(base_url + path, key, None), forwarder, [], asyncio.Event(), is_quiet=True)
 
 
 async def test_an_event_that_does_not_exist_is_refused(shop: Shop) -> None:
     forwarder = Forwarder(None, SystemClock(), lambda _: None)
-    account = Account(str(shop.client.base_url), shop.secret_key, None)
+    account = MerchantAccount(str(shop.client.base_url), shop.secret_key, None)
     with pytest.raises(Refusal, match=r"is refused: events.* must be one of charge.successful"):
         await listen.run(account, forwarder, ["charge.failed"], asyncio.Event(), is_quiet=True)
 

@@ -128,7 +128,7 @@ async def test_without_a_rate_to_be_trusted_it_is_held(inflows: Inflows, quoted:
     number = await inflows.number(Currency.EUR, Currency.USD)
     await inflows.set_rate(Currency.USD, Currency.EUR, "0.9")
     if quoted == "D16 stale":
-        lasts = inflows.house.till.inflow_terms.rate_lasts
+        lasts = inflows.runtime.deps.inflow_terms.rate_lasts
         await inflows.set_rate(
             Currency.EUR, Currency.USD, "1.1", quoted_at=inflows.now - lasts - timedelta(milliseconds=1)
         )

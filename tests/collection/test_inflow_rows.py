@@ -19,7 +19,7 @@ from tidegate.intake import commands as intake
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.merchant import commands as merchants
 from tidegate.rail.sandbox import notice
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 # As the specification's 2.8 names them.
 EVENT_FIELDS = (
@@ -152,7 +152,7 @@ async def test_d6_an_unknown_account_is_recorded_under_the_house(inflows: Inflow
 
 @pytest.mark.parametrize("state", ["D7 suspended", "D7 expired", "D7 expired and swept", "D7 closed"])
 async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, state: str) -> None:
-    db = inflows.house.db
+    db = inflows.runtime.db
     expires_at = inflows.now + timedelta(microseconds=1) if "expired" in state else None
     account = await inflows.account(expires_at=expires_at)
     assert account.details is not None
@@ -161,7 +161,7 @@ async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, st
     if state == "D7 closed":
         await accounts.close(db, account.id, "for good", by=OPERATOR, now=inflows.now)
     if state == "D7 expired and swept":
-        await accounts.expire_due(inflows.house.till, inflows.house.clock)
+        await accounts.expire_due(inflows.runtime.deps, inflows.runtime.clock)
     asked = await inflows.told(credit(account.details.account_number))
     assert (asked["status"], asked["isReversed"], asked["amountReceived"]) == ("reversed", 1, None)
     refund = asked["refundInfo"]
@@ -186,8 +186,8 @@ async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, st
 async def test_an_account_that_was_reinstated_takes_money_again(inflows: Inflows) -> None:
     account = await inflows.account()
     assert account.details is not None
-    await accounts.suspend(inflows.house.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
-    await accounts.reinstate(inflows.house.db, account.id, by=OPERATOR, now=inflows.now)
+    await accounts.suspend(inflows.runtime.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
+    await accounts.reinstate(inflows.runtime.db, account.id, by=OPERATOR, now=inflows.now)
     assert (await inflows.told(credit(account.details.account_number)))["status"] == "successful"
 
 
@@ -267,7 +267,7 @@ async def test_d12_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -
     body = credit(await inflows.number())
     assert (await inflows.tell(reversal_of(body))).status_code == 200
     assert await inflows.journals() == {}
-    assert (await reversal.apply_due(inflows.house.till, inflows.house.clock)).done == 0
+    assert (await reversal.apply_due(inflows.runtime.deps, inflows.runtime.clock)).done == 0
     await inflows.told(body)
     await inflows.tick()
     record = await inflows.inflow(body["transactionId"])
@@ -292,17 +292,17 @@ async def test_any_amount_is_credited_unless_the_operator_asks_for_a_review(infl
     assert (await inflows.told(credit(await inflows.number(), 60_000_00)))["status"] == "successful"
 
 
-async def arrive(inflows: Inflows, till: Till, body: dict[str, Any]) -> dict[str, Any]:
+async def arrive(inflows: Inflows, deps: PaymentDeps, body: dict[str, Any]) -> dict[str, Any]:
     """At a service with other terms than the one that listens."""
-    clock = inflows.house.clock
-    signed = notice.sign(json.dumps(body).encode(), inflows.house.secret, now=clock.now())
-    await intake.receive(till, "sandbox", signed, clock)
+    clock = inflows.runtime.clock
+    signed = notice.sign(json.dumps(body).encode(), inflows.runtime.secret, now=clock.now())
+    await intake.receive(deps, "sandbox", signed, clock)
     return await inflows.inflow(body["transactionId"])
 
 
 async def test_d14_an_amount_that_the_operator_wants_to_review_is_held_and_said_so(inflows: Inflows) -> None:
-    number, limit, till = await inflows.number(), 50_000_00, inflows.house.till
-    strict = replace(till, inflow_terms=replace(till.inflow_terms, review_from_major=50_000))
+    number, limit, deps = await inflows.number(), 50_000_00, inflows.runtime.deps
+    strict = replace(deps, inflow_terms=replace(deps.inflow_terms, review_from_major=50_000))
     below, held = [await arrive(inflows, strict, credit(number, minor)) for minor in (limit - 1, limit)]
     assert (below["status"], held["status"]) == ("successful", "pending")
     assert "reviewed" in held["reason"]
@@ -313,7 +313,7 @@ async def test_d14_an_amount_that_the_operator_wants_to_review_is_held_and_said_
 
 async def test_money_for_a_suspended_business_is_held(inflows: Inflows) -> None:
     number = await inflows.number()
-    await merchants.change(inflows.house.db, inflows.shop.business_id, {"status": "suspended"}, now=inflows.now)
+    await merchants.change(inflows.runtime.db, inflows.shop.business_id, {"status": "suspended"}, now=inflows.now)
     assert (await inflows.tell(credit(number))).status_code == 200
     row = await inflows.admin.fetchrow("SELECT status, reason FROM collection")
     assert tuple(row) == ("pending", "business_suspended")
@@ -330,7 +330,7 @@ async def test_d15_two_deposits_in_the_same_moment_are_two(inflows: Inflows) -> 
 async def test_d17_the_event_is_written_with_the_money_and_not_by_whoever_rings(
     inflows: Inflows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(inflows.house.db), "ring", lambda *_: None)
+    monkeypatch.setattr(type(inflows.runtime.db), "ring", lambda *_: None)
     await inflows.told(credit(await inflows.number(Currency.USD), currency="USD"))
     is_fanned_out = await inflows.admin.fetchval("SELECT is_fanned_out FROM event WHERE type = 'collection.successful'")
     assert is_fanned_out is False

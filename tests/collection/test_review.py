@@ -28,11 +28,11 @@ async def held(inflows: Inflows, **changes: Any) -> dict[str, Any]:
 
 
 async def pass_(inflows: Inflows, reference: str, note: str | None = "looked at the passport") -> Any:
-    return await review.credit(inflows.house.till, reference, note=note, by=OPERATOR, now=inflows.now)
+    return await review.credit(inflows.runtime.deps, reference, note=note, by=OPERATOR, now=inflows.now)
 
 
 async def refuse(inflows: Inflows, reference: str, note: str | None = None) -> Any:
-    return await review.send_back(inflows.house.till, reference, note=note, by=OPERATOR, now=inflows.now)
+    return await review.send_back(inflows.runtime.deps, reference, note=note, by=OPERATOR, now=inflows.now)
 
 
 async def audited(inflows: Inflows, reference: str) -> list[tuple[str, str, Any]]:
@@ -89,7 +89,7 @@ async def test_a_strict_business_returns_at_once_whatever_is_not_the_same_name(
 ) -> None:
     number = await inflows.number()
     changed = {"inflow_name_policy": "strict"}
-    await merchants.change(inflows.house.db, inflows.shop.business_id, changed, now=inflows.now)
+    await merchants.change(inflows.runtime.db, inflows.shop.business_id, changed, now=inflows.now)
     record = await inflows.told(credit(number, payeeName=typed))
     assert (record["status"], record["heldUntil"]) == ("reversed", None)
     assert (await inflows.told(credit(number)))["status"] == "successful"
@@ -137,7 +137,7 @@ async def test_what_was_held_is_not_credited_to_an_account_that_takes_no_money(i
     account = await inflows.account()
     assert account.details is not None
     record = await held(inflows, number=account.details.account_number)
-    await accounts.close(inflows.house.db, account.id, "for good", by=OPERATOR, now=inflows.now)
+    await accounts.close(inflows.runtime.db, account.id, "for good", by=OPERATOR, now=inflows.now)
     with pytest.raises(Conflict, match="the account is closed"):
         await pass_(inflows, record["reference"])
     assert await inflows.wallet("EUR") == 0
@@ -210,7 +210,7 @@ async def test_what_the_wallet_no_longer_has_is_owed(inflows: Inflows) -> None:
     await inflows.tick()
     assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (50, 0)
     await inflows.told(credit(body["accountNumber"], 100_00))
-    await asyncio.gather(*(reversal.collect_debts(inflows.house.till, inflows.house.clock) for _ in range(4)))
+    await asyncio.gather(*(reversal.collect_debts(inflows.runtime.deps, inflows.runtime.clock) for _ in range(4)))
     assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (0, 45_00)
 
 
@@ -220,7 +220,7 @@ async def test_a_reversal_of_money_in_suspense_takes_it_out_again(inflows: Inflo
     assert (await inflows.tell(reversal_of(body))).status_code == 200
     await inflows.tick()
     assert await inflows.entries("held_reversed") == {("suspense", "USD", -100_00), ("rail", "USD", 100_00)}
-    findings, _ = await examine_books(inflows.house.db, now=inflows.now)
+    findings, _ = await examine_books(inflows.runtime.db, now=inflows.now)
     assert {f.what for f in findings if f.subject == "suspense"} == {"all money has an owner"}
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from inflow import Inflows
 from tidegate.collection import list_store
-from tidegate.collection.list_store import Filter
+from tidegate.collection.list_store import CollectionFilter
 from tidegate.collection.model import CollectionStatus
 from tidegate.core.money import Currency
 from tidegate.doctor import inflow_store
@@ -67,7 +67,7 @@ class Shelf:
         )  # fmt: skip
         self.rows[row_id][3] = status
 
-    def matching(self, wanted: Filter) -> list[int]:
+    def matching(self, wanted: CollectionFilter) -> list[int]:
         """The newest first."""
 
         def passes(row: list[Any]) -> bool:
@@ -83,9 +83,9 @@ class Shelf:
         return sorted((row_id for row_id, row in self.rows.items() if passes(row)), reverse=True)
 
 
-def filter_of(shelf: Shelf, drawn: Any) -> Filter:
+def filter_of(shelf: Shelf, drawn: Any) -> CollectionFilter:
     account, currency, status, start, end = drawn
-    return Filter(
+    return CollectionFilter(
         account_id=None if account is None else shelf.accounts[account],
         destination_currency=currency,
         status=status,
@@ -94,9 +94,9 @@ def filter_of(shelf: Shelf, drawn: Any) -> Filter:
     )
 
 
-async def check(shelf: Shelf, wanted: Filter, *, per_page: int) -> None:
+async def check(shelf: Shelf, wanted: CollectionFilter, *, per_page: int) -> None:
     business_id, expected = shelf.inflows.shop.business_id, shelf.matching(wanted)
-    async with shelf.inflows.house.db.connection() as tx:
+    async with shelf.inflows.runtime.db.connection() as tx:
         assert await list_store.total(tx, business_id, wanted) == len(expected)
         walked: list[int] = []
         while page := await list_store.list_page(
@@ -151,9 +151,9 @@ async def test_a13_rows_that_come_during_a_walk_neither_repeat_nor_hide_others(
         for n in range(12)
     ]
     walked: list[int] = []
-    async with inflows.house.db.connection() as tx:
+    async with inflows.runtime.db.connection() as tx:
         while page := await list_store.list_page(
-            tx, inflows.shop.business_id, Filter(), before_id=walked[-1] if walked else None, offset=0, limit=3
+            tx, inflows.shop.business_id, CollectionFilter(), before_id=walked[-1] if walked else None, offset=0, limit=3
         ):
             walked += [one.id for one in page]
             for seconds in (2.5, 8.5, 20):

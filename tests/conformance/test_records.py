@@ -131,8 +131,8 @@ async def test_an_account_record_has_every_field_of_its_type_in_every_state(infl
     for currency in (Currency.EUR, Currency.USD):
         ids[currency] = (await inflows.account(currency)).id
     closed, declined = await inflows.account(), (await inflows.ask_for()).json()["data"]["_id"]
-    await accounts.close(inflows.house.db, closed.id, "moved", by=OPERATOR, now=inflows.now)
-    await accounts.decline(inflows.house.db, declined, "no passport", by=OPERATOR, now=inflows.now)
+    await accounts.close(inflows.runtime.db, closed.id, "moved", by=OPERATOR, now=inflows.now)
+    await accounts.decline(inflows.runtime.db, declined, "no passport", by=OPERATOR, now=inflows.now)
     for account_id in (*ids.values(), closed.id, declined):
         answer = (await inflows.call("GET", f"/profile/virtual-accounts/{account_id}")).json()
         assert set(answer) == {"success", "message", "data"}

@@ -26,15 +26,15 @@ QUESTIONS: tuple[Ask, ...] = (
 
 
 async def findings(inflows: Inflows) -> dict[str, Finding]:
-    while (await chain.extend(inflows.house.db, inflows.house.clock)).done:
+    while (await chain.extend(inflows.runtime.db, inflows.runtime.clock)).done:
         pass
-    found, _ = await examine_books(inflows.house.db, now=inflows.now)
+    found, _ = await examine_books(inflows.runtime.db, now=inflows.now)
     return {finding.subject: finding for finding in found}
 
 
 async def one_of_each(inflows: Inflows) -> None:
     """Credited, converted, held, decided on both ways, returned, taken back in every way, and owed."""
-    till, now = inflows.house.till, inflows.now
+    deps, now = inflows.runtime.deps, inflows.now
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.1", spread=30)
     number, abroad = await inflows.number(), await inflows.number(Currency.EUR, Currency.USD)
     for body in (credit(number), credit(abroad), credit(number, payeeName=DIFFERENT), credit(number, 1)):
@@ -42,9 +42,9 @@ async def one_of_each(inflows: Inflows) -> None:
     held = [
         (await inflows.told(credit(where, payeeName=CLOSE)))["reference"] for where in (number, abroad, number, number)
     ]
-    await review.credit(till, held[0], note=None, by=OPERATOR, now=now)
-    await review.credit(till, held[1], note=None, by=OPERATOR, now=now)
-    await review.send_back(till, held[2], note=None, by=OPERATOR, now=now)
+    await review.credit(deps, held[0], note=None, by=OPERATOR, now=now)
+    await review.credit(deps, held[1], note=None, by=OPERATOR, now=now)
+    await review.send_back(deps, held[2], note=None, by=OPERATOR, now=now)
     await inflows.tick()
     await inflows.let_pass("1m")
     await inflows.told(credit(number, payeeName=DIFFERENT))

@@ -140,7 +140,7 @@ async def test_a_log_of_one_endpoint_or_event_does_not_read_the_whole_log(
     grown: tuple[Any, Database, str], wanted: dict[str, Any], found: list[int]
 ) -> None:
     admin, database, business_id = grown
-    asked = log_store.Filter(**wanted)
+    asked = log_store.DeliveryFilter(**wanted)
     async with database.connection() as tx:
         assert [one.id for one in await log_store.list_deliveries(tx, business_id, asked, limit=20)] == found
     assert await blocks_read(admin, *log_store.question(business_id, asked, limit=20)) < BLOCKS_MAX

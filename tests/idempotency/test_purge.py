@@ -14,9 +14,9 @@ from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.idempotency.commands import KEPT_FOR, purge
 from tidegate.infra.db import Database
-from tidegate.infra.leased_work import Tally
+from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
-from tidegate.rail.till import InflowTerms, Till
+from tidegate.rail.deps import InflowTerms, PaymentDeps
 
 
 async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin: Any) -> None:
@@ -30,24 +30,24 @@ async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin
 async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database) -> None:
     seen: list[datetime] = []
 
-    async def stumbling(_: Till, clock: Clock) -> Tally:
+    async def stumbling(_: PaymentDeps, clock: Clock) -> RoundResult:
         seen.append(clock.now())
         if len(seen) == 1:
             raise RuntimeError("a broken round")
         if len(seen) == 2:
             raise Unavailable("away")
-        return Tally()
+        return RoundResult()
 
     clock = SettableClock(datetime(2026, 11, 15, tzinfo=UTC))
     loops = (worker.Loop("stumbling", stumbling, every_s=0.001),)
-    till = Till(
+    deps = PaymentDeps(
         db,
         {},
         MethodNames(),
         PublicIds(lambda: b""),
         InflowTerms(rate_lasts=timedelta(hours=1), hold=timedelta(days=3)),
     )
-    task = asyncio.create_task(worker.run(till, clock, Meter(), loops))
+    task = asyncio.create_task(worker.run(deps, clock, Meter(), loops))
     while len(seen) < 4:
         await asyncio.sleep(0.001)
         assert not task.done()

@@ -24,7 +24,7 @@ from tidegate import app
 from tidegate.app import operations_of
 from tidegate.checkout.page.form_data import FIELDS
 from tidegate.core.clock import SystemClock
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra import rate_limit
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.body import BODY_BYTES_MAX
@@ -49,7 +49,7 @@ CostOf = Callable[[int], Awaitable[float]]
 HARD_TO_CHECK = ("letters", "spaces", "combining marks", "dots and at signs", "labels of other letters")
 FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate", "again", "sent"))
 
-_operations = operations_of(House.of(Settings()))
+_operations = operations_of(Runtime.of(Settings()))
 _addresses = itertools.count()
 
 
@@ -201,7 +201,7 @@ async def test_a_form_of_twice_the_size_costs_no_more_than_twice(caller: Caller)
 
 
 async def test_a_report_or_notification_of_twice_the_size_costs_no_more_than_twice(
-    caller: Caller, house: House
+    caller: Caller, runtime: Runtime
 ) -> None:
     now = SystemClock().now()
     for what, make in VALUES.items():
@@ -213,7 +213,7 @@ async def test_a_report_or_notification_of_twice_the_size_costs_no_more_than_twi
         await caller.hold(f"report, {what}", report, BODY_BYTES_MAX)
 
         async def notify(size: int, *, make: MakeText = make) -> float:
-            raw = notice.sign(make(size).encode(), house.secret, now=now)
+            raw = notice.sign(make(size).encode(), runtime.secret, now=now)
             return await caller.cost_s("POST", "/intake/sandbox", body=raw.body, headers=dict(raw.headers))
 
         await caller.hold(f"notification, {what}", notify, BODY_BYTES_MAX)

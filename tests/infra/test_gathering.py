@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from tidegate.core.errors import Unavailable
-from tidegate.infra import gathering as gathering_module
-from tidegate.infra.gathering import Gathering
+from tidegate.infra import batcher as gathering_module
+from tidegate.infra.batcher import Batcher
 
 
 class Counter:
@@ -29,7 +29,7 @@ class Counter:
 
 async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> None:
     counter = Counter()
-    gathering = Gathering(counter.double_all, lanes=1)
+    gathering = Batcher(counter.double_all, concurrency=1)
     first = gathering.do(1)
     await asyncio.sleep(0)
     rest = [gathering.do(number) for number in (2, 3, 4)]
@@ -42,7 +42,7 @@ async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> Non
 async def test_a_group_has_no_more_than_its_most() -> None:
     counter = Counter()
     counter.may_go.set()
-    gathering = Gathering(counter.double_all, lanes=1, together_max=2)
+    gathering = Batcher(counter.double_all, concurrency=1, batch_max=2)
     assert await asyncio.gather(*(gathering.do(number) for number in range(5))) == [0, 2, 4, 6, 8]
     assert counter.groups == [[0, 1], [2, 3], [4]]
 
@@ -50,7 +50,7 @@ async def test_a_group_has_no_more_than_its_most() -> None:
 async def test_nobody_fails_for_another() -> None:
     counter = Counter()
     counter.may_go.set()
-    gathering = Gathering(counter.double_all)
+    gathering = Batcher(counter.double_all)
     outcomes = await asyncio.gather(*(gathering.do(number) for number in (12, 13, 14)), return_exceptions=True)
     assert outcomes[::2] == [24, 28]
     assert isinstance(outcomes[1], ValueError)
@@ -59,7 +59,7 @@ async def test_nobody_fails_for_another() -> None:
 
 async def test_whoever_has_gone_keeps_nobody_waiting() -> None:
     counter = Counter()
-    gathering = Gathering(counter.double_all)
+    gathering = Batcher(counter.double_all)
     leaving, staying = gathering.do(1), gathering.do(2)
     await asyncio.sleep(0)
     leaving.cancel()
@@ -71,7 +71,7 @@ async def test_everybody_is_served_however_they_come() -> None:
     """Also who comes in the moment in which a lane closes."""
     counter = Counter()
     counter.may_go.set()
-    gathering = Gathering(counter.double_all, lanes=1)
+    gathering = Batcher(counter.double_all, concurrency=1)
 
     async def ask(number: int) -> int:
         for _ in range(number % 7):
@@ -86,7 +86,7 @@ async def test_everybody_is_served_however_they_come() -> None:
 
 async def test_who_waits_is_told_when_the_end_comes() -> None:
     counter = Counter()
-    gathering = Gathering(counter.double_all)
+    gathering = Batcher(counter.double_all)
     waiting = gathering.do(1)
     await asyncio.sleep(0)
     for lane in gathering._under_way:
@@ -102,7 +102,7 @@ async def test_not_now_is_said_to_all_at_once() -> None:
         asked.append(len(numbers))
         raise Unavailable("not now")
 
-    gathering = Gathering(refuse)
+    gathering = Batcher(refuse)
     outcomes = await asyncio.gather(*(gathering.do(number) for number in range(3)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [Unavailable] * 3
     assert asked == [3]
@@ -110,7 +110,7 @@ async def test_not_now_is_said_to_all_at_once() -> None:
 
 async def test_who_has_waited_too_long_is_told_and_the_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
     counter = Counter()
-    gathering = Gathering(counter.double_all, lanes=1)
+    gathering = Batcher(counter.double_all, concurrency=1)
     first = gathering.do(1)
     await asyncio.sleep(0)
     monkeypatch.setattr(gathering_module, "monotonic_s", lambda: -1_000.0)
@@ -128,7 +128,7 @@ async def test_a_wrong_number_of_outcomes_leaves_nobody_waiting() -> None:
     async def forget_the_last(numbers: Sequence[int]) -> list[int]:
         return [2 * number for number in numbers[:-1]]
 
-    gathering = Gathering(forget_the_last)
+    gathering = Batcher(forget_the_last)
     outcomes = await asyncio.gather(*(gathering.do(number) for number in range(3)), return_exceptions=True)
     assert outcomes[:2] == [0, 2]
     assert isinstance(outcomes[2], ValueError)
@@ -136,7 +136,7 @@ async def test_a_wrong_number_of_outcomes_leaves_nobody_waiting() -> None:
 
 async def test_who_comes_behind_a_lane_that_is_stopped_is_told() -> None:
     counter = Counter()
-    gathering = Gathering(counter.double_all, lanes=1)
+    gathering = Batcher(counter.double_all, concurrency=1)
     served = gathering.do(1)
     await asyncio.sleep(0)
     waiting = gathering.do(2)

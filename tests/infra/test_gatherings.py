@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from tidegate.core.errors import Unavailable
-from tidegate.infra import gatherings
-from tidegate.infra.gatherings import Gatherings
+from tidegate.infra import keyed_batcher
+from tidegate.infra.keyed_batcher import KeyedBatcher
 
 
 class Desk:
@@ -37,7 +37,7 @@ async def settle_down() -> None:
 
 
 async def test_who_waits_under_one_name_is_served_together_and_under_another_apart() -> None:
-    desk, all_of_them = Desk(), Gatherings()
+    desk, all_of_them = Desk(), KeyedBatcher()
     waiting = [all_of_them.do("a", one, desk.serve) for one in "uv"]
     await settle_down()
     waiting += [all_of_them.do("a", "w", desk.serve), all_of_them.do("a", "x", desk.serve)]
@@ -49,7 +49,7 @@ async def test_who_waits_under_one_name_is_served_together_and_under_another_apa
 
 
 async def test_no_more_are_served_at_once_than_there_are_lanes() -> None:
-    desk, all_of_them = Desk(), Gatherings(lanes=2)
+    desk, all_of_them = Desk(), KeyedBatcher(concurrency=2)
     waiting = [all_of_them.do(name, name, desk.serve) for name in "abcdef"]
     await settle_down()
     assert len(desk.groups) == 2
@@ -59,8 +59,8 @@ async def test_no_more_are_served_at_once_than_there_are_lanes() -> None:
 
 
 async def test_who_waits_too_long_for_a_lane_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gatherings, "LANE_WAIT_S", 0.01)
-    desk, all_of_them = Desk(), Gatherings(lanes=1)
+    monkeypatch.setattr(keyed_batcher, "LANE_WAIT_S", 0.01)
+    desk, all_of_them = Desk(), KeyedBatcher(concurrency=1)
     first = all_of_them.do("a", "a", desk.serve)
     await settle_down()
     with pytest.raises(Unavailable):
@@ -71,7 +71,7 @@ async def test_who_waits_too_long_for_a_lane_is_told_to_come_back(monkeypatch: p
 
 
 async def test_a_name_is_forgotten_when_nobody_waits_under_it() -> None:
-    desk, all_of_them = Desk(), Gatherings()
+    desk, all_of_them = Desk(), KeyedBatcher()
     desk.is_open.set()
     for number in range(100):
         await all_of_them.do(number, "a", desk.serve)

@@ -21,10 +21,10 @@ from tidegate.infra.leased_work import (
     LEASE,
     PAUSE_MAX,
     PAUSE_MIN,
-    Due,
-    Kind,
+    DueRow,
+    WorkKind,
     LeaseLost,
-    Tally,
+    RoundResult,
     next_try_at,
     run_round,
 )
@@ -32,16 +32,16 @@ from tidegate.infra.leased_work import (
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 
 
-def kind_of(business_id: str, ids: Iterable[object], at_once_max: int = 4) -> Kind:
+def kind_of(business_id: str, ids: Iterable[object], at_once_max: int = 4) -> WorkKind:
     """These rows are due for ever, unless something holds them back."""
     names = [str(one) for one in ids]
 
-    async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+    async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
         rows = await tx.fetch("SELECT id FROM leased_work WHERE next_try_at > $1", now)
         held = {row["id"] for row in rows}
-        return [Due(business_id, name) for name in names if name not in held][:limit]
+        return [DueRow(business_id, name) for name in names if name not in held][:limit]
 
-    return Kind("made_up", list_due, at_once_max)
+    return WorkKind("made_up", list_due, at_once_max)
 
 
 def test_pauses_grow_up_to_an_hour_and_end() -> None:
@@ -67,7 +67,7 @@ async def test_each_row_has_its_own_time_and_no_more_than_the_limit_run_at_once(
         return 1
 
     kind = kind_of(await new_business(db), range(20), at_once_max=3)
-    assert await run_round(db, kind, work, clock) == Tally(done=20)
+    assert await run_round(db, kind, work, clock) == RoundResult(done=20)
     assert (most, sorted(times)) == (3, [NOW + timedelta(seconds=n) for n in range(20)])
 
 
@@ -117,7 +117,7 @@ async def test_whoever_lost_the_lease_writes_nothing_and_ends_nothing(db: Databa
             await tx.execute("DELETE FROM leased_work")
         return 1
 
-    assert await run_round(db, kind, slow, clock) == Tally()
+    assert await run_round(db, kind, slow, clock) == RoundResult()
     assert await admin.fetchval("SELECT lease_token FROM leased_work") == "heir"
     with pytest.raises(LeaseLost):
         async with leased_work.writing(db, Lease(business_id, kind.name, "row", "zombie")):
@@ -132,7 +132,7 @@ async def test_work_that_never_ends_fails_when_its_lease_does(db: Database, monk
 
     with capture_logs():
         kind = kind_of(await new_business(db), ["hung", "good"])
-        assert await run_round(db, kind, hang, SettableClock(NOW)) == Tally(done=1, failed=1)
+        assert await run_round(db, kind, hang, SettableClock(NOW)) == RoundResult(done=1, failed=1)
 
 
 @pytest.mark.parametrize("text", ["plain", "no \0 text", "half \ud800 of a character", "long" * 1_000])
@@ -142,7 +142,7 @@ async def test_any_error_can_be_written_down(db: Database, admin: Any, text: str
 
     with capture_logs():
         kind = kind_of(await new_business(db), ["row"])
-        assert await run_round(db, kind, fail, SettableClock(NOW)) == Tally(failed=1)
+        assert await run_round(db, kind, fail, SettableClock(NOW)) == RoundResult(failed=1)
     error = await admin.fetchval("SELECT last_error FROM leased_work")
     assert error.startswith(f"ValueError: {text[:3]}")
     assert len(error) <= leased_work.ERROR_CHARS_MAX

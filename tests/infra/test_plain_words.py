@@ -11,13 +11,13 @@ import pytest
 
 from tidegate.app import operations_of
 from tidegate.core.errors import Invalid
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.read import read
 from tidegate.payment import wire
 from tidegate.settings import Settings
 
-OPERATIONS = operations_of(House.of(Settings()))
+OPERATIONS = operations_of(Runtime.of(Settings()))
 WRONG: tuple[Any, ...] = (
     None, True, 1, -1, 10**30, 1.5, "", "x", "x" * 6_000, [], [1], ["x"] * 100, [[]], [{}], {}, {"x": 1},
 )  # fmt: skip

@@ -22,7 +22,7 @@ from build import Shop, make_shop
 from process import api
 from tidegate import worker
 from tidegate.app import operations_of
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.idempotency.commands import KEPT_FOR
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
@@ -40,7 +40,7 @@ from tidegate.settings import Settings
 BASE_URL = "http://localhost:8080"
 KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9")
 # Nothing is called, so there is no database behind them.
-OPERATIONS = operations_of(House.of(Settings()))
+OPERATIONS = operations_of(Runtime.of(Settings()))
 # It grows with what there is to tell.
 PAGE_BYTES_MAX = 1_000 * len(OPERATIONS)
 SCRIPT_BYTES_MAX = 15_000
@@ -530,11 +530,11 @@ async def own_shop(make_database: Callable[[str], Awaitable[str]]) -> AsyncItera
     await database.open()
     shop = await make_shop(database, client=None)  # type: ignore[arg-type]
     await database.close()
-    house = House.of(Settings(database_url=url))
+    runtime = Runtime.of(Settings(database_url=url))
     with api(url) as (base_url, _):
-        async with house.open():
+        async with runtime.open():
             # What the sandbox's bank tells has to be carried. Webhooks are not: nobody knows how long they take.
-            loops = asyncio.create_task(worker.run(house.till, house.clock, Meter(), worker.SANDBOX_LOOPS))
+            loops = asyncio.create_task(worker.run(runtime.deps, runtime.clock, Meter(), worker.SANDBOX_LOOPS))
             yield base_url, shop
             loops.cancel()
             with suppress(asyncio.CancelledError):

@@ -14,14 +14,14 @@ from schemathesis import checks
 from build import Shop, make_shop
 from process import api
 from tidegate.app import operations_of
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
 from tidegate.infra.http.operation import encode
 from tidegate.settings import Settings
 
 EXAMPLES = 60
-_operations = operations_of(House.of(Settings()))
+_operations = operations_of(Runtime.of(Settings()))
 _document = openapi.document(_operations, title="Tidegate", server_url="http://localhost")
 # As it goes out: its examples have exact decimals, which others do not write.
 schema = schemathesis.openapi.from_dict(json.loads(encode(_document)))

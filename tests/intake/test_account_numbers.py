@@ -22,23 +22,23 @@ from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Conflict
 from tidegate.core.money import Currency
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.intake import commands as intake
 from tidegate.payment import pay, sweep
 from tidegate.payment.attempt import AttemptStatus
-from tidegate.payment.change import Situation
+from tidegate.payment.change import PaymentSnapshot
 from tidegate.rail.interface import (
     AccountDetails,
     AttemptState,
     FailureReason,
     OpenAccount,
     StartAttempt,
-    Transfer,
+    TransferInstrument,
     TransferAction,
     Waiting,
 )
 from tidegate.rail.sandbox import SandboxRail, notice
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 NUMBER = "9900000001"
 
@@ -46,8 +46,8 @@ NUMBER = "9900000001"
 class PoolRail(SandboxRail):
     """A rail with one account number, which it gives to everybody."""
 
-    def __init__(self, house: House, name: str = "sandbox") -> None:
-        super().__init__(house.db, house.secret)
+    def __init__(self, runtime: Runtime, name: str = "sandbox") -> None:
+        super().__init__(runtime.db, runtime.secret)
         self._name = name
 
     @property
@@ -68,35 +68,35 @@ class PoolRail(SandboxRail):
 class Pool:
     """Payments whose account all have the one number, on the rail of that name."""
 
-    house: House
+    runtime: Runtime
     new_checkout: MakeCheckout
-    till: Till
+    deps: PaymentDeps
 
-    async def pay(self, checkout: Checkout | None = None, *, rail: str = "sandbox") -> tuple[Checkout, Situation]:
+    async def pay(self, checkout: Checkout | None = None, *, rail: str = "sandbox") -> tuple[Checkout, PaymentSnapshot]:
         checkout = checkout or await self.new_checkout()
-        now = self.house.clock.now()
-        till = replace(self.till, rails={rail: self.till.rails[rail]})
-        payer = pay.Payer(till, checkout.shop.business_id, checkout.pay_code, "http://localhost", now)
-        seen = await pay.view(till.db, payer.business_id, payer.pay_code)
-        means = Transfer(account_name="Shop", expires_at=now)
-        return checkout, await pay.charge(payer, seen, next(iter(seen.payment.order.methods)), means, {})
+        now = self.runtime.clock.now()
+        deps = replace(self.deps, rails={rail: self.deps.rails[rail]})
+        payer = pay.Payer(deps, checkout.shop.business_id, checkout.pay_code, "http://localhost", now)
+        seen = await pay.view(deps.db, payer.business_id, payer.pay_code)
+        instrument = TransferInstrument(account_name="Shop", expires_at=now)
+        return checkout, await pay.charge(payer, seen, next(iter(seen.payment.order.methods)), instrument, {})
 
     async def told(self, body: dict[str, Any], *, rail: str = "sandbox") -> None:
-        raw = notice.sign(json.dumps(body).encode(), self.house.secret, now=self.house.clock.now())
-        await intake.receive(self.till, rail, raw, self.house.clock)
+        raw = notice.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
+        await intake.receive(self.deps, rail, raw, self.runtime.clock)
 
     async def close(self) -> None:
         """Every account whose time is over is closed, and sessions stay."""
-        await sweep.close_accounts(self.till, SettableClock(self.house.clock.now() + timedelta(minutes=31)))
+        await sweep.close_accounts(self.deps, SettableClock(self.runtime.clock.now() + timedelta(minutes=31)))
 
 
 @pytest.fixture
-def pool(house: House, new_checkout: MakeCheckout) -> Pool:
+def pool(runtime: Runtime, new_checkout: MakeCheckout) -> Pool:
     async def transfers(**fields: Any) -> Checkout:
         return await new_checkout(paymentMethods=["bank_transfer"], **fields)
 
-    rails = {name: PoolRail(house, name) for name in ("sandbox", "other")}
-    return Pool(house, transfers, replace(house.till, rails=rails))
+    rails = {name: PoolRail(runtime, name) for name in ("sandbox", "other")}
+    return Pool(runtime, transfers, replace(runtime.deps, rails=rails))
 
 
 async def status(checkout: Checkout) -> str:
@@ -107,9 +107,9 @@ async def status(checkout: Checkout) -> str:
 async def test_a_number_is_used_again_once_its_account_has_ended(pool: Pool) -> None:
     first, _ = await pool.pay()
     await pool.close()
-    second, situation = await pool.pay()
-    assert situation.attempt is not None
-    assert (situation.attempt.status, situation.attempt.account_number) == (AttemptStatus.WAITING, NUMBER)
+    second, snapshot = await pool.pay()
+    assert snapshot.attempt is not None
+    assert (snapshot.attempt.status, snapshot.attempt.account_number) == (AttemptStatus.WAITING, NUMBER)
     await pool.told(credit(NUMBER))
     assert (await status(first), await status(second)) == ("pending", "success")
 
@@ -119,9 +119,9 @@ async def test_money_for_a_number_that_no_open_account_has_goes_back_from_the_ne
     await pool.close()
     second, _ = await pool.pay()
     await pool.close()
-    late = SettableClock(pool.house.clock.now() + timedelta(minutes=40))
-    raw = notice.sign(json.dumps(credit(NUMBER)).encode(), pool.house.secret, now=late.now())
-    await intake.receive(pool.till, "sandbox", raw, late)
+    late = SettableClock(pool.runtime.clock.now() + timedelta(minutes=40))
+    raw = notice.sign(json.dumps(credit(NUMBER)).encode(), pool.runtime.secret, now=late.now())
+    await intake.receive(pool.deps, "sandbox", raw, late)
     assert (await status(first), await status(second)) == ("pending", "pending")
     assert (await second.view())["amountReturned"] == 100
     assert await admin.fetchval("SELECT taken FROM receipt") == "returned"
@@ -140,9 +140,9 @@ async def test_money_that_was_told_before_its_number_was_used_again_is_not_the_s
 
 async def test_a_number_that_an_open_account_has_fails_the_attempt_and_nothing_else(pool: Pool) -> None:
     first, _ = await pool.pay()
-    second, situation = await pool.pay()
-    assert situation.attempt is not None
-    assert (situation.attempt.status, situation.attempt.failure) == (AttemptStatus.FAILED, FailureReason.NOT_STARTED)
+    second, snapshot = await pool.pay()
+    assert snapshot.attempt is not None
+    assert (snapshot.attempt.status, snapshot.attempt.failure) == (AttemptStatus.FAILED, FailureReason.NOT_STARTED)
     assert await status(second) == "pending"
     await pool.told(credit(NUMBER))
     assert (await status(first), await status(second)) == ("success", "pending")
@@ -163,9 +163,9 @@ async def test_an_account_whose_number_another_has_meanwhile_gets_no_more_time(p
 
 async def test_two_rails_may_use_the_same_number(pool: Pool) -> None:
     first, _ = await pool.pay()
-    second, situation = await pool.pay(rail="other")
-    assert situation.attempt is not None
-    assert situation.attempt.status is AttemptStatus.WAITING
+    second, snapshot = await pool.pay(rail="other")
+    assert snapshot.attempt is not None
+    assert snapshot.attempt.status is AttemptStatus.WAITING
     await pool.told(credit(NUMBER), rail="other")
     assert (await status(first), await status(second)) == ("pending", "success")
     await pool.told(credit(NUMBER))
@@ -180,11 +180,11 @@ async def test_money_that_another_rail_tells_of_is_not_for_this_account(pool: Po
 
 
 async def test_an_outcome_that_another_rail_tells_of_changes_nothing(pool: Pool, admin: Any) -> None:
-    checkout, situation = await pool.pay()
-    assert situation.attempt is not None
+    checkout, snapshot = await pool.pay()
+    assert snapshot.attempt is not None
     outcome: Callable[[str], dict[str, Any]] = lambda kind: {  # noqa: E731
         "type": f"attempt.{kind}", "id": f"N-{kind}", "businessId": checkout.shop.business_id,
-        "reference": situation.attempt.reference if situation.attempt else "",
+        "reference": snapshot.attempt.reference if snapshot.attempt else "",
     }  # fmt: skip
     await pool.told({**outcome("failed"), "reason": "declined"}, rail="other")
     await pool.told(
@@ -213,17 +213,17 @@ async def test_a_return_that_another_rail_tells_of_is_not_confirmed(pool: Pool, 
 # Permanent accounts.
 
 
-async def approved(inflows: Inflows, house: House, **changes: Any) -> Account:
-    pooled = replace(house, rails={"sandbox": PoolRail(house)})
-    return await replace(inflows, house=pooled).account(**changes)
+async def approved(inflows: Inflows, runtime: Runtime, **changes: Any) -> Account:
+    pooled = replace(runtime, rails={"sandbox": PoolRail(runtime)})
+    return await replace(inflows, runtime=pooled).account(**changes)
 
 
 async def test_a_permanent_number_is_used_again_once_its_account_is_closed(
-    inflows: Inflows, house: House, admin: Any
+    inflows: Inflows, runtime: Runtime, admin: Any
 ) -> None:
-    first = await approved(inflows, house)
-    await accounts.close(house.db, first.id, "not used", by=OPERATOR, now=inflows.now)
-    second = await approved(inflows, house)
+    first = await approved(inflows, runtime)
+    await accounts.close(runtime.db, first.id, "not used", by=OPERATOR, now=inflows.now)
+    second = await approved(inflows, runtime)
     body = inflow_credit(NUMBER)
     await inflows.told(body)
     assert await admin.fetchval("SELECT account_id FROM collection") == second.id
@@ -231,25 +231,25 @@ async def test_a_permanent_number_is_used_again_once_its_account_is_closed(
     # What the bank takes back of it is found through the account that had it.
     await inflows.tell(reversal_of(body))
     assert await inflows.wallet("EUR") == 0
-    await accounts.close(house.db, second.id, "not used", by=OPERATOR, now=inflows.now)
+    await accounts.close(runtime.db, second.id, "not used", by=OPERATOR, now=inflows.now)
     late = await inflows.told(inflow_credit(NUMBER))
     assert (late["status"], await inflows.wallet("EUR")) == ("reversed", 0)
 
 
-async def test_a_permanent_number_that_an_open_account_has_is_refused(inflows: Inflows, house: House) -> None:
-    await approved(inflows, house)
+async def test_a_permanent_number_that_an_open_account_has_is_refused(inflows: Inflows, runtime: Runtime) -> None:
+    await approved(inflows, runtime)
     with pytest.raises(Conflict, match="another open account"):
-        await approved(inflows, house)
+        await approved(inflows, runtime)
 
 
 async def test_an_open_account_of_either_kind_comes_before_a_closed_one(
-    pool: Pool, inflows: Inflows, house: House, admin: Any
+    pool: Pool, inflows: Inflows, runtime: Runtime, admin: Any
 ) -> None:
-    closed = await approved(inflows, house)
-    await accounts.close(house.db, closed.id, "not used", by=OPERATOR, now=inflows.now)
+    closed = await approved(inflows, runtime)
+    await accounts.close(runtime.db, closed.id, "not used", by=OPERATOR, now=inflows.now)
     checkout, _ = await pool.pay()
     await pool.told(credit(NUMBER))
     assert await status(checkout) == "success"
-    opened = await approved(inflows, house, currency=Currency.EUR, holder=HOLDER)
+    opened = await approved(inflows, runtime, currency=Currency.EUR, holder=HOLDER)
     await pool.told(inflow_credit(NUMBER))
     assert await admin.fetchval("SELECT account_id FROM collection") == opened.id

@@ -21,7 +21,7 @@ from tidegate import app
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.deployment import store as deployment_store
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra import rate_limit
 from tidegate.infra.telemetry import Meter
 from tidegate.intake import refused
@@ -35,12 +35,12 @@ class Bank:
     """Calls our intake over HTTP, signed as the sandbox's rail signs."""
 
     client: httpx.AsyncClient
-    house: House
+    runtime: Runtime
     secret: bytes
 
     async def tell(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        signed = notice.sign(raw, self.secret, now=self.house.clock.now())
+        signed = notice.sign(raw, self.secret, now=self.runtime.clock.now())
         return await self.client.post("/intake/sandbox", content=raw, headers={**signed.headers, **headers})
 
     async def tell_until_heard(self, body: dict[str, Any]) -> httpx.Response:
@@ -51,11 +51,11 @@ class Bank:
 
 
 @pytest.fixture
-async def bank(client: httpx.AsyncClient, house: House) -> Bank:
-    async with house.db.connection() as tx:
+async def bank(client: httpx.AsyncClient, runtime: Runtime) -> Bank:
+    async with runtime.db.connection() as tx:
         found = await deployment_store.find(tx)
     assert found is not None
-    return Bank(client, house, found.secret)
+    return Bank(client, runtime, found.secret)
 
 
 def credit(account: str, minor: Any = 10_000, **changes: Any) -> dict[str, Any]:

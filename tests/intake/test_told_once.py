@@ -10,8 +10,8 @@ import pytest
 
 from conftest import MakeCheckout
 from tidegate.core.clock import SettableClock
-from tidegate.house import House
-from tidegate.sandbox import teller
+from tidegate.runtime import Runtime
+from tidegate.sandbox import notifier
 
 # Counts what is tried, also when the row is there already and nothing is written.
 _COUNT = """
@@ -32,13 +32,13 @@ async def tried(admin: Any) -> AsyncIterator[Any]:
 
 
 async def test_an_outcome_is_written_once_with_its_notification(
-    new_checkout: MakeCheckout, house: House, tried: Any
+    new_checkout: MakeCheckout, runtime: Runtime, tried: Any
 ) -> None:
     checkout = await new_checkout(currency="KES")
     await checkout.charge({"type": "mobile_money", "phone": "+254712340001"})
     # Told before anybody asks.
-    later = SettableClock(house.clock.now() + timedelta(minutes=1))
-    assert (await teller.tell(house.till, later)).done == 1
+    later = SettableClock(runtime.clock.now() + timedelta(minutes=1))
+    assert (await notifier.tell(runtime.deps, later)).done == 1
     assert (await checkout.record())["status"] == "success"
     assert await tried.fetchval("SELECT count(*) FROM notification") == 1
     assert await tried.fetchval("SELECT count(*) FROM tried") == 1

@@ -13,7 +13,7 @@ from process import tidegate
 from tidegate.core.clock import SettableClock
 from tidegate.infra.db import Database
 from tidegate.ledger import books, chain
-from tidegate.ledger.model import Account
+from tidegate.ledger.model import LedgerAccount
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ async def test_a_trial_balance_is_zero_in_each_currency(db: Database, business_i
     assert by_place["NGN", "wallet"] == wallet["balance_minor"] == 10_000 + 20_151 + 14_849_499 - 2_000
     assert by_place["NGN", "refunds"] == wallet["locked_minor"] == 1_000
     assert by_place["USD", "rail"] == -10_000
-    assert {account for _, account in by_place} == {account.value for account in Account}
+    assert {account for _, account in by_place} == {account.value for account in LedgerAccount}
 
 
 BREAKS = {

@@ -20,7 +20,7 @@ from ledger.booking import NOW, a_few, new_business, paid, post
 from tidegate.core.clock import SettableClock
 from tidegate.infra.db import Database, Tx
 from tidegate.ledger import chain, store
-from tidegate.ledger.model import Link, PostedEntry, PostedJournal
+from tidegate.ledger.model import ChainLink, PostedEntry, PostedJournal
 
 # The full measure is 1,000.
 TAMPERINGS = int(os.environ.get("TIDEGATE_TEST_TAMPERINGS", "100"))
@@ -122,7 +122,7 @@ async def test_without_the_lock_two_workers_collide(
     async def unlocked(*_: object) -> bool:
         return True
 
-    async def find_the_same_head(tx: Tx, business_id: str) -> Link | None:
+    async def find_the_same_head(tx: Tx, business_id: str) -> ChainLink | None:
         head = await find_head(tx, business_id)
         await all_have_seen_it.wait()
         return head

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from ledger.booking import NOW, ngn, usd
 from tidegate.core.money import Currency, Money
-from tidegate.ledger.model import Account, Conversion, Entry, Journal, JournalKind, Unbalanced
+from tidegate.ledger.model import LedgerAccount, Conversion, Entry, Journal, JournalKind, Unbalanced
 
 amounts = st.builds(Money, st.integers(-(10**12), 10**12).filter(bool), st.sampled_from(list(Currency)))
 entries = st.lists(
-    st.builds(Entry, st.sampled_from(list(Account)), amounts),
+    st.builds(Entry, st.sampled_from(list(LedgerAccount)), amounts),
     min_size=1,
     max_size=8,
     unique_by=lambda entry: (entry.account, entry.amount.currency),
@@ -38,11 +38,11 @@ def test_entries_that_do_not_sum_to_zero_are_no_journal(lines: tuple[Entry, ...]
             journal(*lines)
 
 
-@given(entries.filter(lambda lines: len(lines) < len(Account)))
+@given(entries.filter(lambda lines: len(lines) < len(LedgerAccount)))
 def test_a_line_that_closes_the_gap_makes_them_one(lines: tuple[Entry, ...]) -> None:
     currency = lines[0].amount.currency
     mine = [entry for entry in lines if entry.amount.currency is currency]
-    free = next(account for account in Account if account not in {entry.account for entry in mine})
+    free = next(account for account in LedgerAccount if account not in {entry.account for entry in mine})
     total = sum(entry.amount.minor for entry in mine)
     closing = [Entry(free, Money(-total, currency))] if total else []
     assert journal(*mine, *closing)
@@ -50,23 +50,23 @@ def test_a_line_that_closes_the_gap_makes_them_one(lines: tuple[Entry, ...]) -> 
 
 def test_currencies_do_not_make_up_for_each_other() -> None:
     with pytest.raises(Unbalanced, match="NGN"):
-        journal(Entry(Account.RAIL, ngn(-100)), Entry(Account.WALLET, usd(100)))
+        journal(Entry(LedgerAccount.RAIL, ngn(-100)), Entry(LedgerAccount.WALLET, usd(100)))
 
 
 def test_a_journal_moves_something() -> None:
     with pytest.raises(Unbalanced, match="at least one entry"):
         journal()
     with pytest.raises(Unbalanced, match="other than zero"):
-        journal(Entry(Account.RAIL, ngn(-1)), Entry(Account.FEE, ngn(0)), Entry(Account.WALLET, ngn(1)))
+        journal(Entry(LedgerAccount.RAIL, ngn(-1)), Entry(LedgerAccount.FEE, ngn(0)), Entry(LedgerAccount.WALLET, ngn(1)))
 
 
 def test_an_account_has_one_line_per_currency() -> None:
     with pytest.raises(Unbalanced, match="one line"):
-        journal(Entry(Account.RAIL, ngn(-2)), Entry(Account.WALLET, ngn(1)), Entry(Account.WALLET, ngn(1)))
+        journal(Entry(LedgerAccount.RAIL, ngn(-2)), Entry(LedgerAccount.WALLET, ngn(1)), Entry(LedgerAccount.WALLET, ngn(1)))
 
 
 def test_a_journal_does_not_change() -> None:
-    built = journal(Entry(Account.RAIL, ngn(-1)), Entry(Account.WALLET, ngn(1)))
+    built = journal(Entry(LedgerAccount.RAIL, ngn(-1)), Entry(LedgerAccount.WALLET, ngn(1)))
     with pytest.raises(dataclasses.FrozenInstanceError):
         built.entries = ()  # type: ignore[misc]
 

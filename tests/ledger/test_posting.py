@@ -14,7 +14,7 @@ from tidegate.core.errors import InsufficientBalance
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.ledger import books, recipes, store
-from tidegate.ledger.model import HOUSE_BUSINESS_ID, Account, JournalKind, Wallet
+from tidegate.ledger.model import HOUSE_BUSINESS_ID, LedgerAccount, JournalKind, Wallet
 from tidegate.merchant import commands as merchants
 
 RIVALS = 20
@@ -222,4 +222,4 @@ async def test_the_database_knows_the_same_kinds_and_accounts(admin: Any) -> Non
         return set(text.split("'")[1::2])
 
     assert await words("journal_kind_is_known") == {kind.value for kind in JournalKind}
-    assert await words("entry_account_is_known") == {account.value for account in Account}
+    assert await words("entry_account_is_known") == {account.value for account in LedgerAccount}

@@ -14,7 +14,7 @@ from ledger.booking import NOW, fee, ngn, usd
 from tidegate.core.fee import Fee, FeeBearer, FeeRule, amount_expected, fee_on, fee_within
 from tidegate.core.money import Currency, Money
 from tidegate.ledger import recipes
-from tidegate.ledger.model import Account, Conversion, Journal, JournalKind, Unbalanced
+from tidegate.ledger.model import LedgerAccount, Conversion, Journal, JournalKind, Unbalanced
 
 Moves = dict[tuple[str, str], int]
 
@@ -59,8 +59,8 @@ def test_every_kind_has_a_recipe_that_balances(kind: JournalKind, data: st.DataO
     assert (journal.cause, journal.event_at) == ("c", NOW)
     goes_back = kind is JournalKind.CREDIT_REVERSED
     assert journal.entries[0].amount == (amount if goes_back else -amount)
-    is_debit = journal.entries[0].account is Account.WALLET or goes_back
-    assert all(e.amount.minor > 0 for e in journal.entries if e.account is Account.WALLET) or is_debit
+    is_debit = journal.entries[0].account is LedgerAccount.WALLET or goes_back
+    assert all(e.amount.minor > 0 for e in journal.entries if e.account is LedgerAccount.WALLET) or is_debit
 
 
 @given(minors, minors, parts, parts, parts)

@@ -18,7 +18,7 @@ from tidegate.core.ids import Mode, new_business_id
 from tidegate.infra.db import Database
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.merchant import commands, store
-from tidegate.merchant.keyring import Keyring
+from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.logo import BYTES_MAX, logo_from
 from tidegate.merchant.model import Brand, Business, Support
 
@@ -89,18 +89,18 @@ async def test_the_database_itself_refuses_what_no_page_could_show(
 
 
 async def test_every_process_sees_a_new_look_within_a_second(db: Database, business: Business) -> None:
-    keyring = Keyring(db, SystemClock(), Mode.SANDBOX)
-    await keyring.refresh()
+    key_cache = KeyCache(db, SystemClock(), Mode.SANDBOX)
+    await key_cache.refresh()
     changes: tuple[Callable[[], Awaitable[Business]], ...] = (
         lambda: commands.change(db, business.id, SETTINGS, now=NOW),
         lambda: commands.set_logo(db, business.id, pictures.JPEG, now=NOW),
         lambda: commands.remove_logo(db, business.id, now=NOW),
     )
     for change in changes:
-        before = await keyring.business_by_code(business.code)
+        before = await key_cache.business_by_code(business.code)
         changed = await change()
-        await keyring.refresh()
-        assert before != changed == await keyring.business_by_code(business.code)
+        await key_cache.refresh()
+        assert before != changed == await key_cache.business_by_code(business.code)
 
 
 # The logo.

@@ -18,8 +18,8 @@ from tidegate.core.ids import Mode
 from tidegate.infra import rate_limit
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, store
-from tidegate.merchant import keyring as keyring_module
-from tidegate.merchant.keyring import Keyring
+from tidegate.merchant import key_cache as keyring_module
+from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.model import ROLL_OVERLAP, KeyKind, hash_of
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
@@ -48,7 +48,7 @@ class CountingDatabase(Database):
 
 
 async def test_a_key_leads_to_its_business(db: Database, new: commands.NewBusiness, clock: SettableClock) -> None:
-    caller = await Keyring(db, clock, Mode.SANDBOX).caller_of(new.secret_key, KeyKind.SECRET)
+    caller = await KeyCache(db, clock, Mode.SANDBOX).caller_of(new.secret_key, KeyKind.SECRET)
     assert caller is not None
     assert caller.business.id == new.business.id
 
@@ -56,20 +56,20 @@ async def test_a_key_leads_to_its_business(db: Database, new: commands.NewBusine
 async def test_a_key_is_only_what_it_was_made_for(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    keyring = Keyring(db, clock, Mode.SANDBOX)
-    assert await keyring.caller_of(new.public_key, KeyKind.SECRET) is None
-    assert await keyring.caller_of(new.secret_key, KeyKind.PUBLIC) is None
-    assert await keyring.caller_of(ids.new_secret_key(Mode.SANDBOX), KeyKind.SECRET) is None
+    key_cache = KeyCache(db, clock, Mode.SANDBOX)
+    assert await key_cache.caller_of(new.public_key, KeyKind.SECRET) is None
+    assert await key_cache.caller_of(new.secret_key, KeyKind.PUBLIC) is None
+    assert await key_cache.caller_of(ids.new_secret_key(Mode.SANDBOX), KeyKind.SECRET) is None
 
 
 async def test_a_remembered_key_costs_no_round_trip(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
     counting = CountingDatabase(db)
-    keyring = Keyring(counting, clock, Mode.SANDBOX)
-    await keyring.refresh()
+    key_cache = KeyCache(counting, clock, Mode.SANDBOX)
+    await key_cache.refresh()
     for _ in range(100):
-        assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+        assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET)
     assert counting.asked == 2  # one for the epoch, one for the key
 
 
@@ -77,54 +77,54 @@ async def test_nothing_remembered_counts_when_the_epoch_was_not_read_lately(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
     counting = CountingDatabase(db)
-    keyring = Keyring(counting, clock, Mode.SANDBOX)
+    key_cache = KeyCache(counting, clock, Mode.SANDBOX)
     for _ in range(3):
-        assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+        assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET)
     assert counting.asked == 3
 
 
 async def test_a_revoked_key_is_refused_after_the_next_look(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    keyring = Keyring(db, clock, Mode.SANDBOX)
-    await keyring.refresh()
-    caller = await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+    key_cache = KeyCache(db, clock, Mode.SANDBOX)
+    await key_cache.refresh()
+    caller = await key_cache.caller_of(new.secret_key, KeyKind.SECRET)
     assert caller is not None
     await commands.revoke_key(db, new.business.id, caller.key.id, now=NOW)
-    await keyring.refresh()
-    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
+    await key_cache.refresh()
+    assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET) is None
 
 
 async def test_an_answer_that_a_change_overtook_is_not_remembered(
     db: Database, new: commands.NewBusiness, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keyring = Keyring(db, clock, Mode.SANDBOX)
-    await keyring.refresh()
+    key_cache = KeyCache(db, clock, Mode.SANDBOX)
+    await key_cache.refresh()
     find = store.find_caller
 
     async def find_and_then_revoke(tx: Any, key_hash: bytes) -> Any:
         found = await find(tx, key_hash)
         assert found is not None
         await commands.revoke_key(db, new.business.id, found.key.id, now=NOW)
-        await keyring.refresh()
+        await key_cache.refresh()
         return found
 
     monkeypatch.setattr(store, "find_caller", find_and_then_revoke)
-    await keyring.caller_of(new.secret_key, KeyKind.SECRET)
+    await key_cache.caller_of(new.secret_key, KeyKind.SECRET)
     monkeypatch.undo()
-    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
+    assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET) is None
 
 
 async def test_during_a_roll_both_keys_work_and_then_only_the_new_one(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
     second = await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=ROLL_OVERLAP, now=NOW)
-    keyring = Keyring(db, clock, Mode.SANDBOX)
-    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET)
-    assert await keyring.caller_of(second, KeyKind.SECRET)
+    key_cache = KeyCache(db, clock, Mode.SANDBOX)
+    assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET)
+    assert await key_cache.caller_of(second, KeyKind.SECRET)
     clock.advance(ROLL_OVERLAP)
-    assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
-    assert await keyring.caller_of(second, KeyKind.SECRET)
+    assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET) is None
+    assert await key_cache.caller_of(second, KeyKind.SECRET)
 
 
 async def test_a_second_roll_does_not_lengthen_the_first_overlap(db: Database, new: commands.NewBusiness) -> None:
@@ -136,7 +136,7 @@ async def test_a_second_roll_does_not_lengthen_the_first_overlap(db: Database, n
 
 async def test_the_public_key_outlives_a_roll(db: Database, new: commands.NewBusiness, clock: SettableClock) -> None:
     await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
-    assert await Keyring(db, clock, Mode.SANDBOX).caller_of(new.public_key, KeyKind.PUBLIC)
+    assert await KeyCache(db, clock, Mode.SANDBOX).caller_of(new.public_key, KeyKind.PUBLIC)
 
 
 async def test_unknown_businesses_and_keys_are_said_to_be_unknown(db: Database) -> None:
@@ -159,13 +159,13 @@ async def test_a_secret_key_is_stored_only_as_its_hash(db: Database, new: comman
 async def test_a_business_is_found_by_the_code_in_its_pay_codes(
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
-    keyring = Keyring(db, clock, Mode.SANDBOX)
-    await keyring.refresh()
+    key_cache = KeyCache(db, clock, Mode.SANDBOX)
+    await key_cache.refresh()
     for _ in range(2):
-        found = await keyring.business_by_code(new.business.code)
+        found = await key_cache.business_by_code(new.business.code)
         assert found is not None
         assert found.id == new.business.id
-    assert await keyring.business_by_code("-----") is None
+    assert await key_cache.business_by_code("-----") is None
 
 
 async def test_a_key_with_a_wrong_checksum_never_reaches_the_database(
@@ -201,16 +201,16 @@ async def test_a_key_that_does_not_exist_is_looked_up_once_and_again_after_any_c
     db: Database, new: commands.NewBusiness, clock: SettableClock
 ) -> None:
     counting = CountingDatabase(db)
-    keyring = Keyring(counting, clock, Mode.SANDBOX)
-    await keyring.refresh()
+    key_cache = KeyCache(counting, clock, Mode.SANDBOX)
+    await key_cache.refresh()
     unknown, asked = ids.new_secret_key(Mode.SANDBOX), counting.asked
     for _ in range(10):
-        assert await keyring.caller_of(unknown, KeyKind.SECRET) is None
+        assert await key_cache.caller_of(unknown, KeyKind.SECRET) is None
     assert counting.asked - asked == 1
     async with db.transaction() as tx:
         await commands._add_key(tx, new.business.id, KeyKind.SECRET, unknown, NOW)
-    await keyring.refresh()
-    assert await keyring.caller_of(unknown, KeyKind.SECRET)
+    await key_cache.refresh()
+    assert await key_cache.caller_of(unknown, KeyKind.SECRET)
 
 
 async def test_a_key_that_has_ended_is_looked_up_once(
@@ -218,12 +218,12 @@ async def test_a_key_that_has_ended_is_looked_up_once(
 ) -> None:
     await commands.roll_secret_key(db, new.business.id, mode=Mode.SANDBOX, overlap=timedelta(0), now=NOW)
     counting = CountingDatabase(db)
-    keyring = Keyring(counting, clock, Mode.SANDBOX)
-    await keyring.refresh()
+    key_cache = KeyCache(counting, clock, Mode.SANDBOX)
+    await key_cache.refresh()
     clock.advance(timedelta(seconds=1))
     asked = counting.asked
     for _ in range(10):
-        assert await keyring.caller_of(new.secret_key, KeyKind.SECRET) is None
+        assert await key_cache.caller_of(new.secret_key, KeyKind.SECRET) is None
     assert counting.asked - asked == 1
 
 
@@ -231,11 +231,11 @@ async def test_keys_that_do_not_exist_take_no_more_than_their_share_of_memory(
     db: Database, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keyring_module, "UNKNOWN_MAX", 3)
-    keyring = Keyring(db, clock, Mode.SANDBOX)
-    await keyring.refresh()
+    key_cache = KeyCache(db, clock, Mode.SANDBOX)
+    await key_cache.refresh()
     for _ in range(10):
-        await keyring.caller_of(ids.new_secret_key(Mode.SANDBOX), KeyKind.SECRET)
-        assert len(keyring._unknown) <= 3
+        await key_cache.caller_of(ids.new_secret_key(Mode.SANDBOX), KeyKind.SECRET)
+        assert len(key_cache._unknown) <= 3
 
 
 @pytest.mark.parametrize("header", ["api-key", "x-pub-key"])

@@ -32,7 +32,7 @@ CONCEPTS = {
     "Return": ("money_return",),
     "Refund": ("refund", "refund_leg"),
     "Webhook": (
-        "event", "webhook_endpoint", "webhook_secret", "webhook_turn", "webhook_delivery", "webhook_attempt",
+        "event", "webhook_endpoint", "webhook_secret", "endpoint_state", "webhook_delivery", "webhook_attempt",
     ),
     "Work": ("leased_work",),
     "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice"),

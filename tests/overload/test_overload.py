@@ -13,7 +13,7 @@ import pytest
 from build import Shop, make_shop, order
 from conftest import ENCRYPTION_KEY
 from serving import serving
-from tidegate.infra import gathering
+from tidegate.infra import batcher
 from tidegate.infra.db import Database
 from tidegate.infra.http import in_flight
 from tidegate.settings import Settings
@@ -78,7 +78,7 @@ async def test_no_more_than_the_limit_are_in_flight(
     busy_shop: Shop, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Else admitted requests are told that the database is stuck, as it is here.
-    monkeypatch.setattr(gathering, "WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(batcher, "WAIT_S", PATIENCE_S)
     assert (await busy_shop.create(order(reference="first"))).status_code == 201
     async with admin.transaction():
         # Admitted requests wait here until all the others have been refused.

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from tidegate import worker
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.telemetry import Meter
 
 
@@ -23,10 +23,10 @@ class NotingMeter(Meter):
 
 
 @asynccontextmanager
-async def working(house: House, loops: tuple[worker.Loop, ...] = worker.SANDBOX_LOOPS) -> AsyncIterator[None]:
+async def working(runtime: Runtime, loops: tuple[worker.Loop, ...] = worker.SANDBOX_LOOPS) -> AsyncIterator[None]:
     """Fails at its end when a round has failed."""
     meter = NotingMeter()
-    task = asyncio.create_task(worker.run(house.till, house.clock, meter, loops))
+    task = asyncio.create_task(worker.run(runtime.deps, runtime.clock, meter, loops))
     try:
         yield
     finally:

@@ -18,7 +18,7 @@ from pages.background import working
 from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
 from pages.windows import Windows
 from serving import serving
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.settings import Settings
 
@@ -93,9 +93,9 @@ async def keep_pictures(test: str, pages: list[Page]) -> None:
 
 
 @pytest.fixture
-async def background(house: House, new_checkout: MakeCheckout) -> AsyncIterator[None]:
+async def background(runtime: Runtime, new_checkout: MakeCheckout) -> AsyncIterator[None]:
     """The worker, so that news arrive by themselves. It ends before the books are examined and the tables emptied."""
-    async with working(house):
+    async with working(runtime):
         yield
 
 

@@ -20,9 +20,9 @@ from pages.planted import serving_planted
 from pages.stage import NewPayment
 from pages.windows import Windows
 from tidegate.core.clock import Clock
-from tidegate.house import House
-from tidegate.infra.leased_work import Tally
-from tidegate.rail.till import Till
+from tidegate.runtime import Runtime
+from tidegate.infra.leased_work import RoundResult
+from tidegate.rail.deps import PaymentDeps
 from tidegate.worker import Loop
 
 VisitPlanted = Callable[..., AbstractAsyncContextManager[Visit]]
@@ -215,13 +215,13 @@ async def says(events: httpx.Response, words: str) -> bool:
     return False
 
 
-async def test_a_failed_round_of_the_worker_fails_the_test(house: House, db: Any) -> None:
+async def test_a_failed_round_of_the_worker_fails_the_test(runtime: Runtime, db: Any) -> None:
     has_run = asyncio.Event()
 
-    async def broken(_: Till, __: Clock) -> Tally:
+    async def broken(_: PaymentDeps, __: Clock) -> RoundResult:
         has_run.set()
         raise ValueError("planted")
 
     with pytest.raises(AssertionError, match="rounds of the worker failed"):
-        async with working(house, (Loop("broken", broken, every_s=60),)):
+        async with working(runtime, (Loop("broken", broken, every_s=60),)):
             await has_run.wait()

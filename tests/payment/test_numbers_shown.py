@@ -9,26 +9,26 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from conftest import MakeCheckout
-from tidegate.house import House
+from tidegate.runtime import Runtime
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _STORED_PAYMENT = "SELECT id FROM payment WHERE business_id = $1 AND pay_code = $2"
 
 
 async def test_verify_and_the_event_show_one_number_that_is_not_the_stored_one(
-    new_checkout: MakeCheckout, house: House, admin: Any
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
 ) -> None:
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "100")
     stored = await admin.fetchval(_STORED_PAYMENT, checkout.shop.business_id, checkout.pay_code)
     payload = await admin.fetchval("SELECT payload FROM event WHERE business_id = $1", checkout.shop.business_id)
     shown = (await checkout.record())["id"]
-    assert shown == json.loads(payload)["data"]["id"] == house.public_ids.payment.hide(stored)
+    assert shown == json.loads(payload)["data"]["id"] == runtime.public_ids.payment.hide(stored)
     assert shown != stored
 
 
 async def test_a_statement_shows_neither_the_numbers_of_the_ledger_nor_has_them_in_its_cursor(
-    new_checkout: MakeCheckout, house: House, admin: Any
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
 ) -> None:
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "100")
@@ -39,7 +39,7 @@ async def test_a_statement_shows_neither_the_numbers_of_the_ledger_nor_has_them_
     answer = await checkout.shop.client.get("/wallets/NGN/statement?perPage=1", headers=headers)
     page = answer.json()["data"]
     [line] = page["results"]
-    assert house.public_ids.statement_line.reveal(line["id"]) in stored
+    assert runtime.public_ids.statement_line.reveal(line["id"]) in stored
     assert line["id"] not in stored
     assert position_in(page["nextCursor"]) == line["id"]
     file = await checkout.shop.client.get("/wallets/NGN/statement", headers={**headers, "accept": "text/csv"})
@@ -50,7 +50,7 @@ def position_in(cursor: str) -> int:
     return int.from_bytes(base64.urlsafe_b64decode(cursor + "==")[:8])
 
 
-async def test_numbers_made_of_time_and_a_serial_do_not_show_the_serial(house: House, admin: Any) -> None:
+async def test_numbers_made_of_time_and_a_serial_do_not_show_the_serial(runtime: Runtime, admin: Any) -> None:
     for function, bits in (("new_collection_id", 12), ("new_webhook_delivery_id", 20)):
         moments = [NOW + timedelta(milliseconds=number) for number in range(50)]
         made = [await admin.fetchval(f"SELECT {function}($1)", moment) for moment in moments]
@@ -61,7 +61,7 @@ async def test_numbers_made_of_time_and_a_serial_do_not_show_the_serial(house: H
         assert made == sorted(made)
 
 
-async def test_numbers_of_one_millisecond_differ(house: House, admin: Any) -> None:
+async def test_numbers_of_one_millisecond_differ(runtime: Runtime, admin: Any) -> None:
     for function in ("new_collection_id", "new_webhook_delivery_id"):
         rows = await admin.fetch(f"SELECT {function}($1) AS id FROM generate_series(1, 4096)", NOW)
         assert len({row["id"] for row in rows}) == 4096

@@ -11,7 +11,7 @@ from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.payment.model import Customer, Ending, Order, Payment, Status
+from tidegate.payment.model import Customer, Ending, PaymentOrder, Payment, PaymentStatus
 from tidegate.payment.row import PaymentRow, payment_of
 from tidegate.payment.variance import Variance
 
@@ -61,9 +61,9 @@ async def test_every_column_is_read_as_itself(db: Database) -> None:
         id=1,
         business_id="of whom",
         pay_code="tg_code",
-        status=Status.SUCCESS,
+        status=PaymentStatus.SUCCESS,
         variance=Variance.OVERPAYMENT,
-        order=Order(
+        order=PaymentOrder(
             reference="INV-1",
             asked=naira(10),
             fee_bearer=FeeBearer.CUSTOMER,

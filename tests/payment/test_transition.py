@@ -15,13 +15,13 @@ from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, fee_on
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.payment import transition
-from tidegate.payment.model import Customer, Order, Payment, Status
+from tidegate.payment.model import Customer, PaymentOrder, Payment, PaymentStatus
 from tidegate.payment.transition import ALLOWED, ATTEMPTS_MAX
-from tidegate.payment.variance import Hold, SendBack, Settle, Terms, Variance, VariancePolicy, judge
+from tidegate.payment.variance import HoldTransfer, ReturnTransfer, SettlePayment, Terms, Variance, VariancePolicy, judge
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 RULE = DEFAULT_FEE_RULES[Currency.NGN, Method.BANK_TRANSFER]
-FINAL = (Status.SUCCESS, Status.FAILED, Status.EXPIRED)
+FINAL = (PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED)
 
 
 def naira(minor: int) -> Money:
@@ -29,9 +29,9 @@ def naira(minor: int) -> Money:
 
 
 def payment(
-    status: Status = Status.PENDING, *, asked: int = 10_000, expected: int | None = None, held: int = 0
+    status: PaymentStatus = PaymentStatus.PENDING, *, asked: int = 10_000, expected: int | None = None, held: int = 0
 ) -> Payment:
-    order = Order(
+    order = PaymentOrder(
         reference="R",
         asked=naira(asked),
         fee_bearer=FeeBearer.BUSINESS if expected in (None, asked) else FeeBearer.CUSTOMER,
@@ -53,7 +53,7 @@ def payment(
 
 def receive(
     before: Payment, minor: int, policy: VariancePolicy, tolerance: int = 0, *, is_in_time: bool = True
-) -> transition.Taken:
+) -> transition.ReceiptOutcome:
     return transition.receive(
         before, naira(minor), terms=Terms(policy, naira(tolerance)), rule=RULE, method=Method.BANK_TRANSFER,
         is_in_time=is_in_time, now=NOW,
@@ -74,36 +74,36 @@ STEPS: dict[str, Callable[[Payment], Payment]] = {
 
 @pytest.mark.parametrize("status", FINAL)
 @pytest.mark.parametrize("step", STEPS)
-def test_final_is_final(status: Status, step: str) -> None:
+def test_final_is_final(status: PaymentStatus, step: str) -> None:
     with pytest.raises(IllegalTransition):
         STEPS[step](payment(status))
 
 
 def test_every_state_says_what_it_allows() -> None:
-    assert set(ALLOWED) == set(Status)
-    assert {status for status in Status if transition.is_final(status)} == set(FINAL)
-    assert all(Status.INITIATED not in after for after in ALLOWED.values())
+    assert set(ALLOWED) == set(PaymentStatus)
+    assert {status for status in PaymentStatus if transition.is_final(status)} == set(FINAL)
+    assert all(PaymentStatus.INITIATED not in after for after in ALLOWED.values())
 
 
 def test_a_payment_with_an_unknown_outcome_does_not_expire() -> None:
     with pytest.raises(IllegalTransition):
-        transition.expire(payment(Status.PROCESSING))
+        transition.expire(payment(PaymentStatus.PROCESSING))
 
 
 def test_the_attempts_are_counted() -> None:
-    last = payment(Status.PROCESSING)
+    last = payment(PaymentStatus.PROCESSING)
     for _ in range(ATTEMPTS_MAX):
         last = STEPS["begin"](last)
-    assert transition.fail_attempt(last, now=NOW).status is Status.PENDING, "a transfer may still be made"
+    assert transition.fail_attempt(last, now=NOW).status is PaymentStatus.PENDING, "a transfer may still be made"
     order = msgspec.structs.replace(last.order, methods=(Method.CARD,))
-    assert transition.fail_attempt(msgspec.structs.replace(last, order=order), now=NOW).status is Status.FAILED
+    assert transition.fail_attempt(msgspec.structs.replace(last, order=order), now=NOW).status is PaymentStatus.FAILED
     with pytest.raises(IllegalTransition):
         STEPS["begin"](last)
 
 
 def test_a_failure_after_the_end_of_the_session_ends_the_payment() -> None:
-    late = payment(Status.PROCESSING)
-    assert transition.fail_attempt(late, now=late.expires_at).status is Status.EXPIRED
+    late = payment(PaymentStatus.PROCESSING)
+    assert transition.fail_attempt(late, now=late.expires_at).status is PaymentStatus.EXPIRED
 
 
 policies = st.sampled_from(VariancePolicy)
@@ -115,14 +115,14 @@ def test_a_verdict_accounts_for_every_minor_unit(
     received: int, held: int, expected: int, policy: VariancePolicy, tolerance: int
 ) -> None:
     verdict = judge(naira(received), held=naira(held), expected=naira(expected), terms=Terms(policy, naira(tolerance)))
-    if isinstance(verdict, Settle):
+    if isinstance(verdict, SettlePayment):
         assert verdict.kept.minor + verdict.back.minor == received + held
         assert verdict.kept.minor > 0
         assert verdict.back.minor >= 0
         if policy is not VariancePolicy.ACCEPT:
             assert abs(verdict.kept.minor - expected) <= tolerance
             assert verdict.variance is None
-    elif isinstance(verdict, Hold):
+    elif isinstance(verdict, HoldTransfer):
         assert policy is VariancePolicy.TOP_UP
         assert received + held < expected
     else:
@@ -130,18 +130,18 @@ def test_a_verdict_accounts_for_every_minor_unit(
         assert received + held < expected
 
 
-@given(st.sampled_from(list(Status)), amounts, policies, st.integers(0, 1_000), st.booleans())
+@given(st.sampled_from(list(PaymentStatus)), amounts, policies, st.integers(0, 1_000), st.booleans())
 def test_money_is_always_taken_kept_or_sent_back(
-    status: Status, received: int, policy: VariancePolicy, tolerance: int, is_in_time: bool
+    status: PaymentStatus, received: int, policy: VariancePolicy, tolerance: int, is_in_time: bool
 ) -> None:
     before = payment(status)
     taken = receive(before, received, policy, tolerance, is_in_time=is_in_time)
     after = taken.payment
     assert after.received.minor + after.held.minor + after.returned.minor == received
     if status in FINAL:
-        assert isinstance(taken.verdict, SendBack)
+        assert isinstance(taken.verdict, ReturnTransfer)
         assert after.status is status
-    if after.status is Status.SUCCESS and status is not Status.SUCCESS:
+    if after.status is PaymentStatus.SUCCESS and status is not PaymentStatus.SUCCESS:
         assert after.fee is not None
         assert after.settled is not None
         # I7: what was received is what was settled, the fee and the tax.

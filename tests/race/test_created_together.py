@@ -20,8 +20,8 @@ from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.payment import store
 from tidegate.payment.model import Draft, draft
-from tidegate.payment.store import Key
-from tidegate.payment.together import Together
+from tidegate.payment.store import PaymentKey
+from tidegate.payment.batching import PaymentBatching
 from tidegate.payment.wire import CreatePayment, order_from
 
 
@@ -65,26 +65,26 @@ async def test_a_draft_that_was_inserted_before_counts_as_new_once_more(db: Data
 
 async def test_nobody_fails_for_a_neighbour(db: Database, business: Business) -> None:
     taken, *good = [draft_of(business) for _ in range(6)]
-    together = Together(db)
+    batching = PaymentBatching(db)
     # Before them all: each of a group that failed is tried alone, and whichever of two with one code came first had it.
-    await together.insert(taken)
+    await batching.insert(taken)
     # A pay code that another payment has: the one thing that fails a whole statement.
     bad = msgspec.structs.replace(draft_of(business), pay_code=taken.pay_code)
-    outcomes = await asyncio.gather(*map(together.insert, [*good, bad]), return_exceptions=True)
+    outcomes = await asyncio.gather(*map(batching.insert, [*good, bad]), return_exceptions=True)
     assert isinstance(outcomes[-1], asyncpg.UniqueViolationError)
     assert [outcome.is_new for outcome in outcomes[:-1] if isinstance(outcome, store.Inserted)] == [True] * 5
-    found = await asyncio.gather(*(together.find(Key(business.id, one.reference)) for one in [*good, bad]))
+    found = await asyncio.gather(*(batching.find(PaymentKey(business.id, one.reference)) for one in [*good, bad]))
     assert [payment and payment.pay_code for payment in found] == [*(one.pay_code for one in good), None]
 
 
 async def test_each_finds_its_own(db: Database, business: Business, new_shop: MakeShop) -> None:
     stranger = (await new_shop()).business_id
     drafts = [draft_of(business, amount=number) for number in range(1, 40)]
-    together = Together(db)
-    await asyncio.gather(*map(together.insert, drafts))
-    keys = [Key(business.id, one.reference) for one in drafts]
-    asked = [*keys, Key(stranger, drafts[0].reference), keys[3], Key(business.id, "nobody's"), keys[3]]
-    found = await asyncio.gather(*map(together.find, asked))
+    batching = PaymentBatching(db)
+    await asyncio.gather(*map(batching.insert, drafts))
+    keys = [PaymentKey(business.id, one.reference) for one in drafts]
+    asked = [*keys, PaymentKey(stranger, drafts[0].reference), keys[3], PaymentKey(business.id, "nobody's"), keys[3]]
+    found = await asyncio.gather(*map(batching.find, asked))
     expected = [*(one.pay_code for one in drafts), None, drafts[3].pay_code, None, drafts[3].pay_code]
     assert [payment and payment.pay_code for payment in found] == expected
     assert [payment and payment.asked_minor for payment in found[:39]] == [100 * n for n in range(1, 40)]
@@ -105,9 +105,9 @@ async def test_every_column_arrives_with_its_own_row(db: Database, business: Bus
             (n, "" if n % 2 else f"+23480123456{n:02}", ["card"] if n % 2 else ["ussd", "card"]) for n in range(1, 21)
         )
     ]
-    await asyncio.gather(*map(Together(db).insert, drafts))
+    await asyncio.gather(*map(PaymentBatching(db).insert, drafts))
     async with db.connection() as tx:
-        found = [await store.find(tx, Key(business.id, one.reference)) for one in drafts]
+        found = [await store.find(tx, PaymentKey(business.id, one.reference)) for one in drafts]
     assert [payment and payment.order for payment in found] == [
         msgspec.structs.replace(one.order, reference=one.reference) for one in drafts
     ]

@@ -28,7 +28,7 @@ async def world(db: Database) -> AsyncIterator[World]:
 
 async def fan_out(world: World, _: str, __: int) -> None:
     await world.event()
-    await world.courier.fan_out()
+    await world.sender.fan_out()
 
 
 async def replay(world: World, _: str, __: int) -> None:
@@ -54,7 +54,7 @@ async def test_nothing_is_queued_for_an_endpoint_that_is_deleted_at_this_moment(
 ) -> None:
     endpoint_id = (await world.endpoint("http://127.0.0.1:9/")).endpoint.id
     await world.event()
-    await world.courier.fan_out()
+    await world.sender.fan_out()
     delivery_id = (await world.delivery()).id
     async with world.db.transaction() as tx:
         await store.delete(tx, world.business_id, endpoint_id, now=world.clock.now())
@@ -87,7 +87,7 @@ async def test_an_endpoint_that_wants_something_else_since_this_moment_is_not_to
     await world.event()
     async with world.db.transaction() as tx:
         await store.update(tx, world.business_id, endpoint_id, {"events": ["charge.failed"]}, now=world.clock.now())
-        queueing = asyncio.create_task(world.courier.fan_out())
+        queueing = asyncio.create_task(world.sender.fan_out())
         await until_somebody_waits(admin)
     await queueing
     assert await world.deliveries() == []

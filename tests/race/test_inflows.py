@@ -21,10 +21,10 @@ from tidegate.core import ids
 from tidegate.core.errors import Refusal
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.merchant import commands as merchants
 from tidegate.rail.interface import MoneyArrived, Party
-from tidegate.rail.told import ToldBy
+from tidegate.rail.notification import NotificationRef
 from tidegate.settings import Settings
 
 RIVALS = 20
@@ -37,15 +37,15 @@ def arrival(number: str, transaction_id: str) -> MoneyArrived:
     )  # fmt: skip
 
 
-async def arrive(house: House, number: str, transaction_id: str, rivals: int = RIVALS) -> None:
+async def arrive(runtime: Runtime, number: str, transaction_id: str, rivals: int = RIVALS) -> None:
     """The same money under as many identifiers, each on a connection of its own."""
-    async with house.db.connection() as tx:
-        place = await store.find_place(tx, "sandbox", number)
+    async with runtime.db.connection() as tx:
+        place = await store.find_account_snapshot(tx, "sandbox", number)
     assert place is not None
-    news, now = arrival(number, transaction_id), house.clock.now()
-    told = [ToldBy(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
+    news, now = arrival(number, transaction_id), runtime.clock.now()
+    told = [NotificationRef(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
     await asyncio.gather(
-        *(settle.record_arrival(house.till, place, news, told_by=one, now=now) for one in told), return_exceptions=True
+        *(settle.record_arrival(runtime.deps, place, news, notification_ref=one, now=now) for one in told), return_exceptions=True
     )
 
 
@@ -62,7 +62,7 @@ async def test_the_same_credit_told_many_times_at_once_is_one(inflows: Inflows) 
     assert {answer.status_code for answer in answers} <= {200, 503}
     assert await credited(inflows.admin) == (1, 95_00)
     assert (await inflows.page())["total"] == 1
-    await arrive(inflows.house, number, "T-2")
+    await arrive(inflows.runtime, number, "T-2")
     assert await credited(inflows.admin) == (2, 190_00)
 
 
@@ -72,15 +72,15 @@ async def test_a_suspension_in_the_same_moment_is_before_or_after(inflows: Inflo
         assert account.details is not None
         number = account.details.account_number
         await asyncio.gather(
-            arrive(inflows.house, number, f"T-{n}", rivals=3),
-            accounts.suspend(inflows.house.db, account.id, "a complaint", by=OPERATOR, now=inflows.now),
+            arrive(inflows.runtime, number, f"T-{n}", rivals=3),
+            accounts.suspend(inflows.runtime.db, account.id, "a complaint", by=OPERATOR, now=inflows.now),
         )
         kinds = await inflows.admin.fetch("SELECT kind FROM journal WHERE cause = $1", f"sandbox/T-{n}")
         assert [row["kind"] for row in kinds] in (["inflow_credited"], ["receipt_returning"])
         record = await inflows.inflow(f"T-{n}")
         assert record["status"] == ("successful" if kinds[0]["kind"] == "inflow_credited" else "reversed")
         # Whatever comes now goes back.
-        await arrive(inflows.house, number, f"late-{n}", rivals=2)
+        await arrive(inflows.runtime, number, f"late-{n}", rivals=2)
         assert (await inflows.inflow(f"late-{n}"))["status"] == "reversed"
 
 
@@ -88,29 +88,29 @@ async def test_a_change_of_the_account_is_seen_by_whoever_decided_before_it(infl
     account = await inflows.account()
     assert account.details is not None
     number = account.details.account_number
-    async with inflows.house.db.connection() as tx:
-        stale = await store.find_place(tx, "sandbox", number)
+    async with inflows.runtime.db.connection() as tx:
+        stale = await store.find_account_snapshot(tx, "sandbox", number)
     assert stale is not None
-    await accounts.suspend(inflows.house.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
-    told = ToldBy(rail="sandbox", id="n-1", body=b"")
+    await accounts.suspend(inflows.runtime.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
+    told = NotificationRef(rail="sandbox", id="n-1", body=b"")
     recorded = await settle.record_arrival(
-        inflows.house.till, stale, arrival(number, "T-1"), told_by=told, now=inflows.now
+        inflows.runtime.deps, stale, arrival(number, "T-1"), notification_ref=told, now=inflows.now
     )
     assert recorded.status == "reversed"
 
 
 async def test_a_decision_and_a_reversal_at_once_leave_the_money_in_one_place(inflows: Inflows) -> None:
-    number, till = await inflows.number(), inflows.house.till
+    number, deps = await inflows.number(), inflows.runtime.deps
     for _ in range(5):
         body = credit(number, payeeName=CLOSE)
         reference = (await inflows.told(body))["reference"]
 
         async def decide(reference: str = reference) -> None:
-            await review.credit(till, reference, note=None, by=OPERATOR, now=inflows.now)
+            await review.credit(deps, reference, note=None, by=OPERATOR, now=inflows.now)
 
         done = await asyncio.gather(decide(), inflows.tell(reversal_of(body)), return_exceptions=True)
         assert not [one for one in done if isinstance(one, BaseException) and not isinstance(one, Refusal)], done
-        await reversal.apply_due(till, inflows.house.clock)
+        await reversal.apply_due(deps, inflows.runtime.clock)
         assert (await inflows.get(reference))["status"] in ("reversed", "failed")
     assert await inflows.wallet("EUR") == 0
 
@@ -119,7 +119,7 @@ async def test_two_workers_apply_a_reversal_once(inflows: Inflows) -> None:
     body = credit(await inflows.number())
     await inflows.tell(reversal_of(body))
     await inflows.told(body)
-    done = await asyncio.gather(*(reversal.apply_due(inflows.house.till, inflows.house.clock) for _ in range(6)))
+    done = await asyncio.gather(*(reversal.apply_due(inflows.runtime.deps, inflows.runtime.clock) for _ in range(6)))
     assert sum(tally.done for tally in done) == 1
     assert (await inflows.journals())["held_reversed"] == 1
 
@@ -147,14 +147,14 @@ async def test_d17_whoever_dies_before_it_rings_has_written_the_event_all_the_sa
     number = await inflows.number()
     async with receiving() as receiver:
         await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url()})
-        async with inflows.house.db.connection() as tx:
-            place = await store.find_place(tx, "sandbox", number)
+        async with inflows.runtime.db.connection() as tx:
+            place = await store.find_account_snapshot(tx, "sandbox", number)
         assert place is not None
         monkeypatch.setattr(settle, "_tell", die)
-        told = ToldBy(rail="sandbox", id="n-1", body=b"")
+        told = NotificationRef(rail="sandbox", id="n-1", body=b"")
         with pytest.raises(Killed):
             await settle.record_arrival(
-                inflows.house.till, place, arrival(number, "T-1"), told_by=told, now=inflows.now
+                inflows.runtime.deps, place, arrival(number, "T-1"), notification_ref=told, now=inflows.now
             )
         assert await inflows.deliver() == len(receiver.received) == 1
 
@@ -163,21 +163,21 @@ async def test_d17_whoever_dies_before_it_rings_has_written_the_event_all_the_sa
 
 
 @asynccontextmanager
-async def twin(url: str, base_url: str) -> AsyncIterator[tuple[House, str]]:
+async def twin(url: str, base_url: str) -> AsyncIterator[tuple[Runtime, str]]:
     """A copy of everything, and the number of an account in it."""
-    house = House.of(Settings(database_url=url, base_url=base_url))
-    async with house.open():
-        now = house.clock.now()
-        new = await merchants.create(house.db, name="Twin", email="twin@example.com", mode=Mode.SANDBOX, now=now)
+    runtime = Runtime.of(Settings(database_url=url, base_url=base_url))
+    async with runtime.open():
+        now = runtime.clock.now()
+        new = await merchants.create(runtime.db, name="Twin", email="twin@example.com", mode=Mode.SANDBOX, now=now)
         draft = Account(
             business_id=new.business.id, id=ids.new_account_id(), currency=Currency.EUR,
             settlement_currency=Currency.EUR, account_type=AccountType.INDIVIDUAL, holder=HOLDER,
             created_at=now, updated_at=now,
         )  # fmt: skip
-        await accounts.request(house.db, draft, by=OURSELVES, now=now)
-        approved = await accounts.approve(house.till, draft.id, by=OPERATOR, now=now)
+        await accounts.request(runtime.db, draft, by=OURSELVES, now=now)
+        approved = await accounts.approve(runtime.deps, draft.id, by=OPERATOR, now=now)
         assert approved.details is not None
-        yield house, approved.details.account_number
+        yield runtime, approved.details.account_number
 
 
 async def test_twins_without_one_guard_credit_once_and_without_both_twice(
@@ -186,10 +186,10 @@ async def test_twins_without_one_guard_credit_once_and_without_both_twice(
     url = await make_database("tidegate_test_twin_inflow")
     admin = await asyncpg.connect(url)
     try:
-        async with twin(url, base_url) as (house, number):
+        async with twin(url, base_url) as (runtime, number):
             # Only the journal's key is left.
             await admin.execute("ALTER TABLE collection DROP CONSTRAINT collection_one_per_transaction")
-            await arrive(house, number, "T-1")
+            await arrive(runtime, number, "T-1")
             assert await credited(admin) == (1, 95_00)
             # post_journal names the key, so the twin gets one that never collides.
             await admin.execute("ALTER TABLE journal DROP CONSTRAINT journal_one_per_cause")
@@ -197,7 +197,7 @@ async def test_twins_without_one_guard_credit_once_and_without_both_twice(
                 "ALTER TABLE journal ADD CONSTRAINT journal_one_per_cause UNIQUE (business_id, kind, cause, id)"
             )
             await admin.execute("ALTER TABLE event DROP CONSTRAINT event_one_per_cause")
-            await arrive(house, number, "T-2")
+            await arrive(runtime, number, "T-2")
             assert (await credited(admin))[0] > 2, "without the guards the race shows"
             # Only the collection's key is left.
             await admin.execute("DELETE FROM collection")
@@ -206,7 +206,7 @@ async def test_twins_without_one_guard_credit_once_and_without_both_twice(
                 "UNIQUE (business_id, rail, transaction_id)"
             )
             before = (await credited(admin))[0]
-            await arrive(house, number, "T-3")
+            await arrive(runtime, number, "T-3")
             assert (await credited(admin))[0] == before + 1
     finally:
         await admin.close()

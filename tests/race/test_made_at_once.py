@@ -49,7 +49,7 @@ async def at_once(db: Database, admin: Any, make: Make) -> list[Any]:
 def endpoint(world: World) -> Make:
     async def make(tx: Tx) -> WithSecret:
         new = NewEndpoint(url="https://shop.example.com/hook")
-        return await webhooks.create(tx, world.office.vault, world.business_id, new, by=OPERATOR, now=NOW)
+        return await webhooks.create(tx, world.webhook_deps.vault, world.business_id, new, by=OPERATOR, now=NOW)
 
     return make
 
@@ -62,7 +62,7 @@ async def test_two_endpoints_at_once_keep_the_limit(world: World, admin: Any, mo
 
 
 async def test_of_two_first_endpoints_at_once_one_has_the_waiting_secret(world: World, admin: Any) -> None:
-    waiting = await webhooks.keep_for_first(world.office, world.business_id, None, now=NOW)
+    waiting = await webhooks.keep_for_first(world.webhook_deps, world.business_id, None, now=NOW)
     made = await at_once(world.db, admin, endpoint(world))
     assert [one.secret == waiting for one in made] == [True, False]
 

@@ -27,8 +27,8 @@ async def world(db: Database) -> AsyncIterator[World]:
 async def test_what_becomes_due_while_a_courier_looks_is_not_overlooked(world: World, admin: Any) -> None:
     endpoints = [(await world.endpoint(f"http://127.0.0.1:9/{n}")).endpoint.id for n in range(ENDPOINTS)]
     for count in range(ROUNDS):
-        await admin.execute("UPDATE webhook_turn SET look_at = $1", world.clock.now())
-        await asyncio.gather(world.courier.take(), *(send_to(world, one) for one in endpoints[: count % ENDPOINTS + 1]))
+        await admin.execute("UPDATE endpoint_state SET look_at = $1", world.clock.now())
+        await asyncio.gather(world.sender.take(), *(send_to(world, one) for one in endpoints[: count % ENDPOINTS + 1]))
         assert await overlooked(admin) == 0
         await admin.execute("DELETE FROM webhook_delivery")
 
@@ -45,7 +45,7 @@ async def overlooked(admin: Any) -> int:
     """Deliveries of endpoints at which nobody will look."""
     count: int = await admin.fetchval(
         """
-        SELECT count(*) FROM webhook_delivery JOIN webhook_turn USING (business_id, endpoint_id)
+        SELECT count(*) FROM webhook_delivery JOIN endpoint_state USING (business_id, endpoint_id)
          WHERE due_at IS NOT NULL AND lease_until IS NULL AND look_at IS NULL
         """
     )

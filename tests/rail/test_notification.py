@@ -16,7 +16,7 @@ from rail.world import NOW, SECRET, later
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.rail.interface import (
-    AttemptTold,
+    AttemptOutcome,
     CreditReversed,
     Failed,
     FailureReason,
@@ -25,24 +25,24 @@ from tidegate.rail.interface import (
     NotificationUnreadable,
     Party,
     RawNotification,
-    ReturnTold,
+    ReturnConfirmed,
     Succeeded,
-    Told,
+    Notification,
 )
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.notice import BODY_BYTES_MAX, SIGNATURE_HEADER, sign, write
 
 # Reading needs no database.
 RAIL = SandboxRail(Database("postgresql://nowhere"), SECRET)
-TOLD = Told(
+TOLD = Notification(
     id="attempt-1",
-    news=AttemptTold(business_id="b", reference="r", state=Succeeded("t", Money(10_151, Currency.NGN))),
+    news=AttemptOutcome(business_id="b", reference="r", state=Succeeded("t", Money(10_151, Currency.NGN))),
 )
 BODY = write(TOLD)
 RAW = sign(BODY, SECRET, now=NOW)
 
 
-def read(raw: RawNotification, now: datetime = NOW) -> list[Told]:
+def read(raw: RawNotification, now: datetime = NOW) -> list[Notification]:
     return RAIL.read(raw, now=now)
 
 
@@ -125,7 +125,7 @@ def test_a_junk_signature_is_refused(header: str) -> None:
 
 
 CREDIT = write(
-    Told(
+    Notification(
         id="credit-1",
         news=MoneyArrived(
             account_number="DE89370400440532013000",
@@ -140,7 +140,7 @@ CREDIT = write(
     )
 )
 REVERSAL = write(
-    Told(
+    Notification(
         id="reversal-1",
         news=CreditReversed(
             account_number="DE89370400440532013000",
@@ -298,8 +298,8 @@ perhaps = st.none() | texts
 parties = st.builds(Party, name=perhaps, account_number=perhaps, bank_name=perhaps, bank_code=perhaps)
 moments = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 news = (
-    st.builds(AttemptTold, business_id=texts, reference=texts, state=states)
-    | st.builds(ReturnTold, business_id=texts, reference=texts, transaction_id=texts)
+    st.builds(AttemptOutcome, business_id=texts, reference=texts, state=states)
+    | st.builds(ReturnConfirmed, business_id=texts, reference=texts, transaction_id=texts)
     | st.builds(
         MoneyArrived,
         account_number=texts,
@@ -317,6 +317,6 @@ news = (
 )
 
 
-@given(st.builds(Told, id=texts, news=news))
-def test_what_is_written_is_read_again(told: Told) -> None:
+@given(st.builds(Notification, id=texts, news=news))
+def test_what_is_written_is_read_again(told: Notification) -> None:
     assert read(sign(write(told), SECRET, now=NOW)) == [told]

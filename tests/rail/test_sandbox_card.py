@@ -30,7 +30,7 @@ from tidegate.payment.attempt import ANSWERS_MAX
 from tidegate.rail.interface import (
     Address,
     AddressAction,
-    AttemptTold,
+    AttemptOutcome,
     Authorization,
     Failed,
     FailureReason,
@@ -58,7 +58,7 @@ async def test_a_card_without_a_step_succeeds_at_once_and_is_told_again(world: W
     assert isinstance(answer, Succeeded)
     assert answer.amount == order.amount
     [told] = await world.told()
-    assert told.news == AttemptTold(business_id=world.business_id, reference=order.reference, state=answer)
+    assert told.news == AttemptOutcome(business_id=world.business_id, reference=order.reference, state=answer)
     assert await world.told(later(days=1)) == []
 
 
@@ -69,7 +69,7 @@ async def test_a_pin_lets_the_card_through(world: World) -> None:
     answer = await world.rail.authorize(world.business_id, order.reference, RIGHT_PIN, now=NOW)
     assert isinstance(answer, Succeeded)
     [told] = await world.told()
-    assert isinstance(told.news, AttemptTold)
+    assert isinstance(told.news, AttemptOutcome)
     assert told.news.state == answer
 
 
@@ -133,11 +133,11 @@ async def test_a_card_is_good_until_its_month_is_over(world: World, month: int, 
 
 
 async def test_the_last_moment_of_the_month_still_counts_wherever_the_payer_is(world: World) -> None:
-    means = card(PLAIN, expiry_month=3, expiry_year=2026)
+    instrument = card(PLAIN, expiry_month=3, expiry_year=2026)
     last = datetime(2026, 4, 1, 11, 59, 59, tzinfo=UTC)
-    assert isinstance(await world.rail.start(world.order(means), now=last), Succeeded)
+    assert isinstance(await world.rail.start(world.order(instrument), now=last), Succeeded)
     first = datetime(2026, 4, 1, 12, tzinfo=UTC)
-    assert await world.rail.start(world.order(means), now=first) == Failed(FailureReason.DECLINED)
+    assert await world.rail.start(world.order(instrument), now=first) == Failed(FailureReason.DECLINED)
 
 
 @pytest.mark.parametrize(
@@ -235,8 +235,8 @@ FLOWS: list[tuple[str, list[Authorization]]] = [
 async def test_nothing_of_a_card_is_kept(world: World, admin: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
     for number, steps in FLOWS:
-        means = card(number, holder="Ada Holder")
-        order = world.order(means, amount=Money(70_00, Currency.NGN))
+        instrument = card(number, holder="Ada Holder")
+        order = world.order(instrument, amount=Money(70_00, Currency.NGN))
         await world.rail.start(order, now=NOW)
         for given in steps:
             await world.rail.authorize(world.business_id, order.reference, given, now=NOW)

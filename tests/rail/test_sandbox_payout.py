@@ -15,7 +15,7 @@ from tidegate.rail.interface import (
     FailureReason,
     RefundMoney,
     ReturnMoney,
-    ReturnTold,
+    ReturnConfirmed,
     Running,
     Succeeded,
 )
@@ -49,7 +49,7 @@ async def test_a_return_is_told_after_two_seconds(world: World) -> None:
     await world.rail.send_back(returned(world), now=NOW)
     assert await world.told(later(seconds=1)) == []
     [told] = await world.told(later(seconds=2))
-    assert isinstance(told.news, ReturnTold)
+    assert isinstance(told.news, ReturnConfirmed)
     assert (told.news.business_id, told.news.reference) == (world.business_id, "ret-1")
     assert told.news.transaction_id != "sbx_paid"
 

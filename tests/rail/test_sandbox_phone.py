@@ -15,12 +15,12 @@ from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.rail.bank import USSD_BANKS
 from tidegate.rail.interface import (
-    AttemptTold,
+    AttemptOutcome,
     Bank,
     DialAction,
     Failed,
     FailureReason,
-    Means,
+    PaymentInstrument,
     PromptAction,
     RailTimeout,
     Running,
@@ -39,7 +39,7 @@ async def world(db: Database) -> World:
 
 async def outcome_told(world: World, order: StartAttempt, now: datetime = NOW) -> Succeeded | Failed:
     [told] = await world.told(now)
-    assert isinstance(told.news, AttemptTold)
+    assert isinstance(told.news, AttemptOutcome)
     assert (told.news.business_id, told.news.reference) == (order.business_id, order.reference)
     assert await world.rail.ask(world.business_id, order.reference, now=now) == told.news.state
     return told.news.state
@@ -168,9 +168,9 @@ async def test_an_unknown_bank_is_refused_and_nothing_is_started(world: World) -
     ],
 )
 async def test_what_does_not_wait_for_the_phone_cannot_be_approved_there(
-    world: World, means: Means, message: str
+    world: World, instrument: PaymentInstrument, message: str
 ) -> None:
-    order = world.order(means)
+    order = world.order(instrument)
     before = await world.rail.start(order, now=NOW)
     with pytest.raises(Conflict, match=message):
         await world.rail.approve(world.business_id, order.reference, now=NOW)

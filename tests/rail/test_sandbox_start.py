@@ -17,7 +17,7 @@ from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import LEASE
 from tidegate.rail.interface import (
     Bank,
-    Means,
+    PaymentInstrument,
     NotificationRefused,
     Pin,
     Rail,
@@ -28,7 +28,7 @@ from tidegate.rail.interface import (
 )
 from tidegate.rail.sandbox import SandboxRail
 
-EVERY_MEANS: list[Means] = [
+EVERY_MEANS: list[PaymentInstrument] = [
     card(PLAIN),
     card(WITH_PIN),
     card(WITH_3DS),
@@ -63,9 +63,9 @@ def test_a_short_secret_is_refused(open_db: Database) -> None:
         SandboxRail(open_db, b"short")
 
 
-@pytest.mark.parametrize("means", EVERY_MEANS, ids=lambda means: type(means).__name__)
-async def test_ten_starts_at_once_are_one_attempt_with_one_answer(world: World, means: Means, admin: Any) -> None:
-    order = world.order(means)
+@pytest.mark.parametrize("means", EVERY_MEANS, ids=lambda instrument: type(instrument).__name__)
+async def test_ten_starts_at_once_are_one_attempt_with_one_answer(world: World, instrument: PaymentInstrument, admin: Any) -> None:
+    order = world.order(instrument)
     first, *others = await asyncio.gather(*(world.rail.start(order, now=NOW) for _ in range(10)))
     assert others == [first] * 9
     assert await world.rail.start(order, now=later(seconds=1)) == first
@@ -92,7 +92,7 @@ async def test_means_of_another_method_are_a_mistake_of_ours(world: World) -> No
         reference="one",
         method=Method.USSD,
         amount=Money.of_major(1, Currency.NGN),
-        means=phone("0000"),
+        instrument=phone("0000"),
         return_url="",
     )
     with pytest.raises(ValueError, match="not paid by Phone"):

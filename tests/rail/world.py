@@ -18,13 +18,13 @@ from tidegate.rail.interface import (
     Bank,
     Card,
     CreditReversed,
-    Means,
+    PaymentInstrument,
     Party,
     Phone,
     RawNotification,
     StartAttempt,
-    Told,
-    Transfer,
+    Notification,
+    TransferInstrument,
 )
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
@@ -40,11 +40,11 @@ WITH_3DS = "4084080000000409"
 WITH_ADDRESS = "4960215093757593"
 WITHOUT_MONEY = "4084080000005408"
 
-_METHOD_OF: dict[type[Means], Method] = {
+_METHOD_OF: dict[type[PaymentInstrument], Method] = {
     Card: Method.CARD,
     Phone: Method.MOBILE_MONEY,
     Bank: Method.USSD,
-    Transfer: Method.BANK_TRANSFER,
+    TransferInstrument: Method.BANK_TRANSFER,
 }
 _numbers = itertools.count(1)
 
@@ -61,8 +61,8 @@ def phone(last_four: str) -> Phone:
     return Phone(f"+25471234{last_four}", "mpesa")
 
 
-def transfer_means() -> Transfer:
-    return Transfer(account_name="Test Shop / Ada Obi", expires_at=later(minutes=30))
+def transfer_means() -> TransferInstrument:
+    return TransferInstrument(account_name="Test Shop / Ada Obi", expires_at=later(minutes=30))
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ class World:
     rail: SandboxRail
     business_id: str
 
-    def order(self, means: Means, *, amount: Money | None = None, reference: str | None = None) -> StartAttempt:
-        currency = Currency.KES if isinstance(means, Phone) else Currency.NGN
+    def order(self, instrument: PaymentInstrument, *, amount: Money | None = None, reference: str | None = None) -> StartAttempt:
+        currency = Currency.KES if isinstance(instrument, Phone) else Currency.NGN
         return StartAttempt(
             business_id=self.business_id,
             reference=reference or f"att-{next(_numbers)}",
-            method=_METHOD_OF[type(means)],
+            method=_METHOD_OF[type(instrument)],
             amount=amount or Money.of_major(100, currency),
-            means=means,
+            instrument=instrument,
             return_url=RETURN_URL,
         )
 
@@ -92,7 +92,7 @@ class World:
         assert (await self.rail.tell_all(take, SettableClock(now))).failed == 0
         return sent
 
-    async def told(self, now: datetime = NOW) -> list[Told]:
+    async def told(self, now: datetime = NOW) -> list[Notification]:
         """Sends everything that is due, and reads it as a receiver would."""
         return [told for raw in await self.sent(now) for told in self.rail.read(raw, now=now)]
 

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from tidegate.core.money import Currency, Money
 from tidegate.reconcile.compare import Comparison
-from tidegate.reconcile.model import Direction, Finding, Kind, Line, Movement, Period, Standing
+from tidegate.reconcile.model import Direction, Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod, MovementStatus
 from tidegate.reconcile.report import ADVICE, advice_on, sums_of
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
-PERIOD = Period(date(2026, 11, 14), date(2026, 11, 16), timedelta(days=1))
+PERIOD = ReconcilePeriod(date(2026, 11, 14), date(2026, 11, 16), timedelta(days=1))
 IN, OUT = Direction.IN, Direction.OUT
 
 
-def line(number: int = 2, **changes: Any) -> Line:
+def line(number: int = 2, **changes: Any) -> RailLine:
     fields = {"transaction_id": "T-1", "direction": IN, "amount": Decimal(100), "currency": "EUR", "booked_at": NOON}
-    return Line(number=number, **{**fields, **changes})
+    return RailLine(number=number, **{**fields, **changes})
 
 
 def movement(**changes: Any) -> Movement:
@@ -36,14 +36,14 @@ def movement(**changes: Any) -> Movement:
     return Movement(**{**fields, **changes})
 
 
-def compared(lines: list[Line], movements: Iterable[Movement]) -> list[Finding]:
+def compared(lines: list[RailLine], movements: Iterable[Movement]) -> list[Discrepancy]:
     comparison = Comparison(lines, PERIOD)
     for each in movements:
         comparison.add(each)
     return comparison.findings()
 
 
-def kinds(lines: list[Line], *movements: Movement) -> list[tuple[Kind, int | None]]:
+def kinds(lines: list[RailLine], *movements: Movement) -> list[tuple[DiscrepancyKind, int | None]]:
     return [(found.kind, found.line.number if found.line else None) for found in compared(lines, movements)]
 
 
@@ -54,42 +54,42 @@ def test_what_agrees_is_no_finding() -> None:
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
-        ({"amount": Decimal("100.01")}, Kind.AMOUNT),
-        ({"currency": "USD"}, Kind.CURRENCY),
-        ({"currency": "XAU", "amount": Decimal(1)}, Kind.CURRENCY),
-        ({"direction": OUT}, Kind.DIRECTION),
+        ({"amount": Decimal("100.01")}, DiscrepancyKind.AMOUNT),
+        ({"currency": "USD"}, DiscrepancyKind.CURRENCY),
+        ({"currency": "XAU", "amount": Decimal(1)}, DiscrepancyKind.CURRENCY),
+        ({"direction": OUT}, DiscrepancyKind.DIRECTION),
     ],
 )
-def test_the_same_money_told_otherwise_is_one_finding(changes: dict[str, Any], kind: Kind) -> None:
+def test_the_same_money_told_otherwise_is_one_finding(changes: dict[str, Any], kind: DiscrepancyKind) -> None:
     [found] = compared([line(**changes)], [movement()])
     assert (found.kind, found.line, found.movement) == (kind, line(**changes), movement())
 
 
 def test_what_only_one_side_has_is_missing_or_extra() -> None:
-    assert kinds([line(transaction_id="T-2")], movement()) == [(Kind.MISSING, 2), (Kind.EXTRA, None)]
+    assert kinds([line(transaction_id="T-2")], movement()) == [(DiscrepancyKind.MISSING, 2), (DiscrepancyKind.EXTRA, None)]
 
 
 def test_what_the_rail_lists_twice_is_a_duplicate_with_its_movement() -> None:
     [found] = compared([line(), line(3)], [movement(business_id="b")])
-    assert (found.kind, found.line, found.movement) == (Kind.DUPLICATE, line(3), movement(business_id="b"))
+    assert (found.kind, found.line, found.movement) == (DiscrepancyKind.DUPLICATE, line(3), movement(business_id="b"))
 
 
 def test_of_two_lines_the_one_with_our_amount_is_the_movements() -> None:
-    assert kinds([line(amount=Decimal(7)), line(3)], movement()) == [(Kind.DUPLICATE, 2)]
+    assert kinds([line(amount=Decimal(7)), line(3)], movement()) == [(DiscrepancyKind.DUPLICATE, 2)]
 
 
 def test_a_line_twice_that_our_books_do_not_have_is_missing_once() -> None:
-    assert kinds([line(), line(3)]) == [(Kind.MISSING, 2), (Kind.DUPLICATE, 3)]
+    assert kinds([line(), line(3)]) == [(DiscrepancyKind.MISSING, 2), (DiscrepancyKind.DUPLICATE, 3)]
 
 
 def test_two_movements_of_one_identifier_find_their_own_lines_in_any_order() -> None:
     lines = [line(amount=Decimal(1)), line(3, amount=Decimal(2))]
     assert kinds(lines, movement(amount=Money(2_00, Currency.EUR)), movement(amount=Money(1_00, Currency.EUR))) == []
-    assert kinds(lines, movement(), movement(amount=Money(1_00, Currency.EUR))) == [(Kind.AMOUNT, 3)]
+    assert kinds(lines, movement(), movement(amount=Money(1_00, Currency.EUR))) == [(DiscrepancyKind.AMOUNT, 3)]
 
 
 def test_a_movement_that_waited_for_a_line_that_another_took_is_extra() -> None:
-    assert kinds([line()], movement(amount=Money(5, Currency.EUR)), movement()) == [(Kind.EXTRA, None)]
+    assert kinds([line()], movement(amount=Money(5, Currency.EUR)), movement()) == [(DiscrepancyKind.EXTRA, None)]
 
 
 @pytest.mark.parametrize(
@@ -106,29 +106,29 @@ def test_money_out_is_known_by_the_rails_id_or_by_our_reference(told: dict[str, 
 
 
 def test_money_in_is_not_known_by_a_reference() -> None:
-    assert kinds([line(transaction_id="T-9", reference="T-1")], movement()) == [(Kind.MISSING, 2), (Kind.EXTRA, None)]
+    assert kinds([line(transaction_id="T-9", reference="T-1")], movement()) == [(DiscrepancyKind.MISSING, 2), (DiscrepancyKind.EXTRA, None)]
 
 
 def test_a_rail_that_sends_twice_under_one_reference_is_found() -> None:
     out = movement(direction=OUT, transaction_id=None, reference="RET-1")
     lines = [line(n, direction=OUT, transaction_id=f"B-{n}", reference="RET-1") for n in (2, 3)]
-    assert kinds(lines, out) == [(Kind.DUPLICATE, 3)]
+    assert kinds(lines, out) == [(DiscrepancyKind.DUPLICATE, 3)]
 
 
 def test_money_on_its_way_out_may_be_listed_or_not() -> None:
-    out = movement(direction=OUT, transaction_id=None, reference="RET-1", standing=Standing.UNDER_WAY)
+    out = movement(direction=OUT, transaction_id=None, reference="RET-1", standing=MovementStatus.UNDER_WAY)
     assert kinds([], out) == []
     [found] = compared([line(direction=OUT, transaction_id="RET-1")], [out])
-    assert found.kind is Kind.UNCONFIRMED
+    assert found.kind is DiscrepancyKind.UNCONFIRMED
     assert not found.kind.is_break
 
 
 def test_a_refund_that_failed_here_and_went_out_there_is_missing() -> None:
-    out = movement(direction=OUT, transaction_id=None, reference="RET-1", standing=Standing.FAILED)
+    out = movement(direction=OUT, transaction_id=None, reference="RET-1", standing=MovementStatus.FAILED)
     assert kinds([], out) == []
     [found] = compared([line(direction=OUT, transaction_id="RET-1")], [out])
-    assert (found.kind, found.movement) == (Kind.MISSING, out)
-    assert advice_on(found) != ADVICE[Kind.MISSING]
+    assert (found.kind, found.movement) == (DiscrepancyKind.MISSING, out)
+    assert advice_on(found) != ADVICE[DiscrepancyKind.MISSING]
     [total] = sums_of([line(direction=OUT, transaction_id="RET-1")], [found])
     assert (total.rail, total.books) == (Decimal(100), Decimal(0))
 
@@ -142,20 +142,20 @@ def test_what_was_recorded_beyond_the_period_agrees_and_is_never_extra() -> None
 @pytest.mark.parametrize(
     ("at", "kind"),
     [
-        (PERIOD.begin, Kind.EDGE),
-        (PERIOD.begin + timedelta(minutes=10), Kind.EXTRA),
-        (PERIOD.end - timedelta(minutes=10, microseconds=1), Kind.EXTRA),
-        (PERIOD.end - timedelta(minutes=10), Kind.EDGE),
+        (PERIOD.begin, DiscrepancyKind.EDGE),
+        (PERIOD.begin + timedelta(minutes=10), DiscrepancyKind.EXTRA),
+        (PERIOD.end - timedelta(minutes=10, microseconds=1), DiscrepancyKind.EXTRA),
+        (PERIOD.end - timedelta(minutes=10), DiscrepancyKind.EDGE),
     ],
 )
-def test_what_came_around_midnight_may_be_in_the_next_statement(at: datetime, kind: Kind) -> None:
+def test_what_came_around_midnight_may_be_in_the_next_statement(at: datetime, kind: DiscrepancyKind) -> None:
     assert kinds([], movement(at=at)) == [(kind, None)]
 
 
 def test_without_slack_dates_are_taken_at_their_word() -> None:
     comparison = Comparison([], msgspec.structs.replace(PERIOD, slack=timedelta(0)))
     comparison.add(movement(at=PERIOD.begin))
-    assert [found.kind for found in comparison.findings()] == [Kind.EXTRA]
+    assert [found.kind for found in comparison.findings()] == [DiscrepancyKind.EXTRA]
 
 
 def test_lines_outside_the_period_are_left_out() -> None:
@@ -163,7 +163,7 @@ def test_lines_outside_the_period_are_left_out() -> None:
 
 
 def test_every_class_has_its_advice() -> None:
-    assert set(ADVICE) == set(Kind)
+    assert set(ADVICE) == set(DiscrepancyKind)
 
 
 # Two sides that agree, and breaks put into them.
@@ -183,7 +183,7 @@ MOVEMENTS = st.lists(
 )  # fmt: skip
 
 
-def as_listed(number: int, each: Movement) -> Line:
+def as_listed(number: int, each: Movement) -> RailLine:
     return line(
         number, transaction_id=each.transaction_id or f"B-{number}", direction=each.direction,
         amount=each.amount.major, currency=each.amount.currency.value, reference=each.reference,
@@ -202,31 +202,31 @@ def test_a_side_compared_with_itself_in_any_order_shows_nothing(movements: list[
     assert comparison.matched == len(lines)
 
 
-def broken(kind: Kind | None, number: int, each: Movement) -> tuple[list[Line], list[Movement]]:
+def broken(kind: DiscrepancyKind | None, number: int, each: Movement) -> tuple[list[RailLine], list[Movement]]:
     """The two sides of one movement, with that break between them."""
     listed = as_listed(number, each)
     other_currency = "USD" if listed.currency != "USD" else "GBP"
     change = msgspec.structs.replace
-    sides: dict[Kind | None, tuple[list[Line], list[Movement]]] = {
+    sides: dict[DiscrepancyKind | None, tuple[list[RailLine], list[Movement]]] = {
         None: ([listed], [each]),
-        Kind.MISSING: ([listed], []),
-        Kind.EXTRA: ([], [each]),
-        Kind.AMOUNT: ([change(listed, amount=listed.amount + 1)], [each]),
-        Kind.CURRENCY: ([change(listed, currency=other_currency)], [each]),
-        Kind.DIRECTION: ([change(listed, direction=listed.direction.other)], [each]),
-        Kind.DUPLICATE: ([listed, change(listed, number=number + 1)], [each]),
+        DiscrepancyKind.MISSING: ([listed], []),
+        DiscrepancyKind.EXTRA: ([], [each]),
+        DiscrepancyKind.AMOUNT: ([change(listed, amount=listed.amount + 1)], [each]),
+        DiscrepancyKind.CURRENCY: ([change(listed, currency=other_currency)], [each]),
+        DiscrepancyKind.DIRECTION: ([change(listed, direction=listed.direction.other)], [each]),
+        DiscrepancyKind.DUPLICATE: ([listed, change(listed, number=number + 1)], [each]),
     }
     return sides[kind]
 
 
-SEEDS: list[Kind | None] = [None, *(kind for kind in Kind if kind.is_break)]
+SEEDS: list[DiscrepancyKind | None] = [None, *(kind for kind in DiscrepancyKind if kind.is_break)]
 
 
 @given(MOVEMENTS, st.data(), st.randoms(use_true_random=False))
 def test_exactly_the_breaks_that_were_put_in_are_found(movements: list[Movement], data: Any, chance: Any) -> None:
-    lines: list[Line] = []
+    lines: list[RailLine] = []
     books: list[Movement] = []
-    expected: Counter[tuple[Kind, str]] = Counter()
+    expected: Counter[tuple[DiscrepancyKind, str]] = Counter()
     for index, each in enumerate(movements):
         kind = data.draw(st.sampled_from(SEEDS))
         listed, moved = broken(kind, index * 2 + 2, each)
@@ -242,7 +242,7 @@ def test_exactly_the_breaks_that_were_put_in_are_found(movements: list[Movement]
         assert total.books == sum(ours, Decimal(0))
 
 
-def _identifier(found: Finding) -> str:
+def _identifier(found: Discrepancy) -> str:
     if found.line is not None:
         return found.line.transaction_id
     assert found.movement is not None

@@ -9,14 +9,14 @@ from decimal import Decimal
 import pytest
 
 from tidegate.reconcile import statement
-from tidegate.reconcile.model import Direction, Line
+from tidegate.reconcile.model import Direction, RailLine
 from tidegate.reconcile.statement import Unreadable
 
 HEADER = "transactionId,direction,amount,currency,bookedAt\n"
 GOOD = "T-1,in,100.50,NGN,2026-11-15T09:30:00Z\n"
 
 
-def read(text: str | bytes, **columns: str) -> list[Line]:
+def read(text: str | bytes, **columns: str) -> list[RailLine]:
     return statement.read(io.BytesIO(text if isinstance(text, bytes) else text.encode()), columns)
 
 
@@ -28,7 +28,7 @@ def problems(text: str | bytes, **columns: str) -> tuple[str, ...]:
 
 def test_a_line_is_read() -> None:
     [line] = read(HEADER + GOOD)
-    assert line == Line(
+    assert line == RailLine(
         number=2, transaction_id="T-1", direction=Direction.IN, amount=Decimal("100.5"), currency="NGN",
         booked_at=datetime(2026, 11, 15, 9, 30, tzinfo=UTC),
     )  # fmt: skip

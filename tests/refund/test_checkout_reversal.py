@@ -19,7 +19,7 @@ from tidegate.core import ids
 from tidegate.core.clock import SystemClock
 from tidegate.doctor import refund_store
 from tidegate.doctor.commands import Finding, examine_books
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.ledger import chain
 from tidegate.rail.sandbox import notice
 from tidegate.refund import reversal
@@ -29,13 +29,13 @@ from tidegate.refund import reversal
 class Bank:
     """Tells of transfers and takes them back; and looks at what became of it."""
 
-    house: House
+    runtime: Runtime
     client: httpx.AsyncClient
     admin: Any
 
     async def tell(self, checkout: Checkout, body: dict[str, Any]) -> None:
         raw = json.dumps(body).encode()
-        signed = notice.sign(raw, self.house.secret, now=self.house.clock.now())
+        signed = notice.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
         answer = await self.client.post("/intake/sandbox", content=raw, headers=dict(signed.headers))
         assert answer.status_code == 200, answer.text
         await checkout.tick()
@@ -66,9 +66,9 @@ class Bank:
 
     async def findings(self) -> dict[str, Finding]:
         clock = SystemClock()
-        while (await chain.extend(self.house.db, clock)).done:
+        while (await chain.extend(self.runtime.db, clock)).done:
             pass
-        found, _ = await examine_books(self.house.db, now=clock.now())
+        found, _ = await examine_books(self.runtime.db, now=clock.now())
         return {finding.subject: finding for finding in found}
 
     async def is_well(self) -> bool:
@@ -76,8 +76,8 @@ class Bank:
 
 
 @pytest.fixture
-def bank(house: House, client: httpx.AsyncClient, admin: Any) -> Bank:
-    return Bank(house, client, admin)
+def bank(runtime: Runtime, client: httpx.AsyncClient, admin: Any) -> Bank:
+    return Bank(runtime, client, admin)
 
 
 async def refund(checkout: Checkout, amount: float | None = None) -> httpx.Response:
@@ -126,12 +126,12 @@ async def test_a_reversal_that_is_told_twice_counts_once(bank: Bank, new_checkou
     assert await bank.is_well()
 
 
-async def test_two_workers_at_once_take_it_once(bank: Bank, new_checkout: MakeCheckout, house: House) -> None:
+async def test_two_workers_at_once_take_it_once(bank: Bank, new_checkout: MakeCheckout, runtime: Runtime) -> None:
     checkout = await new_checkout()
     told = await bank.paid(checkout)
     quiet = replace(checkout, tick=_nothing)
     await bank.tell(quiet, reversal_of(told))
-    tallies = await asyncio.gather(*(reversal.apply_due(house.till, house.clock) for _ in range(4)))
+    tallies = await asyncio.gather(*(reversal.apply_due(runtime.deps, runtime.clock) for _ in range(4)))
     assert (sum(tally.done for tally in tallies), await bank.wallet(checkout)) == (1, 0)
 
 

@@ -17,7 +17,7 @@ from payment.refusal import assert_refused
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency
 from tidegate.doctor.commands import examine_books
-from tidegate.house import House
+from tidegate.runtime import Runtime
 
 REFUND = "/collections/refund"
 
@@ -105,16 +105,16 @@ async def test_the_end_of_a_refund_is_told_once(paid: Checkout, admin: Any) -> N
 TAMPERED = {
     "refunds": "UPDATE refund SET amount_minor = amount_minor + 1",
     "locks": "UPDATE wallet SET locked_minor = locked_minor + 1",
-    "refund bookings": "UPDATE refund_leg SET status = 'successful', next_ask_at = NULL",
+    "refund bookings": "UPDATE refund_leg SET status = 'successful', next_poll_at = NULL",
 }
 
 
 @pytest.mark.breaks_the_books
 @pytest.mark.parametrize("subject", TAMPERED)
-async def test_the_doctor_notices(paid: Checkout, house: House, admin: Any, subject: str) -> None:
+async def test_the_doctor_notices(paid: Checkout, runtime: Runtime, admin: Any, subject: str) -> None:
     await begin(paid, amount=10)
     await admin.execute(TAMPERED[subject])
-    findings, _ = await examine_books(house.db, now=SystemClock().now())
+    findings, _ = await examine_books(runtime.db, now=SystemClock().now())
     assert subject in {finding.subject for finding in findings if not finding.is_well}
 
 
@@ -135,10 +135,10 @@ class Killed(BaseException):
 
 
 async def test_a_worker_that_stops_between_asking_and_writing_loses_nothing(
-    paid: Checkout, house: House, admin: Any, monkeypatch: pytest.MonkeyPatch
+    paid: Checkout, runtime: Runtime, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reference = await begin(paid, amount=10)
-    rail = house.rails["sandbox"]
+    rail = runtime.rails["sandbox"]
     really = rail.refund
 
     async def refund_and_die(*arguments: Any, **named: Any) -> Any:

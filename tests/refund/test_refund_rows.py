@@ -13,7 +13,7 @@ from build import Checkout, Shop
 from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from payment.refusal import assert_refused
-from tidegate.house import House
+from tidegate.runtime import Runtime
 
 REFUND = "/collections/refund"
 INVALID = "VALIDATION_FAILED"
@@ -294,7 +294,7 @@ async def test_a_leg_that_fails_does_not_undo_the_one_that_arrived(new_checkout:
 
 
 async def test_by_its_price_list_a_business_gets_its_fee_back_to_the_minor_unit(
-    paid: Checkout, house: House, admin: Any
+    paid: Checkout, runtime: Runtime, admin: Any
 ) -> None:
     # The payment has the price it was made with; another rule of the same business prices the next.
     await admin.execute("UPDATE payment SET fee_rule_id = 'own-0'")

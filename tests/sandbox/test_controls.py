@@ -230,7 +230,7 @@ async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout
     answer = await mine.sandbox("reset")
     assert answer.json()["data"] == {"business": mine.shop.business_id}
     left = await rows_of(admin, mine.shop.business_id)
-    settings = {"credential": 2, "webhook_endpoint": 1, "webhook_secret": 1, "webhook_turn": 1}
+    settings = {"credential": 2, "webhook_endpoint": 1, "webhook_secret": 1, "endpoint_state": 1}
     # Accounts are settings too.
     settings |= {"virtual_account": 1, "sandbox_account": 1}
     # Rates are as well, and time does not go back.

@@ -16,13 +16,13 @@ from payment.refusal import assert_refused, without_request_id
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import SettableClock, ShiftedClock
 from tidegate.core.money import Currency, Money
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.lease_store import Lease
-from tidegate.rail.interface import CreditReversed, MoneyArrived, Party, RawNotification, Told
+from tidegate.rail.interface import CreditReversed, MoneyArrived, Party, RawNotification, Notification
 from tidegate.rail.sandbox import SandboxRail
 
 IBAN = "DE89370400440532013000"
-TellAll = Callable[..., Awaitable[list[Told]]]
+TellAll = Callable[..., Awaitable[list[Notification]]]
 
 
 def transfer(**changes: Any) -> dict[str, Any]:
@@ -42,16 +42,16 @@ async def sent(shop: Shop, **changes: Any) -> str:
 
 
 @pytest.fixture
-async def told(house: House, shop: Shop) -> AsyncIterator[TellAll]:
+async def told(runtime: Runtime, shop: Shop) -> AsyncIterator[TellAll]:
     """What the rail has to tell by then, read as a receiver would; it is carried nowhere."""
-    rail = house.till.rails["sandbox"]
+    rail = runtime.deps.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
-    assert isinstance(house.clock, ShiftedClock)
+    assert isinstance(runtime.clock, ShiftedClock)
 
-    async def tell(*, after: timedelta = timedelta(0)) -> list[Told]:
-        told: list[Told] = []
+    async def tell(*, after: timedelta = timedelta(0)) -> list[Notification]:
+        told: list[Notification] = []
 
-        clock = SettableClock(house.clock.now() + after)
+        clock = SettableClock(runtime.clock.now() + after)
 
         async def carry(_: Lease, raw: RawNotification) -> None:
             told.extend(rail.read(raw, now=clock.now()))
@@ -99,8 +99,8 @@ async def test_all_that_is_said_of_a_transfer_reaches_the_rail(
     )
 
 
-async def test_what_is_not_said_the_bank_chooses(shop: Shop, told: TellAll, house: House) -> None:
-    before = house.clock.now()
+async def test_what_is_not_said_the_bank_chooses(shop: Shop, told: TellAll, runtime: Runtime) -> None:
+    before = runtime.clock.now()
     await sent(shop, payee=None, reference=None, remittance=None, scheme=None, valuedAt=None, delay=None)
     news = await only(told)
     assert (news.payee_name, news.remittance, news.scheme) == (None, None, "sepa")

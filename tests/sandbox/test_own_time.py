@@ -16,11 +16,11 @@ from inflow import CLOSE, Inflows, credit
 from receiver import Receiver, answer, receiving
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.merchant import commands as merchants
-from tidegate.webhook.deliver import Courier
+from tidegate.webhook.deliver import Sender
 
 
 @pytest.fixture
@@ -89,13 +89,13 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield opened
 
 
-async def deliver(house: House) -> None:
-    way_out = Egress(house.office.guard)
-    courier = Courier(house.db, way_out, house.office.vault, house.clock, Meter())
+async def deliver(runtime: Runtime) -> None:
+    way_out = Egress(runtime.webhook_deps.guard)
+    sender = Sender(runtime.db, way_out, runtime.webhook_deps.vault, runtime.clock, Meter())
     async with way_out.open():
-        await courier.fan_out()
-        while parcels := await courier.take():
-            await courier.finish(list(await asyncio.gather(*map(courier.send, parcels))))
+        await sender.fan_out()
+        while parcels := await sender.take():
+            await sender.finish(list(await asyncio.gather(*map(sender.send, parcels))))
 
 
 async def test_a_webhook_is_sent_again_by_the_time_of_its_own_business(
@@ -105,9 +105,9 @@ async def test_a_webhook_is_sent_again_by_the_time_of_its_own_business(
     for one in (inflows, other):
         await one.call("POST", "/webhooks/endpoints", {"url": receiver.url("/hook")})
         await one.told(credit(await one.number()))
-    await deliver(inflows.house)
+    await deliver(inflows.runtime)
     await inflows.let_pass("3h")
-    await deliver(inflows.house)
+    await deliver(inflows.runtime)
     listed = [(await one.call("GET", "/webhooks/deliveries")).json()["data"]["results"] for one in (inflows, other)]
     assert [[one["attemptsMade"] for one in results] for results in listed] == [[2], [1]]
 
@@ -116,16 +116,16 @@ async def test_a_business_far_ahead_gets_its_news_at_once(inflows: Inflows, rece
     await inflows.let_pass("300d")
     await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url("/hook")})
     await inflows.told(credit(await inflows.number()))
-    await deliver(inflows.house)
+    await deliver(inflows.runtime)
     [sent] = (await inflows.call("GET", "/webhooks/deliveries")).json()["data"]["results"]
     assert (sent["status"], sent["attemptsMade"]) == ("delivered", 1)
 
 
-async def test_a_rolled_key_works_until_the_time_of_its_own_business(new_shop: MakeShop, house: House) -> None:
+async def test_a_rolled_key_works_until_the_time_of_its_own_business(new_shop: MakeShop, runtime: Runtime) -> None:
     shops = [await new_shop(), await new_shop()]
     for shop in shops:
         await merchants.roll_secret_key(
-            house.db, shop.business_id, mode=Mode.SANDBOX, overlap=timedelta(hours=1), now=house.clock.now()
+            runtime.db, shop.business_id, mode=Mode.SANDBOX, overlap=timedelta(hours=1), now=runtime.clock.now()
         )
 
     async def status(shop: Shop) -> int:

@@ -14,7 +14,7 @@ from conftest import ENCRYPTION_KEY
 from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
 from tidegate.core.ids import Mode
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
@@ -30,25 +30,25 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path, encryption_keys=(ENCRYPTION_KEY,))
 
 
-async def start(house: House, settings: Settings) -> dict[str, Any]:
-    made = await seed(house.office, house.till, settings, house.clock)
+async def start(runtime: Runtime, settings: Settings) -> dict[str, Any]:
+    made = await seed(runtime.webhook_deps, runtime.deps, settings, runtime.clock)
     assert json.loads((settings.home / FILE_NAME).read_text()) == made
     return made
 
 
-async def create_endpoint(house: House, business_id: str, url: str) -> WithSecret:
-    async with house.db.transaction() as tx:
+async def create_endpoint(runtime: Runtime, business_id: str, url: str) -> WithSecret:
+    async with runtime.db.transaction() as tx:
         return await commands.create(
-            tx, house.office.vault, business_id, NewEndpoint(url=url), by=OPERATOR, now=house.clock.now()
+            tx, runtime.webhook_deps.vault, business_id, NewEndpoint(url=url), by=OPERATOR, now=runtime.clock.now()
         )
 
 
-async def test_every_start_finds_the_same(db: Database, house: House, settings: Settings) -> None:
-    first = await start(house, settings)
+async def test_every_start_finds_the_same(db: Database, runtime: Runtime, settings: Settings) -> None:
+    first = await start(runtime, settings)
     assert first["webhookSecret"].startswith("whsec_")
-    assert await start(house, settings) == first
+    assert await start(runtime, settings) == first
     moved = replace(settings, base_url="http://localhost:9000")
-    assert await start(house, moved) == {
+    assert await start(runtime, moved) == {
         **first, "baseUrl": "http://localhost:9000", "checkoutUrl": "http://localhost:9000/pay"
     }  # fmt: skip
 
@@ -58,28 +58,28 @@ async def businesses(db: Database) -> int:
 
 
 async def test_after_the_key_was_rolled_and_has_ended_it_is_the_same_business_with_a_key_that_works(
-    db: Database, house: House, settings: Settings
+    db: Database, runtime: Runtime, settings: Settings
 ) -> None:
-    first, now = await start(house, settings), house.clock.now()
+    first, now = await start(runtime, settings), runtime.clock.now()
     await merchants.roll_secret_key(
-        house.db, first["businessId"], mode=Mode.SANDBOX, overlap=timedelta(0), now=now - timedelta(seconds=1)
+        runtime.db, first["businessId"], mode=Mode.SANDBOX, overlap=timedelta(0), now=now - timedelta(seconds=1)
     )
-    again = await start(house, settings)
+    again = await start(runtime, settings)
     assert {**again, "secretKey": first["secretKey"]} == first
     assert again["secretKey"] != first["secretKey"]
-    async with house.db.connection() as tx:
+    async with runtime.db.connection() as tx:
         found = await store.find_caller(tx, hash_of(again["secretKey"]))
     assert found is not None
     assert found.business.id == first["businessId"]
     assert found.key.is_valid_at(now)
-    assert await businesses(house.db) == 1
-    assert await start(house, settings) == again
+    assert await businesses(runtime.db) == 1
+    assert await start(runtime, settings) == again
 
 
 async def test_a_rolled_key_is_kept_in_the_file_of_its_own_business_only(
-    db: Database, house: House, settings: Settings
+    db: Database, runtime: Runtime, settings: Settings
 ) -> None:
-    first, path = await start(house, settings), settings.home / FILE_NAME
+    first, path = await start(runtime, settings), settings.home / FILE_NAME
     keep_rolled_key(path, "0" * 24, "sk_test_other")
     assert json.loads(path.read_text()) == first
     keep_rolled_key(path, first["businessId"], "sk_test_new")
@@ -88,53 +88,53 @@ async def test_a_rolled_key_is_kept_in_the_file_of_its_own_business_only(
 
 
 async def test_the_first_endpoint_signs_with_the_secret_of_the_file(
-    db: Database, house: House, settings: Settings
+    db: Database, runtime: Runtime, settings: Settings
 ) -> None:
-    made = await start(house, settings)
-    first = await create_endpoint(house, made["businessId"], "http://localhost:3000/a")
-    second = await create_endpoint(house, made["businessId"], "http://localhost:3000/b")
+    made = await start(runtime, settings)
+    first = await create_endpoint(runtime, made["businessId"], "http://localhost:3000/a")
+    second = await create_endpoint(runtime, made["businessId"], "http://localhost:3000/b")
     assert first.secret == made["webhookSecret"] != second.secret
-    assert (await start(house, settings))["webhookSecret"] == made["webhookSecret"]
+    assert (await start(runtime, settings))["webhookSecret"] == made["webhookSecret"]
 
 
 async def test_after_a_rotation_the_file_does_not_keep_a_secret_that_is_ending(
-    db: Database, house: House, settings: Settings
+    db: Database, runtime: Runtime, settings: Settings
 ) -> None:
-    made = await start(house, settings)
-    first = await create_endpoint(house, made["businessId"], "http://localhost:3000/a")
-    async with house.db.transaction() as tx:
+    made = await start(runtime, settings)
+    first = await create_endpoint(runtime, made["businessId"], "http://localhost:3000/a")
+    async with runtime.db.transaction() as tx:
         await commands.rotate(
-            tx, house.office.vault, made["businessId"], first.endpoint.id, by=OPERATOR, now=house.clock.now()
+            tx, runtime.webhook_deps.vault, made["businessId"], first.endpoint.id, by=OPERATOR, now=runtime.clock.now()
         )
-    assert (await start(house, settings))["webhookSecret"] != made["webhookSecret"]
+    assert (await start(runtime, settings))["webhookSecret"] != made["webhookSecret"]
 
 
-async def test_there_is_an_approved_account_in_each_currency(db: Database, house: House, settings: Settings) -> None:
-    made = await start(house, settings)
+async def test_there_is_an_approved_account_in_each_currency(db: Database, runtime: Runtime, settings: Settings) -> None:
+    made = await start(runtime, settings)
     assert made["virtualAccounts"].keys() == {"USD", "EUR"}
     for currency, shown in made["virtualAccounts"].items():
-        account = await accounts.get(house.db, made["businessId"], shown["id"])
+        account = await accounts.get(runtime.db, made["businessId"], shown["id"])
         assert (account.status, account.currency, account.holder) == ("approved", currency, shown["accountName"])
         assert account.details is not None
         assert account.details.account_number == shown["accountNumber"]
-    await accounts.close(house.db, made["virtualAccounts"]["USD"]["id"], "test", by=OPERATOR, now=house.clock.now())
-    again = (await start(house, settings))["virtualAccounts"]
+    await accounts.close(runtime.db, made["virtualAccounts"]["USD"]["id"], "test", by=OPERATOR, now=runtime.clock.now())
+    again = (await start(runtime, settings))["virtualAccounts"]
     assert again["EUR"] == made["virtualAccounts"]["EUR"]
     assert again["USD"] != made["virtualAccounts"]["USD"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"businessId": 7}', "no JSON"])
-async def test_a_broken_file_is_replaced(db: Database, house: House, settings: Settings, text: str) -> None:
+async def test_a_broken_file_is_replaced(db: Database, runtime: Runtime, settings: Settings, text: str) -> None:
     (settings.home / FILE_NAME).write_text(text)
-    assert (await start(house, settings))["secretKey"].startswith("sk_test_")
+    assert (await start(runtime, settings))["secretKey"].startswith("sk_test_")
 
 
 async def test_a_file_from_before_there_were_webhooks_gets_its_secret(
-    db: Database, house: House, settings: Settings
+    db: Database, runtime: Runtime, settings: Settings
 ) -> None:
-    made = await start(house, settings)
+    made = await start(runtime, settings)
     old = {name: value for name, value in made.items() if name != "webhookSecret"}
     (settings.home / FILE_NAME).write_text(json.dumps(old))
-    again = await start(house, settings)
+    again = await start(runtime, settings)
     assert {name: again[name] for name in old} == old
     assert again["webhookSecret"].startswith("whsec_")

@@ -12,7 +12,7 @@ from conftest import MakeCheckout
 from payment.refusal import assert_refused, without_request_id
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency, Money
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.rail.interface import Party
 from tidegate.rail.phone import EXAMPLES
 from tidegate.sandbox.simulator import Simulator
@@ -22,8 +22,8 @@ ON_THE_PHONE = {"type": "payAttitude", "bank": "058"}
 
 
 @pytest.fixture
-def simulator(house: House) -> Simulator:
-    return Simulator(house.till)
+def simulator(runtime: Runtime) -> Simulator:
+    return Simulator(runtime.deps)
 
 
 def key(checkout: Checkout) -> tuple[str, str]:
@@ -40,52 +40,52 @@ async def expire(checkout: Checkout) -> None:
 
 
 async def test_a_transfer_goes_to_the_account_on_the_page(
-    new_checkout: MakeCheckout, simulator: Simulator, house: House
+    new_checkout: MakeCheckout, simulator: Simulator, runtime: Runtime
 ) -> None:
     checkout = await new_checkout()
     await checkout.account()
     money = Money.of_major(100, Currency.NGN)
-    assert await simulator.send_transfer(*key(checkout), money, payer=ADA, now=house.clock.now())
+    assert await simulator.send_transfer(*key(checkout), money, payer=ADA, now=runtime.clock.now())
     await checkout.tick()
     assert (await checkout.record())["status"] == "success"
-    await simulator.send_transfer(*key(checkout), money, payer=ADA, now=house.clock.now())
+    await simulator.send_transfer(*key(checkout), money, payer=ADA, now=runtime.clock.now())
     await checkout.tick()
     assert (await checkout.view())["amountReturned"] == 100, "also when it is too late"
 
 
 @pytest.mark.parametrize("body", [None, ON_THE_PHONE])
 async def test_a_transfer_needs_an_account(
-    new_checkout: MakeCheckout, simulator: Simulator, house: House, body: Any
+    new_checkout: MakeCheckout, simulator: Simulator, runtime: Runtime, body: Any
 ) -> None:
     checkout = await new_checkout()
     if body:
         await checkout.charge(body)
     with pytest.raises(Conflict):
-        await simulator.send_transfer(*key(checkout), Money.of_major(1, Currency.NGN), payer=ADA, now=house.clock.now())
+        await simulator.send_transfer(*key(checkout), Money.of_major(1, Currency.NGN), payer=ADA, now=runtime.clock.now())
 
 
 async def test_the_phone_is_answered_for_the_newest_attempt(
-    new_checkout: MakeCheckout, simulator: Simulator, house: House
+    new_checkout: MakeCheckout, simulator: Simulator, runtime: Runtime
 ) -> None:
     checkout = await new_checkout()
     await checkout.charge(ON_THE_PHONE)
-    declined = await simulator.decline(*key(checkout), "insufficient_funds", now=house.clock.now())
+    declined = await simulator.decline(*key(checkout), "insufficient_funds", now=runtime.clock.now())
     await checkout.tick()
     attempt = (await checkout.view())["attempt"]
     assert (attempt["attemptId"], attempt["failure"]) == (declined, "insufficient_funds")
     await checkout.charge(ON_THE_PHONE)
-    assert await simulator.approve(*key(checkout), now=house.clock.now()) != declined
+    assert await simulator.approve(*key(checkout), now=runtime.clock.now()) != declined
     await checkout.tick()
     assert (await checkout.record())["status"] == "success"
 
 
 async def test_a_pay_code_of_another_business_is_unknown(
-    new_checkout: MakeCheckout, shop: Shop, simulator: Simulator, house: House
+    new_checkout: MakeCheckout, shop: Shop, simulator: Simulator, runtime: Runtime
 ) -> None:
     checkout = await new_checkout()
     for pay_code in (checkout.pay_code, "x"):
         with pytest.raises(NotFound):
-            await simulator.expire(shop.business_id, pay_code, now=house.clock.now())
+            await simulator.expire(shop.business_id, pay_code, now=runtime.clock.now())
 
 
 # Expire now.

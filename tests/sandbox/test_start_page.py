@@ -13,7 +13,7 @@ import pytest
 from conftest import ENCRYPTION_KEY
 from serving import serving, serving_app
 from tidegate import app
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.sandbox.seed import seed
@@ -30,9 +30,9 @@ def settings(database_url: str, tmp_path: Path, request: pytest.FixtureRequest) 
 
 
 @pytest.fixture
-async def sandbox(db: Database, house: House, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
+async def sandbox(db: Database, runtime: Runtime, settings: Settings) -> AsyncIterator[httpx.AsyncClient]:
     """As `tidegate dev` serves it: with the keys of its seeded business."""
-    made = await seed(house.office, house.till, settings, house.clock)
+    made = await seed(runtime.webhook_deps, runtime.deps, settings, runtime.clock)
     keys = SandboxKeys(made["secretKey"], made["publicKey"], made["businessId"])
     async with (
         serving_app(lambda url: app.build(replace(settings, base_url=url), sandbox_keys=keys)) as (url, _),

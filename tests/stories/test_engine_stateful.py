@@ -24,23 +24,23 @@ from tidegate.core.ids import Mode, new_event_id
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import examine_books
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.http.read import read
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
 from tidegate.money_return import commands as money_return
 from tidegate.payment import commands as payments
 from tidegate.payment import pay, settle, sweep
-from tidegate.payment.decide import Arrival
-from tidegate.payment.together import Together
+from tidegate.payment.decide import IncomingTransfer
+from tidegate.payment.batching import PaymentBatching
 from tidegate.payment.wire import CreatePayment, order_from
-from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, Transfer
+from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, TransferInstrument
 from tidegate.rail.sandbox.model import UNLUCKY_MINOR
-from tidegate.rail.told import AlreadyReceived
+from tidegate.rail.notification import AlreadyReceived
 from tidegate.refund import commands as refunds
 from tidegate.refund import settle as refund_settle
-from tidegate.refund.wish import Wish
-from tidegate.sandbox import teller
+from tidegate.refund.request import RefundRequest
+from tidegate.sandbox import notifier
 from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
 
@@ -61,7 +61,7 @@ ROUNDS = (
     sweep.return_held,
     money_return.send,
     refund_settle.ask_rails,
-    teller.tell,
+    notifier.tell,
 )
 
 
@@ -69,8 +69,8 @@ class Crash(BaseException):
     """Nothing in the product may catch it, as nothing catches a kill."""
 
 
-def new_arrival(money: Money) -> Arrival:
-    return Arrival(rail="sandbox", transaction_id=new_event_id(), amount=money, payer={})
+def new_arrival(money: Money) -> IncomingTransfer:
+    return IncomingTransfer(rail="sandbox", transaction_id=new_event_id(), amount=money, payer={})
 
 
 class Engine(RuleBasedStateMachine):
@@ -79,7 +79,7 @@ class Engine(RuleBasedStateMachine):
     payments = Bundle("payments")
     transfers = Bundle("transfers")
     run: Callable[[Coroutine[Any, Any, Any]], Any]
-    house: House
+    runtime: Runtime
     clean: Callable[[], Coroutine[Any, Any, None]]
     look: Callable[[], Coroutine[Any, Any, set[str]]]
     seen: set[str]
@@ -87,12 +87,12 @@ class Engine(RuleBasedStateMachine):
     @initialize(policy=st.sampled_from(["accept", "top_up", "return"]), tolerance=st.sampled_from([0, 50]))
     def open_a_shop(self, policy: str, tolerance: int) -> None:
         self.run(self.clean())
-        now = self.house.clock.now()
+        now = self.runtime.clock.now()
         new = self.run(
-            merchants.create(self.house.db, name="Story", email="story@example.com", mode=Mode.SANDBOX, now=now)
+            merchants.create(self.runtime.db, name="Story", email="story@example.com", mode=Mode.SANDBOX, now=now)
         )
         changes = {"variance_policy": policy, "variance_tolerance_minor": tolerance}
-        self.business = self.run(merchants.change(self.house.db, new.business.id, changes, now=now))
+        self.business = self.run(merchants.change(self.runtime.db, new.business.id, changes, now=now))
 
     def attempt(self, step: Coroutine[Any, Any, Any]) -> Any:
         """A refusal is an answer; anything else that is raised is a bug, and so is giving up with nobody else there."""
@@ -103,21 +103,21 @@ class Engine(RuleBasedStateMachine):
         except (Refusal, AlreadyReceived, RailTimeout):
             return None
 
-    async def charge(self, pay_code: str, method: Method, means: Any, details: dict[str, Any]) -> Any:
-        seen = await pay.view(self.house.db, self.business.id, pay_code)
-        return await pay.charge(self.payer(pay_code), seen, method, means, details)
+    async def charge(self, pay_code: str, method: Method, instrument: Any, details: dict[str, Any]) -> Any:
+        seen = await pay.view(self.runtime.db, self.business.id, pay_code)
+        return await pay.charge(self.payer(pay_code), seen, method, instrument, details)
 
     def payer(self, pay_code: str) -> pay.Payer:
-        return pay.Payer(self.house.till, self.business.id, pay_code, "http://localhost", self.house.clock.now())
+        return pay.Payer(self.runtime.deps, self.business.id, pay_code, "http://localhost", self.runtime.clock.now())
 
     @rule(target=payments, bearer=st.sampled_from(["business", "customer"]), amount=st.integers(1, 5_000))
     def create(self, bearer: str, amount: int) -> str:
         request = read(order(reference=..., amount=amount, feeBearer=bearer), CreatePayment)
 
         async def step() -> str:
-            insert = Together(self.house.db).insert
-            wanted = order_from(request, self.house.till.names)
-            draft = await payments.create(insert, self.business, wanted, now=self.house.clock.now())
+            insert = PaymentBatching(self.runtime.db).insert
+            wanted = order_from(request, self.runtime.deps.names)
+            draft = await payments.create(insert, self.business, wanted, now=self.runtime.clock.now())
             return draft.pay_code
 
         code: str = self.run(step())
@@ -128,8 +128,8 @@ class Engine(RuleBasedStateMachine):
         self.account_for(pay_code)
 
     def account_for(self, pay_code: str) -> Any:
-        means = Transfer("Story", self.house.clock.now())
-        return self.attempt(self.charge(pay_code, Method.BANK_TRANSFER, means, {}))
+        instrument = TransferInstrument("Story", self.runtime.clock.now())
+        return self.attempt(self.charge(pay_code, Method.BANK_TRANSFER, instrument, {}))
 
     @rule(pay_code=payments, number=st.sampled_from(CARDS))
     def pay_by_card(self, pay_code: str, number: str) -> None:
@@ -146,28 +146,28 @@ class Engine(RuleBasedStateMachine):
     @rule(pay_code=payments, is_approved=st.booleans())
     def answer_on_the_phone(self, pay_code: str, is_approved: bool) -> None:
         async def step() -> None:
-            situation = await pay.view(self.house.db, self.business.id, pay_code)
-            if situation.attempt is None:
+            snapshot = await pay.view(self.runtime.db, self.business.id, pay_code)
+            if snapshot.attempt is None:
                 return
-            rail: Any = self.house.rails["sandbox"]
-            now = self.house.clock.now()
+            rail: Any = self.runtime.rails["sandbox"]
+            now = self.runtime.clock.now()
             if is_approved:
-                await rail.approve(self.business.id, situation.attempt.reference, now=now)
+                await rail.approve(self.business.id, snapshot.attempt.reference, now=now)
             else:
-                await rail.decline(self.business.id, situation.attempt.reference, None, now=now)
+                await rail.decline(self.business.id, snapshot.attempt.reference, None, now=now)
 
         self.attempt(step())
 
     @rule(target=transfers, pay_code=payments, part=st.sampled_from([1, 30, 50, 99, 100, 101, 170]))
     def transfer(self, pay_code: str, part: int) -> Any:
         """To the account on the page, which may have closed; to a new one when there is none."""
-        situation = self.run(pay.view(self.house.db, self.business.id, pay_code))
-        if situation.attempt is None or situation.attempt.account_number is None:
-            situation = self.account_for(pay_code)
-        if situation is None or situation.attempt is None or situation.attempt.account_number is None:
+        snapshot = self.run(pay.view(self.runtime.db, self.business.id, pay_code))
+        if snapshot.attempt is None or snapshot.attempt.account_number is None:
+            snapshot = self.account_for(pay_code)
+        if snapshot is None or snapshot.attempt is None or snapshot.attempt.account_number is None:
             return multiple()
-        money = Money(max(situation.payment.expected.minor * part // 100, 1), Currency.NGN)
-        arrived = (situation.attempt.account_number, new_arrival(money))
+        money = Money(max(snapshot.payment.expected.minor * part // 100, 1), Currency.NGN)
+        arrived = (snapshot.attempt.account_number, new_arrival(money))
         self.arrive(arrived)
         return arrived
 
@@ -182,13 +182,13 @@ class Engine(RuleBasedStateMachine):
 
     def arrive(self, arrived: Any) -> None:
         number, arrival = arrived
-        now = self.house.clock.now()
-        self.attempt(settle.record_arrival(self.house.till, number, arrival, told_by=None, now=now))
+        now = self.runtime.clock.now()
+        self.attempt(settle.record_arrival(self.runtime.deps, number, arrival, notification_ref=None, now=now))
 
     @rule(pay_code=payments, is_reached=st.booleans())
     def crash_while_calling_the_rail(self, pay_code: str, is_reached: bool) -> None:
         """The intent is recorded, then all stops: before the rail was called, or before its answer was written."""
-        rail: Any = self.house.rails["sandbox"]
+        rail: Any = self.runtime.rails["sandbox"]
         start = rail.start
 
         async def stop(order: Any, *, now: Any) -> Any:
@@ -209,14 +209,14 @@ class Engine(RuleBasedStateMachine):
         """All that remains, or a part of what was received; amounts that end in .13 are declined by the rail."""
 
         async def step() -> None:
-            payment = (await pay.view(self.house.db, self.business.id, pay_code)).payment
+            payment = (await pay.view(self.runtime.db, self.business.id, pay_code)).payment
             amount = None
             if part is not None:
                 minor = max(payment.received.minor * part // 100, 1)
                 amount = Decimal(minor - minor % 100 + UNLUCKY_MINOR if is_declined else minor).scaleb(-2)
-            wish = Wish(reference=pay_code, amount=amount)
-            async with self.house.db.transaction() as tx:
-                await refunds.begin(tx, self.business.id, wish, by=OPERATOR, now=self.house.clock.now())
+            asked_refund = RefundRequest(reference=pay_code, amount=amount)
+            async with self.runtime.db.transaction() as tx:
+                await refunds.begin(tx, self.business.id, asked_refund, by=OPERATOR, now=self.runtime.clock.now())
 
         self.attempt(step())
 
@@ -226,14 +226,14 @@ class Engine(RuleBasedStateMachine):
 
     @rule(pay_code=payments, is_disabled=st.sampled_from([True, False, False]))
     def disable_or_enable(self, pay_code: str, is_disabled: bool) -> None:
-        now = self.house.clock.now()
+        now = self.runtime.clock.now()
         # Made without a reference, a payment goes by its pay code.
-        self.attempt(payments.set_disabled(self.house.db, self.business, pay_code, is_disabled=is_disabled, now=now))
+        self.attempt(payments.set_disabled(self.runtime.db, self.business, pay_code, is_disabled=is_disabled, now=now))
 
     @rule(pay_code=payments)
     def expire_now(self, pay_code: str) -> None:
-        simulator = Simulator(self.house.till)
-        self.attempt(simulator.expire(self.business.id, pay_code, now=self.house.clock.now()))
+        simulator = Simulator(self.runtime.deps)
+        self.attempt(simulator.expire(self.business.id, pay_code, now=self.runtime.clock.now()))
 
     @rule(pay_code=payments)
     def ask_for_more_time(self, pay_code: str) -> None:
@@ -241,14 +241,14 @@ class Engine(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([1, 1, 5, 31, 125]))
     def let_time_pass(self, minutes: int) -> None:
-        assert isinstance(self.house.clock, SettableClock)
-        self.house.clock.advance(timedelta(minutes=minutes))
+        assert isinstance(self.runtime.clock, SettableClock)
+        self.runtime.clock.advance(timedelta(minutes=minutes))
 
     @rule()
     def work(self) -> None:
         """What a worker does in a second, in an order of its own."""
         for round_ in ROUNDS:
-            self.run(round_(self.house.till, self.house.clock))
+            self.run(round_(self.runtime.deps, self.runtime.clock))
 
     @rule()
     def a_quiet_minute(self) -> None:
@@ -259,15 +259,15 @@ class Engine(RuleBasedStateMachine):
 
     @rule(round_=st.sampled_from(ROUNDS))
     def work_on_one_thing(self, round_: Any) -> None:
-        self.run(round_(self.house.till, self.house.clock))
+        self.run(round_(self.runtime.deps, self.runtime.clock))
 
     @precondition(lambda self: hasattr(self, "business"))
     @invariant()
     def the_books_are_in_order(self) -> None:
-        now = self.house.clock.now()
-        while self.run(chain.extend(self.house.db, self.house.clock)).done:
+        now = self.runtime.clock.now()
+        while self.run(chain.extend(self.runtime.db, self.runtime.clock)).done:
             pass
-        findings, sums = self.run(examine_books(self.house.db, now=now))
+        findings, sums = self.run(examine_books(self.runtime.db, now=now))
         # Sessions end when a sweep comes by, and no sweep is promised between two steps.
         assert [f for f in findings if not f.is_well and f.subject != "sessions"] == []
         self.seen |= self.run(self.look())
@@ -285,14 +285,14 @@ async def states(admin: Any) -> set[str]:
 def test_no_order_of_events_breaks_the_books(story_url: str) -> None:
     """In a loop of its own: the machine's steps are synchronous."""
     with asyncio.Runner() as runner:
-        house = House.of(Settings(database_url=story_url))
-        opened = house.open()
+        runtime = Runtime.of(Settings(database_url=story_url))
+        opened = runtime.open()
         runner.run(opened.__aenter__())
         # The machine moves the time itself, that of leases too.
-        house.clock = SettableClock(house.clock.now())
+        runtime.clock = SettableClock(runtime.clock.now())
         admin = runner.run(asyncpg.connect(story_url))
         seen: set[str] = set()
-        given: dict[str, Any] = {"house": house, "run": staticmethod(runner.run), "seen": seen}
+        given: dict[str, Any] = {"house": runtime, "run": staticmethod(runner.run), "seen": seen}
         given |= {"clean": staticmethod(lambda: empty(admin)), "look": staticmethod(lambda: states(admin))}
         machine: Any = type("Story", (Engine,), given)
         limits: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}

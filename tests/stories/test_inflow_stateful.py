@@ -24,7 +24,7 @@ from tidegate.account import commands as accounts
 from tidegate.account.model import Account, AccountType
 from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.collection import list_store, reversal, review, review_store
-from tidegate.collection.list_store import Filter
+from tidegate.collection.list_store import CollectionFilter
 from tidegate.collection.model import CollectionStatus
 from tidegate.collection.rate import Rate
 from tidegate.core import ids
@@ -33,13 +33,13 @@ from tidegate.core.errors import Refusal, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.doctor.commands import examine_books
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.intake import commands as intake
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
 from tidegate.money_return import commands as money_return
 from tidegate.rail.sandbox import notice
-from tidegate.sandbox import teller
+from tidegate.sandbox import notifier
 from tidegate.settings import Settings
 
 EXAMPLES = int(os.environ.get("TIDEGATE_TEST_STORIES", "12"))
@@ -50,7 +50,7 @@ SOMETIMES = {"pending", "successful", "reversed", "failed", "asked", "sent", "co
 SOMETIMES |= {"held_converted", "credit_reversed", "held_reversed"}
 
 PAIRS = [(Currency.EUR, Currency.EUR), (Currency.EUR, Currency.USD), (Currency.USD, Currency.UGX)]
-ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, money_return.send, teller.tell, accounts.expire_due)
+ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, money_return.send, notifier.tell, accounts.expire_due)
 REVIEWED_FROM = 50_000_00
 
 
@@ -60,14 +60,14 @@ class Inflow(RuleBasedStateMachine):
     accounts = Bundle("accounts")
     notices = Bundle("notices")
     run: Callable[[Coroutine[Any, Any, Any]], Any]
-    house: House
+    runtime: Runtime
     admin: Any
     seen: set[str]
 
     @initialize()
     def open_a_shop(self) -> None:
         self.run(empty(self.admin))
-        db, now = self.house.db, self.house.clock.now()
+        db, now = self.runtime.db, self.runtime.clock.now()
         new = self.run(merchants.create(db, name="Story", email="story@example.com", mode=Mode.SANDBOX, now=now))
         self.business_id = new.business.id
 
@@ -81,19 +81,19 @@ class Inflow(RuleBasedStateMachine):
             return None
 
     def tell(self, body: dict[str, Any]) -> None:
-        raw = notice.sign(json.dumps(body).encode(), self.house.secret, now=self.house.clock.now())
-        self.attempt(intake.receive(self.house.till, "sandbox", raw, self.house.clock))
+        raw = notice.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
+        self.attempt(intake.receive(self.runtime.deps, "sandbox", raw, self.runtime.clock))
 
     @rule(target=accounts, pair=st.sampled_from(PAIRS), lasts=st.sampled_from([None, None, 30]))
     def open_an_account(self, pair: tuple[Currency, Currency], lasts: int | None) -> tuple[str, str, str]:
-        now = self.house.clock.now()
+        now = self.runtime.clock.now()
         draft = Account(
             business_id=self.business_id, id=ids.new_account_id(), currency=pair[0], settlement_currency=pair[1],
             account_type=AccountType.INDIVIDUAL, holder=HOLDER, created_at=now, updated_at=now,
         )  # fmt: skip
-        self.run(accounts.request(self.house.db, draft, by=OURSELVES, now=now))
+        self.run(accounts.request(self.runtime.db, draft, by=OURSELVES, now=now))
         expires_at = now + timedelta(minutes=lasts) if lasts else None
-        opened = self.run(accounts.approve(self.house.till, draft.id, by=OPERATOR, now=now, expires_at=expires_at))
+        opened = self.run(accounts.approve(self.runtime.deps, draft.id, by=OPERATOR, now=now, expires_at=expires_at))
         return opened.id, opened.details.account_number, pair[0].value
 
     @rule(
@@ -123,26 +123,26 @@ class Inflow(RuleBasedStateMachine):
     def act_on_the_account(self, account: Any, action: str) -> None:
         reason = () if action == "reinstate" else ("why",)
         act = getattr(accounts, action)
-        self.attempt(act(self.house.db, account[0], *reason, by=OPERATOR, now=self.house.clock.now()))
+        self.attempt(act(self.runtime.db, account[0], *reason, by=OPERATOR, now=self.runtime.clock.now()))
 
     @rule(is_passed=st.booleans())
     def decide_on_what_is_held(self, is_passed: bool) -> None:
         decide = review.credit if is_passed else review.send_back
 
         async def step() -> None:
-            async with self.house.db.connection() as tx:
+            async with self.runtime.db.connection() as tx:
                 held = await review_store.list_held(tx, business_id=self.business_id, limit=1)
             for one in held:
-                now = self.house.clock.now()
-                await decide(self.house.till, one.reference, note=None, by=OPERATOR, now=now)
+                now = self.runtime.clock.now()
+                await decide(self.runtime.deps, one.reference, note=None, by=OPERATOR, now=now)
 
         self.attempt(step())
 
     @rule(value=st.sampled_from(["0.001", "1.0857", "3700.5"]), spread=st.sampled_from([0, 50]))
     def set_rates(self, value: str, spread: int) -> None:
         async def step() -> None:
-            now = self.house.clock.now()
-            async with self.house.db.connection() as tx:
+            now = self.runtime.clock.now()
+            async with self.runtime.db.connection() as tx:
                 for base, quote in PAIRS[1:]:
                     rate = Rate(
                         base=base, quote=quote, rate=Decimal(value), spread_basis_points=spread, source="story",
@@ -165,21 +165,21 @@ class Inflow(RuleBasedStateMachine):
 
     @rule(minutes=st.sampled_from([1, 11, 31, 70, 24 * 60]))
     def let_time_pass(self, minutes: int) -> None:
-        assert isinstance(self.house.clock, SettableClock)
-        self.house.clock.advance(timedelta(minutes=minutes))
+        assert isinstance(self.runtime.clock, SettableClock)
+        self.runtime.clock.advance(timedelta(minutes=minutes))
 
     @rule()
     def work(self) -> None:
         for round_ in ROUNDS:
-            self.run(round_(self.house.till, self.house.clock))
+            self.run(round_(self.runtime.deps, self.runtime.clock))
 
     @precondition(lambda self: hasattr(self, "business_id"))
     @invariant()
     def the_books_are_in_order(self) -> None:
-        now = self.house.clock.now()
-        while self.run(chain.extend(self.house.db, self.house.clock)).done:
+        now = self.runtime.clock.now()
+        while self.run(chain.extend(self.runtime.db, self.runtime.clock)).done:
             pass
-        findings, sums = self.run(examine_books(self.house.db, now=now))
+        findings, sums = self.run(examine_books(self.runtime.db, now=now))
         # A bank that contradicts itself is a part of the story.
         assert [f for f in findings if not f.is_well and f.subject != "quarantine"] == []
         assert all(sum(s.minor for s in sums if s.currency == currency) == 0 for currency in {s.currency for s in sums})
@@ -189,9 +189,9 @@ class Inflow(RuleBasedStateMachine):
     @invariant()
     def every_total_is_what_a_walk_finds(self) -> None:
         async def step() -> None:
-            async with self.house.db.connection() as tx:
+            async with self.runtime.db.connection() as tx:
                 for status in (None, *CollectionStatus):
-                    wanted = Filter(status=status)
+                    wanted = CollectionFilter(status=status)
                     found = await list_store.list_page(
                         tx, self.business_id, wanted, before_id=None, offset=0, limit=1_000
                     )
@@ -211,14 +211,14 @@ async def states(admin: Any) -> set[str]:
 def test_no_order_of_inflows_breaks_the_books(inflow_story_url: str) -> None:
     """In a loop of its own: the machine's steps are synchronous."""
     with asyncio.Runner() as runner:
-        house = House.of(Settings(database_url=inflow_story_url))
-        opened = house.open()
+        runtime = Runtime.of(Settings(database_url=inflow_story_url))
+        opened = runtime.open()
         runner.run(opened.__aenter__())
         # The machine moves the time itself, that of leases too.
-        house.clock = SettableClock(house.clock.now())
+        runtime.clock = SettableClock(runtime.clock.now())
         admin = runner.run(asyncpg.connect(inflow_story_url))
         seen: set[str] = set()
-        given: dict[str, Any] = {"house": house, "run": staticmethod(runner.run), "seen": seen, "admin": admin}
+        given: dict[str, Any] = {"house": runtime, "run": staticmethod(runner.run), "seen": seen, "admin": admin}
         machine: Any = type("Story", (Inflow,), given)
         limits: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
         machine.TestCase.settings = settings(max_examples=EXAMPLES, stateful_step_count=STEPS, **limits)

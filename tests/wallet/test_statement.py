@@ -15,7 +15,7 @@ from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from payment.refusal import assert_says_no
 from tidegate.core.money import Currency
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from wallet.teller import MIDNIGHT, MINUTE, Teller, refund, sale
 
@@ -157,7 +157,7 @@ async def test_wallets_do_not_mix(teller: Teller, new_shop: MakeShop) -> None:
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-async def test_a_walk_sees_each_line_once_while_others_are_booked(teller: Teller, house: House, order: str) -> None:
+async def test_a_walk_sees_each_line_once_while_others_are_booked(teller: Teller, runtime: Runtime, order: str) -> None:
     there = await teller.book(*(sale(n) for n in range(1, 8)))
     query: dict[str, Any] = {"order": order, "perPage": 3}
     page = await teller.statement(**query)
@@ -167,7 +167,7 @@ async def test_a_walk_sees_each_line_once_while_others_are_booked(teller: Teller
         later += await teller.book(sale(1)) if len(later) < 4 else []
         page = await teller.statement(**query, cursor=page["nextCursor"])
         seen += [line["id"] for line in page["results"]]
-    stored = [house.public_ids.statement_line.reveal(number) for number in seen]
+    stored = [runtime.public_ids.statement_line.reveal(number) for number in seen]
     assert stored == ([*there, *later] if order == "asc" else there[::-1])
 
 

@@ -15,7 +15,7 @@ Told = tuple[str, str, str, Decimal]
 
 
 async def told(inflows: Inflows, currency: str) -> list[Told]:
-    lines: list[dict[str, Any]] = await Teller(inflows.house.db, inflows.shop).lines(currency, order="asc")
+    lines: list[dict[str, Any]] = await Teller(inflows.runtime.db, inflows.shop).lines(currency, order="asc")
     return [(line["kind"], line["reference"], line["description"], line["amount"]) for line in lines]
 
 
@@ -44,7 +44,7 @@ async def test_an_inflow_in_another_currency_says_what_arrived(inflows: Inflows)
 
 async def test_an_inflow_that_was_reviewed_says_so(inflows: Inflows) -> None:
     held = await inflows.told(credit(await inflows.number(), payeeName=CLOSE))
-    await review.credit(inflows.house.till, held["reference"], note=None, by=OPERATOR, now=inflows.now)
+    await review.credit(inflows.runtime.deps, held["reference"], note=None, by=OPERATOR, now=inflows.now)
     [(kind, reference, description, _)] = await told(inflows, "EUR")
     assert (kind, reference) == ("held_settled", held["reference"])
     assert description == "Reviewed bank transfer from Bola Ade"

@@ -11,15 +11,15 @@ import pypdf
 import pytest
 
 from tidegate.infra.pdf.page import A4_HEIGHT, A4_WIDTH
-from tidegate.wallet.statement import Row, Statement
+from tidegate.wallet.statement import StatementRow, Statement
 from tidegate.wallet.statement_pdf import MARGIN, StatementPdf
 
 COLUMNS = ["Date", "Description", "Reference", "Debit", "Credit", "Balance"]
 HOSTILE = ["\x00\x1b[2J\u202e", ") Tj ET %%EOF \\", "\u0301\u0302", "x" * 10_000, "سلام " * 2_000, "日本 👩🏽‍🚀", ""]
 
 
-def row(number: int, **changes: str) -> Row:
-    usual = Row("3 Nov 2026", "Checkout payment from Ada Obi", f"ORDER-{number:04}", "", "1,234.56", f"{number:,}.00")
+def row(number: int, **changes: str) -> StatementRow:
+    usual = StatementRow("3 Nov 2026", "Checkout payment from Ada Obi", f"ORDER-{number:04}", "", "1,234.56", f"{number:,}.00")
     return replace(usual, **changes)
 
 
@@ -27,9 +27,9 @@ SHORT = Statement(
     business="Lekki Coffee Roasters",
     facts=(("Wallet number", "1000000001"), ("Currency", "NGN"), ("Period", "1 Nov 2026 – 30 Nov 2026")),
     sums=(("Opening balance", "10.00"), ("Money in", "20.00"), ("Money out", "5.00"), ("Closing balance", "25.00")),
-    opening=Row("1 Nov 2026", "Opening balance", "", "", "", "10.00"),
+    opening=StatementRow("1 Nov 2026", "Opening balance", "", "", "", "10.00"),
     rows=(row(1), row(2, debit="9,876.54", credit="", description="Bank transfer from محمد عبد الرحمن")),
-    closing=Row("30 Nov 2026", "Closing balance", "", "", "", "25.00"),
+    closing=StatementRow("30 Nov 2026", "Closing balance", "", "", "", "25.00"),
     running_head="Wallet 1000000001 · NGN",
     footer="Issued by Tidegate on 1 Dec 2026, 08:00",
     note="",

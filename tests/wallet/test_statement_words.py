@@ -9,9 +9,9 @@ import pytest
 from ledger.booking import a_few, new_business
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.ledger.model import Account, JournalKind
+from tidegate.ledger.model import LedgerAccount, JournalKind
 from tidegate.ledger.recipes import RECIPE_OF
-from tidegate.wallet.model import WORDS_OF, Line
+from tidegate.wallet.model import WORDS_OF, WalletLine
 from tidegate.wallet.statement import figure, period_text
 
 DAY = datetime(2026, 11, 2, tzinfo=UTC)
@@ -21,10 +21,10 @@ WITHOUT_WALLET = {
 }  # fmt: skip
 
 
-def line(kind: JournalKind, **changes: object) -> Line:
+def line(kind: JournalKind, **changes: object) -> WalletLine:
     nothing = Money(0, Currency.NGN)
     fields = {"about": None, "converted_from": None, **changes}
-    return Line(
+    return WalletLine(
         id=1, kind=kind, booked_at=DAY, happened_at=DAY, amount=Money(1, Currency.NGN), balance=nothing, fee=nothing,
         vat=nothing, reference=None, **fields,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -39,7 +39,7 @@ async def test_no_other_kind_has_moved_a_wallet(db: Database, admin: object) -> 
     await a_few(db, business_id)
     async with db.connection() as tx:
         rows = await tx.fetch(
-            "SELECT DISTINCT kind FROM journal JOIN entry ON journal_id = id WHERE account = $1", Account.WALLET
+            "SELECT DISTINCT kind FROM journal JOIN entry ON journal_id = id WHERE account = $1", LedgerAccount.WALLET
         )
     assert rows
     assert {JournalKind(row["kind"]) for row in rows} <= WORDS_OF.keys()

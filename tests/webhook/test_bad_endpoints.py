@@ -199,7 +199,7 @@ async def test_a_name_that_turns_inward_after_it_was_saved_is_not_followed_W6(db
     addresses = ["8.8.8.8"]
     async with receiving() as inside, make_world(db, mode=Mode.LIVE, lookup=names(shop=addresses)) as world:
         url = WebUrl.parse("https://shop.example.com:8443/")
-        assert await world.office.guard.problem_at(url) is None
+        assert await world.webhook_deps.guard.problem_at(url) is None
         await world.endpoint(url)
         addresses[:] = ["127.0.0.1"]
         await world.event()

@@ -37,7 +37,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 async def run_until(world: World, admin: Any, question: str, wanted: int) -> None:
     """The courier itself, with its own loops."""
     with capture_logs():
-        task = asyncio.create_task(world.courier.run(grace_s=0))
+        task = asyncio.create_task(world.sender.run(grace_s=0))
         try:
             async with asyncio.timeout(120):
                 found = -1
@@ -56,7 +56,7 @@ async def queue(world: World, receiver: Receiver, admin: Any) -> int:
     await world.endpoint(receiver.url(), rate_per_second=10_000)
     for _ in range(DELIVERIES):
         await world.event()
-    await world.courier.fan_out()
+    await world.sender.fan_out()
     return int(await admin.fetchval("SELECT min(id) FROM webhook_delivery"))
 
 

@@ -20,8 +20,8 @@ from tidegate.infra.db import Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.webhook import deliver, schedule
-from tidegate.webhook.deliver import Courier
-from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS
+from tidegate.webhook.deliver import Sender
+from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL
 from webhook.world import World, make_world, new_business
 
 NEVER_S = 3_600.0
@@ -40,13 +40,13 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield made
 
 
-def new_courier(world: World, meter: Meter | None = None) -> Courier:
-    return Courier(world.db, Egress(world.office.guard), world.office.vault, world.clock, meter or Meter())
+def new_courier(world: World, meter: Meter | None = None) -> Sender:
+    return Sender(world.db, Egress(world.webhook_deps.guard), world.webhook_deps.vault, world.clock, meter or Meter())
 
 
 @asynccontextmanager
-async def running(*couriers: Courier, grace_s: float = 5.0) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(courier.run(grace_s=grace_s)) for courier in couriers]
+async def running(*couriers: Sender, grace_s: float = 5.0) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(sender.run(grace_s=grace_s)) for sender in couriers]
     try:
         yield
     finally:
@@ -75,7 +75,7 @@ async def test_a_ring_wakes_it_though_it_would_not_look_by_itself(
     async with running(new_courier(world)):
         for count in range(1, 4):
             await world.event()
-            world.db.ring(NEWS)
+            world.db.notify(EVENT_CHANNEL)
             await receiver.got(count)
 
 
@@ -108,7 +108,7 @@ async def test_a_lost_listener_listens_again(
     monkeypatch.setattr(deliver, "POLL_S", NEVER_S)
     monkeypatch.setattr("tidegate.infra.db.LISTEN_AGAIN_S", 0.01)
     await world.endpoint(receiver.url())
-    find = f"SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN \"{NEWS}\"' AND datname = current_database()"
+    find = f"SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN \"{EVENT_CHANNEL}\"' AND datname = current_database()"
     async with running(new_courier(world)):
         await world.event()
         await receiver.got(1)
@@ -131,7 +131,7 @@ async def test_a_retry_comes_when_it_is_due_and_not_when_somebody_looks(
     await world.endpoint(receiver.url())
     async with running(new_courier(world)):
         await world.event()
-        world.db.ring(NEWS)
+        world.db.notify(EVENT_CHANNEL)
         await receiver.got(2)
 
 
@@ -164,7 +164,7 @@ async def test_one_that_hangs_with_a_long_queue_delays_nobody_W19(world: World, 
             await receiver.got(100)
             for count in range(101, 111):
                 await world.event(business_id=other)
-                world.db.ring(NEWS)
+                world.db.notify(EVENT_CHANNEL)
                 await receiver.got(count)
         # All this while it held what one endpoint may have, of two workers, and no more.
         assert dead.at_once_most == len(dead.received) == IN_FLIGHT_MAX
@@ -218,7 +218,7 @@ async def test_what_landed_while_nothing_can_be_written_is_written_later(
 
     async def lock_everything(exchange: Exchange) -> None:
         await holding.start()
-        await holder.execute("SELECT FROM webhook_turn FOR UPDATE")
+        await holder.execute("SELECT FROM endpoint_state FOR UPDATE")
         await OK(exchange)
 
     await world.endpoint(receiver.url(), rate_per_second=1_000)
@@ -226,9 +226,9 @@ async def test_what_landed_while_nothing_can_be_written_is_written_later(
         await world.event()
     receiver.script = [lock_everything]
     meter = Meter()
-    courier = Courier(own, Egress(world.office.guard), world.office.vault, world.clock, meter)
+    sender = Sender(own, Egress(world.webhook_deps.guard), world.webhook_deps.vault, world.clock, meter)
     try:
-        async with running(courier):
+        async with running(sender):
             await receiver.got(1)
             await eventually(lambda: _has_stumbled(meter, times=3))
             assert await statuses(world) == Counter(pending=20)
@@ -258,7 +258,7 @@ async def test_what_it_does_can_be_graphed(world: World, receiver: Receiver, mon
     meter = Meter()
     async with running(new_courier(world, meter)):
         await world.event()
-        world.db.ring(NEWS)
+        world.db.notify(EVENT_CHANNEL)
         await receiver.got(2)
         await eventually(lambda: _shows(meter, 'tidegate_deliveries_total{outcome="failed"} 1.0'))
         await eventually(lambda: _shows(meter, 'tidegate_deliveries_total{outcome="delivered"} 1.0'))

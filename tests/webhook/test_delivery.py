@@ -19,7 +19,7 @@ from tidegate.doctor import money_store
 from tidegate.infra.db import Database
 from tidegate.infra.vault import Vault
 from tidegate.webhook import commands, store
-from tidegate.webhook.model import IN_FLIGHT_MAX, OPEN_AFTER, OPEN_FIRST, Landed
+from tidegate.webhook.model import IN_FLIGHT_MAX, OPEN_AFTER, OPEN_FIRST, DeliveryResult
 from tidegate.webhook.schedule import DELAYS
 from webhook.world import NOW, PAYLOAD, World, make_world, new_business
 
@@ -86,7 +86,7 @@ async def test_what_happened_before_an_endpoint_was_there_is_not_sent_to_it(worl
 async def test_a_repeated_fan_out_makes_nothing_twice(world: World, receiver: Receiver, admin: Any) -> None:
     await world.endpoint(receiver.url())
     await world.event()
-    await asyncio.gather(*(world.courier.fan_out() for _ in range(5)))
+    await asyncio.gather(*(world.sender.fan_out() for _ in range(5)))
     await admin.execute("UPDATE event SET is_fanned_out = false")  # As if it had been forgotten half-way.
     await world.deliver()
     assert len(receiver.received) == 1
@@ -181,9 +181,9 @@ async def test_the_schedule_is_kept_to_the_end_and_the_rest_can_be_sent_by_hand(
     ],
 )
 async def test_retry_after_counts_between_the_next_slot_and_a_day_W16(
-    world: World, receiver: Receiver, wish: str, at_least: int, at_most: int
+    world: World, receiver: Receiver, asked_refund: str, at_least: int, at_most: int
 ) -> None:
-    receiver.behaviour = answer(503, retry_after=wish)
+    receiver.behaviour = answer(503, retry_after=asked_refund)
     await world.endpoint(receiver.url())
     await world.event()
     await world.deliver()
@@ -199,13 +199,13 @@ async def test_an_endpoint_deleted_under_way_gets_what_was_sent_and_nothing_more
     made = await world.endpoint(receiver.url())
     await world.event()
     await world.event()
-    await world.courier.fan_out()
-    first, second = await world.courier.take()
+    await world.sender.fan_out()
+    first, second = await world.sender.take()
     await commands.delete(world.db, world.business_id, made.endpoint.id, by=OPERATOR, now=world.clock.now())
-    failed = await world.courier.send(first)
+    failed = await world.sender.send(first)
     receiver.behaviour = OK
-    arrived = await world.courier.send(second)
-    await world.courier.finish([failed, arrived])
+    arrived = await world.sender.send(second)
+    await world.sender.finish([failed, arrived])
     assert sorted(delivery.status for delivery in await world.deliveries()) == ["cancelled", "delivered"]
     assert all(delivery.attempts_made == 1 for delivery in await world.deliveries())
     world.later(days=2)
@@ -229,13 +229,13 @@ async def test_no_more_than_ten_are_under_way_to_one_endpoint(world: World, rece
     await world.endpoint(receiver.url("/b"))
     for _ in range(15):
         await world.event()
-    await world.courier.fan_out()
+    await world.sender.fan_out()
     # Two workers who know nothing of each other.
-    taken = [*await world.courier.take(), *await world.courier.take()]
+    taken = [*await world.sender.take(), *await world.sender.take()]
     by_url = [parcel.url for parcel in taken]
     assert by_url.count(receiver.url("/a")) == by_url.count(receiver.url("/b")) == IN_FLIGHT_MAX
-    await world.courier.finish([await world.courier.send(parcel) for parcel in taken[:3]])
-    assert len(await world.courier.take()) == 3
+    await world.sender.finish([await world.sender.send(parcel) for parcel in taken[:3]])
+    assert len(await world.sender.take()) == 3
 
 
 async def test_a_long_queue_gives_no_more_than_a_short_one_each_time(world: World, receiver: Receiver) -> None:
@@ -327,15 +327,15 @@ async def test_a_success_closes_the_circuit_whatever_fails_with_it(
     world: World, receiver: Receiver, admin: Any
 ) -> None:
     for with_it in ([], [answer(500)]):
-        await admin.execute("DELETE FROM webhook_turn; DELETE FROM webhook_attempt; DELETE FROM webhook_delivery")
+        await admin.execute("DELETE FROM endpoint_state; DELETE FROM webhook_attempt; DELETE FROM webhook_delivery")
         await admin.execute("UPDATE webhook_endpoint SET deleted_at = $1", NOW)
         await world.endpoint(receiver.url())
-        await admin.execute("UPDATE webhook_turn SET failures = 9, failing_since = $1, openings = 2", NOW)
+        await admin.execute("UPDATE endpoint_state SET failures = 9, failing_since = $1, openings = 2", NOW)
         for _ in range(2):
             await world.event()
         receiver.script = list(with_it)
         assert len(await world.walk()) == 2
-        turn = await admin.fetchrow("SELECT failures, failing_since, openings, open_until FROM webhook_turn")
+        turn = await admin.fetchrow("SELECT failures, failing_since, openings, open_until FROM endpoint_state")
         assert tuple(turn) == (0, None, 0, None)
 
 
@@ -352,9 +352,9 @@ async def test_a_success_in_between_saves_it(world: World, receiver: Receiver) -
 async def test_what_nobody_came_back_with_is_sent_again_and_the_log_says_so(world: World, receiver: Receiver) -> None:
     await world.endpoint(receiver.url())
     await world.event()
-    await world.courier.fan_out()
-    [lost] = await world.courier.take()
-    assert await world.courier.take() == []
+    await world.sender.fan_out()
+    [lost] = await world.sender.take()
+    assert await world.sender.take() == []
     world.later(seconds=46)
     [landed] = await world.deliver()
     delivery = await world.delivery()
@@ -368,15 +368,15 @@ async def test_what_nobody_came_back_with_is_sent_again_and_the_log_says_so(worl
 async def test_whoever_lost_his_lease_writes_nothing(world: World, receiver: Receiver, status: int) -> None:
     await world.endpoint(receiver.url())
     await world.event()
-    await world.courier.fan_out()
-    [parcel] = await world.courier.take()
+    await world.sender.fan_out()
+    [parcel] = await world.sender.take()
     receiver.behaviour = answer(status)
-    late = await world.courier.send(parcel)
+    late = await world.sender.send(parcel)
     world.later(seconds=46)
     receiver.behaviour = OK
     await world.deliver()
     before = await world.delivery()
-    await world.courier.finish([late])
+    await world.sender.finish([late])
     assert await world.delivery() == before
     assert before.status == "delivered"
 
@@ -386,16 +386,16 @@ async def test_a_resend_while_the_lease_runs_is_refused_and_afterwards_takes_it_
 ) -> None:
     await world.endpoint(receiver.url())
     await world.event()
-    await world.courier.fan_out()
-    [parcel] = await world.courier.take()
+    await world.sender.fan_out()
+    [parcel] = await world.sender.take()
     with pytest.raises(Conflict, match="being sent"):
         async with world.db.transaction() as tx:
             await commands.resend(tx, world.business_id, parcel.delivery_id, by=OPERATOR, now=world.clock.now())
-    late = await world.courier.send(parcel)
+    late = await world.sender.send(parcel)
     world.later(minutes=1)
     async with world.db.transaction() as tx:
         await commands.resend(tx, world.business_id, parcel.delivery_id, by=OPERATOR, now=world.clock.now())
-    await world.courier.finish([late])
+    await world.sender.finish([late])
     assert (await world.delivery()).attempts_made == 0
     await world.deliver()
     assert (await world.delivery()).attempts_made == 1
@@ -418,7 +418,7 @@ async def test_during_a_rotation_both_secrets_verify_and_a_day_later_only_the_ne
     made = await world.endpoint(receiver.url())
     async with world.db.transaction() as tx:
         turned = await commands.rotate(
-            tx, world.office.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=world.clock.now()
+            tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=world.clock.now()
         )
     for hours, count in ((0, 2), (23.9, 2), (0.2, 1)):
         world.later(hours=hours)
@@ -436,10 +436,10 @@ async def test_a_rotation_asked_for_twice_leaves_the_first_secret_its_day(world:
     made = await world.endpoint(receiver.url())
     for _ in range(4):
         async with world.db.transaction() as tx:
-            await commands.rotate(tx, world.office.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
+            await commands.rotate(tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
     with pytest.raises(Conflict, match="valid secrets"):
         async with world.db.transaction() as tx:
-            await commands.rotate(tx, world.office.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
+            await commands.rotate(tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
     await world.event()
     await world.deliver()
     Webhook(made.secret).verify(receiver.received[0].body, receiver.received[0].headers)
@@ -461,7 +461,7 @@ async def test_a_secret_that_cannot_be_opened_fails_the_attempt_and_stops_nobody
     strange = Vault([bytes(32)]).seal(made.secret, owner=world.business_id)
     await admin.execute("UPDATE webhook_secret SET sealed = $1 WHERE endpoint_id = $2", strange, made.endpoint.id)
     await world.event()
-    landed: list[Landed] = await world.deliver()
+    landed: list[DeliveryResult] = await world.deliver()
     assert sorted(str(one.error) for one in landed) == ["None", "secret_unreadable"]
     assert [got.path for got in receiver.received] == ["/b"]
 
@@ -494,13 +494,13 @@ async def test_the_doctor_finds_a_delivery_that_was_never_answered(
 async def test_a_waiting_secret_is_the_first_endpoints_and_no_others(
     world: World, receiver: Receiver, admin: Any
 ) -> None:
-    given_up = await commands.keep_for_first(world.office, world.business_id, None, now=NOW)
-    waiting = await commands.keep_for_first(world.office, world.business_id, "whsec_of another sandbox", now=NOW)
+    given_up = await commands.keep_for_first(world.webhook_deps, world.business_id, None, now=NOW)
+    waiting = await commands.keep_for_first(world.webhook_deps, world.business_id, "whsec_of another sandbox", now=NOW)
     assert waiting != given_up
-    assert await commands.keep_for_first(world.office, world.business_id, waiting, now=NOW) == waiting
+    assert await commands.keep_for_first(world.webhook_deps, world.business_id, waiting, now=NOW) == waiting
     assert await admin.fetchval("SELECT count(*) FROM webhook_secret") == 1
     first, second = await world.endpoint(receiver.url("/1")), await world.endpoint(receiver.url("/2"))
     assert (first.secret, second.secret == waiting) == (waiting, False)
     async with world.db.transaction() as tx:
-        await commands.rotate(tx, world.office.vault, world.business_id, first.endpoint.id, by=OPERATOR, now=NOW)
+        await commands.rotate(tx, world.webhook_deps.vault, world.business_id, first.endpoint.id, by=OPERATOR, now=NOW)
         assert await store.find_waiting(tx, world.business_id) is None

@@ -151,7 +151,7 @@ async def test_both_secrets_fit_while_one_is_rotated(world: World, example: Exam
     made = await world.endpoint(example.url, secret=SECRET)
     async with world.db.transaction() as tx:
         await commands.rotate(
-            tx, world.office.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=world.clock.now()
+            tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=world.clock.now()
         )
     await world.event(BODY)
     await world.deliver()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tidegate.infra.http.operation import encode
 from tidegate.webhook import restore, sign
-from tidegate.webhook.explain import Check, Explanation, explain
+from tidegate.webhook.explain import SignatureCheck, Explanation, explain
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -37,7 +37,7 @@ def look(headers: dict[str, str], body: bytes = BODY, *secrets: str) -> Explanat
     return explain(headers, body, secrets or (SECRET,), now=NOW)
 
 
-def about(found: Explanation, subject: str) -> Check:
+def about(found: Explanation, subject: str) -> SignatureCheck:
     [check] = [check for check in found.checks if check.subject == subject]
     return check
 

@@ -13,10 +13,10 @@ from build import Checkout
 from checkout.paying import card, phone
 from conftest import MakeCheckout
 from receiver import Receiver, receiving
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
-from tidegate.webhook.deliver import Courier
+from tidegate.webhook.deliver import Sender
 
 # Table 2.5, and the field reference that follows it. A receiver may look for either.
 DATA = {
@@ -35,9 +35,9 @@ OURS = {"amountExpected", "varianceType"}
 class Told:
     """An endpoint of the business behind a checkout, and a courier that walks when it is told to."""
 
-    def __init__(self, house: House, receiver: Receiver) -> None:
-        self._way_out = Egress(house.office.guard)
-        self._courier = Courier(house.db, self._way_out, house.office.vault, house.clock, Meter())
+    def __init__(self, runtime: Runtime, receiver: Receiver) -> None:
+        self._way_out = Egress(runtime.webhook_deps.guard)
+        self._courier = Sender(runtime.db, self._way_out, runtime.webhook_deps.vault, runtime.clock, Meter())
         self.receiver = receiver
 
     async def __call__(self) -> list[dict[str, Any]]:
@@ -49,9 +49,9 @@ class Told:
 
 
 @pytest.fixture
-async def told(house: House) -> AsyncIterator[Told]:
+async def told(runtime: Runtime) -> AsyncIterator[Told]:
     async with receiving() as receiver:
-        yield Told(house, receiver)
+        yield Told(runtime, receiver)
 
 
 async def listen(checkout: Checkout, told: Told) -> None:
@@ -161,13 +161,13 @@ async def test_nothing_is_told_of_a_checkout_that_failed_ran_out_or_was_given_up
 
 
 async def test_the_first_word_comes_as_soon_as_the_money_is_booked(
-    new_checkout: MakeCheckout, house: House, told: Told, monkeypatch: pytest.MonkeyPatch
+    new_checkout: MakeCheckout, runtime: Runtime, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever settles rings; a courier that would not look by himself for an hour is there at once."""
     monkeypatch.setattr("tidegate.webhook.deliver.POLL_S", 3_600.0)
     checkout = await new_checkout()
     await listen(checkout, told)
-    running = asyncio.create_task(house.courier(Meter()).run(grace_s=1.0))
+    running = asyncio.create_task(runtime.sender(Meter()).run(grace_s=1.0))
     try:
         await checkout.charge(card())
         await checkout.tick()

@@ -17,14 +17,14 @@ from payment.refusal import assert_refused, assert_says_no, without_request_id
 from receiver import OK, Receiver, answer, receiving
 from tidegate.audit.model import OPERATOR
 from tidegate.core import ids
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.address import WebUrl
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.webhook import api, commands
 from tidegate.webhook.api import RESENDS_BURST
-from tidegate.webhook.deliver import Courier
+from tidegate.webhook.deliver import Sender
 from tidegate.webhook.model import EVENTS, WithSecret
 from tidegate.webhook.wire import DELIVERIES_PER_PAGE_MAX, EventName
 
@@ -34,7 +34,7 @@ class Desk:
     """A shop that calls the API, and everything behind it that a test needs to make happen."""
 
     shop: Shop
-    house: House
+    runtime: Runtime
     receiver: Receiver
 
     async def call(
@@ -58,8 +58,8 @@ class Desk:
 
     async def events(self, count: int, shop: Shop | None = None, **columns: Any) -> list[str]:
         made = [ids.new_event_id() for _ in range(count)]
-        at = columns.get("created_at", self.house.clock.now())
-        async with self.house.db.connection() as tx:
+        at = columns.get("created_at", self.runtime.clock.now())
+        async with self.runtime.db.connection() as tx:
             for event_id in made:
                 await tx.execute(
                     """
@@ -72,21 +72,21 @@ class Desk:
         return made
 
     async def deliver(self) -> None:
-        way_out = Egress(self.house.office.guard)
-        courier = Courier(self.house.db, way_out, self.house.office.vault, self.house.clock, Meter())
+        way_out = Egress(self.runtime.webhook_deps.guard)
+        sender = Sender(self.runtime.db, way_out, self.runtime.webhook_deps.vault, self.runtime.clock, Meter())
         async with way_out.open():
-            await courier.fan_out()
-            while parcels := await courier.take():
-                await courier.finish(list(await asyncio.gather(*map(courier.send, parcels))))
+            await sender.fan_out()
+            while parcels := await sender.take():
+                await sender.finish(list(await asyncio.gather(*map(sender.send, parcels))))
 
     async def list(self, **query: Any) -> Any:
         return await self.data("GET", "/deliveries", params=query)
 
 
 @pytest.fixture
-async def desk(shop: Shop, house: House) -> AsyncIterator[Desk]:
+async def desk(shop: Shop, runtime: Runtime) -> AsyncIterator[Desk]:
     async with receiving() as receiver:
-        yield Desk(shop, house, receiver)
+        yield Desk(shop, runtime, receiver)
 
 
 # Endpoints.
@@ -160,15 +160,15 @@ async def test_a_business_has_a_hundred_endpoints_at_most(desk: Desk, monkeypatc
 
 
 async def test_the_business_s_webhook_url_is_its_first_endpoint(desk: Desk) -> None:
-    office, now = desk.house.office, desk.house.clock.now()
+    webhook_deps, now = desk.runtime.webhook_deps, desk.runtime.clock.now()
     new = await commands.set_webhook_url(
-        office, desk.shop.business_id, WebUrl.parse("http://localhost:3000/a"), by=OPERATOR, now=now
+        webhook_deps, desk.shop.business_id, WebUrl.parse("http://localhost:3000/a"), by=OPERATOR, now=now
     )
     assert isinstance(new, WithSecret)
     await desk.endpoint()
     await desk.data("PATCH", f"/endpoints/{new.endpoint.id}", {"status": "disabled"})
     again = await commands.set_webhook_url(
-        office, desk.shop.business_id, WebUrl.parse("http://localhost:3000/b"), by=OPERATOR, now=now
+        webhook_deps, desk.shop.business_id, WebUrl.parse("http://localhost:3000/b"), by=OPERATOR, now=now
     )
     assert not isinstance(again, WithSecret)
     first, _ = (await desk.data("GET", "/endpoints"))["results"]
@@ -397,7 +397,7 @@ async def test_so_many_wishes_to_resend_are_limited_W18(
 
 
 async def test_a_replay_counts_first_and_sends_when_it_is_confirmed(desk: Desk, admin: Any) -> None:
-    start = desk.house.clock.now()
+    start = desk.runtime.clock.now()
     early = await desk.events(2, created_at=start - timedelta(hours=2))
     await desk.events(1, created_at=start - timedelta(days=3))
     await desk.events(1, created_at=start - timedelta(hours=1), type="refund.failed")
@@ -424,7 +424,7 @@ async def test_a_replay_counts_first_and_sends_when_it_is_confirmed(desk: Desk, 
 async def test_a_replay_can_be_of_some_events_to_one_endpoint(desk: Desk) -> None:
     a = await desk.endpoint("/a", events=["refund.failed"])
     await desk.endpoint("/b")
-    start = desk.house.clock.now()
+    start = desk.runtime.clock.now()
     await desk.events(2)
     await desk.events(1, type="refund.failed")
     await desk.deliver()
@@ -465,7 +465,7 @@ async def test_a_replay_of_nothing_clear_is_refused(desk: Desk, admin: Any, body
 async def test_a_replay_has_a_limit(desk: Desk, admin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "REPLAY_MAX", 3)
     await desk.endpoint()
-    start = desk.house.clock.now()
+    start = desk.runtime.clock.now()
     await desk.events(4)
     await desk.deliver()
     body = {"dateFrom": _text(start), "dateTo": _text(start + timedelta(hours=1)), "confirm": True}
@@ -551,7 +551,7 @@ async def test_the_sandbox_clock_moves_retries(desk: Desk) -> None:
             "/sandbox/clock", json={"advance": advance}, headers={"api-key": desk.shop.secret_key}
         )
         assert moved.status_code == 200, moved.text
-        await sandbox_clock.catch_up(desk.house.db, desk.house.clock)  # type: ignore[arg-type]
+        await sandbox_clock.catch_up(desk.runtime.db, desk.runtime.clock)  # type: ignore[arg-type]
         await desk.deliver()
     [delivery] = (await desk.list())["results"]
     assert (delivery["status"], delivery["attemptsMade"]) == ("delivered", 3)

@@ -23,9 +23,9 @@ from tidegate.infra.telemetry import Meter
 from tidegate.infra.vault import Vault
 from tidegate.merchant import commands as merchants
 from tidegate.webhook import commands, log_store
-from tidegate.webhook.commands import Office
-from tidegate.webhook.deliver import Courier
-from tidegate.webhook.model import Delivery, Landed, NewEndpoint, WithSecret
+from tidegate.webhook.commands import WebhookDeps
+from tidegate.webhook.deliver import Sender
+from tidegate.webhook.model import Delivery, DeliveryResult, NewEndpoint, WithSecret
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 OWN_URL = "http://127.0.0.1:1"
@@ -36,9 +36,9 @@ _numbers = itertools.count(1)
 @dataclass
 class World:
     db: Database
-    office: Office
+    webhook_deps: WebhookDeps
     clock: SettableClock
-    courier: Courier
+    sender: Sender
     business_id: str
 
     def later(self, **by: float) -> None:
@@ -48,7 +48,7 @@ class World:
         new = NewEndpoint(url=str(WebUrl.parse(url)), **fields)
         business_id = business_id or self.business_id
         async with self.db.transaction() as tx:
-            return await commands.create(tx, self.office.vault, business_id, new, by=OPERATOR, now=self.clock.now())
+            return await commands.create(tx, self.webhook_deps.vault, business_id, new, by=OPERATOR, now=self.clock.now())
 
     async def event(self, payload: bytes = PAYLOAD, **changes: Any) -> str:
         """As whoever changes something writes it."""
@@ -71,25 +71,25 @@ class World:
             )  # fmt: skip
         return event_id
 
-    async def walk(self) -> list[Landed]:
+    async def walk(self) -> list[DeliveryResult]:
         """Once to every endpoint that has something due, and what was answered is written down."""
-        await self.courier.fan_out()
-        parcels = await self.courier.take()
-        landed = list(await asyncio.gather(*map(self.courier.send, parcels)))
+        await self.sender.fan_out()
+        parcels = await self.sender.take()
+        landed = list(await asyncio.gather(*map(self.sender.send, parcels)))
         if landed:
-            await self.courier.finish(landed)
+            await self.sender.finish(landed)
         return landed
 
-    async def deliver(self) -> list[Landed]:
+    async def deliver(self) -> list[DeliveryResult]:
         """All that is due now."""
-        landed: list[Landed] = []
+        landed: list[DeliveryResult] = []
         while some := await self.walk():
             landed += some
         return landed
 
     async def deliveries(self, **wanted: Any) -> list[Delivery]:
         async with self.db.connection() as tx:
-            return await log_store.list_deliveries(tx, self.business_id, log_store.Filter(**wanted), limit=1_000)
+            return await log_store.list_deliveries(tx, self.business_id, log_store.DeliveryFilter(**wanted), limit=1_000)
 
     async def delivery(self) -> Delivery:
         [only] = await self.deliveries()
@@ -103,11 +103,11 @@ async def make_world(
     clock = SettableClock(NOW)
     business = await new_business(db)
     guard = Guard(mode, OWN_URL if mode is Mode.SANDBOX else "https://api.example.com", lookup)
-    office = Office(db, Vault([ENCRYPTION_KEY]), guard)
+    webhook_deps = WebhookDeps(db, Vault([ENCRYPTION_KEY]), guard)
     way_out = Egress(guard, **egress)
-    courier = Courier(db, way_out, office.vault, clock, Meter())
+    sender = Sender(db, way_out, webhook_deps.vault, clock, Meter())
     async with way_out.open():
-        yield World(db, office, clock, courier, business)
+        yield World(db, webhook_deps, clock, sender, business)
 
 
 async def new_business(db: Database) -> str:

@@ -14,7 +14,7 @@ from ledger.booking import new_business, paid, post
 from tidegate.core import ids
 from tidegate.core.money import Currency, Money
 from tidegate.payment import settle
-from tidegate.payment.decide import Arrival
+from tidegate.payment.decide import IncomingTransfer
 from tidegate.rail.interface import Party
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
@@ -111,9 +111,9 @@ async def held_receipts(scene: Scene) -> None:
 
 async def returns(scene: Scene) -> None:
     checkout = await scene.new_checkout(settings={"variance_policy": "return"})
-    arrival = Arrival(rail="sandbox", transaction_id="t", amount=Money(4_000, Currency.NGN), payer={})
+    arrival = IncomingTransfer(rail="sandbox", transaction_id="t", amount=Money(4_000, Currency.NGN), payer={})
     inflows, number = scene.inflows, await checkout.account()
-    await settle.record_arrival(inflows.house.till, number, arrival, told_by=None, now=inflows.now)
+    await settle.record_arrival(inflows.runtime.deps, number, arrival, notification_ref=None, now=inflows.now)
     await scene.clone("money_return", id="id + n", reference="reference || n")
 
 
@@ -182,7 +182,7 @@ async def virtual_accounts(scene: Scene) -> None:
 
 
 async def journals(scene: Scene) -> None:
-    db = scene.inflows.house.db
+    db = scene.inflows.runtime.db
     for _ in range(ROWS):
         await post(db, await new_business(db), paid())
 
@@ -190,9 +190,9 @@ async def journals(scene: Scene) -> None:
 async def notices(scene: Scene) -> None:
     """The first is of an account that a payment waits for, the others of accounts that nobody has."""
     number = await (await scene.new_checkout()).account()
-    rail, now = scene.inflows.house.till.rails["sandbox"], scene.inflows.now
+    rail, now = scene.inflows.runtime.deps.rails["sandbox"], scene.inflows.now
     assert isinstance(rail, SandboxRail)
-    async with scene.inflows.house.db.transaction() as tx:
+    async with scene.inflows.runtime.db.transaction() as tx:
         for n in range(ROWS):
             sent = BankTransfer(
                 account_number=number if n == 0 else f"99{n:08}", amount=Money(10_000, Currency.NGN),
@@ -224,9 +224,9 @@ POISONS = (
     ),
     Poison(
         "ask_rails", silent_attempts,
-        f"UPDATE attempt SET rail = '{GONE}', next_ask_at = next_ask_at - interval '1 minute' {OLDEST_ATTEMPT}",
+        f"UPDATE attempt SET rail = '{GONE}', next_poll_at = next_poll_at - interval '1 minute' {OLDEST_ATTEMPT}",
         "UPDATE attempt SET rail = 'sandbox'",
-        "SELECT count(*) FROM attempt WHERE next_ask_at IS NULL",
+        "SELECT count(*) FROM attempt WHERE next_poll_at IS NULL",
     ),
     Poison(
         "return_held", held_receipts,
@@ -243,7 +243,7 @@ POISONS = (
     ),
     Poison(
         "ask_about_refunds", refund_legs,
-        f"UPDATE refund_leg SET rail = '{GONE}', next_ask_at = next_ask_at - interval '1 minute' "
+        f"UPDATE refund_leg SET rail = '{GONE}', next_poll_at = next_poll_at - interval '1 minute' "
         "WHERE reference = (SELECT min(reference) FROM refund_leg)",
         "UPDATE refund_leg SET rail = 'sandbox'",
         "SELECT count(*) FROM refund_leg WHERE asks > 0 OR status = 'successful'",

@@ -14,8 +14,8 @@ from conftest import MakeCheckout
 from inflow import Inflows
 from tidegate import worker
 from tidegate.core.clock import SettableClock
-from tidegate.house import House
-from tidegate.infra.leased_work import BATCH, FAILURES_MAX, PAUSE_MAX, Tally, next_try_at
+from tidegate.runtime import Runtime
+from tidegate.infra.leased_work import BATCH, FAILURES_MAX, PAUSE_MAX, RoundResult, next_try_at
 from worker.poison import POISONS, ROWS, Poison, Scene
 
 ROUNDS_MAX = 10
@@ -28,12 +28,12 @@ def scene(inflows: Inflows, new_checkout: MakeCheckout, admin: Any, database_url
     return Scene(admin, inflows, new_checkout, Operator(database_url, tmp_path))
 
 
-async def rounds(house: House, clock: SettableClock, kind: str) -> list[Tally]:
+async def rounds(runtime: Runtime, clock: SettableClock, kind: str) -> list[RoundResult]:
     """Of the worker's own loop, until there is nothing to do."""
     [loop] = [loop for loop in worker.SANDBOX_LOOPS if loop.name == kind]
-    tallies: list[Tally] = []
+    tallies: list[RoundResult] = []
     with capture_logs():  # To write twenty traces takes longer than all the rest.
-        while any(tally := await loop.round(house.till, clock)):
+        while any(tally := await loop.round(runtime.deps, clock)):
             tallies.append(tally)
             assert len(tallies) <= ROUNDS_MAX, tallies
     return tallies
@@ -52,13 +52,13 @@ async def parked_work(operator: Operator) -> str:
 
 @pytest.mark.parametrize("poison", POISONS, ids=lambda poison: poison.kind)
 async def test_one_broken_row_delays_nobody_and_is_done_once_its_cause_is_mended(poison: Poison, scene: Scene) -> None:
-    house, operator, admin = scene.inflows.house, scene.operator, scene.admin
+    runtime, operator, admin = scene.inflows.runtime, scene.operator, scene.admin
     await poison.make(scene)
     await admin.execute(poison.cause)
-    clock = SettableClock(house.clock.now() + poison.after)
+    clock = SettableClock(runtime.clock.now() + poison.after)
 
     # As many rounds as a hundred good rows would take.
-    tallies = await rounds(house, clock, poison.kind)
+    tallies = await rounds(runtime, clock, poison.kind)
     assert len(tallies) == ROWS / BATCH
     assert (await admin.fetchval(poison.done), sum(tally.failed for tally in tallies)) == (ROWS - 1, 1)
 
@@ -72,24 +72,24 @@ async def test_one_broken_row_delays_nobody_and_is_done_once_its_cause_is_mended
         )
         assert row["next_try_at"] == next_try_at(failures, now=clock.now())
         clock.advance(row["next_try_at"] - clock.now())
-        await rounds(house, clock, poison.kind)
+        await rounds(runtime, clock, poison.kind)
     # The failures in between are like these.
     await admin.execute(
         "UPDATE leased_work SET failures = $1, next_try_at = $2 WHERE failures > 0", FAILURES_MAX - 1, clock.now()
     )
-    await rounds(house, clock, poison.kind)
+    await rounds(runtime, clock, poison.kind)
 
     row = await the_failed(admin)
     assert (row["failures"], row["parked_at"]) == (FAILURES_MAX, clock.now())
     clock.advance(PAUSE_MAX * 2)
-    await rounds(house, clock, poison.kind)
+    await rounds(runtime, clock, poison.kind)
     assert (await the_failed(admin))["failures"] == FAILURES_MAX
     said = await parked_work(operator)
     assert all(part in said for part in (poison.kind, row["business_id"], row["id"], row["last_error"]))
 
     await admin.execute(poison.cure)
     await operator.said("job", "retry", poison.kind, row["business_id"], row["id"])
-    await rounds(house, clock, poison.kind)
+    await rounds(runtime, clock, poison.kind)
     assert await admin.fetchval(poison.done) == ROWS
     assert await admin.fetchval("SELECT count(*) FROM leased_work") == 0
     assert await parked_work(operator) == "no background work has failed too often"
@@ -106,7 +106,7 @@ async def test_failed_work_is_listed_and_retried_by_its_names(scene: Scene) -> N
     poison = POISONS[0]
     await poison.make(scene)
     await admin.execute(poison.cause)
-    await rounds(scene.inflows.house, SettableClock(scene.inflows.now + poison.after), poison.kind)
+    await rounds(scene.inflows.runtime, SettableClock(scene.inflows.now + poison.after), poison.kind)
     [listed] = await operator.json("job", "list")
     row = await the_failed(admin)
     assert listed == {

@@ -11,36 +11,36 @@ import msgspec
 
 from tidegate.account import model, store
 from tidegate.account.event import event_of
-from tidegate.account.model import Account, AccountStatus, Action
+from tidegate.account.model import Account, AccountStatus, AccountAction
 from tidegate.audit import store as audit
-from tidegate.audit.model import OURSELVES, By
+from tidegate.audit.model import OURSELVES, Actor
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.core.money import Currency
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.merchant import store as merchant_store
 from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails, OpenAccount, Rail, RailTimeout
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.webhook import outbox_store
-from tidegate.webhook.model import NEWS
+from tidegate.webhook.model import EVENT_CHANNEL
 
 ACCOUNTS_MAX = 1_000
-EXPIRE = Kind(store.EXPIRE, store.list_to_expire)
+EXPIRE = WorkKind(store.EXPIRE, store.list_to_expire)
 NO_ACCOUNT = "no virtual account has this id"
 
 Move = Callable[[Account], Account]
 
 
-async def request(db: Database, account: Account, *, by: By, now: datetime) -> Account:
+async def request(db: Database, account: Account, *, by: Actor, now: datetime) -> Account:
     async with db.transaction() as tx:
         return await request_in(tx, account, by=by, now=now)
 
 
-async def request_in(tx: Tx, account: Account, *, by: By, now: datetime) -> Account:
+async def request_in(tx: Tx, account: Account, *, by: Actor, now: datetime) -> Account:
     await merchant_store.lock(tx, account.business_id)
     _, total = await store.list_page(tx, account.business_id, offset=0, limit=1)
     if total >= ACCOUNTS_MAX:
@@ -68,25 +68,25 @@ async def list_active(db: Database, business_id: str, *, now: datetime) -> dict[
     return {account.currency: account for account in reversed(approved) if account.is_active(now)}
 
 
-async def get_anybodys(db: Database, account_id: str) -> Account:
+async def get_unscoped(db: Database, account_id: str) -> Account:
     """For operators."""
     _refuse_no_id(account_id)
     async with db.connection() as tx:
-        return await store.find_anybodys(tx, account_id) or _not_found()
+        return await store.find_unscoped(tx, account_id) or _not_found()
 
 
-async def approve(till: Till, account_id: str, *, by: By, now: datetime, expires_at: datetime | None = None) -> Account:
+async def approve(deps: PaymentDeps, account_id: str, *, by: Actor, now: datetime, expires_at: datetime | None = None) -> Account:
     """The rail opens the account first. After a crash, a repeat gets the same account from the rail."""
-    account = await get_anybodys(till.db, account_id)
-    model.refuse_unless_allowed(account, Action.APPROVE)
-    rail = _rail_for(till, account.currency)
+    account = await get_unscoped(deps.db, account_id)
+    model.refuse_unless_allowed(account, AccountAction.APPROVE)
+    rail = _rail_for(deps, account.currency)
     details = await _open(rail, account, now)
 
     def move(found: Account) -> Account:
         return model.approve(found, details, rail=rail.name, expires_at=expires_at)
 
     try:
-        return await _act(till.db, account_id, Action.APPROVE, move, by=by, now=now)
+        return await _act(deps.db, account_id, AccountAction.APPROVE, move, by=by, now=now)
     except store.NumberTaken:
         number = details.account_number
         raise Conflict(
@@ -94,48 +94,48 @@ async def approve(till: Till, account_id: str, *, by: By, now: datetime, expires
         ) from None
 
 
-async def decline(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:
-    return await _act(db, account_id, Action.DECLINE, lambda found: model.decline(found, reason), by=by, now=now)
+async def decline(db: Database, account_id: str, reason: str, *, by: Actor, now: datetime) -> Account:
+    return await _act(db, account_id, AccountAction.DECLINE, lambda found: model.decline(found, reason), by=by, now=now)
 
 
-async def suspend(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:
-    return await _act(db, account_id, Action.SUSPEND, lambda found: model.suspend(found, reason), by=by, now=now)
+async def suspend(db: Database, account_id: str, reason: str, *, by: Actor, now: datetime) -> Account:
+    return await _act(db, account_id, AccountAction.SUSPEND, lambda found: model.suspend(found, reason), by=by, now=now)
 
 
-async def reinstate(db: Database, account_id: str, *, by: By, now: datetime) -> Account:
-    return await _act(db, account_id, Action.REINSTATE, model.reinstate, by=by, now=now)
+async def reinstate(db: Database, account_id: str, *, by: Actor, now: datetime) -> Account:
+    return await _act(db, account_id, AccountAction.REINSTATE, model.reinstate, by=by, now=now)
 
 
-async def close(db: Database, account_id: str, reason: str, *, by: By, now: datetime) -> Account:
-    return await _act(db, account_id, Action.CLOSE, lambda found: model.close(found, reason), by=by, now=now)
+async def close(db: Database, account_id: str, reason: str, *, by: Actor, now: datetime) -> Account:
+    return await _act(db, account_id, AccountAction.CLOSE, lambda found: model.close(found, reason), by=by, now=now)
 
 
-async def expire_due(till: Till, clock: Clock) -> Tally:
+async def expire_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker."""
-    return await leased_work.run_round(till.db, EXPIRE, partial(_expire, till.db), clock)
+    return await leased_work.run_round(deps.db, EXPIRE, partial(_expire, deps.db), clock)
 
 
 async def _expire(db: Database, lease: Lease, now: datetime) -> bool:
-    await _act(db, lease.id, Action.EXPIRE, model.expire, by=OURSELVES, now=now)
+    await _act(db, lease.id, AccountAction.EXPIRE, model.expire, by=OURSELVES, now=now)
     return True
 
 
-async def _act(db: Database, account_id: str, action: Action, move: Move, *, by: By, now: datetime) -> Account:
+async def _act(db: Database, account_id: str, action: AccountAction, move: Move, *, by: Actor, now: datetime) -> Account:
     """The change, its event and its audit row, in one transaction."""
     _refuse_no_id(account_id)
     async with db.transaction() as tx:
-        before = await store.find_anybodys(tx, account_id) or _not_found()
+        before = await store.find_unscoped(tx, account_id) or _not_found()
         business = await merchant_store.find_business(tx, before.business_id) or _not_found()
         moved = move(before)
         if not await store.update(tx, moved, now=now):
             raise Conflict("this account was changed at the same time; read it again, then repeat")
         after = msgspec.structs.replace(moved, version=before.version + 1, updated_at=now)
         await _note(tx, after, business, action, by=by, now=now)
-    db.ring(NEWS)
+    db.notify(EVENT_CHANNEL)
     return after
 
 
-async def _note(tx: Tx, account: Account, business: Business, action: Action, *, by: By, now: datetime) -> None:
+async def _note(tx: Tx, account: Account, business: Business, action: AccountAction, *, by: Actor, now: datetime) -> None:
     event = event_of(action, account, business, now=now)
     if event is not None:
         await outbox_store.insert(tx, account.business_id, event, now=now)
@@ -145,8 +145,8 @@ async def _note(tx: Tx, account: Account, business: Business, action: Action, *,
     )  # fmt: skip
 
 
-def _rail_for(till: Till, currency: Currency) -> Rail:
-    for rail in till.rails.values():
+def _rail_for(deps: PaymentDeps, currency: Currency) -> Rail:
+    for rail in deps.rails.values():
         if currency in rail.capabilities.account_currencies:
             return rail
     raise Conflict(f"no rail of this deployment opens accounts in {currency}")

@@ -5,21 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 
 from tidegate.account import wire
-from tidegate.account.model import Account, Action
+from tidegate.account.model import Account, AccountAction
 from tidegate.core import ids
 from tidegate.infra.http.operation import encode
 from tidegate.merchant.model import Business
 from tidegate.webhook.model import Event
 
-_TYPE_OF: dict[Action, str] = {
-    Action.APPROVE: "virtualaccount.approved",
-    Action.DECLINE: "virtualaccount.declined",
-    Action.SUSPEND: "virtualaccount.suspended",
-    Action.CLOSE: "virtualaccount.closed",
+_TYPE_OF: dict[AccountAction, str] = {
+    AccountAction.APPROVE: "virtualaccount.approved",
+    AccountAction.DECLINE: "virtualaccount.declined",
+    AccountAction.SUSPEND: "virtualaccount.suspended",
+    AccountAction.CLOSE: "virtualaccount.closed",
 }
 
 
-def event_of(action: Action, account: Account, business: Business, *, now: datetime) -> Event | None:
+def event_of(action: AccountAction, account: Account, business: Business, *, now: datetime) -> Event | None:
     """None for an action without an event. An account can be suspended repeatedly, so the cause holds its version."""
     event_type = _TYPE_OF.get(action)
     if event_type is None:

@@ -39,7 +39,7 @@ class DocumentType(StrEnum):
     ATTACHMENT = "attachment"
 
 
-class Document(msgspec.Struct, frozen=True, kw_only=True):
+class KycDocument(msgspec.Struct, frozen=True, kw_only=True):
     type: DocumentType
     name: str
     url: str
@@ -61,7 +61,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     # As the merchant sent them: JSON text.
     kyc: str = "{}"
     metadata: str | None = None
-    documents: tuple[Document, ...] = ()
+    documents: tuple[KycDocument, ...] = ()
     monthly_volume: str | None = None
     entity_name: str | None = None
     payment_flow_description: str | None = None
@@ -87,30 +87,30 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     def is_active(self, now: datetime) -> bool:
         return self.obstacle(now) is None
 
-    def obstacle(self, now: datetime) -> Obstacle | None:
+    def obstacle(self, now: datetime) -> BlockReason | None:
         """Why the account accepts no money; None when it does."""
         if self.has_expired(now):
-            return Obstacle.EXPIRED
+            return BlockReason.EXPIRED
         if self.is_suspended:
-            return Obstacle.SUSPENDED
+            return BlockReason.SUSPENDED
         match self.status:
             case AccountStatus.APPROVED:
                 return None
             case AccountStatus.CLOSED:
-                return Obstacle.CLOSED
+                return BlockReason.CLOSED
             case AccountStatus.PENDING | AccountStatus.DECLINED | AccountStatus.EXPIRED:
-                return Obstacle.NOT_OPEN
+                return BlockReason.NOT_OPEN
         assert_never(self.status)
 
 
-class Obstacle(StrEnum):
+class BlockReason(StrEnum):
     SUSPENDED = "suspended"
     EXPIRED = "expired"
     CLOSED = "closed"
     NOT_OPEN = "not_open"
 
 
-class Action(StrEnum):
+class AccountAction(StrEnum):
     """Done by an operator, or by the worker when the account expires."""
 
     APPROVE = "approve"
@@ -122,57 +122,57 @@ class Action(StrEnum):
 
 
 def approve(account: Account, details: AccountDetails, *, rail: str, expires_at: datetime | None = None) -> Account:
-    refuse_unless_allowed(account, Action.APPROVE)
+    refuse_unless_allowed(account, AccountAction.APPROVE)
     return msgspec.structs.replace(
         account, status=AccountStatus.APPROVED, rail=rail, details=details, expires_at=expires_at, reason=None
     )
 
 
 def decline(account: Account, reason: str) -> Account:
-    refuse_unless_allowed(account, Action.DECLINE)
+    refuse_unless_allowed(account, AccountAction.DECLINE)
     return msgspec.structs.replace(account, status=AccountStatus.DECLINED, reason=reason)
 
 
 def suspend(account: Account, reason: str) -> Account:
-    refuse_unless_allowed(account, Action.SUSPEND)
+    refuse_unless_allowed(account, AccountAction.SUSPEND)
     return msgspec.structs.replace(account, is_suspended=True, reason=reason)
 
 
 def reinstate(account: Account) -> Account:
-    refuse_unless_allowed(account, Action.REINSTATE)
+    refuse_unless_allowed(account, AccountAction.REINSTATE)
     return msgspec.structs.replace(account, is_suspended=False, reason=None)
 
 
 def close(account: Account, reason: str) -> Account:
-    refuse_unless_allowed(account, Action.CLOSE)
+    refuse_unless_allowed(account, AccountAction.CLOSE)
     return msgspec.structs.replace(account, status=AccountStatus.CLOSED, is_suspended=False, reason=reason)
 
 
 def expire(account: Account) -> Account:
-    refuse_unless_allowed(account, Action.EXPIRE)
+    refuse_unless_allowed(account, AccountAction.EXPIRE)
     return msgspec.structs.replace(account, status=AccountStatus.EXPIRED, is_suspended=False)
 
 
-def allowed(account: Account) -> frozenset[Action]:
+def allowed(account: Account) -> frozenset[AccountAction]:
     """The actions that its state permits."""
     match account.status:
         case AccountStatus.PENDING:
-            return frozenset({Action.APPROVE, Action.DECLINE})
+            return frozenset({AccountAction.APPROVE, AccountAction.DECLINE})
         case AccountStatus.APPROVED:
-            toggle = Action.REINSTATE if account.is_suspended else Action.SUSPEND
-            return frozenset({toggle, Action.CLOSE, Action.EXPIRE})
+            toggle = AccountAction.REINSTATE if account.is_suspended else AccountAction.SUSPEND
+            return frozenset({toggle, AccountAction.CLOSE, AccountAction.EXPIRE})
         case AccountStatus.EXPIRED:
-            return frozenset({Action.CLOSE})
+            return frozenset({AccountAction.CLOSE})
         case AccountStatus.DECLINED | AccountStatus.CLOSED:
             return frozenset()
     assert_never(account.status)
 
 
-def refuse_unless_allowed(account: Account, action: Action) -> None:
+def refuse_unless_allowed(account: Account, action: AccountAction) -> None:
     possible = allowed(account)
     if action in possible:
         return
     state = "suspended" if account.is_suspended else account.status.value
-    choices = " or ".join(sorted(possible - {Action.EXPIRE}))
+    choices = " or ".join(sorted(possible - {AccountAction.EXPIRE}))
     advice = f"you can {choices} it" if choices else "that is final; request a new account"
     raise IllegalTransition(f"this account is {state}, so you cannot {action.value} it: {advice}")

@@ -40,7 +40,7 @@ _GREEK_PAIRS = (("ου", "ou"), ("αυ", "av"), ("ευ", "ev"), ("γγ", "ng"), 
 _GREEK_PAIRS_SPOKEN = (("ου", "ou"), ("αυ", "af"), ("ευ", "ef"), ("γγ", "ng"), ("μπ", "b"), ("ντ", "d"), ("γκ", "g"))
 
 
-class Scheme(msgspec.Struct, frozen=True):
+class Transliteration(msgspec.Struct, frozen=True):
     letters: dict[int, str]
     # Letter groups for one sound, replaced before single letters.
     pairs: tuple[tuple[str, str], ...] = ()
@@ -58,8 +58,8 @@ class Scheme(msgspec.Struct, frozen=True):
 
 def _scheme(
     *tables: dict[str, str], pairs: tuple[tuple[str, str], ...] = (), starts: tuple[tuple[str, str], ...] = ()
-) -> Scheme:
-    return Scheme({ord(letter): plain for table in tables for letter, plain in table.items()}, pairs, starts)
+) -> Transliteration:
+    return Transliteration({ord(letter): plain for table in tables for letter, plain in table.items()}, pairs, starts)
 
 
 _UKRAINIAN_STARTS = (("ю", "yu"), ("я", "ya"), ("є", "ye"), ("ї", "yi"), ("й", "y"))

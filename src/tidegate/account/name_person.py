@@ -8,7 +8,7 @@ from itertools import product
 import msgspec
 
 from tidegate.account.name_text import Word, are_equal, are_one_letter_apart, joined, shown
-from tidegate.account.name_verdict import Finding, NameVerdict
+from tidegate.account.name_verdict import NameFinding, NameVerdict
 from tidegate.account.name_words import (
     GENERATIONS,
     JOINING,
@@ -28,20 +28,20 @@ _MEETINGS_MAX = 16
 # letter in each, or an initial or half of a double name while the other name is equal.
 _EQUAL, _ONE_LETTER, _ABBREVIATED, _CLOSE_MAX = 0, 1, 2, 2
 
-Group = tuple[Word, ...]
+WordGroup = tuple[Word, ...]
 
 
 class Person(msgspec.Struct, frozen=True):
     """A parsed name. A group is one name in several words: joined by a hyphen, or with the particles before it."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[WordGroup, ...]
     # Dropped, although each can also be a first name.
     leading_titles: frozenset[str]
     generation: str
     steps: tuple[str, ...]
 
     @property
-    def words(self) -> Group:
+    def words(self) -> WordGroup:
         return tuple(word for group in self.groups for word in group)
 
     @property
@@ -49,10 +49,10 @@ class Person(msgspec.Struct, frozen=True):
         return frozenset(spelling for word in self.words for spelling in word.spellings)
 
 
-class Run(msgspec.Struct, frozen=True):
+class WordRun(msgspec.Struct, frozen=True):
     """Adjacent words of the typed name. Whole unless it splits a double name."""
 
-    words: Group
+    words: WordGroup
     spellings: tuple[str, ...]
     place: frozenset[int]
     is_whole: bool
@@ -72,12 +72,12 @@ class Meeting(msgspec.Struct, frozen=True):
         return f"the {self.part} {self.how}: {self.typed} / {self.holder}"
 
 
-def judge_person(typed_words: Group, holder_words: Group) -> Finding:
+def judge_person(typed_words: WordGroup, holder_words: WordGroup) -> NameFinding:
     typed, holder = _take_apart(typed_words, "typed name"), _take_apart(holder_words, "account holder")
     steps = (*typed.steps, *holder.steps)
     if typed.generation and holder.generation and typed.generation != holder.generation:
         reason = f"the names are of two generations: {typed.generation} / {holder.generation}"
-        return Finding(NameVerdict.DIFFERENT, reason, (*steps, reason))
+        return NameFinding(NameVerdict.DIFFERENT, reason, (*steps, reason))
     meetings = _best(typed, holder)
     if not meetings:
         return _apart(typed, holder, steps)
@@ -85,7 +85,7 @@ def judge_person(typed_words: Group, holder_words: Group) -> Finding:
     return finding.doubted(tuple(_doubts(typed, holder, meetings)))
 
 
-def _take_apart(words: Group, whose: str) -> Person:
+def _take_apart(words: WordGroup, whose: str) -> Person:
     names = [word for word in words if word.plain not in TITLES] or list(words)
     titles = 0
     while len(names) - titles > 2 and names[titles].plain in LEADING_TITLES:
@@ -102,7 +102,7 @@ def _take_apart(words: Group, whose: str) -> Person:
     return Person(groups, frozenset(word.plain for word in leading), generation, tuple(steps))
 
 
-def _groups(names: Sequence[Word]) -> Iterator[Group]:
+def _groups(names: Sequence[Word]) -> Iterator[WordGroup]:
     group: list[Word] = []
     for at, word in enumerate(names):
         # A particle at the start is a first name: Al, Van.
@@ -127,7 +127,7 @@ def _distance(meetings: tuple[Meeting, ...]) -> int:
     return sum(meeting.distance for meeting in meetings)
 
 
-def _ways(typed: Person, groups: tuple[Group, ...]) -> Iterator[tuple[Meeting, ...]]:
+def _ways(typed: Person, groups: tuple[WordGroup, ...]) -> Iterator[tuple[Meeting, ...]]:
     """First and last name may have several words each: "Anne Marie" can be a first name."""
     runs = tuple(_runs(typed.groups))
     if len(groups) == 1:
@@ -142,7 +142,7 @@ def _ways(typed: Person, groups: tuple[Group, ...]) -> Iterator[tuple[Meeting, .
             yield from (pair for pair in pairs if pair[0].place.isdisjoint(pair[1].place))
 
 
-def _meetings(part: str, groups: tuple[Group, ...], runs: Sequence[Run]) -> list[Meeting]:
+def _meetings(part: str, groups: tuple[WordGroup, ...], runs: Sequence[WordRun]) -> list[Meeting]:
     wanted = tuple(word for group in groups for word in group)
     found = []
     for run in runs:
@@ -152,17 +152,17 @@ def _meetings(part: str, groups: tuple[Group, ...], runs: Sequence[Run]) -> list
     return sorted(found, key=lambda meeting: meeting.distance)[:_MEETINGS_MAX]
 
 
-def _runs(groups: tuple[Group, ...]) -> Iterator[Run]:
+def _runs(groups: tuple[WordGroup, ...]) -> Iterator[WordRun]:
     words = [(word, number) for number, group in enumerate(groups) for word in group]
     for start in range(len(words)):
         for end in range(start + 1, min(start + _RUN_MAX, len(words)) + 1):
             inside = {number for _, number in words[start:end]}
             is_whole = end - start == sum(len(groups[number]) for number in inside)
             run = tuple(word for word, _ in words[start:end])
-            yield Run(run, joined(run), frozenset(range(start, end)), is_whole)
+            yield WordRun(run, joined(run), frozenset(range(start, end)), is_whole)
 
 
-def _measure(wanted: Group, run: Run) -> tuple[int, str] | None:
+def _measure(wanted: WordGroup, run: WordRun) -> tuple[int, str] | None:
     holder, typed = joined(wanted), run.spellings
     if are_equal(holder, typed):
         return (_EQUAL, "is equal") if run.is_whole else (_ABBREVIATED, "is part of a double name")
@@ -175,18 +175,18 @@ def _measure(wanted: Group, run: Run) -> tuple[int, str] | None:
     return None
 
 
-def _is_initial(name: Group, letters: str) -> bool:
+def _is_initial(name: WordGroup, letters: str) -> bool:
     first = name[0].plain[:1]
     return letters.isascii() and letters in (first, "".join(word.plain[:1] for word in name))
 
 
-def _told(meetings: tuple[Meeting, ...], steps: tuple[str, ...]) -> Finding:
+def _told(meetings: tuple[Meeting, ...], steps: tuple[str, ...]) -> NameFinding:
     steps = (*steps, *(m.told() for m in meetings))
     off = [m for m in meetings if m.distance]
     if not off:
-        return Finding(NameVerdict.EXACT, " and ".join(f"the {m.part} is equal" for m in meetings), steps)
+        return NameFinding(NameVerdict.EXACT, " and ".join(f"the {m.part} is equal" for m in meetings), steps)
     reason = "; ".join(f"the {m.part} {m.how}: {m.typed} / {m.holder}" for m in off)
-    return Finding(NameVerdict.CLOSE, reason, steps)
+    return NameFinding(NameVerdict.CLOSE, reason, steps)
 
 
 def _doubts(typed: Person, holder: Person, meetings: tuple[Meeting, ...]) -> Iterator[str]:
@@ -209,12 +209,12 @@ def _doubts(typed: Person, holder: Person, meetings: tuple[Meeting, ...]) -> Ite
         yield f"more than {EXTRA_NAMES_MAX} other names were typed: {shown(rest)}"
 
 
-def _apart(typed: Person, holder: Person, steps: tuple[str, ...]) -> Finding:
+def _apart(typed: Person, holder: Person, steps: tuple[str, ...]) -> NameFinding:
     if are_equal(joined(typed.words), joined(holder.words)):
         reason = "the letters are the same, but the spaces between them are not"
-        return Finding(NameVerdict.CLOSE, reason, (*steps, reason))
+        return NameFinding(NameVerdict.CLOSE, reason, (*steps, reason))
     missing = tuple(_missing(typed, holder)) or ("the typed name does not hold both the first and the last name",)
-    return Finding(NameVerdict.DIFFERENT, " and ".join(missing), (*steps, *missing))
+    return NameFinding(NameVerdict.DIFFERENT, " and ".join(missing), (*steps, *missing))
 
 
 def _missing(typed: Person, holder: Person) -> Iterator[str]:

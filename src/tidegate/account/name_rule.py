@@ -15,7 +15,7 @@ from tidegate.account.name_company import is_company as says_company
 from tidegate.account.name_company import judge_company
 from tidegate.account.name_person import judge_person
 from tidegate.account.name_text import NAME_CHARACTERS_MAX, WORDS_MAX, Word, clean, joined, words_of
-from tidegate.account.name_verdict import Finding, NameVerdict
+from tidegate.account.name_verdict import NameFinding, NameVerdict
 from tidegate.account.name_words import BESIDES, PLACEHOLDERS, STRANGE
 
 __all__ = ["NameCheck", "NameVerdict", "check_name"]
@@ -63,10 +63,10 @@ def _is_given(cleaned: str) -> bool:
     return bool(words) and joined(words)[0] not in PLACEHOLDERS
 
 
-def _judge(typed: str, holder: str, *, is_company: bool) -> Finding:
+def _judge(typed: str, holder: str, *, is_company: bool) -> NameFinding:
     if not typed:
         reason = "no name was given, so nothing says that the money is for the account holder"
-        return Finding(NameVerdict.MISSING, reason, (reason,))
+        return NameFinding(NameVerdict.MISSING, reason, (reason,))
     if len(typed) > NAME_CHARACTERS_MAX:
         return _refused(f"the text is longer than {NAME_CHARACTERS_MAX} characters, which no name is")
     typed_words, holder_words = words_of(typed), words_of(holder[:NAME_CHARACTERS_MAX])
@@ -77,19 +77,19 @@ def _judge(typed: str, holder: str, *, is_company: bool) -> Finding:
     company = is_company or says_company(holder_words)
     judged = _judge_words(typed_words, holder_words, is_company=company)
     steps = (_read("typed name", typed, typed_words), _read("account holder", holder, holder_words), *judged.steps)
-    finding = Finding(judged.verdict, judged.reason, steps)
+    finding = NameFinding(judged.verdict, judged.reason, steps)
     doubts = _strange(typed, holder, is_company=company)
     return finding.doubted(doubts if company else (*doubts, *_besides(typed, typed_words, holder_words)))
 
 
-def _refused(reason: str) -> Finding:
-    return Finding(NameVerdict.DIFFERENT, reason, (reason,))
+def _refused(reason: str) -> NameFinding:
+    return NameFinding(NameVerdict.DIFFERENT, reason, (reason,))
 
 
-def _judge_words(typed: tuple[Word, ...], holder: tuple[Word, ...], *, is_company: bool) -> Finding:
+def _judge_words(typed: tuple[Word, ...], holder: tuple[Word, ...], *, is_company: bool) -> NameFinding:
     if Counter(word.plain for word in typed) == Counter(word.plain for word in holder):
         reason = "the words of both names are the same"
-        return Finding(NameVerdict.EXACT, reason, (reason,))
+        return NameFinding(NameVerdict.EXACT, reason, (reason,))
     return judge_company(typed, holder) if is_company else judge_person(typed, holder)
 
 

@@ -16,14 +16,14 @@ class NameVerdict(StrEnum):
     MISSING = "missing"
 
 
-class Finding(msgspec.Struct, frozen=True):
+class NameFinding(msgspec.Struct, frozen=True):
     verdict: NameVerdict
     # One sentence for people.
     reason: str
     steps: tuple[str, ...] = ()
 
-    def doubted(self, doubts: tuple[str, ...]) -> Finding:
+    def doubted(self, doubts: tuple[str, ...]) -> NameFinding:
         """A doubt turns exact into close and changes nothing else."""
         if not doubts or self.verdict is not NameVerdict.EXACT:
             return self
-        return Finding(NameVerdict.CLOSE, doubts[0], (*self.steps, *doubts))
+        return NameFinding(NameVerdict.CLOSE, doubts[0], (*self.steps, *doubts))

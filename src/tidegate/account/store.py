@@ -7,14 +7,14 @@ from datetime import datetime
 
 import msgspec
 
-from tidegate.account.model import Account, AccountStatus, AccountType, Document
+from tidegate.account.model import Account, AccountStatus, AccountType, KycDocument
 from tidegate.core.errors import DuplicateReference
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx, naming
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 from tidegate.rail.interface import AccountDetails
 
-_documents = msgspec.json.Decoder(tuple[Document, ...])
+_documents = msgspec.json.Decoder(tuple[KycDocument, ...])
 _details = msgspec.json.Decoder(AccountDetails)
 
 
@@ -64,7 +64,7 @@ async def find(tx: Tx, business_id: str, account_id: str) -> Account | None:
     return account_of(row) if row else None
 
 
-async def find_anybodys(tx: Tx, account_id: str) -> Account | None:
+async def find_unscoped(tx: Tx, account_id: str) -> Account | None:
     """For operators: by id alone, of any business. An id is 96 random bits."""
     row = await tx.fetchrow("SELECT * FROM virtual_account WHERE id = $1", account_id)
     return account_of(row) if row else None
@@ -115,7 +115,7 @@ async def list_all(tx: Tx, *, business_id: str | None, status: AccountStatus | N
 EXPIRE = "expire_accounts"
 
 
-async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     rows = await tx.fetch(
         """
         SELECT business_id, id FROM virtual_account
@@ -126,7 +126,7 @@ async def list_to_expire(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["id"]) for row in rows]
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
 def account_of(row: Row) -> Account:

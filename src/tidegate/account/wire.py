@@ -15,7 +15,7 @@ from tidegate.account.model import (
     Account,
     AccountStatus,
     AccountType,
-    Document,
+    KycDocument,
     DocumentType,
 )
 from tidegate.account.name_rule import NameVerdict, check_name
@@ -100,7 +100,7 @@ def account_from(request: RequestAccount, business_id: str, *, now: datetime) ->
         merchant_reference=_plain(request.merchant_reference),
         kyc=str(kyc),
         metadata=_plain(request.metadata),
-        documents=tuple(Document(type=one.type, name=str(one.name), url=str(one.url)) for one in request.documents),
+        documents=tuple(KycDocument(type=one.type, name=str(one.name), url=str(one.url)) for one in request.documents),
         monthly_volume=_plain(request.monthly_volume),
         entity_name=_plain(request.entity_name),
         payment_flow_description=_plain(request.payment_flow_description),

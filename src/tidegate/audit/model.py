@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 
 
-class By(msgspec.Struct, frozen=True):
+class Actor(msgspec.Struct, frozen=True):
     """`actor` as the audit table stores it; `origin` is the client's IP address, if there is one."""
 
     actor: str
     origin: str | None = None
 
 
-OPERATOR = By("operator")
-OURSELVES = By("tidegate")
+OPERATOR = Actor("operator")
+OURSELVES = Actor("tidegate")
 
 
-def key(key_id: int, origin: str) -> By:
-    return By("key/" + str(key_id), origin)
+def key(key_id: int, origin: str) -> Actor:
+    return Actor("key/" + str(key_id), origin)

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from tidegate.audit.model import By
+from tidegate.audit.model import Actor
 from tidegate.infra.db import Tx
 
 
 async def insert(
-    tx: Tx, business_id: str, by: By, *, action: str, subject: str, details: Mapping[str, Any], now: datetime
+    tx: Tx, business_id: str, by: Actor, *, action: str, subject: str, details: Mapping[str, Any], now: datetime
 ) -> None:
     """In the transaction of the change, so that both commit or neither. No secrets in `details`."""
     await tx.execute(

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from tidegate.checkout import examples, wire
-from tidegate.checkout.desk import Desk, PayerAt
+from tidegate.checkout.commands import CheckoutCommands, PayerRequest
 from tidegate.checkout.watch import Watch
 from tidegate.core import errors
 from tidegate.core.clock import monotonic_s
@@ -20,8 +20,8 @@ from tidegate.infra.http.operation import Answer, Call, Operation, encode
 from tidegate.infra.http.routing import Route, answering
 from tidegate.merchant.gate import ANYBODY
 from tidegate.payment import pay
-from tidegate.payment.change import Situation
-from tidegate.payment.model import Payment, Status
+from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.transition import is_final
 
 HEARTBEAT_S = 15.0
@@ -32,7 +32,7 @@ PATH = "/checkout/payments/{payCode}"
 
 @dataclass(frozen=True)
 class CheckoutApi:
-    desk: Desk
+    desk: CheckoutCommands
     watch: Watch
 
     async def view(self, call: Call) -> Answer:
@@ -55,7 +55,7 @@ class CheckoutApi:
 
     async def events(self, request: Request) -> Response:
         """Server-sent events: the view now, and after every change, until none is possible any more."""
-        visit = PayerAt(request.path_params["payCode"], client_of(request.scope))
+        visit = PayerRequest(request.path_params["payCode"], client_of(request.scope))
         first = await self.desk.look(visit)
         self.watch.refuse_crowd(first.payment, visit.client)
         request.scope["tidegate.operation"] = "watchPayment"
@@ -65,51 +65,51 @@ class CheckoutApi:
         stream = self._stream(request, first, visit.client)
         return StreamingResponse(stream, media_type="text/event-stream")
 
-    async def _stream(self, request: Request, situation: Situation, client: str) -> AsyncIterator[bytes]:
-        payment = situation.payment
+    async def _stream(self, request: Request, snapshot: PaymentSnapshot, client: str) -> AsyncIterator[bytes]:
+        payment = snapshot.payment
         ends_at = monotonic_s() + STREAM_FOR_S
         async with self.watch.on(payment, client) as watcher:
-            yield self._event(situation)
+            yield self._event(snapshot)
             heard_at = monotonic_s()
-            while _may_change(situation.payment) and monotonic_s() < ends_at:
+            while _may_change(snapshot.payment) and monotonic_s() < ends_at:
                 if request.app.is_draining or await request.is_disconnected():
                     return
                 if await _set_within(watcher.changed, 1.0):
-                    fresh = await self._fresh(situation)
+                    fresh = await self._fresh(snapshot)
                     watcher.clear(fresh.payment.version)
-                    if fresh.payment.version != situation.payment.version:
-                        situation, heard_at = fresh, monotonic_s()
-                        yield self._event(situation)
+                    if fresh.payment.version != snapshot.payment.version:
+                        snapshot, heard_at = fresh, monotonic_s()
+                        yield self._event(snapshot)
                 elif monotonic_s() - heard_at > HEARTBEAT_S:
                     heard_at = monotonic_s()
                     yield b": still here\n\n"
 
-    async def _fresh(self, situation: Situation) -> Situation:
+    async def _fresh(self, snapshot: PaymentSnapshot) -> PaymentSnapshot:
         """While the database is away, the last known state: the next round of the watch asks again."""
-        payment = situation.payment
+        payment = snapshot.payment
         try:
-            return await pay.view(self.desk.till.db, payment.business_id, payment.pay_code)
+            return await pay.view(self.desk.deps.db, payment.business_id, payment.pay_code)
         except errors.Unavailable:
-            return situation
+            return snapshot
 
-    def _event(self, situation: Situation) -> bytes:
-        return b"event: status\ndata: " + encode(self._view(situation)) + b"\n\n"
+    def _event(self, snapshot: PaymentSnapshot) -> bytes:
+        return b"event: status\ndata: " + encode(self._view(snapshot)) + b"\n\n"
 
-    def _view(self, situation: Situation) -> wire.CheckoutView:
+    def _view(self, snapshot: PaymentSnapshot) -> wire.CheckoutView:
         return wire.view_of(
-            situation,
-            self.desk.till.names,
-            can_resend=self.desk.can_resend(situation),
+            snapshot,
+            self.desk.deps.names,
+            can_resend=self.desk.can_resend(snapshot),
             checkout_url=self.desk.checkout_url,
         )
 
-    def _attempt(self, call: Call, situation: Situation) -> Answer:
-        assert situation.attempt is not None
-        view = wire.attempt_view(situation, self.desk.till.names, can_resend=self.desk.can_resend(situation))
+    def _attempt(self, call: Call, snapshot: PaymentSnapshot) -> Answer:
+        assert snapshot.attempt is not None
+        view = wire.attempt_view(snapshot, self.desk.deps.names, can_resend=self.desk.can_resend(snapshot))
         answer = wire.Charged(
             attempt_id=view.attempt_id,
             type=view.type,
-            status=situation.payment.status,
+            status=snapshot.payment.status,
             attempt_status=view.status,
             failure=view.failure,
             answers_left=view.answers_left,
@@ -174,15 +174,15 @@ class CheckoutApi:
         ]  # fmt: skip
 
 
-def _payer_at(call: Call) -> PayerAt:
-    return PayerAt(call.path["payCode"], call.client)
+def _payer_at(call: Call) -> PayerRequest:
+    return PayerRequest(call.path["payCode"], call.client)
 
 
 def _may_change(payment: Payment) -> bool:
     """Also after it has ended unpaid: money may still be on its way to the account, and is then returned."""
     if not is_final(payment.status):
         return True
-    return payment.status is not Status.SUCCESS and payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0
+    return payment.status is not PaymentStatus.SUCCESS and payment.attempts_by_method.get(Method.BANK_TRANSFER, 0) > 0
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> bool:

@@ -41,7 +41,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentBack:
+class PayerReturn:
     """A return: requested, sent to the rail, confirmed by it. It may be only a part of a receipt."""
 
     amount: Money
@@ -74,7 +74,7 @@ class Movements:
     """Each the oldest first."""
 
     receipts: tuple[Received, ...] = ()
-    returns: tuple[SentBack, ...] = ()
+    returns: tuple[PayerReturn, ...] = ()
     refunds: tuple[Refunded, ...] = ()
     reversals: tuple[TakenBack, ...] = ()
 

@@ -10,7 +10,7 @@ from tidegate.checkout.model import (
     Received,
     Refunded,
     ReturnStatus,
-    SentBack,
+    PayerReturn,
     TakenAs,
     TakenBack,
 )
@@ -83,8 +83,8 @@ def _received(row: Row) -> Received:
     )
 
 
-def _sent_back(row: Row) -> SentBack:
-    return SentBack(
+def _sent_back(row: Row) -> PayerReturn:
+    return PayerReturn(
         amount=_amount(row),
         reason=reason_in(row["reason"]),
         status=ReturnStatus(row["status"]),

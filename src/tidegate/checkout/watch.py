@@ -19,7 +19,7 @@ WATCHERS_MAX = 5_000
 PER_PAYMENT_MAX = 20
 RETRY_AFTER_S = 5
 
-Key = tuple[str, str]
+WatchKey = tuple[str, str]
 
 
 class Watcher:
@@ -38,7 +38,7 @@ class Watch:
     def __init__(self, db: Database, *, per_address_max: int) -> None:
         self._db = db
         self._per_address_max = per_address_max
-        self._waiting: dict[Key, set[Watcher]] = {}
+        self._waiting: dict[WatchKey, set[Watcher]] = {}
         self._networks: Counter[str] = Counter()
         self._count = 0
 

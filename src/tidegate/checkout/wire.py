@@ -19,7 +19,7 @@ from tidegate.merchant import card_data
 from tidegate.merchant.model import Business
 from tidegate.merchant.wire import SupportView, logo_url, support_view
 from tidegate.payment.attempt import Attempt
-from tidegate.payment.change import Situation
+from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final, methods_left
 from tidegate.rail.bank import USSD_BANKS
@@ -231,15 +231,15 @@ def one_answer(value: Any) -> Iterator[Problem]:
         yield Problem("body", "must have exactly one of pin, otp and address")
 
 
-def view_of(situation: Situation, names: MethodNames, *, can_resend: bool, checkout_url: str) -> CheckoutView:
-    payment, attempt = situation.payment, situation.attempt
+def view_of(snapshot: PaymentSnapshot, names: MethodNames, *, can_resend: bool, checkout_url: str) -> CheckoutView:
+    payment, attempt = snapshot.payment, snapshot.attempt
     order = payment.order
     arrived = payment.received if payment.paid_at else payment.held
     remaining = payment.expected - arrived
     return CheckoutView(
         pay_code=payment.pay_code,
         reference=payment.reference,
-        business=business_view(situation.business, checkout_url=checkout_url),
+        business=business_view(snapshot.business, checkout_url=checkout_url),
         customer_name=order.customer.name,
         amount=order.asked.major,
         amount_expected=payment.expected.major,
@@ -251,7 +251,7 @@ def view_of(situation: Situation, names: MethodNames, *, can_resend: bool, check
         status=payment.status,
         ending=payment.ending,
         variance_type=payment.variance,
-        variance_policy=situation.business.variance_policy,
+        variance_policy=snapshot.business.variance_policy,
         payment_methods=names.in_records(order.methods),
         default_payment_method=names.in_record(order.default_method),
         banks=_BANKS.get(order.asked.currency, ()) if Method.USSD in order.methods else (),
@@ -263,7 +263,7 @@ def view_of(situation: Situation, names: MethodNames, *, can_resend: bool, check
         version=payment.version,
         expires_at=to_iso(payment.expires_at),
         paid_at=_iso(payment.paid_at),
-        attempt=attempt_view(situation, names, can_resend=can_resend) if attempt else None,
+        attempt=attempt_view(snapshot, names, can_resend=can_resend) if attempt else None,
     )
 
 
@@ -276,8 +276,8 @@ def business_view(business: Business, *, checkout_url: str) -> BusinessView:
     )
 
 
-def attempt_view(situation: Situation, names: MethodNames, *, can_resend: bool) -> AttemptView:
-    attempt = situation.attempt
+def attempt_view(snapshot: PaymentSnapshot, names: MethodNames, *, can_resend: bool) -> AttemptView:
+    attempt = snapshot.attempt
     assert attempt is not None
     is_asked = attempt.is_open and isinstance(attempt.action, PinAction | OtpAction | AddressAction | RedirectAction)
     return AttemptView(
@@ -289,7 +289,7 @@ def attempt_view(situation: Situation, names: MethodNames, *, can_resend: bool) 
         answers_left=attempt.answers_left if is_asked else None,
         resends_left=attempt.resends_left if can_resend else None,
         resend_from=_iso(attempt.resend_from) if can_resend else None,
-        action=_action_view(situation.payment, attempt),
+        action=_action_view(snapshot.payment, attempt),
     )
 
 

@@ -14,12 +14,12 @@ from tidegate.account.model import Account, AccountStatus
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
+from tidegate.cli.operator import ago, any_business_option, with_payment_deps, limit_option, words
 from tidegate.core.clock import Clock
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 # 1 and 2 mean that the command itself failed.
 EXIT_CODES = {NameVerdict.EXACT: 0, NameVerdict.CLOSE: 3, NameVerdict.DIFFERENT: 4, NameVerdict.MISSING: 3}
@@ -37,7 +37,7 @@ _COLOURS = {
     AccountStatus.CLOSED: "red",
 }
 
-Act = Callable[[Till, datetime], Awaitable[Account]]
+Act = Callable[[PaymentDeps, datetime], Awaitable[Account]]
 
 reason_option = click.option(
     "--reason", required=True, metavar="TEXT", help="The reason; shown to the merchant in the account's record."
@@ -58,14 +58,14 @@ def account() -> None:
 def list_(business_id: str | None, status: str | None, limit: int, as_json: bool) -> None:
     """List accounts, the longest waiting first."""
 
-    async def run(till: Till, clock: Clock) -> tuple[list[wire.AccountRecord], list[Account], Clock]:
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[list[wire.AccountRecord], list[Account], Clock]:
         wanted = AccountStatus(status) if status else None
-        async with till.db.connection() as tx:
+        async with deps.db.connection() as tx:
             found = await store.list_all(tx, business_id=business_id, status=wanted, limit=limit)
-        records = [await _record(till, one, clock.now_of(one.business_id)) for one in found] if as_json else []
+        records = [await _record(deps, one, clock.now_of(one.business_id)) for one in found] if as_json else []
         return records, found, clock
 
-    records, found, clock = at_the_till(run)
+    records, found, clock = with_payment_deps(run)
     if as_json:
         print_record(records)
         return
@@ -89,8 +89,8 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
 def show(account_id: str, as_json: bool) -> None:
     """Show an account: its details, the merchant's request, and the documents."""
 
-    async def run(till: Till, _: datetime) -> Account:
-        return await commands.get_anybodys(till.db, account_id)
+    async def run(deps: PaymentDeps, _: datetime) -> Account:
+        return await commands.get_unscoped(deps.db, account_id)
 
     _act_and_show(run, account_id, as_json)
 
@@ -103,9 +103,9 @@ def show(account_id: str, as_json: bool) -> None:
 def approve(account_id: str, expires_at: str | None, as_json: bool) -> None:
     """Approve a pending account. The rail opens it, and it takes money from then on."""
 
-    async def run(till: Till, now: datetime) -> Account:
+    async def run(deps: PaymentDeps, now: datetime) -> Account:
         ends_at = _end_in(expires_at, now) if expires_at else None
-        return await commands.approve(till, account_id, by=OPERATOR, now=now, expires_at=ends_at)
+        return await commands.approve(deps, account_id, by=OPERATOR, now=now, expires_at=ends_at)
 
     _act_and_show(run, account_id, as_json)
 
@@ -119,8 +119,8 @@ def decline(account_id: str, reason: str, as_json: bool) -> None:
     """Decline a pending account. This is final."""
     why = words("--reason", reason)
 
-    async def run(till: Till, now: datetime) -> Account:
-        return await commands.decline(till.db, account_id, why, by=OPERATOR, now=now)
+    async def run(deps: PaymentDeps, now: datetime) -> Account:
+        return await commands.decline(deps.db, account_id, why, by=OPERATOR, now=now)
 
     _act_and_show(run, account_id, as_json)
 
@@ -134,8 +134,8 @@ def suspend(account_id: str, reason: str, as_json: bool) -> None:
     """Suspend an account. Money that arrives meanwhile is returned."""
     why = words("--reason", reason)
 
-    async def run(till: Till, now: datetime) -> Account:
-        return await commands.suspend(till.db, account_id, why, by=OPERATOR, now=now)
+    async def run(deps: PaymentDeps, now: datetime) -> Account:
+        return await commands.suspend(deps.db, account_id, why, by=OPERATOR, now=now)
 
     _act_and_show(run, account_id, as_json)
 
@@ -147,8 +147,8 @@ def suspend(account_id: str, reason: str, as_json: bool) -> None:
 def reinstate(account_id: str, as_json: bool) -> None:
     """Reinstate a suspended account. It takes money again."""
 
-    async def run(till: Till, now: datetime) -> Account:
-        return await commands.reinstate(till.db, account_id, by=OPERATOR, now=now)
+    async def run(deps: PaymentDeps, now: datetime) -> Account:
+        return await commands.reinstate(deps.db, account_id, by=OPERATOR, now=now)
 
     _act_and_show(run, account_id, as_json)
 
@@ -162,8 +162,8 @@ def close(account_id: str, reason: str, as_json: bool) -> None:
     """Close an account. This is final; money that arrives afterwards is returned."""
     why = words("--reason", reason)
 
-    async def run(till: Till, now: datetime) -> Account:
-        return await commands.close(till.db, account_id, why, by=OPERATOR, now=now)
+    async def run(deps: PaymentDeps, now: datetime) -> Account:
+        return await commands.close(deps.db, account_id, why, by=OPERATOR, now=now)
 
     _act_and_show(run, account_id, as_json)
 
@@ -206,20 +206,20 @@ def _end_in(text: str, now: datetime) -> datetime:
 
 
 def _act_and_show(act: Act, account_id: str, as_json: bool) -> None:
-    async def run(till: Till, clock: Clock) -> tuple[wire.AccountRecord, str]:
-        now = clock.now_of((await commands.get_anybodys(till.db, account_id)).business_id)
-        after = await act(till, now)
-        return await _record(till, after, now), _state_of(after, now)
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[wire.AccountRecord, str]:
+        now = clock.now_of((await commands.get_unscoped(deps.db, account_id)).business_id)
+        after = await act(deps, now)
+        return await _record(deps, after, now), _state_of(after, now)
 
-    record, state = at_the_till(run)
+    record, state = with_payment_deps(run)
     if as_json:
         print_record(record)
         return
     _show(record, state)
 
 
-async def _record(till: Till, found: Account, now: datetime) -> wire.AccountRecord:
-    return wire.record_of(found, await merchants.get(till.db, found.business_id), now=now)
+async def _record(deps: PaymentDeps, found: Account, now: datetime) -> wire.AccountRecord:
+    return wire.record_of(found, await merchants.get(deps.db, found.business_id), now=now)
 
 
 def _show(record: wire.AccountRecord, state: str) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from tidegate.cli.console import out
 from tidegate.cli.database import mend, prepare, run_async, with_database, with_encryption_key
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
 from tidegate.infra.reference.routes import SandboxKeys
@@ -44,9 +44,9 @@ def run(settings: Settings) -> None:
 
 
 async def _seed(settings: Settings) -> dict[str, Any]:
-    house = House.of(settings)
-    async with house.open():
-        return await seed(house.office, house.till, settings, house.clock)
+    runtime = Runtime.of(settings)
+    async with runtime.open():
+        return await seed(runtime.webhook_deps, runtime.deps, settings, runtime.clock)
 
 
 def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:

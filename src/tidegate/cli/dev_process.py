@@ -9,7 +9,7 @@ import uvloop
 
 from tidegate import app
 from tidegate.cli.worker_process import work
-from tidegate.house import running
+from tidegate.runtime import running
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http.server import GracefulServer, configure
 from tidegate.infra.reference.routes import SandboxKeys

@@ -11,12 +11,12 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
-from tidegate.cli.office import seeded
+from tidegate.cli.merchant_webhooks import seeded
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import Finding, examine, examine_books
 from tidegate.infra.db import Database
-from tidegate.ledger.books import Sum
+from tidegate.ledger.books import BooksSum
 
 
 @click.command()
@@ -29,7 +29,7 @@ def doctor(with_books: bool, as_json: bool) -> None:
     # The running sandbox may use another port than this command's default.
     settings = replace(settings, base_url=seeded(settings).get("baseUrl") or settings.base_url)
 
-    async def run(db: Database) -> tuple[list[Finding], list[Sum]]:
+    async def run(db: Database) -> tuple[list[Finding], list[BooksSum]]:
         now = SystemClock().now()
         findings = [finding async for finding in examine(db, settings, now=now)]
         if not with_books:
@@ -49,7 +49,7 @@ def doctor(with_books: bool, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _to_json(findings: list[Finding], sums: list[Sum], with_books: bool) -> object:
+def _to_json(findings: list[Finding], sums: list[BooksSum], with_books: bool) -> object:
     listed = [finding.to_json() for finding in findings]
     if not with_books:
         return listed
@@ -64,7 +64,7 @@ def _show(finding: Finding) -> None:
         out.print(f"  {'':<20} [yellow]→ {finding.advice}[/]")
 
 
-def _trial_balance(sums: list[Sum]) -> Table:
+def _trial_balance(sums: list[BooksSum]) -> Table:
     table = Table("Currency", "Account", title="Trial balance", title_justify="left")
     table.add_column("Debit", justify="right")
     table.add_column("Credit", justify="right")

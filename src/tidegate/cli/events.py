@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, print_record, show_table, speaks_plainly
-from tidegate.cli.office import Visit, business_option, visit
+from tidegate.cli.merchant_webhooks import WebhookCommand, business_option, visit
 from tidegate.core.errors import NotFound
 from tidegate.infra.egress import USER_AGENT
 from tidegate.infra.http.read import read
@@ -20,7 +20,7 @@ from tidegate.infra.vault import NoKey
 from tidegate.sandbox.wire import Duration
 from tidegate.webhook import commands, log_store, secret_store, sign, wire
 from tidegate.webhook.field import delivery_id, delivery_id_in
-from tidegate.webhook.model import EVENTS, Attempt, Delivery, DeliveryStatus
+from tidegate.webhook.model import EVENTS, DeliveryAttempt, Delivery, DeliveryStatus
 
 SHOWN, SHOWN_MAX = 20, 500
 _COLOURS = {
@@ -52,12 +52,12 @@ def list_(business_id: str | None, as_json: bool, limit: int, before: str | None
     """List deliveries, the newest first."""
     before_id = _number_in(before) if before else None
 
-    async def run(here: Visit) -> tuple[list[Delivery], datetime]:
+    async def run(here: WebhookCommand) -> tuple[list[Delivery], datetime]:
         request = read(_wire_names(wanted, here.now), wire.ListDeliveries, wire.problems_between)
         filter_ = wire.filter_from(request)
         if before_id is not None:
             filter_ = filter_.older_than(min(before_id, filter_.before_id or before_id))
-        async with here.office.db.connection() as tx:
+        async with here.webhook_deps.db.connection() as tx:
             # One more than shown, to know whether there are others.
             return await log_store.list_deliveries(tx, here.business_id, filter_, limit=limit + 1), here.now
 
@@ -80,8 +80,8 @@ def show(delivery: str, business_id: str | None, as_json: bool) -> None:
     """Show a delivery: the body, the headers, and the answer to each attempt."""
     number = _number_in(delivery)
 
-    async def run(here: Visit) -> tuple[Delivery, dict[str, str], datetime]:
-        found = await commands.get_delivery(here.office.db, here.business_id, number)
+    async def run(here: WebhookCommand) -> tuple[Delivery, dict[str, str], datetime]:
+        found = await commands.get_delivery(here.webhook_deps.db, here.business_id, number)
         return found, await _headers_of(here, found), here.now
 
     found, headers, now = visit(business_id, run)
@@ -102,8 +102,8 @@ def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
     """Send a delivery again at once, with the same id and body and a new timestamp."""
     number = _number_in(delivery)
 
-    async def run(here: Visit) -> Delivery:
-        async with here.office.db.transaction() as tx:
+    async def run(here: WebhookCommand) -> Delivery:
+        async with here.webhook_deps.db.transaction() as tx:
             return await commands.resend(tx, here.business_id, number, by=OPERATOR, now=here.now)
 
     record = wire.delivery_record(visit(business_id, run))
@@ -129,7 +129,7 @@ def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
 def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str, confirm: bool, **wanted: Any) -> None:
     """Replay the events of a period. Only counts them without --confirm."""
 
-    async def run(here: Visit) -> int:
+    async def run(here: WebhookCommand) -> int:
         asked = {
             "dateFrom": _time_in("--from", date_from, here.now),
             "dateTo": _time_in("--to", date_to, here.now),
@@ -138,7 +138,7 @@ def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str,
             "undeliveredOnly": wanted["undelivered"],
         }
         window = wire.window_from(read(asked, wire.ReplayWindow, wire.problems_between))
-        async with here.office.db.transaction() as tx:
+        async with here.webhook_deps.db.transaction() as tx:
             if confirm:
                 return await commands.replay(tx, here.business_id, window, by=OPERATOR, now=here.now)
             return await commands.count_replay(tx, here.business_id, window)
@@ -218,7 +218,7 @@ def _show_delivery(delivery: Delivery, headers: dict[str, str], now: datetime) -
         out.print("\n[bold]No attempt yet.[/] Is a worker running?")
 
 
-def _show_attempt(attempt: Attempt) -> None:
+def _show_attempt(attempt: DeliveryAttempt) -> None:
     took = "" if attempt.duration_ms is None else f" in {attempt.duration_ms} ms"
     at = to_iso(attempt.started_at)
     out.print(f"\n[bold]Attempt {attempt.number}[/]  {at}  {_answer_of(attempt)}{took}  [dim]{plain(attempt.url)}[/]",
@@ -227,13 +227,13 @@ def _show_attempt(attempt: Attempt) -> None:
         out.print(plain(attempt.body), soft_wrap=True)
 
 
-async def _headers_of(here: Visit, delivery: Delivery) -> dict[str, str]:
+async def _headers_of(here: WebhookCommand, delivery: Delivery) -> dict[str, str]:
     """As the sender would make them now. Without signatures when there is no secret that can be decrypted."""
     headers = {"content-type": "application/json; charset=utf-8", "user-agent": USER_AGENT}
-    async with here.office.db.connection() as tx:
+    async with here.webhook_deps.db.connection() as tx:
         sealed = await secret_store.list_valid(tx, here.business_id, delivery.endpoint_id, now=here.now)
     try:
-        secrets = [here.office.vault.open(one, owner=here.business_id) for one in sealed]
+        secrets = [here.webhook_deps.vault.open(one, owner=here.business_id) for one in sealed]
     except NoKey as problem:
         return {**headers, "webhook-id": delivery.event_id, "webhook-signature": f"({problem})"}
     if not secrets:
@@ -242,7 +242,7 @@ async def _headers_of(here: Visit, delivery: Delivery) -> dict[str, str]:
     return {**headers, **made}
 
 
-def _answer_of(attempt: Attempt) -> str:
+def _answer_of(attempt: DeliveryAttempt) -> str:
     return " ".join(str(word) for word in (attempt.status_code, attempt.error) if word is not None)
 
 

@@ -36,7 +36,7 @@ _WITHOUT_BODY = frozenset({204, 304})
 
 
 @dataclass(frozen=True)
-class Reply:
+class ForwardReply:
     """The developer's server's answer, or its failure; `status` is what Tidegate gets in either case."""
 
     status: int
@@ -47,7 +47,7 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ReceivedEvent:
     """One request from Tidegate. Without a reply it was not forwarded."""
 
     at: datetime
@@ -56,11 +56,11 @@ class Arrival:
     reference: str | None
     body: bytes
     found: Explanation
-    reply: Reply | None
+    reply: ForwardReply | None
 
 
 class Forwarder:
-    def __init__(self, forward_to: str | None, clock: Clock, show: Callable[[Arrival], None]) -> None:
+    def __init__(self, forward_to: str | None, clock: Clock, show: Callable[[ReceivedEvent], None]) -> None:
         self.forward_to = forward_to
         self._clock = clock
         self._show = show
@@ -108,10 +108,10 @@ class Forwarder:
             self.proof.set_result(found)
             return web.Response(text=SIGN_OF_LIFE)
         reply = await self._forward(request, body) if self.forward_to else None
-        self._show(Arrival(at, request.headers.get(ID, ""), event, reference, body, found, reply))
+        self._show(ReceivedEvent(at, request.headers.get(ID, ""), event, reference, body, found, reply))
         return _answer_with(reply) if reply else web.Response(text=SIGN_OF_LIFE)
 
-    async def _forward(self, request: web.Request, body: bytes) -> Reply:
+    async def _forward(self, request: web.Request, body: bytes) -> ForwardReply:
         assert self._session is not None
         assert self.forward_to is not None
         headers = [
@@ -125,13 +125,13 @@ class Forwarder:
             async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as answer:
                 reply = await _read(answer)
         except TimeoutError:
-            reply = Reply(504, "no answer in time")
+            reply = ForwardReply(504, "no answer in time")
         except aiohttp.ClientConnectorError as error:
-            reply = Reply(502, _why_unreachable(error.os_error))
+            reply = ForwardReply(502, _why_unreachable(error.os_error))
         except aiohttp.ClientError as error:
-            reply = Reply(502, f"closed the connection early: {error}")
+            reply = ForwardReply(502, f"closed the connection early: {error}")
         took_ms = round((monotonic_s() - started) * 1000)
-        return Reply(reply.status, reply.problem, reply.body, reply.headers, took_ms)
+        return ForwardReply(reply.status, reply.problem, reply.body, reply.headers, took_ms)
 
 
 def _why_unreachable(error: OSError) -> str:
@@ -142,7 +142,7 @@ async def _live(_: web.Request) -> web.Response:
     return web.Response(text=SIGN_OF_LIFE)
 
 
-async def _read(answer: aiohttp.ClientResponse) -> Reply:
+async def _read(answer: aiohttp.ClientResponse) -> ForwardReply:
     """As much as Tidegate stores."""
     body = bytearray()
     while len(body) < BODY_BYTES_MAX and (chunk := await answer.content.read(BODY_BYTES_MAX - len(body))):
@@ -151,11 +151,11 @@ async def _read(answer: aiohttp.ClientResponse) -> Reply:
         answer.close()
     headers = tuple((name, answer.headers[name]) for name in _PASSED_BACK if name in answer.headers)
     if answer.status < 200:
-        return Reply(502, f"answered {answer.status}, which is not a final status", bytes(body), headers)
-    return Reply(answer.status, None, bytes(body), headers)
+        return ForwardReply(502, f"answered {answer.status}, which is not a final status", bytes(body), headers)
+    return ForwardReply(answer.status, None, bytes(body), headers)
 
 
-def _answer_with(reply: Reply) -> web.Response:
+def _answer_with(reply: ForwardReply) -> web.Response:
     if reply.status in _WITHOUT_BODY:
         return web.Response(status=reply.status)
     if reply.problem:

@@ -11,12 +11,12 @@ from tidegate.account.name_rule import NameVerdict
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.account import show_name_check
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.till import ago, any_business_option, at_the_till, limit_option, words
+from tidegate.cli.operator import ago, any_business_option, with_payment_deps, limit_option, words
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 _COLOURS = {
     CollectionStatus.PENDING: "yellow",
@@ -47,11 +47,11 @@ def inflow() -> None:
 def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     """List held inflows, the longest waiting first."""
 
-    async def run(till: Till, clock: Clock) -> tuple[list[Collection], Clock]:
-        async with till.db.connection() as tx:
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[list[Collection], Clock]:
+        async with deps.db.connection() as tx:
             return await review_store.list_held(tx, business_id=business_id, limit=limit), clock
 
-    held, clock = at_the_till(run)
+    held, clock = with_payment_deps(run)
     if as_json:
         print_record([wire.record_of(one) for one in held])
         return
@@ -76,10 +76,10 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
 def show(reference: str, as_json: bool) -> None:
     """Show an inflow, and the steps of its name check."""
 
-    async def run(till: Till, _: Clock) -> Collection:
-        return await review.get_anybodys(till, reference)
+    async def run(deps: PaymentDeps, _: Clock) -> Collection:
+        return await review.get_unscoped(deps, reference)
 
-    found = at_the_till(run)
+    found = with_payment_deps(run)
     if as_json:
         print_record(wire.record_of(found))
         return
@@ -121,11 +121,11 @@ def return_(reference: str, note: str | None, as_json: bool) -> None:
 def _decide(decide: Callable[..., Awaitable[Collection]], reference: str, note: str | None) -> Collection:
     checked = None if note is None else words("--note", note)
 
-    async def run(till: Till, clock: Clock) -> Collection:
-        now = clock.now_of((await review.get_anybodys(till, reference)).business_id)
-        return await decide(till, reference, note=checked, by=OPERATOR, now=now)
+    async def run(deps: PaymentDeps, clock: Clock) -> Collection:
+        now = clock.now_of((await review.get_unscoped(deps, reference)).business_id)
+        return await decide(deps, reference, note=checked, by=OPERATOR, now=now)
 
-    return at_the_till(run)
+    return with_payment_deps(run)
 
 
 def _goes_back(held: Collection) -> str:

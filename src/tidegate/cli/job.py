@@ -6,13 +6,13 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
-from tidegate.cli.till import at_the_till, limit_option
+from tidegate.cli.operator import with_payment_deps, limit_option
 from tidegate.core.clock import Clock
 from tidegate.infra import lease_store
-from tidegate.infra.lease_store import Failed
-from tidegate.rail.till import Till
+from tidegate.infra.lease_store import FailedWork
+from tidegate.rail.deps import PaymentDeps
 from tidegate.webhook import log_store
-from tidegate.webhook.model import NEWS
+from tidegate.webhook.model import EVENT_CHANNEL
 from tidegate.webhook.queue_store import DELIVER
 
 
@@ -29,11 +29,11 @@ def job() -> None:
 def list_(only_parked: bool, limit: int, as_json: bool) -> None:
     """List rows whose work failed, with the last error of each."""
 
-    async def run(till: Till, _: Clock) -> list[Failed]:
-        async with till.db.connection() as tx:
+    async def run(deps: PaymentDeps, _: Clock) -> list[FailedWork]:
+        async with deps.db.connection() as tx:
             return await lease_store.list_failed(tx, only_parked=only_parked, limit=limit)
 
-    found = at_the_till(run)
+    found = with_payment_deps(run)
     if as_json:
         print_json([_to_json(one) for one in found])
         return
@@ -44,7 +44,7 @@ def list_(only_parked: bool, limit: int, as_json: bool) -> None:
     show_table(table, "No background work has failed.")
 
 
-def _to_json(one: Failed) -> dict[str, object]:
+def _to_json(one: FailedWork) -> dict[str, object]:
     return {
         "kind": one.kind,
         "businessId": one.business_id,
@@ -63,16 +63,16 @@ def _to_json(one: Failed) -> dict[str, object]:
 def retry(kind: str, business_id: str | None, id_: str | None) -> None:
     """Retry failed rows at once: one, all of a BUSINESS, or all of a KIND. Fix the cause first."""
 
-    async def run(till: Till, clock: Clock) -> int:
-        async with till.db.transaction() as tx:
+    async def run(deps: PaymentDeps, clock: Clock) -> int:
+        async with deps.db.transaction() as tx:
             released = await lease_store.retry(tx, kind, business_id=business_id, id_=id_)
             if kind == DELIVER:
                 for business, delivery_id in released:
                     await log_store.resend(tx, business, int(delivery_id), now=clock.now_of(business))
-        till.db.ring(NEWS)
+        deps.db.notify(EVENT_CHANNEL)
         return len(released)
 
-    count = at_the_till(run)
+    count = with_payment_deps(run)
     if count == 0:
         out.print(f"No failed row of {plain(kind)} matches; `tidegate job list` shows them all.")
         raise SystemExit(1)

@@ -20,8 +20,8 @@ import msgspec
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly, write_json
-from tidegate.cli.forward import SIGN_OF_LIFE, Arrival, Forwarder, Reply
-from tidegate.cli.office import seeded
+from tidegate.cli.forward import SIGN_OF_LIFE, ReceivedEvent, Forwarder, ForwardReply
+from tidegate.cli.merchant_webhooks import seeded
 from tidegate.cli.verify_signature import show_check
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Refusal, Unavailable
@@ -72,7 +72,7 @@ def listen(forward_to: str | None, events: str | None, with_payload: bool, as_js
 
 
 @dataclass(frozen=True)
-class Account:
+class MerchantAccount:
     """The business and its API. Without a webhook secret Tidegate generates one."""
 
     api_url: str
@@ -80,16 +80,16 @@ class Account:
     webhook_secret: str | None
 
 
-class MerchantApi:
+class MerchantClient:
     """The API, called as a merchant."""
 
-    def __init__(self, account: Account, session: aiohttp.ClientSession) -> None:
+    def __init__(self, account: MerchantAccount, session: aiohttp.ClientSession) -> None:
         self._account = account
         self._session = session
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, account: Account) -> AsyncIterator[Self]:
+    async def open(cls, account: MerchantAccount) -> AsyncIterator[Self]:
         timeout = aiohttp.ClientTimeout(total=CALL_WITHIN_S)
         async with aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session:
             yield cls(account, session)
@@ -118,16 +118,16 @@ class MerchantApi:
         return False
 
 
-async def _until_signal(account: Account, forwarder: Forwarder, names: list[str], *, is_quiet: bool) -> None:
+async def _until_signal(account: MerchantAccount, forwarder: Forwarder, names: list[str], *, is_quiet: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await run(account, forwarder, names, stop, is_quiet=is_quiet)
 
 
-async def run(account: Account, forwarder: Forwarder, names: list[str], stop: asyncio.Event, *, is_quiet: bool) -> None:
+async def run(account: MerchantAccount, forwarder: Forwarder, names: list[str], stop: asyncio.Event, *, is_quiet: bool) -> None:
     """The endpoint is deleted when the command ends."""
-    async with MerchantApi.open(account) as api, forwarder.open():
+    async with MerchantClient.open(account) as api, forwarder.open():
         await _remove_dead(api)
         body = {"url": forwarder.url, "events": names, "description": DESCRIPTION, "secret": account.webhook_secret}
         endpoint = await api.call("POST", ENDPOINTS, body)
@@ -142,13 +142,13 @@ async def run(account: Account, forwarder: Forwarder, names: list[str], stop: as
             await _remove(api, endpoint["id"], forwarder.url)
 
 
-async def _remove_dead(api: MerchantApi) -> None:
+async def _remove_dead(api: MerchantClient) -> None:
     for endpoint in (await api.call("GET", ENDPOINTS))["results"]:
         if endpoint["description"] == DESCRIPTION and not await api.is_live(endpoint["url"]):
             await api.call("DELETE", f"{ENDPOINTS}/{endpoint['id']}")
 
 
-async def _remove(api: MerchantApi, endpoint_id: str, url: str) -> None:
+async def _remove(api: MerchantClient, endpoint_id: str, url: str) -> None:
     """Unless its URL was changed meanwhile: the business's webhook URL is that of its first endpoint."""
     try:
         if (await api.call("GET", f"{ENDPOINTS}/{endpoint_id}"))["url"] == url:
@@ -159,7 +159,7 @@ async def _remove(api: MerchantApi, endpoint_id: str, url: str) -> None:
         )
 
 
-async def _prove(api: MerchantApi, forwarder: Forwarder, endpoint_id: str, *, is_quiet: bool) -> None:
+async def _prove(api: MerchantClient, forwarder: Forwarder, endpoint_id: str, *, is_quiet: bool) -> None:
     """Sends a test event: no output must mean no events, not a broken path."""
     forwarder.proof = asyncio.get_running_loop().create_future()
     try:
@@ -178,13 +178,13 @@ async def _prove(api: MerchantApi, forwarder: Forwarder, endpoint_id: str, *, is
             _print_proof(found)
 
 
-def _account(api_url: str | None, api_key: str | None) -> Account:
+def _account(api_url: str | None, api_key: str | None) -> MerchantAccount:
     known = seeded(settings_module.from_environment())
     url, key = api_url or known.get("baseUrl"), api_key or known.get("secretKey")
     if not url or not key:
         fail(f"There is no {FILE_NAME}: start the sandbox with `tidegate dev`, or give --api-url and --api-key.")
     # The file's secret belongs to the seeded business; another business gets its own.
-    return Account(url, key, known.get("webhookSecret") if key == known.get("secretKey") else None)
+    return MerchantAccount(url, key, known.get("webhookSecret") if key == known.get("secretKey") else None)
 
 
 def _target_in(text: str) -> str:
@@ -195,7 +195,7 @@ def _target_in(text: str) -> str:
         fail(f"--forward-to {error}, such as http://localhost:3000/hook.")
 
 
-def _greet(forwarder: Forwarder, account: Account) -> None:
+def _greet(forwarder: Forwarder, account: MerchantAccount) -> None:
     out.print(f"[dim]Listening to[/]  {plain(account.api_url)}", soft_wrap=True)
     out.print(
         f"[dim]Passing on to[/] {plain(forwarder.forward_to or 'no server: give one with --forward-to')}",
@@ -214,7 +214,7 @@ def _print_proof(found: Explanation) -> None:
         show_check(check)
 
 
-def show(arrival: Arrival, *, with_payload: bool) -> None:
+def show(arrival: ReceivedEvent, *, with_payload: bool) -> None:
     signed = "  ".join(_mark(arrival.found, header) for header in (STANDARD, PUBLISHED))
     time = f"{arrival.at.astimezone():%H:%M:%S}"
     out.print(
@@ -239,7 +239,7 @@ def is_signed_by(found: Explanation, header: str) -> bool:
     return found.is_proven_by(header) and (header != STANDARD or found.is_proven_by(TIMESTAMP))
 
 
-def _said(reply: Reply | None) -> str:
+def _said(reply: ForwardReply | None) -> str:
     if reply is None:
         return "[dim]shown only[/]"
     took = f"[dim]{reply.duration_ms} ms[/]"
@@ -250,7 +250,7 @@ def _said(reply: Reply | None) -> str:
     return f"[{colour}]→ {reply.status}[/] {took}{gone}"
 
 
-def show_as_json(arrival: Arrival) -> None:
+def show_as_json(arrival: ReceivedEvent) -> None:
     """One line per event."""
     reply = arrival.reply
     line = {

@@ -16,7 +16,7 @@ from tidegate.audit.model import OPERATOR
 from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
 from tidegate.cli.console import as_json_option, fail, out, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
-from tidegate.cli.office import clock_of, office_of
+from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
 from tidegate.cli.webhook import SHOWN_ONCE
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, FeeRule
@@ -26,10 +26,10 @@ from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
-from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, Key, NamePolicy
+from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, ApiKey, NamePolicy
 from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
 from tidegate.webhook import commands as webhooks
-from tidegate.webhook.commands import Office
+from tidegate.webhook.commands import WebhookDeps
 from tidegate.webhook.model import WithSecret
 
 _PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
@@ -70,7 +70,7 @@ def list_(as_json: bool) -> None:
     """List the businesses and their keys."""
     settings = settings_module.from_environment()
 
-    async def run(db: Database) -> tuple[list[tuple[Business, list[Key]]], Clock]:
+    async def run(db: Database) -> tuple[list[tuple[Business, list[ApiKey]]], Clock]:
         found = [(business, await commands.keys_of(db, business.id)) for business in await commands.list_all(db)]
         return found, await clock_of(settings, db)
 
@@ -175,22 +175,22 @@ def set_(
     async def run(db: Database) -> tuple[Business, dict[str, str]]:
         # Everything that can be refused first, before any change.
         if url is not None:
-            await webhooks.refuse_forbidden(office_of(settings, db).guard, url)
+            await webhooks.refuse_forbidden(webhook_deps_of(settings, db).guard, url)
         now = (await clock_of(settings, db)).now_of(business_id)
         if picture is not None:
             await commands.set_logo(db, business_id, picture, now=now)
         elif no_logo:
             await commands.remove_logo(db, business_id, now=now)
         business = await commands.change(db, business_id, changes, now=now)
-        return business, await _set_webhook_url(office_of(settings, db), business_id, url, now) if url else {}
+        return business, await _set_webhook_url(webhook_deps_of(settings, db), business_id, url, now) if url else {}
 
     business, told = run_on_database(settings, run)
     notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in told else ""]
     _show({**_business_json(business, []), **told}, as_json, note="\n".join(note for note in notes if note))
 
 
-async def _set_webhook_url(office: Office, business_id: str, url: WebUrl, now: datetime) -> dict[str, str]:
-    made = await webhooks.set_webhook_url(office, business_id, url, by=OPERATOR, now=now)
+async def _set_webhook_url(webhook_deps: WebhookDeps, business_id: str, url: WebUrl, now: datetime) -> dict[str, str]:
+    made = await webhooks.set_webhook_url(webhook_deps, business_id, url, by=OPERATOR, now=now)
     if isinstance(made, WithSecret):
         return {"webhookUrl": made.endpoint.url, "webhookSecret": made.secret}
     return {"webhookUrl": made.url}
@@ -255,7 +255,7 @@ def _show(facts: dict[str, Any], as_json: bool, note: str = "") -> None:
         out.print(f"[yellow]{note}[/]", soft_wrap=True)
 
 
-def _state_of(key: Key, now: datetime) -> str:
+def _state_of(key: ApiKey, now: datetime) -> str:
     if key.revoked_at is not None:
         return "[red]revoked[/]"
     if key.expires_at is not None:
@@ -264,7 +264,7 @@ def _state_of(key: Key, now: datetime) -> str:
     return "[green]valid[/]"
 
 
-def _business_json(business: Business, keys: list[Key]) -> dict[str, Any]:
+def _business_json(business: Business, keys: list[ApiKey]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "businessId": business.id,
         "name": business.name,

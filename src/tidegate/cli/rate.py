@@ -11,13 +11,13 @@ from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.till import ago, at_the_till
+from tidegate.cli.operator import ago, with_payment_deps
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.core.clock import Clock
 from tidegate.core.money import Currency
 from tidegate.infra.http.read import read
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 _currency = click.Choice([currency.value for currency in Currency])
 
@@ -49,16 +49,16 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     # As an API request, so that the same rules apply to both.
     request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
 
-    async def run(till: Till, clock: Clock) -> tuple[Rate, Rate, Till]:
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[Rate, Rate, PaymentDeps]:
         now = clock.now()
         made = rate_wire.rate_from(request, source=given["source"], now=now)
-        await set_rate.set_rate(till.db, made, by=OPERATOR, now=now)
-        used = [one for one in await set_rate.list_rates(till.db) if (one.base, one.quote) == (made.base, made.quote)]
-        return made, used[0], till
+        await set_rate.set_rate(deps.db, made, by=OPERATOR, now=now)
+        used = [one for one in await set_rate.list_rates(deps.db) if (one.base, one.quote) == (made.base, made.quote)]
+        return made, used[0], deps
 
-    made, used, till = at_the_till(run)
+    made, used, deps = with_payment_deps(run)
     if as_json:
-        print_record(rate_wire.record_of(made, rate_lasts=till.inflow_terms.rate_lasts))
+        print_record(rate_wire.record_of(made, rate_lasts=deps.inflow_terms.rate_lasts))
         return
     out.print(f"[green]✓[/] 1 {made.base} is worth {made.rate} {made.quote}.")
     if used != made:
@@ -71,10 +71,10 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
 def list_(as_json: bool) -> None:
     """List the newest rate of each pair, and whether it is still in use."""
 
-    async def run(till: Till, clock: Clock) -> tuple[list[Rate], timedelta, datetime]:
-        return await set_rate.list_rates(till.db), till.inflow_terms.rate_lasts, clock.now()
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[list[Rate], timedelta, datetime]:
+        return await set_rate.list_rates(deps.db), deps.inflow_terms.rate_lasts, clock.now()
 
-    rates, rate_lasts, now = at_the_till(run)
+    rates, rate_lasts, now = with_payment_deps(run)
     if as_json:
         print_record([rate_wire.record_of(one, rate_lasts=rate_lasts) for one in rates])
         return

@@ -21,7 +21,7 @@ from tidegate.core.money import Money
 from tidegate.infra.db import Database
 from tidegate.infra.http.query import YEAR_MAX, YEAR_MIN
 from tidegate.reconcile import commands, report, statement
-from tidegate.reconcile.model import Finding, Kind, Line, Movement, Period
+from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
 from tidegate.settings import Settings
@@ -133,7 +133,7 @@ def _progress() -> Progress:
     return Progress(*shape, console=err, transient=True, disable=not err.is_terminal)
 
 
-def _read(file: Path, columns: dict[str, str], progress: Progress) -> list[Line]:
+def _read(file: Path, columns: dict[str, str], progress: Progress) -> list[RailLine]:
     with file.open("rb") as opened:
         task = progress.add_task("Reading the statement", total=os.fstat(opened.fileno()).st_size)
         step = _Step(progress, task, _STEP_BYTES)
@@ -141,7 +141,7 @@ def _read(file: Path, columns: dict[str, str], progress: Progress) -> list[Line]
 
 
 async def _reconcile(
-    db: Database, lines: Sequence[Line], rail: str, period: Period, progress: Progress, *, is_configured: bool
+    db: Database, lines: Sequence[RailLine], rail: str, period: ReconcilePeriod, progress: Progress, *, is_configured: bool
 ) -> Report:
     # The size of the books is not known in advance; most of it is what the statement lists.
     task = progress.add_task("Comparing with our books", total=len(lines))
@@ -172,7 +172,7 @@ def _print(made: Report, show: int) -> None:
                 f"[dim]… and {len(made.findings) - len(shown)} more: list them with --show, or all with --json[/]"
             )
     counts = Counter(finding.kind for finding in made.findings)
-    for kind, count in sorted(counts.items(), key=lambda item: list(Kind).index(item[0])):
+    for kind, count in sorted(counts.items(), key=lambda item: list(DiscrepancyKind).index(item[0])):
         mark = "[bold red]✗[/]" if kind.is_break else "[yellow]•[/]"
         out.print(f"{mark} [bold]{kind.value:<12}[/]{count:>8,}  [yellow]→ {report.ADVICE[kind]}[/]", soft_wrap=True)
     show_table(_sums_table(made))
@@ -181,7 +181,7 @@ def _print(made: Report, show: int) -> None:
     _print_verdict(made)
 
 
-def _findings_table(findings: Sequence[Finding]) -> Table:
+def _findings_table(findings: Sequence[Discrepancy]) -> Table:
     """Two text rows each, so that identifiers stay whole on a terminal of ordinary width."""
     table = Table("Class", title="Findings", title_justify="left")
     table.add_column("Line", justify="right")

@@ -10,13 +10,13 @@ from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.till import ago, at_the_till, limit_option, words
+from tidegate.cli.operator import ago, with_payment_deps, limit_option, words
 from tidegate.core.clock import Clock
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, list_store, wire
 from tidegate.refund.field import RefundAmount
-from tidegate.refund.model import RefundStatus, Told
-from tidegate.refund.wish import Wish
+from tidegate.refund.model import RefundStatus, RefundView
+from tidegate.refund.request import RefundRequest
 
 _COLOURS = {RefundStatus.PROCESSING: "yellow", RefundStatus.SUCCESSFUL: "green", RefundStatus.FAILED: "red"}
 
@@ -36,18 +36,18 @@ def refund() -> None:
 @speaks_plainly
 def create(business_id: str, reference: str, amount: str | None, as_json: bool, **texts: str | None) -> None:
     """Refund a payment or an inflow. REFERENCE is the merchant's reference, a pay code, or the inflow's reference."""
-    wish = Wish(
+    asked_refund = RefundRequest(
         reference=reference,
         amount=None if amount is None else _amount(amount),
         reason=words("--reason", texts["reason"]) if texts["reason"] else None,
         note=words("--note", texts["note"]) if texts["note"] else None,
     )
 
-    async def run(till: Till, clock: Clock) -> Told:
-        async with till.db.transaction() as tx:
-            return await commands.begin(tx, business_id, wish, by=OPERATOR, now=clock.now_of(business_id))
+    async def run(deps: PaymentDeps, clock: Clock) -> RefundView:
+        async with deps.db.transaction() as tx:
+            return await commands.begin(tx, business_id, asked_refund, by=OPERATOR, now=clock.now_of(business_id))
 
-    told = at_the_till(run)
+    told = with_payment_deps(run)
     if as_json:
         print_record(wire.record_of(told))
         return
@@ -62,10 +62,10 @@ def create(business_id: str, reference: str, amount: str | None, as_json: bool, 
 def show(business_id: str, reference: str, as_json: bool) -> None:
     """Show a refund."""
 
-    async def run(till: Till, _: Clock) -> Told:
-        return await commands.get(till.db, business_id, reference)
+    async def run(deps: PaymentDeps, _: Clock) -> RefundView:
+        return await commands.get(deps.db, business_id, reference)
 
-    told = at_the_till(run)
+    told = with_payment_deps(run)
     if as_json:
         print_record(wire.record_of(told))
         return
@@ -88,12 +88,12 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
 def list_(business_id: str, limit: int, as_json: bool) -> None:
     """List refunds of a business, the newest first."""
 
-    async def run(till: Till, clock: Clock) -> tuple[list[Told], datetime]:
-        async with till.db.connection() as tx:
-            found = await list_store.list_page(tx, business_id, list_store.Filter(), before_id=None, limit=limit)
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[list[RefundView], datetime]:
+        async with deps.db.connection() as tx:
+            found = await list_store.list_page(tx, business_id, list_store.RefundFilter(), before_id=None, limit=limit)
         return found, clock.now_of(business_id)
 
-    found, now = at_the_till(run)
+    found, now = with_payment_deps(run)
     if as_json:
         print_record([wire.record_of(told) for told in found])
         return

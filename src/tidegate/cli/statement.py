@@ -11,8 +11,8 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
-from tidegate.cli.office import clock_of
-from tidegate.cli.till import limit_option
+from tidegate.cli.merchant_webhooks import clock_of
+from tidegate.cli.operator import limit_option
 from tidegate.core.money import Currency
 from tidegate.core.public_id import PublicIds
 from tidegate.deployment import commands as deployment
@@ -21,7 +21,7 @@ from tidegate.infra.http import csv_text
 from tidegate.infra.http.query import Moment
 from tidegate.merchant import commands as merchants
 from tidegate.wallet import commands, wire
-from tidegate.wallet.model import Line, Period
+from tidegate.wallet.model import WalletLine, Period
 from tidegate.wallet.statement import day_text, figure
 
 
@@ -50,7 +50,7 @@ def statement(
     start, end = _between(date_from, date_to)
     settings = settings_module.from_environment()
 
-    async def run(db: Database) -> tuple[Period, list[Line], bool, PublicIds]:
+    async def run(db: Database) -> tuple[Period, list[WalletLine], bool, PublicIds]:
         found = await deployment.check(db, settings.mode)
         public_ids = PublicIds(lambda: found.secret)
         business = await merchants.get(db, business_id)
@@ -93,7 +93,7 @@ async def _write_csv(db: Database, period: Period, public_ids: PublicIds, file: 
         file.write(b"".join(csv_text.row(wire.csv_row(line, public_ids)) for line in lines))
 
 
-def _show(period: Period, lines: list[Line], is_more: bool) -> None:
+def _show(period: Period, lines: list[WalletLine], is_more: bool) -> None:
     currency = period.closing.currency
     out.print(f"[dim]opening balance[/] {currency} {figure(period.opening)}")
     table = Table()

@@ -8,9 +8,9 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, speaks_plainly
-from tidegate.cli.office import seeded
+from tidegate.cli.merchant_webhooks import seeded
 from tidegate.core.clock import SystemClock
-from tidegate.webhook.explain import Check, Explanation, explain
+from tidegate.webhook.explain import SignatureCheck, Explanation, explain
 from tidegate.webhook.restore import Difference
 
 BODY_BYTES_MAX = 10 * 1024 * 1024
@@ -58,7 +58,7 @@ def verify_signature(secrets: tuple[str, ...], headers: tuple[str, ...], body: B
         raise SystemExit(1)
 
 
-def show_check(check: Check) -> None:
+def show_check(check: SignatureCheck) -> None:
     mark = "[green]✓[/]" if check.is_well else "[bold red]✗[/]"
     out.print(f"{mark} [bold]{check.subject:<17}[/] {plain(check.what)}", soft_wrap=True)
     if check.advice:

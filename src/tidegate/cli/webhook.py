@@ -9,7 +9,7 @@ from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.office import Visit, business_option, visit
+from tidegate.cli.merchant_webhooks import WebhookCommand, business_option, visit
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
@@ -53,8 +53,8 @@ def webhook() -> None:
 def list_(business_id: str | None, as_json: bool) -> None:
     """List the endpoints, the oldest first: that one is the business's webhook URL."""
 
-    async def run(here: Visit) -> list[Endpoint]:
-        return await commands.list_all(here.office.db, here.business_id)
+    async def run(here: WebhookCommand) -> list[Endpoint]:
+        return await commands.list_all(here.webhook_deps.db, here.business_id)
 
     endpoints = visit(business_id, run)
     if as_json:
@@ -81,11 +81,11 @@ def add(url: str, business_id: str | None, as_json: bool, **options: Any) -> Non
     """Create an endpoint for URL. Its signing secret is shown only once."""
     request = read(_wire_names(url=url, **options), wire.CreateEndpoint)
 
-    async def run(here: Visit) -> WithSecret:
-        await commands.refuse_forbidden(here.office.guard, request.url)
-        async with here.office.db.transaction() as tx:
+    async def run(here: WebhookCommand) -> WithSecret:
+        await commands.refuse_forbidden(here.webhook_deps.guard, request.url)
+        async with here.webhook_deps.db.transaction() as tx:
             new = wire.new_endpoint_from(request)
-            return await commands.create(tx, here.office.vault, here.business_id, new, by=OPERATOR, now=here.now)
+            return await commands.create(tx, here.webhook_deps.vault, here.business_id, new, by=OPERATOR, now=here.now)
 
     _show(wire.record_with_secret(visit(business_id, run)), as_json, note=SHOWN_ONCE)
 
@@ -116,11 +116,11 @@ def set_(
         fail("Nothing to change; `tidegate webhook set --help` lists the settings.")
     changes = wire.changes_from(read(asked, wire.ChangeEndpoint))
 
-    async def run(here: Visit) -> Endpoint:
-        await commands.get(here.office.db, here.business_id, endpoint_id)
+    async def run(here: WebhookCommand) -> Endpoint:
+        await commands.get(here.webhook_deps.db, here.business_id, endpoint_id)
         if "url" in changes:
-            await commands.refuse_forbidden(here.office.guard, WebUrl(changes["url"]))
-        return await commands.change(here.office.db, here.business_id, endpoint_id, changes, by=OPERATOR, now=here.now)
+            await commands.refuse_forbidden(here.webhook_deps.guard, WebUrl(changes["url"]))
+        return await commands.change(here.webhook_deps.db, here.business_id, endpoint_id, changes, by=OPERATOR, now=here.now)
 
     _show(wire.record_of(visit(business_id, run)), as_json)
 
@@ -133,10 +133,10 @@ def set_(
 def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
     """Create a new secret. The old one also signs for 24 hours."""
 
-    async def run(here: Visit) -> WithSecret:
-        async with here.office.db.transaction() as tx:
+    async def run(here: WebhookCommand) -> WithSecret:
+        async with here.webhook_deps.db.transaction() as tx:
             return await commands.rotate(
-                tx, here.office.vault, here.business_id, endpoint_id, by=OPERATOR, now=here.now
+                tx, here.webhook_deps.vault, here.business_id, endpoint_id, by=OPERATOR, now=here.now
             )
 
     _show(wire.record_with_secret(visit(business_id, run)), as_json, note=SHOWN_ONCE)
@@ -150,8 +150,8 @@ def rotate(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
 def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
     """Send an event `webhook.test` to this endpoint only."""
 
-    async def run(here: Visit) -> Delivery:
-        async with here.office.db.transaction() as tx:
+    async def run(here: WebhookCommand) -> Delivery:
+        async with here.webhook_deps.db.transaction() as tx:
             return await commands.send_test(tx, here.business_id, endpoint_id, by=OPERATOR, now=here.now)
 
     record = wire.delivery_record(visit(business_id, run))
@@ -168,8 +168,8 @@ def test(endpoint_id: str, business_id: str | None, as_json: bool) -> None:
 def remove(endpoint_id: str, business_id: str | None) -> None:
     """Delete an endpoint. Requests in flight may still arrive."""
 
-    async def run(here: Visit) -> Endpoint:
-        return await commands.delete(here.office.db, here.business_id, endpoint_id, by=OPERATOR, now=here.now)
+    async def run(here: WebhookCommand) -> Endpoint:
+        return await commands.delete(here.webhook_deps.db, here.business_id, endpoint_id, by=OPERATOR, now=here.now)
 
     endpoint = visit(business_id, run)
     out.print(f"[green]✓[/] {endpoint.id} is deleted; nothing more is sent to {plain(endpoint.url)}.", soft_wrap=True)

@@ -12,7 +12,7 @@ import uvloop
 
 from tidegate import worker as worker_module
 from tidegate.core.ids import Mode
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra import memory, telemetry
 from tidegate.settings import Settings
 from tidegate.webhook.deliver import GRACE_S
@@ -25,16 +25,16 @@ def run(settings: Settings) -> None:
 
 async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = GRACE_S) -> None:
     """Until cancelled; then work in progress is waited for."""
-    house = House.of(
+    runtime = Runtime.of(
         settings,
         statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS,
         pool_wait_s=worker_module.POOL_WAIT_S,
     )
     loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LOOPS
-    async with house.open(waiting=lambda _: None):
+    async with runtime.open(waiting=lambda _: None):
         memory.settle()
-        courier = house.courier(meter).run(grace_s=grace_s)
-        await worker_module.run(house.till, house.clock, meter, loops, courier)
+        sender = runtime.sender(meter).run(grace_s=grace_s)
+        await worker_module.run(runtime.deps, runtime.clock, meter, loops, sender)
 
 
 async def _until_told(work: Coroutine[Any, Any, None]) -> None:

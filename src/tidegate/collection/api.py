@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import UNSET
 
 from tidegate.collection import examples, list_store, store, wire
-from tidegate.collection.list_store import Filter
+from tidegate.collection.list_store import CollectionFilter
 from tidegate.collection.model import REFERENCE
 from tidegate.collection.review import NO_COLLECTION
 from tidegate.core import errors
@@ -64,7 +64,7 @@ class CollectionApi:
             )
         return Stream(self._rows(call.caller.business.id, wanted), "collections.csv")
 
-    async def _rows(self, business_id: str, wanted: Filter) -> AsyncGenerator[bytes, None]:
+    async def _rows(self, business_id: str, wanted: CollectionFilter) -> AsyncGenerator[bytes, None]:
         before_id: int | None = None
         while True:
             # No connection is held while the client reads.
@@ -125,7 +125,7 @@ class CollectionApi:
         ]
 
 
-def _request_of(call: Call) -> tuple[wire.ListCollections, Filter]:
+def _request_of(call: Call) -> tuple[wire.ListCollections, CollectionFilter]:
     request = read(call.query, wire.ListCollections, wire.problems_between)
     refuse_other_business(call.caller, request.business)
     return request, wire.filter_from(request)

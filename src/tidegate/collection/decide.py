@@ -11,13 +11,13 @@ from tidegate.account.model import AccountType
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.collection import event
 from tidegate.collection.model import (
-    Change,
+    CollectionChange,
     Collection,
     CollectionStatus,
     Credited,
     Exchanged,
-    Place,
-    SentBack,
+    AccountSnapshot,
+    InflowReturn,
 )
 from tidegate.collection.rate import convert, worth_of
 from tidegate.collection.reason import REASON_OF_OBSTACLE, InflowReason
@@ -28,29 +28,29 @@ from tidegate.core.money import Money
 from tidegate.ledger import recipes
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.merchant.model import NamePolicy
-from tidegate.money_return.model import GoingBack
+from tidegate.money_return.model import ReturnRequest
 from tidegate.rail.interface import MoneyArrived
-from tidegate.rail.till import InflowTerms
-from tidegate.rail.told import ToldBy
+from tidegate.rail.deps import InflowTerms
+from tidegate.rail.notification import NotificationRef
 
 # Far above any transfer, far below the overflow of a wallet's balance.
 WORTH_MINOR_MAX = 10**15
 
 
-class SendBack(msgspec.Struct, frozen=True):
+class ReturnInflow(msgspec.Struct, frozen=True):
     reason: InflowReason
 
 
-class Hold(msgspec.Struct, frozen=True):
+class HoldInflow(msgspec.Struct, frozen=True):
     reason: InflowReason
 
 
-class Credit(msgspec.Struct, frozen=True):
+class CreditInflow(msgspec.Struct, frozen=True):
     credited: Credited
     conversion: Conversion | None
 
 
-Verdict = SendBack | Hold | Credit
+InflowDecision = ReturnInflow | HoldInflow | CreditInflow
 
 REASON_OF_NAME = {
     NameVerdict.CLOSE: InflowReason.NAME_IS_CLOSE,
@@ -60,8 +60,8 @@ REASON_OF_NAME = {
 
 
 def on_arrival(
-    place: Place, news: MoneyArrived, *, rail: str, terms: InflowTerms, told_by: ToldBy | None, now: datetime
-) -> Change:
+    place: AccountSnapshot, news: MoneyArrived, *, rail: str, terms: InflowTerms, notification_ref: NotificationRef | None, now: datetime
+) -> CollectionChange:
     account = place.account
     name_check = check_name(
         payee_name=news.payee_name,
@@ -89,32 +89,32 @@ def on_arrival(
     )
     verdict = judge(place, news.amount, name_check, terms=terms, now=now)
     if (
-        isinstance(verdict, Hold)
+        isinstance(verdict, HoldInflow)
         and verdict.reason is not InflowReason.AMOUNT_IS_LARGE
         and _is_large(news.amount, terms)
     ):
         # The review needs both reasons.
         arrived = msgspec.structs.replace(arrived, note=f"also: {InflowReason.AMOUNT_IS_LARGE.sentence}")
-    if isinstance(verdict, Hold) and verdict.reason is not InflowReason.TAKEN_BACK:
+    if isinstance(verdict, HoldInflow) and verdict.reason is not InflowReason.TAKEN_BACK:
         arrived = msgspec.structs.replace(arrived, held_until=now + terms.hold)
-    return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), told_by=told_by)
+    return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), notification_ref=notification_ref)
 
 
-def judge(place: Place, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime) -> Verdict:
+def judge(place: AccountSnapshot, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime) -> InflowDecision:
     """What cannot be credited is returned; what needs a review is held."""
     if place.is_taken_back:
-        return Hold(InflowReason.TAKEN_BACK)
+        return HoldInflow(InflowReason.TAKEN_BACK)
     obstacle = place.account.obstacle(now)
     if obstacle is not None:
-        return SendBack(REASON_OF_OBSTACLE[obstacle])
+        return ReturnInflow(REASON_OF_OBSTACLE[obstacle])
     if name_check.verdict is not NameVerdict.EXACT:
         reason = REASON_OF_NAME[name_check.verdict]
         may_hold = place.business.inflow_name_policy is NamePolicy.HOLD and reason is not InflowReason.NAME_DIFFERS
-        return Hold(reason) if may_hold else SendBack(reason)
+        return HoldInflow(reason) if may_hold else ReturnInflow(reason)
     if _is_large(amount, terms):
-        return Hold(InflowReason.AMOUNT_IS_LARGE)
+        return HoldInflow(InflowReason.AMOUNT_IS_LARGE)
     if not place.business.is_active:
-        return Hold(InflowReason.BUSINESS_SUSPENDED)
+        return HoldInflow(InflowReason.BUSINESS_SUSPENDED)
     return price(place, amount, terms=terms, now=now)
 
 
@@ -123,35 +123,35 @@ def _is_large(amount: Money, terms: InflowTerms) -> bool:
     return review_from > 0 and amount.minor >= review_from * amount.currency.minor_per_major
 
 
-def price(place: Place, amount: Money, *, terms: InflowTerms, now: datetime) -> Hold | Credit:
+def price(place: AccountSnapshot, amount: Money, *, terms: InflowTerms, now: datetime) -> HoldInflow | CreditInflow:
     """The credit. Held when a rate is needed and none is fresh."""
     rule = place.business.fee_rule_for(amount.currency, InflowMethod.VIRTUAL_ACCOUNT)
     fee = fee_on(amount, rule)
     if place.account.settlement_currency is amount.currency:
         credited = Credited(gross=amount, fee=fee_within(amount, fee), fee_rule_id=rule.id)
-        return Credit(credited, None)
+        return CreditInflow(credited, None)
     rate = place.rate
     if rate is None:
-        return Hold(InflowReason.RATE_MISSING)
+        return HoldInflow(InflowReason.RATE_MISSING)
     if now - rate.quoted_at > terms.rate_lasts:
-        return Hold(InflowReason.RATE_STALE)
+        return HoldInflow(InflowReason.RATE_STALE)
     conversion = convert(amount, rate)
     if conversion is None:
-        return Hold(InflowReason.TOO_SMALL_TO_CONVERT)
+        return HoldInflow(InflowReason.TOO_SMALL_TO_CONVERT)
     if conversion.worth.minor > WORTH_MINOR_MAX:
-        return Hold(InflowReason.TOO_LARGE_TO_CONVERT)
+        return HoldInflow(InflowReason.TOO_LARGE_TO_CONVERT)
     credited = Credited(
         gross=conversion.converted,
         fee=fee_within(conversion.converted, Fee(worth_of(fee.fee, rate), worth_of(fee.vat, rate))),
         fee_rule_id=rule.id,
         exchanged=Exchanged(rate=rate.rate, source=rate.source, quoted_at=rate.quoted_at, spread=conversion.spread),
     )
-    return Credit(credited, conversion)
+    return CreditInflow(credited, conversion)
 
 
 def on_review_passed(
-    place: Place, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
-) -> Change | InflowReason:
+    place: AccountSnapshot, held: Collection, *, note: str | None, terms: InflowTerms, now: datetime
+) -> CollectionChange | InflowReason:
     """An operator has accepted it. The reason when it still cannot be credited."""
     obstacle = place.account.obstacle(now)
     if obstacle is not None:
@@ -159,44 +159,44 @@ def on_review_passed(
     if not place.business.is_active:
         return InflowReason.BUSINESS_SUSPENDED
     verdict = price(place, held.amount, terms=terms, now=now)
-    if isinstance(verdict, Hold):
+    if isinstance(verdict, HoldInflow):
         return verdict.reason
     return _change(msgspec.structs.replace(held, note=note), verdict, is_held=True, now=now)
 
 
-def on_review_refused(held: Collection, *, note: str | None, now: datetime) -> Change:
+def on_review_refused(held: Collection, *, note: str | None, now: datetime) -> CollectionChange:
     noted = msgspec.structs.replace(held, note=note)
-    return _change(noted, SendBack(InflowReason.REVIEW_REFUSED), is_held=True, now=now)
+    return _change(noted, ReturnInflow(InflowReason.REVIEW_REFUSED), is_held=True, now=now)
 
 
-def on_hold_ended(held: Collection, *, now: datetime) -> Change:
+def on_hold_ended(held: Collection, *, now: datetime) -> CollectionChange:
     """The note keeps the reason of the hold."""
     assert held.reason is not None  # By a CHECK of the table.
     noted = msgspec.structs.replace(held, note=f"held because {held.reason.sentence}")
-    return _change(noted, SendBack(InflowReason.HOLD_ENDED), is_held=True, now=now)
+    return _change(noted, ReturnInflow(InflowReason.HOLD_ENDED), is_held=True, now=now)
 
 
-def _change(before: Collection, verdict: Verdict, *, is_held: bool, now: datetime) -> Change:
+def _change(before: Collection, verdict: InflowDecision, *, is_held: bool, now: datetime) -> CollectionChange:
     match verdict:
-        case Credit():
+        case CreditInflow():
             after = msgspec.structs.replace(
                 before, status=CollectionStatus.SUCCESSFUL, reason=None, credited=verdict.credited, updated_at=now
             )
             journal = _crediting(after, verdict, is_held=is_held, now=now)
-            return Change(collection=after, journal=journal, event=event.collection_successful(after), now=now)
-        case Hold():
+            return CollectionChange(collection=after, journal=journal, event=event.collection_successful(after), now=now)
+        case HoldInflow():
             after = msgspec.structs.replace(before, reason=verdict.reason)
-            return Change(
+            return CollectionChange(
                 collection=after,
                 journal=recipes.receipt_held(cause=after.cause, received=after.amount, event_at=now),
                 now=now,
             )
-        case SendBack():
+        case ReturnInflow():
             return _sending_back(before, verdict.reason, is_held=is_held, now=now)
     assert_never(verdict)
 
 
-def _crediting(after: Collection, verdict: Credit, *, is_held: bool, now: datetime) -> Journal:
+def _crediting(after: Collection, verdict: CreditInflow, *, is_held: bool, now: datetime) -> Journal:
     fee, conversion, cause = verdict.credited.fee, verdict.conversion, after.cause
     if conversion is None:
         if is_held:
@@ -206,8 +206,8 @@ def _crediting(after: Collection, verdict: Credit, *, is_held: bool, now: dateti
     return recipe(cause=cause, conversion=conversion, fee=fee, event_at=now)
 
 
-def _sending_back(before: Collection, reason: InflowReason, *, is_held: bool, now: datetime) -> Change:
-    going_back = GoingBack(
+def _sending_back(before: Collection, reason: InflowReason, *, is_held: bool, now: datetime) -> CollectionChange:
+    going_back = ReturnRequest(
         rail=before.rail,
         reference=ids.new_return_reference(),
         transaction_id=before.transaction_id,
@@ -218,11 +218,11 @@ def _sending_back(before: Collection, reason: InflowReason, *, is_held: bool, no
         before,
         status=CollectionStatus.REVERSED,
         reason=reason,
-        sent_back=SentBack(reference=going_back.reference, asked_at=now),
+        sent_back=InflowReturn(reference=going_back.reference, asked_at=now),
         updated_at=now,
     )
     if is_held:
         journal = recipes.held_returning(cause=after.cause, held=after.amount, event_at=now)
     else:
         journal = recipes.receipt_returning(cause=after.cause, returned=after.amount, event_at=now)
-    return Change(collection=after, journal=journal, going_back=going_back, now=now)
+    return CollectionChange(collection=after, journal=journal, going_back=going_back, now=now)

@@ -17,7 +17,7 @@ _FAR_AWAY = datetime(9999, 12, 31, tzinfo=UTC)
 _DAY = timedelta(days=1)
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class CollectionFilter(msgspec.Struct, frozen=True, kw_only=True):
     """None is no filter. `start` is included, `end` is not."""
 
     account_id: str | None = None
@@ -35,7 +35,7 @@ def first_id_of(moment: datetime) -> int:
 
 
 async def list_page(
-    tx: Tx, business_id: str, wanted: Filter, *, before_id: int | None, offset: int, limit: int
+    tx: Tx, business_id: str, wanted: CollectionFilter, *, before_id: int | None, offset: int, limit: int
 ) -> list[Collection]:
     """The newest first."""
     end_id = first_id_of(wanted.end) if wanted.end else _ID_MAX
@@ -47,7 +47,7 @@ async def list_page(
     return [collection_of(row) for row in rows]
 
 
-def _way_to(wanted: Filter) -> str:
+def _way_to(wanted: CollectionFilter) -> str:
     """The statement whose index fits the filter, so that a few rows are found without reading all."""
     is_rare = wanted.status not in (None, CollectionStatus.SUCCESSFUL)
     if wanted.reference is not None:
@@ -106,7 +106,7 @@ _STATEMENT_OF = {
 }
 
 
-async def total(tx: Tx, business_id: str, wanted: Filter) -> int:
+async def total(tx: Tx, business_id: str, wanted: CollectionFilter) -> int:
     """Exact. Whole days come from the tally; only the parts of the first and last day are counted."""
     if wanted.reference is not None:
         return len(await list_page(tx, business_id, wanted, before_id=None, offset=0, limit=1))
@@ -132,7 +132,7 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-async def _tallied(tx: Tx, business_id: str, wanted: Filter, start: date | None, end: date | None) -> int:
+async def _tallied(tx: Tx, business_id: str, wanted: CollectionFilter, start: date | None, end: date | None) -> int:
     """From `start` up to `end`, which is not included; without them, of all days."""
     return int(
         await tx.fetchval(
@@ -147,7 +147,7 @@ async def _tallied(tx: Tx, business_id: str, wanted: Filter, start: date | None,
     )  # fmt: skip
 
 
-async def _counted(tx: Tx, business_id: str, wanted: Filter, start: datetime, end: datetime) -> int:
+async def _counted(tx: Tx, business_id: str, wanted: CollectionFilter, start: datetime, end: datetime) -> int:
     if start >= end:
         return 0
     return int(
@@ -158,7 +158,7 @@ async def _counted(tx: Tx, business_id: str, wanted: Filter, start: datetime, en
     )  # fmt: skip
 
 
-def _counted_along(wanted: Filter) -> str:
+def _counted_along(wanted: CollectionFilter) -> str:
     """The statement whose index covers the filter, so that no row is read."""
     if wanted.status is not None or (wanted.account_id is not None and wanted.destination_currency is not None):
         return "rows"

@@ -17,9 +17,9 @@ from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
-from tidegate.money_return.model import GoingBack
+from tidegate.money_return.model import ReturnRequest
 from tidegate.rail.interface import Party
-from tidegate.rail.told import ToldBy
+from tidegate.rail.notification import NotificationRef
 from tidegate.webhook.model import Event
 
 REFERENCE = re.compile("[A-Za-z0-9_]{1,100}")
@@ -54,7 +54,7 @@ class Credited(msgspec.Struct, frozen=True, kw_only=True):
         return self.gross - self.fee.total
 
 
-class SentBack(msgspec.Struct, frozen=True, kw_only=True):
+class InflowReturn(msgspec.Struct, frozen=True, kw_only=True):
     """Two facts: the return was requested, and the rail confirmed it."""
 
     reference: str
@@ -92,7 +92,7 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
     remittance: str | None
     valued_at: datetime
     name_check: NameCheck
-    sent_back: SentBack | None = None
+    sent_back: InflowReturn | None = None
     created_at: datetime
     updated_at: datetime
 
@@ -102,7 +102,7 @@ class Collection(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.rail}/{self.transaction_id}"
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class AccountSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The input of a decision: the account, its business, and the newest rate into its wallet, if it needs one."""
 
     account: Account
@@ -112,12 +112,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     is_taken_back: bool = False
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class CollectionChange(msgspec.Struct, frozen=True, kw_only=True):
     """An inflow after a decision, with everything that is written in the same transaction."""
 
     collection: Collection
     now: datetime
     journal: Journal
-    going_back: GoingBack | None = None
+    going_back: ReturnRequest | None = None
     event: Event | None = None
-    told_by: ToldBy | None = None
+    notification_ref: NotificationRef | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tidegate.account.model import Obstacle
+from tidegate.account.model import BlockReason
 
 
 class InflowReason(StrEnum):
@@ -63,10 +63,10 @@ _RETURN_CODES: dict[InflowReason, str] = {
     InflowReason.ACCOUNT_CLOSED: "AC04",
 }
 
-REASON_OF_OBSTACLE: dict[Obstacle, InflowReason] = {
-    Obstacle.SUSPENDED: InflowReason.ACCOUNT_SUSPENDED,
-    Obstacle.EXPIRED: InflowReason.ACCOUNT_EXPIRED,
-    Obstacle.CLOSED: InflowReason.ACCOUNT_CLOSED,
+REASON_OF_OBSTACLE: dict[BlockReason, InflowReason] = {
+    BlockReason.SUSPENDED: InflowReason.ACCOUNT_SUSPENDED,
+    BlockReason.EXPIRED: InflowReason.ACCOUNT_EXPIRED,
+    BlockReason.CLOSED: InflowReason.ACCOUNT_CLOSED,
     # An account that is not open has no valid number, so nothing should arrive; if it does, it is returned.
-    Obstacle.NOT_OPEN: InflowReason.ACCOUNT_CLOSED,
+    BlockReason.NOT_OPEN: InflowReason.ACCOUNT_CLOSED,
 }

@@ -9,68 +9,68 @@ import msgspec
 import structlog
 
 from tidegate.collection import event, reversal_store, store
-from tidegate.collection.model import Change, Collection, CollectionStatus, Credited
+from tidegate.collection.model import CollectionChange, Collection, CollectionStatus, Credited
 from tidegate.collection.reason import InflowReason
-from tidegate.collection.reversal_store import Reversal
+from tidegate.collection.reversal_store import InflowReversal
 from tidegate.core.clock import Clock
 from tidegate.core.money import Money
 from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.rail.interface import CreditReversed
-from tidegate.rail.till import Till
-from tidegate.rail.told import ToldBefore, ToldBy
-from tidegate.webhook.model import NEWS
+from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.notification import DuplicateNotification, NotificationRef
+from tidegate.webhook.model import EVENT_CHANNEL
 
-APPLY = Kind(reversal_store.APPLY, reversal_store.list_due)
-APPLY_UNCLAIMED = Kind(reversal_store.APPLY_UNCLAIMED, partial(reversal_store.list_of_receipts, is_in_suspense=True))
-COLLECT = Kind(reversal_store.COLLECT, reversal_store.list_owing)
+APPLY = WorkKind(reversal_store.APPLY, reversal_store.list_due)
+APPLY_UNCLAIMED = WorkKind(reversal_store.APPLY_UNCLAIMED, partial(reversal_store.list_of_receipts, is_in_suspense=True))
+COLLECT = WorkKind(reversal_store.COLLECT, reversal_store.list_owing)
 OWED = "the wallet held less than the reversal: the rest is debited from later credits"
 
 log = structlog.get_logger("inflow")
 
 
-async def record(till: Till, news: CreditReversed, *, told_by: ToldBy, clock: Clock) -> None:
+async def record(deps: PaymentDeps, news: CreditReversed, *, notification_ref: NotificationRef, clock: Clock) -> None:
     """Raises ToldBefore. A reversal that precedes its credit waits for it."""
-    async with till.db.connection() as tx:
-        if not await reversal_store.insert(tx, news, told_by, now=clock.now()):
-            raise ToldBefore
-        due = await reversal_store.find_due(tx, f"{told_by.rail}/{news.account_number}/{news.transaction_id}")
+    async with deps.db.connection() as tx:
+        if not await reversal_store.insert(tx, news, notification_ref, now=clock.now()):
+            raise DuplicateNotification
+        due = await reversal_store.find_due(tx, f"{notification_ref.rail}/{news.account_number}/{news.transaction_id}")
     if due is not None:
-        await _apply(till, due, clock.now_of(due.collection.business_id))
+        await _apply(deps, due, clock.now_of(due.collection.business_id))
 
 
-async def apply_due(till: Till, clock: Clock) -> Tally:
+async def apply_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker: reversals whose credit is now known."""
-    return await leased_work.run_round(till.db, APPLY, partial(_apply_due, till), clock)
+    return await leased_work.run_round(deps.db, APPLY, partial(_apply_due, deps), clock)
 
 
-async def apply_unclaimed(till: Till, clock: Clock) -> Tally:
+async def apply_unclaimed(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker: reversals of money in suspense, which has no inflow."""
-    return await leased_work.run_round(till.db, APPLY_UNCLAIMED, partial(_apply_unclaimed, till), clock)
+    return await leased_work.run_round(deps.db, APPLY_UNCLAIMED, partial(_apply_unclaimed, deps), clock)
 
 
-async def _apply_due(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.connection() as tx:
+async def _apply_due(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.connection() as tx:
         due = await reversal_store.find_due(tx, lease.id)
-    return due is not None and await _apply(till, due, now)
+    return due is not None and await _apply(deps, due, now)
 
 
-async def _apply(till: Till, reversal: Reversal, now: datetime) -> bool:
+async def _apply(deps: PaymentDeps, reversal: InflowReversal, now: datetime) -> bool:
     try:
-        async with till.db.transaction() as tx:
+        async with deps.db.transaction() as tx:
             is_done = await _apply_in(tx, reversal, now)
     except StaleChange:
         return False  # The next round reads it again.
-    till.db.ring(NEWS)
+    deps.db.notify(EVENT_CHANNEL)
     return is_done
 
 
-async def _apply_in(tx: Tx, reversal: Reversal, now: datetime) -> bool:
+async def _apply_in(tx: Tx, reversal: InflowReversal, now: datetime) -> bool:
     """False when another worker has applied it."""
     if not await reversal_store.mark_applied(tx, reversal, now=now):
         return False
@@ -89,14 +89,14 @@ async def _apply_in(tx: Tx, reversal: Reversal, now: datetime) -> bool:
     return True
 
 
-async def _alert(tx: Tx, reversal: Reversal, now: datetime) -> None:
+async def _alert(tx: Tx, reversal: InflowReversal, now: datetime) -> None:
     log.error("a reversal does not match its credit", reference=reversal.collection.reference, reversal=reversal.id)
     collection = reversal.collection
     why = f"{reversal.amount} of {collection.reference} was reversed, which is {collection.status} {collection.amount}"
     await reversal_store.quarantine(tx, reversal.rail, reversal.id, why=why, now=now)
 
 
-def _undone(collection: Collection, held: Money, now: datetime) -> Change:
+def _undone(collection: Collection, held: Money, now: datetime) -> CollectionChange:
     """`held` is the wallet's balance. What it does not cover of the credit, the merchant owes."""
     credited = collection.credited
     after = msgspec.structs.replace(
@@ -107,12 +107,12 @@ def _undone(collection: Collection, held: Money, now: datetime) -> Change:
     )
     if credited is None:
         journal = recipes.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
-        return Change(collection=after, journal=journal, now=now)
+        return CollectionChange(collection=after, journal=journal, now=now)
     if held < credited.net:
         after = msgspec.structs.replace(after, owed=credited.net - held, note=OWED)
         log.error("a merchant owes a reversed credit", reference=after.reference, owed=str(after.owed))
     journal = _reversing(collection, credited, after.owed, now)
-    return Change(collection=after, journal=journal, event=event.collection_returned(after), now=now)
+    return CollectionChange(collection=after, journal=journal, event=event.collection_returned(after), now=now)
 
 
 def _reversing(collection: Collection, credited: Credited, owed: Money | None, now: datetime) -> Journal:
@@ -132,9 +132,9 @@ def _reversing(collection: Collection, credited: Credited, owed: Money | None, n
     )
 
 
-async def _apply_unclaimed(till: Till, lease: Lease, now: datetime) -> bool:
+async def _apply_unclaimed(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     """Of unclaimed money: it leaves suspense."""
-    async with till.db.transaction() as tx:
+    async with deps.db.transaction() as tx:
         one = await reversal_store.find_of_receipt(tx, lease.id, is_in_suspense=True)
         if one is None or not await reversal_store.mark_applied(tx, one, now=now):
             return False
@@ -147,13 +147,13 @@ async def _apply_unclaimed(till: Till, lease: Lease, now: datetime) -> bool:
     return True
 
 
-async def collect_debts(till: Till, clock: Clock) -> Tally:
+async def collect_debts(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker: debits what is owed from wallets that have a balance again."""
-    return await leased_work.run_round(till.db, COLLECT, partial(_collect, till), clock)
+    return await leased_work.run_round(deps.db, COLLECT, partial(_collect, deps), clock)
 
 
-async def _collect(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.transaction() as tx:
+async def _collect(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.transaction() as tx:
         collection = await reversal_store.find_owing(tx, lease.business_id, int(lease.id))
         owed = collection.owed if collection else None
         if collection is None or owed is None:

@@ -10,12 +10,12 @@ from tidegate.collection.model import Collection
 from tidegate.collection.store import collection_of
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 from tidegate.rail.interface import CreditReversed
-from tidegate.rail.told import ToldBy
+from tidegate.rail.notification import NotificationRef
 
 
-class Reversal(msgspec.Struct, frozen=True, kw_only=True):
+class InflowReversal(msgspec.Struct, frozen=True, kw_only=True):
     """With the credit that it reverses."""
 
     rail: str
@@ -42,7 +42,7 @@ class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     taken: str
 
 
-async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime) -> bool:
+async def insert(tx: Tx, news: CreditReversed, notification_ref: NotificationRef, *, now: datetime) -> bool:
     """The notification and its reversal, in one statement. False when the notification was processed before.
 
     The same reversal under another identifier is recorded and changes nothing. With another amount it is no repeat
@@ -67,7 +67,7 @@ async def insert(tx: Tx, news: CreditReversed, told_by: ToldBy, *, now: datetime
             ON CONFLICT ON CONSTRAINT credit_reversal_pk DO NOTHING)
         SELECT true FROM told
         """,
-        told_by.rail, told_by.id, told_by.body, now, news.transaction_id, news.reversal_id, news.account_number,
+        notification_ref.rail, notification_ref.id, notification_ref.body, now, news.transaction_id, news.reversal_id, news.account_number,
         news.amount.currency, news.amount.minor, news.reason,
     )  # fmt: skip
     return done is True
@@ -78,13 +78,13 @@ APPLY, APPLY_UNCLAIMED, COLLECT = "apply_reversals", "apply_unclaimed_reversals"
 APPLY_TO_CHECKOUTS = "apply_checkout_reversals"
 
 
-async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Reversals whose credit is known and that were not applied before."""
     rows = await tx.fetch(_DUE, limit, now, None)
-    return [Due(row["collection"]["business_id"], row["id"]) for row in rows]
+    return [DueRow(row["collection"]["business_id"], row["id"]) for row in rows]
 
 
-async def find_due(tx: Tx, id_: str) -> Reversal | None:
+async def find_due(tx: Tx, id_: str) -> InflowReversal | None:
     row = await tx.fetchrow(_DUE, 1, None, id_)
     return _reversal(row["reversal"], row["collection"]) if row else None
 
@@ -108,10 +108,10 @@ _DUE = """
 """
 
 
-async def list_of_receipts(tx: Tx, now: datetime, *, is_in_suspense: bool, limit: int) -> list[Due]:
+async def list_of_receipts(tx: Tx, now: datetime, *, is_in_suspense: bool, limit: int) -> list[DueRow]:
     """Reversals of money in suspense, or of money of a checkout."""
     rows = await tx.fetch(_OF_RECEIPTS, limit, is_in_suspense, now, None)
-    return [Due(row["business_id"], row["id"]) for row in rows]
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
 async def find_of_receipt(tx: Tx, id_: str, *, is_in_suspense: bool) -> ReceiptReversal | None:
@@ -165,7 +165,7 @@ async def lock_wallet(tx: Tx, collection: Collection) -> Money:
     return Money(minor or 0, collection.destination_currency)
 
 
-async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Ids of inflows that are owed and whose wallet has a balance; the oldest debt first."""
     rows = await tx.fetch(
         """
@@ -178,7 +178,7 @@ async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["id"]) for row in rows]
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
 async def find_owing(tx: Tx, business_id: str, collection_id: int) -> Collection | None:
@@ -201,7 +201,7 @@ async def pay_debt(tx: Tx, collection: Collection, part: Money, *, now: datetime
     return done is True
 
 
-async def mark_applied(tx: Tx, reversal: Reversal | ReceiptReversal, *, now: datetime) -> bool:
+async def mark_applied(tx: Tx, reversal: InflowReversal | ReceiptReversal, *, now: datetime) -> bool:
     done = await tx.fetchval(
         """
         UPDATE credit_reversal SET applied_at = $4
@@ -225,8 +225,8 @@ async def quarantine(tx: Tx, rail: str, reversal_id: str, *, why: str, now: date
     )  # fmt: skip
 
 
-def _reversal(row: Row, collection: Row) -> Reversal:
-    return Reversal(
+def _reversal(row: Row, collection: Row) -> InflowReversal:
+    return InflowReversal(
         rail=row["rail"],
         account_number=row["account_number"],
         transaction_id=row["transaction_id"],

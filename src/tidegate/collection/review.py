@@ -7,32 +7,32 @@ from functools import partial
 
 from tidegate.account import store as account_store
 from tidegate.audit import store as audit
-from tidegate.audit.model import OURSELVES, By
+from tidegate.audit.model import OURSELVES, Actor
 from tidegate.collection import decide, review_store, store
-from tidegate.collection.model import REFERENCE, Change, Collection, CollectionStatus, Place
+from tidegate.collection.model import REFERENCE, CollectionChange, Collection, CollectionStatus, AccountSnapshot
 from tidegate.collection.reason import InflowReason
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
-from tidegate.rail.till import Till
-from tidegate.webhook.model import NEWS
+from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.rail.deps import PaymentDeps
+from tidegate.webhook.model import EVENT_CHANNEL
 
-RETURN_OVERDUE = Kind(review_store.RETURN_OVERDUE, review_store.list_overdue)
+RETURN_OVERDUE = WorkKind(review_store.RETURN_OVERDUE, review_store.list_overdue)
 NO_COLLECTION = "no collection has this reference"
 
 
-async def credit(till: Till, reference: str, *, note: str | None, by: By, now: datetime) -> Collection:
-    async with till.db.transaction() as tx:
+async def credit(deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime) -> Collection:
+    async with deps.db.transaction() as tx:
         held = await _held(tx, reference)
         place = await _place_of(tx, held)
-        change = decide.on_review_passed(place, held, note=note, terms=till.inflow_terms, now=now)
-        if not isinstance(change, Change):
+        change = decide.on_review_passed(place, held, note=note, terms=deps.inflow_terms, now=now)
+        if not isinstance(change, CollectionChange):
             raise Conflict(f"it cannot be credited: {change.sentence}; {_way_out(change)}")
         await _write(tx, change, by, "collection.credited")
-    till.db.ring(NEWS)
+    deps.db.notify(EVENT_CHANNEL)
     return change.collection
 
 
@@ -42,21 +42,21 @@ def _way_out(reason: InflowReason) -> str:
     return "set one with `tidegate rate set`, or in the sandbox with POST /sandbox/rates"
 
 
-async def send_back(till: Till, reference: str, *, note: str | None, by: By, now: datetime) -> Collection:
-    async with till.db.transaction() as tx:
+async def send_back(deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime) -> Collection:
+    async with deps.db.transaction() as tx:
         change = decide.on_review_refused(await _held(tx, reference), note=note, now=now)
         await _write(tx, change, by, "collection.sent_back")
     return change.collection
 
 
-async def return_overdue(till: Till, clock: Clock) -> Tally:
+async def return_overdue(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker: returns what was not decided in time."""
-    return await leased_work.run_round(till.db, RETURN_OVERDUE, partial(_return_overdue, till), clock)
+    return await leased_work.run_round(deps.db, RETURN_OVERDUE, partial(_return_overdue, deps), clock)
 
 
-async def _return_overdue(till: Till, lease: Lease, now: datetime) -> bool:
+async def _return_overdue(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     try:
-        async with till.db.transaction() as tx:
+        async with deps.db.transaction() as tx:
             held = await review_store.find_overdue(tx, lease.business_id, lease.id, now)
             if held is None:
                 return False
@@ -66,14 +66,14 @@ async def _return_overdue(till: Till, lease: Lease, now: datetime) -> bool:
     return True
 
 
-async def get_anybodys(till: Till, reference: str) -> Collection:
+async def get_unscoped(deps: PaymentDeps, reference: str) -> Collection:
     """For operators."""
-    async with till.db.connection() as tx:
+    async with deps.db.connection() as tx:
         return await _get(tx, reference)
 
 
 async def _get(tx: Tx, reference: str) -> Collection:
-    found = await review_store.find_anybodys(tx, reference) if REFERENCE.fullmatch(reference) else None
+    found = await review_store.find_unscoped(tx, reference) if REFERENCE.fullmatch(reference) else None
     if found is None:
         raise NotFound(NO_COLLECTION)
     return found
@@ -86,16 +86,16 @@ async def _held(tx: Tx, reference: str) -> Collection:
     return found
 
 
-async def _place_of(tx: Tx, held: Collection) -> Place:
+async def _place_of(tx: Tx, held: Collection) -> AccountSnapshot:
     account = await account_store.find(tx, held.business_id, held.account_id)
     assert account is not None  # By the foreign key.
     assert account.details is not None  # Only an account with details receives money.
-    place = await store.find_place(tx, held.rail, account.details.account_number, held.transaction_id)
+    place = await store.find_account_snapshot(tx, held.rail, account.details.account_number, held.transaction_id)
     assert place is not None
     return place
 
 
-async def _write(tx: Tx, change: Change, by: By, action: str) -> None:
+async def _write(tx: Tx, change: CollectionChange, by: Actor, action: str) -> None:
     collection = change.collection
     try:
         await store.change(tx, change)

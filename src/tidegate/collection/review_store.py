@@ -8,10 +8,10 @@ from tidegate.collection.model import Collection
 from tidegate.collection.rate import Rate
 from tidegate.collection.store import collection_of, rate_of
 from tidegate.infra.db import Tx
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 
 
-async def find_anybodys(tx: Tx, reference: str) -> Collection | None:
+async def find_unscoped(tx: Tx, reference: str) -> Collection | None:
     """A reference is 128 random bits, unique among all businesses. Each business is searched by its own index key."""
     row = await tx.fetchrow(
         """
@@ -39,7 +39,7 @@ async def list_held(tx: Tx, *, business_id: str | None, limit: int) -> list[Coll
 RETURN_OVERDUE = "return_overdue_inflows"
 
 
-async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """References of inflows that were held beyond the time limit."""
     rows = await tx.fetch(
         """
@@ -51,7 +51,7 @@ async def list_overdue(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["reference"]) for row in rows]
+    return [DueRow(row["business_id"], row["reference"]) for row in rows]
 
 
 async def find_overdue(tx: Tx, business_id: str, reference: str, now: datetime) -> Collection | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from tidegate.audit import store as audit
-from tidegate.audit.model import By
+from tidegate.audit.model import Actor
 from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
 from tidegate.infra.db import Database
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 
 
-async def set_rate(db: Database, rate: Rate, *, business_id: str = HOUSE_BUSINESS_ID, by: By, now: datetime) -> None:
+async def set_rate(db: Database, rate: Rate, *, business_id: str = HOUSE_BUSINESS_ID, by: Actor, now: datetime) -> None:
     details = {
         "rate": str(rate.rate),
         "spreadBasisPoints": rate.spread_basis_points,

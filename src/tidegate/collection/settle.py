@@ -8,58 +8,58 @@ import msgspec
 import structlog
 
 from tidegate.collection import decide, event, store
-from tidegate.collection.model import Change, Collection, Place
+from tidegate.collection.model import CollectionChange, Collection, AccountSnapshot
 from tidegate.core.errors import Unavailable
 from tidegate.infra.db import StaleChange
 from tidegate.ledger import recipes
 from tidegate.rail.interface import MoneyArrived
-from tidegate.rail.till import Till
-from tidegate.rail.told import ToldBefore, ToldBy
-from tidegate.webhook.model import NEWS
+from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.notification import DuplicateNotification, NotificationRef
+from tidegate.webhook.model import EVENT_CHANNEL
 
 TRIES = 20
 
 log = structlog.get_logger("inflow")
 
 
-async def record_arrival(till: Till, place: Place, news: MoneyArrived, *, told_by: ToldBy, now: datetime) -> Collection:
+async def record_arrival(deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, *, notification_ref: NotificationRef, now: datetime) -> Collection:
     """A transfer to a virtual account, in the account's currency. Raises ToldBefore, AlreadyReceived."""
-    found: Place | None = place
+    found: AccountSnapshot | None = place
     for _ in range(TRIES):
         if found is None:
             break
-        change = decide.on_arrival(found, news, rail=told_by.rail, terms=till.inflow_terms, told_by=told_by, now=now)
-        async with till.db.connection() as tx:
+        change = decide.on_arrival(found, news, rail=notification_ref.rail, terms=deps.inflow_terms, notification_ref=notification_ref, now=now)
+        async with deps.db.connection() as tx:
             try:
                 is_news = await store.record(tx, change, account_version=found.account.version)
             except StaleChange:  # For example, the account was suspended at the same time.
-                found = await store.find_place(tx, told_by.rail, news.account_number, news.transaction_id)
+                found = await store.find_account_snapshot(tx, notification_ref.rail, news.account_number, news.transaction_id)
                 continue
         if not is_news:
-            raise ToldBefore
-        _tell(till, change)
+            raise DuplicateNotification
+        _tell(deps, change)
         return change.collection
     raise Unavailable("this account is changing too fast; retry after 1 s", retry_after_s=1)
 
 
-def _tell(till: Till, change: Change) -> None:
+def _tell(deps: PaymentDeps, change: CollectionChange) -> None:
     if change.event is not None:
-        till.db.ring(NEWS)
+        deps.db.notify(EVENT_CHANNEL)
         return
     collection = change.collection
     log.warning("an inflow was not credited", reference=collection.reference, status=collection.status.value,
                 why=collection.reason)  # fmt: skip
 
 
-async def confirm_return(till: Till, collection: Collection, *, sent_as: str, now: datetime) -> bool:
+async def confirm_return(deps: PaymentDeps, collection: Collection, *, sent_as: str, now: datetime) -> bool:
     """The rail has confirmed the return. False when it was confirmed before."""
     assert collection.sent_back is not None
     sent_back = msgspec.structs.replace(collection.sent_back, confirmed_at=now)
     after = msgspec.structs.replace(collection, sent_back=sent_back, updated_at=now)
     journal = recipes.return_done(cause=sent_back.reference, returned=after.amount, event_at=now)
-    async with till.db.connection() as tx:
+    async with deps.db.connection() as tx:
         told = event.collection_returned(after)
         is_news = await store.confirm_return(tx, after, journal, told, sent_as=sent_as, now=now)
     if is_news:
-        till.db.ring(NEWS)
+        deps.db.notify(EVENT_CHANNEL)
     return is_news

@@ -11,13 +11,13 @@ import msgspec
 from tidegate.account.name_rule import NameCheck
 from tidegate.account.store import account_of
 from tidegate.collection.model import (
-    Change,
+    CollectionChange,
     Collection,
     CollectionStatus,
     Credited,
     Exchanged,
-    Place,
-    SentBack,
+    AccountSnapshot,
+    InflowReturn,
 )
 from tidegate.collection.rate import Rate
 from tidegate.collection.reason import InflowReason
@@ -28,14 +28,14 @@ from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.merchant.store import business_of
 from tidegate.rail.interface import Party
-from tidegate.rail.told import AlreadyReceived
+from tidegate.rail.notification import AlreadyReceived
 from tidegate.webhook.model import Event
 
 _name_checks = msgspec.json.Decoder(NameCheck)
 _parties = msgspec.json.Decoder(Party)
 
 
-async def find_place(tx: Tx, rail: str, account_number: str, transaction_id: str | None = None) -> Place | None:
+async def find_account_snapshot(tx: Tx, rail: str, account_number: str, transaction_id: str | None = None) -> AccountSnapshot | None:
     """The bank names only the account number. Everything that a decision needs, in one query."""
     row = await tx.fetchrow(_PLACE, rail, account_number, transaction_id)
     return _place(row) if row else None
@@ -66,7 +66,7 @@ _PLACE = """
 """
 
 
-async def record(tx: Tx, change: Change, *, account_version: int) -> bool:
+async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> bool:
     """One round trip, one commit. False when the notification was processed before.
 
     Raises StaleChange when the account has changed since it was read; AlreadyReceived when the transaction is known,
@@ -128,7 +128,7 @@ _RECORD = """
 """
 
 
-async def change(tx: Tx, change_: Change) -> None:
+async def change(tx: Tx, change_: CollectionChange) -> None:
     """Updates a recorded inflow, over the version that was read. Raises StaleChange, InsufficientBalance."""
     collection = change_.collection
     back = change_.going_back
@@ -215,9 +215,9 @@ async def find_by_transaction(tx: Tx, business_id: str, rail: str, transaction_i
     return collection_of(row) if row else None
 
 
-def _recording(change: Change) -> list[Any]:
+def _recording(change: CollectionChange) -> list[Any]:
     """In the order of the statement's parameters."""
-    collection, told = change.collection, change.told_by
+    collection, told = change.collection, change.notification_ref
     back = change.going_back
     return [
         change.now, collection.business_id, collection.reference, collection.account_id, collection.status,
@@ -250,9 +250,9 @@ def _event(event: Event | None) -> Sequence[Any]:
     return (event.id, event.type, event.cause, event.payload, event.reference) if event else (None,) * 5
 
 
-def _place(row: Row) -> Place:
+def _place(row: Row) -> AccountSnapshot:
     rate = row["rate"]
-    return Place(
+    return AccountSnapshot(
         account=account_of(row["account"]),
         business=business_of(row["business"], row["rules"]),
         rate=rate_of(rate) if rate else None,
@@ -320,8 +320,8 @@ def _credited_of(row: Row, currency: Currency) -> Credited:
     )
 
 
-def _sent_back_of(row: Row) -> SentBack:
-    return SentBack(
+def _sent_back_of(row: Row) -> InflowReturn:
+    return InflowReturn(
         reference=row["return_reference"],
         asked_at=row["return_asked_at"],
         confirmed_at=row["return_confirmed_at"],

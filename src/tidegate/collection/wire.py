@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.account.name_rule import NameVerdict
 from tidegate.collection.event import description_of
-from tidegate.collection.list_store import Filter
+from tidegate.collection.list_store import CollectionFilter
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency, Money
@@ -54,8 +54,8 @@ def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("cursor", "cannot be combined with page; send one of them")
 
 
-def filter_from(request: ListCollections) -> Filter:
-    return Filter(
+def filter_from(request: ListCollections) -> CollectionFilter:
+    return CollectionFilter(
         account_id=_given(request.virtual_account),
         destination_currency=_given(request.destination_currency),
         status=_given(request.status),

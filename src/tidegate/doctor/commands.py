@@ -47,7 +47,7 @@ async def examine(db: Database, settings: Settings, *, now: datetime) -> AsyncIt
             yield finding
 
 
-async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], list[books.Sum]]:
+async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], list[books.BooksSum]]:
     """The ledger's invariants, and the balance of every account."""
     examined = await books.examine(db, now=now)
     advice = "stop payouts and find out what wrote this; no command of Tidegate does"
@@ -170,7 +170,7 @@ async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     yield _nothing("parked work", [_parked(one) for one in parked], "no background work has failed too often", advice)
 
 
-def _parked(one: lease_store.Failed) -> str:
+def _parked(one: lease_store.FailedWork) -> str:
     return f"{one.kind} {one.business_id} {one.id}: {one.last_error} ({one.failures} failures)"
 
 

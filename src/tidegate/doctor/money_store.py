@@ -134,7 +134,7 @@ async def list_forgotten(tx: Tx, before: datetime) -> list[str]:
            AND NOT EXISTS (
                SELECT FROM attempt
                 WHERE attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
-                  AND attempt.next_ask_at IS NOT NULL)
+                  AND attempt.next_poll_at IS NOT NULL)
          LIMIT $2
         """,
         before,

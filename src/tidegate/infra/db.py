@@ -132,7 +132,7 @@ class Database:
         async with _Loan(self._pool) as connection, connection.transaction():
             yield connection
 
-    def ring(self, channel: str) -> None:
+    def notify(self, channel: str) -> None:
         """Notifies the listeners of a channel, after the commit of the change.
 
         Not in the transaction of the change: NOTIFY serialises all commits of the server. A lost notification loses

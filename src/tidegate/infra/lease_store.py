@@ -22,7 +22,7 @@ class Lease(NamedTuple):
     ahead: timedelta = timedelta(0)
 
 
-class Failed(NamedTuple):
+class FailedWork(NamedTuple):
     """A row whose work failed, as an operator sees it."""
 
     kind: str
@@ -87,7 +87,7 @@ async def fail(tx: Tx, lease: Lease, error: str, *, next_try_at: datetime | None
     )  # fmt: skip
 
 
-async def list_failed(tx: Tx, *, only_parked: bool, limit: int) -> list[Failed]:
+async def list_failed(tx: Tx, *, only_parked: bool, limit: int) -> list[FailedWork]:
     rows = await tx.fetch(
         """
         SELECT kind, business_id, id, failures, last_error, parked_at IS NOT NULL AS is_parked FROM leased_work
@@ -95,7 +95,7 @@ async def list_failed(tx: Tx, *, only_parked: bool, limit: int) -> list[Failed]:
         """,
         only_parked, limit,
     )  # fmt: skip
-    return [Failed(**row) for row in rows]
+    return [FailedWork(**row) for row in rows]
 
 
 async def retry(tx: Tx, kind: str, *, business_id: str | None, id_: str | None) -> list[tuple[str, str]]:

@@ -38,7 +38,7 @@ FORGOTTEN_AFTER = timedelta(days=1)
 log = structlog.get_logger("work")
 
 
-class Due(NamedTuple):
+class DueRow(NamedTuple):
     """The key of a row that is due."""
 
     business_id: str
@@ -48,7 +48,7 @@ class Due(NamedTuple):
 class ListDue(Protocol):
     """Rows of a kind that are due and not held back by `leased_work`, the longest due first."""
 
-    async def __call__(self, tx: Tx, now: datetime, *, limit: int) -> list[Due]: ...
+    async def __call__(self, tx: Tx, now: datetime, *, limit: int) -> list[DueRow]: ...
 
 
 # Processes one row and returns how much was done: 0 when the row was no longer due.
@@ -56,13 +56,13 @@ Work = Callable[[Lease, datetime], Awaitable[int]]
 
 
 @dataclass(frozen=True)
-class Kind:
+class WorkKind:
     name: str
     list_due: ListDue
     at_once_max: int = AT_ONCE_MAX
 
 
-class Tally(NamedTuple):
+class RoundResult(NamedTuple):
     """The result of a round."""
 
     done: int = 0
@@ -81,31 +81,31 @@ def next_try_at(failures: int, *, now: datetime) -> datetime | None:
     return now + min(pause, PAUSE_MAX)
 
 
-async def run_round(db: Database, kind: Kind, work: Work, clock: Clock) -> Tally:
+async def run_round(db: Database, kind: WorkKind, work: Work, clock: Clock) -> RoundResult:
     """Claims a batch of due rows and processes each by itself. Any number of workers may run."""
     now = clock.now()
     lease_until = now + LEASE
     async with db.connection() as tx:
         due = await kind.list_due(tx, now, limit=BATCH)
         if not due:
-            return Tally()
+            return RoundResult()
         token = secrets.token_hex(8)
         claimed = await lease_store.claim(tx, kind.name, due, token=token, now=now, lease_until=lease_until)
     place = {key: position for position, key in enumerate(due)}
-    claimed.sort(key=lambda lease: place[Due(lease.business_id, lease.id)])
+    claimed.sort(key=lambda lease: place[DueRow(lease.business_id, lease.id)])
     slots = asyncio.Semaphore(kind.at_once_max)
 
-    async def one(lease: Lease) -> Tally:
+    async def one(lease: Lease) -> RoundResult:
         async with slots:
             if clock.now() >= lease_until:
-                return Tally()  # The lease expired while earlier rows ran; another worker may hold it.
+                return RoundResult()  # The lease expired while earlier rows ran; another worker may hold it.
             return await _work_on(db, lease, work, clock)
 
     tallies = await _all(one(lease) for lease in claimed)
-    return Tally(sum(tally.done for tally in tallies), sum(tally.failed for tally in tallies))
+    return RoundResult(sum(tally.done for tally in tallies), sum(tally.failed for tally in tallies))
 
 
-async def _all(works: Iterable[Coroutine[Any, Any, Tally]]) -> list[Tally]:
+async def _all(works: Iterable[Coroutine[Any, Any, RoundResult]]) -> list[RoundResult]:
     """Concurrently; no task outlives the round."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
@@ -116,19 +116,19 @@ async def _all(works: Iterable[Coroutine[Any, Any, Tally]]) -> list[Tally]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _work_on(db: Database, lease: Lease, work: Work, clock: Clock) -> Tally:
+async def _work_on(db: Database, lease: Lease, work: Work, clock: Clock) -> RoundResult:
     try:
         async with asyncio.timeout(LEASE.total_seconds()):
             done = await work(lease, clock.now() + lease.ahead)
     except LeaseLost:
-        return Tally()
+        return RoundResult()
     except Exception as error:
         await _fail(db, lease, error, clock.now())
-        return Tally(failed=1)
+        return RoundResult(failed=1)
     with suppress(Unavailable):  # The lease expires by itself.
         async with db.connection() as tx:
             await lease_store.release(tx, lease)
-    return Tally(done=done)
+    return RoundResult(done=done)
 
 
 async def _fail(db: Database, lease: Lease, error: Exception, now: datetime) -> None:

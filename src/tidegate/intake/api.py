@@ -15,12 +15,12 @@ from tidegate.infra.http.routing import Route
 from tidegate.intake import commands
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.rail.interface import RawNotification
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 
 @dataclass(frozen=True)
 class IntakeApi:
-    till: Till
+    deps: PaymentDeps
     clock: Clock
     refused: RefusedNotifications
 
@@ -33,7 +33,7 @@ class IntakeApi:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         rail = scope["path_params"]["rail"]
         try:
-            count = await commands.receive(self.till, rail, RawNotification(body, headers), self.clock)
+            count = await commands.receive(self.deps, rail, RawNotification(body, headers), self.clock)
         except (Unauthenticated, Invalid, NotFound) as refusal:
             self.refused.count(refusal.error_type, str(refusal.__cause__ or refusal.message), scope)
             raise

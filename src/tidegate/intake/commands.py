@@ -16,7 +16,7 @@ from tidegate.account.model import AccountStatus
 from tidegate.collection import reversal
 from tidegate.collection import settle as inflow
 from tidegate.collection import store as collection_store
-from tidegate.collection.model import Place
+from tidegate.collection.model import AccountSnapshot
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
 from tidegate.core.money import Currency, Money
@@ -27,34 +27,34 @@ from tidegate.ledger import recipes
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
 from tidegate.payment import settle
-from tidegate.payment.change import Receipt, Situation
-from tidegate.payment.decide import Arrival, WrongCurrency
+from tidegate.payment.change import Receipt, PaymentSnapshot
+from tidegate.payment.decide import IncomingTransfer, WrongCurrency
 from tidegate.payment.destination_store import Destination
 from tidegate.rail.interface import (
-    AttemptTold,
+    AttemptOutcome,
     CreditReversed,
     MoneyArrived,
-    News,
+    RailEvent,
     NotificationRefused,
     NotificationUnreadable,
     RawNotification,
-    ReturnTold,
+    ReturnConfirmed,
     Succeeded,
-    Told,
+    Notification,
 )
-from tidegate.rail.till import Till
-from tidegate.rail.told import AlreadyReceived, ToldBefore, ToldBy
+from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.notification import AlreadyReceived, DuplicateNotification, NotificationRef
 
 log = structlog.get_logger("intake")
 
 
-async def receive(till: Till, rail_name: str, raw: RawNotification, clock: Clock) -> int:
+async def receive(deps: PaymentDeps, rail_name: str, raw: RawNotification, clock: Clock) -> int:
     """Returns how many events the notification held. Everything acknowledged here is recorded.
 
     A rail signs in real time; its events happen at the time of their business.
     """
     now = clock.now()
-    rail = till.rails.get(rail_name)
+    rail = deps.rails.get(rail_name)
     if rail is None:
         raise NotFound("no rail has this name")
     try:
@@ -62,76 +62,76 @@ async def receive(till: Till, rail_name: str, raw: RawNotification, clock: Clock
     except NotificationRefused as refused:
         raise Unauthenticated("the notification's signature is not the rail's") from refused
     except NotificationUnreadable as unreadable:
-        await _quarantine(till, ToldBy(rail=rail_name, id=unreadable.id, body=raw.body), str(unreadable), now)
+        await _quarantine(deps, NotificationRef(rail=rail_name, id=unreadable.id, body=raw.body), str(unreadable), now)
         raise Invalid(Problem("body", str(unreadable))) from unreadable
     for news in told:
-        await _route(till, news, ToldBy(rail=rail_name, id=news.id, body=raw.body), clock)
+        await _route(deps, news, NotificationRef(rail=rail_name, id=news.id, body=raw.body), clock)
     return len(told)
 
 
-async def _route(till: Till, told: Told, told_by: ToldBy, clock: Clock) -> None:
+async def _route(deps: PaymentDeps, told: Notification, notification_ref: NotificationRef, clock: Clock) -> None:
     news = told.news
     try:
-        if isinstance(news, AttemptTold):
-            await _attempt_told(till, news, told_by, clock.now_of(news.business_id))
+        if isinstance(news, AttemptOutcome):
+            await _attempt_told(deps, news, notification_ref, clock.now_of(news.business_id))
         elif isinstance(news, MoneyArrived):
-            await _money_arrived(till, news, told_by, clock)
+            await _money_arrived(deps, news, notification_ref, clock)
         elif isinstance(news, CreditReversed):
-            await reversal.record(till, news, told_by=told_by, clock=clock)
+            await reversal.record(deps, news, notification_ref=notification_ref, clock=clock)
         else:
-            await _return_told(till, news, told_by, clock.now_of(news.business_id))
+            await _return_told(deps, news, notification_ref, clock.now_of(news.business_id))
     except AlreadyReceived:
-        await _same_money_again(till, news, told_by, clock.now())
-    except ToldBefore:
-        await _same_notification_again(till, told_by, clock.now())
+        await _same_money_again(deps, news, notification_ref, clock.now())
+    except DuplicateNotification:
+        await _same_notification_again(deps, notification_ref, clock.now())
 
 
-async def _attempt_told(till: Till, news: AttemptTold, told_by: ToldBy, now: datetime) -> None:
+async def _attempt_told(deps: PaymentDeps, news: AttemptOutcome, notification_ref: NotificationRef, now: datetime) -> None:
     try:
-        situation = await settle.record_state(
-            till,
+        snapshot = await settle.record_state(
+            deps,
             news.business_id,
             news.reference,
             news.state,
-            told_by=told_by,
+            notification_ref=notification_ref,
             now=now,
             # An event that changes nothing is recorded too.
-            unchanged=partial(_note, till, told_by, "done", None, now),
+            unchanged=partial(_note, deps, notification_ref, "done", None, now),
         )
     except WrongCurrency as wrong:
         assert isinstance(news.state, Succeeded)
-        receipt = _unclaimed(told_by, news.state.transaction_id, news.state.amount, {}, str(wrong))
-        await _suspend(till, news.business_id, receipt, told_by, account_number=None, now=now)
+        receipt = _unclaimed(notification_ref, news.state.transaction_id, news.state.amount, {}, str(wrong))
+        await _suspend(deps, news.business_id, receipt, notification_ref, account_number=None, now=now)
         return
-    if situation is not None:
+    if snapshot is not None:
         return
     if isinstance(news.state, Succeeded):
         receipt = _unclaimed(
-            told_by, news.state.transaction_id, news.state.amount, {}, f"no attempt has the reference {news.reference}"
+            notification_ref, news.state.transaction_id, news.state.amount, {}, f"no attempt has the reference {news.reference}"
         )
-        await _suspend(till, HOUSE_BUSINESS_ID, receipt, told_by, account_number=None, now=now)
+        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, notification_ref, account_number=None, now=now)
     else:
-        await _note(till, told_by, "suspense", f"no attempt has the reference {news.reference}", now)
+        await _note(deps, notification_ref, "suspense", f"no attempt has the reference {news.reference}", now)
 
 
-async def _money_arrived(till: Till, news: MoneyArrived, told_by: ToldBy, clock: Clock) -> None:
-    owner = await _owner_of(till, news, told_by.rail)
+async def _money_arrived(deps: PaymentDeps, news: MoneyArrived, notification_ref: NotificationRef, clock: Clock) -> None:
+    owner = await _owner_of(deps, news, notification_ref.rail)
     now = clock.now_of(owner.business.id if owner else HOUSE_BUSINESS_ID)
-    if isinstance(owner, Situation):
-        await _for_a_checkout(till, owner, news, told_by, now)
-    elif isinstance(owner, Place):
-        await _for_an_account(till, owner, news, told_by, now)
+    if isinstance(owner, PaymentSnapshot):
+        await _for_a_checkout(deps, owner, news, notification_ref, now)
+    elif isinstance(owner, AccountSnapshot):
+        await _for_an_account(deps, owner, news, notification_ref, now)
     else:
-        receipt = _unclaimed(told_by, news.transaction_id, news.amount, _payer(news), "no account has this number")
-        await _suspend(till, HOUSE_BUSINESS_ID, receipt, told_by, account_number=news.account_number, now=now)
+        receipt = _unclaimed(notification_ref, news.transaction_id, news.amount, _payer(news), "no account has this number")
+        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, notification_ref, account_number=news.account_number, now=now)
 
 
-async def _owner_of(till: Till, news: MoneyArrived, rail: str) -> Situation | Place | None:
+async def _owner_of(deps: PaymentDeps, news: MoneyArrived, rail: str) -> PaymentSnapshot | AccountSnapshot | None:
     """The account of a checkout, or a permanent one. The likelier kind is searched first, and the other too unless
     the first is open: the rail may have reused the number.
     """
     destination = Destination(rail, news.account_number, news.transaction_id)
-    finders: list[Callable[[Till, Destination], Awaitable[Situation | Place | None]]] = [
+    finders: list[Callable[[PaymentDeps, Destination], Awaitable[PaymentSnapshot | AccountSnapshot | None]]] = [
         settle.find_by_destination,
         _find_place,
     ]
@@ -139,55 +139,55 @@ async def _owner_of(till: Till, news: MoneyArrived, rail: str) -> Situation | Pl
         finders.reverse()
     found = None
     for find in finders:
-        owner = await find(till, destination)
+        owner = await find(deps, destination)
         if owner is not None and _is_open(owner):
             return owner
         found = found or owner
     return found
 
 
-def _is_open(owner: Situation | Place) -> bool:
-    if isinstance(owner, Place):
+def _is_open(owner: PaymentSnapshot | AccountSnapshot) -> bool:
+    if isinstance(owner, AccountSnapshot):
         return owner.account.status is AccountStatus.APPROVED
     return owner.attempt is not None and owner.attempt.is_open
 
 
-async def _find_place(till: Till, destination: Destination) -> Place | None:
-    async with till.db.connection() as tx:
-        return await collection_store.find_place(tx, *destination)
+async def _find_place(deps: PaymentDeps, destination: Destination) -> AccountSnapshot | None:
+    async with deps.db.connection() as tx:
+        return await collection_store.find_account_snapshot(tx, *destination)
 
 
-async def _for_a_checkout(till: Till, situation: Situation, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
-    expected = situation.payment.expected.currency
+async def _for_a_checkout(deps: PaymentDeps, snapshot: PaymentSnapshot, news: MoneyArrived, notification_ref: NotificationRef, now: datetime) -> None:
+    expected = snapshot.payment.expected.currency
     if news.amount.currency is not expected:
-        receipt = _in_wrong_currency(told_by, news, expected)
+        receipt = _in_wrong_currency(notification_ref, news, expected)
         await _suspend(
-            till, situation.business.id, receipt, told_by, account_number=news.account_number, now=now,
-            payment_id=situation.payment.id,
+            deps, snapshot.business.id, receipt, notification_ref, account_number=news.account_number, now=now,
+            payment_id=snapshot.payment.id,
         )  # fmt: skip
         return
-    arrival = Arrival(
-        rail=told_by.rail,
+    arrival = IncomingTransfer(
+        rail=notification_ref.rail,
         transaction_id=news.transaction_id,
         amount=news.amount,
         payer=_payer(news),
         valued_at=news.valued_at,
     )
-    await settle.record_arrival(till, news.account_number, arrival, told_by=told_by, now=now, known=situation)
+    await settle.record_arrival(deps, news.account_number, arrival, notification_ref=notification_ref, now=now, known=snapshot)
 
 
-async def _for_an_account(till: Till, place: Place, news: MoneyArrived, told_by: ToldBy, now: datetime) -> None:
+async def _for_an_account(deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, notification_ref: NotificationRef, now: datetime) -> None:
     expected = place.account.currency
     if news.amount.currency is expected:
-        await inflow.record_arrival(till, place, news, told_by=told_by, now=now)
+        await inflow.record_arrival(deps, place, news, notification_ref=notification_ref, now=now)
         return
-    receipt = _in_wrong_currency(told_by, news, expected)
-    await _suspend(till, place.business.id, receipt, told_by, account_number=news.account_number, now=now)
+    receipt = _in_wrong_currency(notification_ref, news, expected)
+    await _suspend(deps, place.business.id, receipt, notification_ref, account_number=news.account_number, now=now)
 
 
-def _in_wrong_currency(told_by: ToldBy, news: MoneyArrived, expected: Currency) -> Receipt:
+def _in_wrong_currency(notification_ref: NotificationRef, news: MoneyArrived, expected: Currency) -> Receipt:
     reason = f"the account takes {expected}, not {news.amount.currency}"
-    return _unclaimed(told_by, news.transaction_id, news.amount, _payer(news), reason)
+    return _unclaimed(notification_ref, news.transaction_id, news.amount, _payer(news), reason)
 
 
 def _payer(news: MoneyArrived) -> dict[str, Any]:
@@ -195,63 +195,63 @@ def _payer(news: MoneyArrived) -> dict[str, Any]:
     return payer
 
 
-async def _return_told(till: Till, news: ReturnTold, told_by: ToldBy, now: datetime) -> None:
-    async with till.db.connection() as tx:
-        known = await money_return_store.find(tx, news.business_id, news.reference, rail=told_by.rail)
+async def _return_told(deps: PaymentDeps, news: ReturnConfirmed, notification_ref: NotificationRef, now: datetime) -> None:
+    async with deps.db.connection() as tx:
+        known = await money_return_store.find(tx, news.business_id, news.reference, rail=notification_ref.rail)
         collection = None
         if known is not None and known.collection_id is not None:
             collection = await collection_store.find_by_id(tx, news.business_id, known.collection_id)
     if known is None:
-        await _note(till, told_by, "suspense", "no return has this reference", now)
+        await _note(deps, notification_ref, "suspense", "no return has this reference", now)
         return
     if collection is not None:
-        await inflow.confirm_return(till, collection, sent_as=news.transaction_id, now=now)
+        await inflow.confirm_return(deps, collection, sent_as=news.transaction_id, now=now)
     else:
         journal = recipes.return_done(cause=news.reference, returned=known.amount, event_at=now)
-        async with till.db.connection() as tx:
+        async with deps.db.connection() as tx:
             await money_return_store.confirm(
                 tx, news.business_id, news.reference, journal, sent_as=news.transaction_id, now=now
             )
-    await _note(till, told_by, "done", None, now)
+    await _note(deps, notification_ref, "done", None, now)
 
 
-async def _same_notification_again(till: Till, told_by: ToldBy, now: datetime) -> None:
+async def _same_notification_again(deps: PaymentDeps, notification_ref: NotificationRef, now: datetime) -> None:
     """A repeat has no effect. A different body under the same identifier is quarantined for an operator."""
-    async with till.db.connection() as tx:
-        before = await store.get_body(tx, told_by.rail, told_by.id)
-    if before == told_by.body:
+    async with deps.db.connection() as tx:
+        before = await store.get_body(tx, notification_ref.rail, notification_ref.id)
+    if before == notification_ref.body:
         return
-    log.error("a rail contradicts itself", rail=told_by.rail, what=told_by.id)
-    digest = hashlib.sha256(told_by.body).hexdigest()[:16]
-    other = ToldBy(rail=told_by.rail, id=f"{told_by.id}#{digest}", body=told_by.body)
-    await _quarantine(till, other, f"{told_by.id} was notified before with another body", now)
+    log.error("a rail contradicts itself", rail=notification_ref.rail, what=notification_ref.id)
+    digest = hashlib.sha256(notification_ref.body).hexdigest()[:16]
+    other = NotificationRef(rail=notification_ref.rail, id=f"{notification_ref.id}#{digest}", body=notification_ref.body)
+    await _quarantine(deps, other, f"{notification_ref.id} was notified before with another body", now)
 
 
-async def _same_money_again(till: Till, news: News, told_by: ToldBy, now: datetime) -> None:
+async def _same_money_again(deps: PaymentDeps, news: RailEvent, notification_ref: NotificationRef, now: datetime) -> None:
     """One transaction under two identifiers. With another amount or account it is quarantined for an operator."""
-    transaction_id, told, business_id = await _known(till, news, told_by.rail)
-    async with till.db.connection() as tx:
-        recorded = await store.find_recorded(tx, business_id, told_by.rail, transaction_id)
+    transaction_id, told, business_id = await _known(deps, news, notification_ref.rail)
+    async with deps.db.connection() as tx:
+        recorded = await store.find_recorded(tx, business_id, notification_ref.rail, transaction_id)
     if recorded is not None and recorded.is_same_as(told):
-        await _note(till, told_by, "done", "this transaction was notified before", now)
+        await _note(deps, notification_ref, "done", "this transaction was notified before", now)
         return
     contradiction = f"{transaction_id} was recorded as {recorded} and is now notified as {told}"
-    log.error("a rail contradicts itself", rail=told_by.rail, what=contradiction)
-    await _quarantine(till, told_by, contradiction, now)
+    log.error("a rail contradicts itself", rail=notification_ref.rail, what=contradiction)
+    await _quarantine(deps, notification_ref, contradiction, now)
 
 
-async def _known(till: Till, news: News, rail: str) -> tuple[str, Recorded, str]:
-    if isinstance(news, AttemptTold) and isinstance(news.state, Succeeded):
+async def _known(deps: PaymentDeps, news: RailEvent, rail: str) -> tuple[str, Recorded, str]:
+    if isinstance(news, AttemptOutcome) and isinstance(news.state, Succeeded):
         return news.state.transaction_id, Recorded(news.state.amount, None), news.business_id
     assert isinstance(news, MoneyArrived)
-    owner = await _owner_of(till, news, rail)
+    owner = await _owner_of(deps, news, rail)
     told = Recorded(news.amount, news.account_number)
     return news.transaction_id, told, owner.business.id if owner else HOUSE_BUSINESS_ID
 
 
-def _unclaimed(told_by: ToldBy, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:
+def _unclaimed(notification_ref: NotificationRef, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:
     return Receipt(
-        rail=told_by.rail,
+        rail=notification_ref.rail,
         transaction_id=transaction_id,
         amount=amount,
         taken="suspense",
@@ -261,32 +261,32 @@ def _unclaimed(told_by: ToldBy, transaction_id: str, amount: Money, payer: dict[
 
 
 async def _suspend(
-    till: Till, business_id: str, receipt: Receipt, told_by: ToldBy, *, account_number: str | None, now: datetime,
+    deps: PaymentDeps, business_id: str, receipt: Receipt, notification_ref: NotificationRef, *, account_number: str | None, now: datetime,
     payment_id: int | None = None,
 ) -> None:  # fmt: skip
     log.error("money without an owner", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
     cause = f"{receipt.rail}/{receipt.transaction_id}"
     journal = recipes.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
-    async with till.db.connection() as tx:
+    async with deps.db.connection() as tx:
         with naming({"receipt_one_per_transaction": AlreadyReceived}):
             is_news = await store.put_into_suspense(
                 tx,
                 business_id,
                 receipt,
                 journal,
-                told_by,
+                notification_ref,
                 account_number=account_number,
                 payment_id=payment_id,
                 now=now,
             )
     if not is_news:
-        raise ToldBefore
+        raise DuplicateNotification
 
 
-async def _quarantine(till: Till, told_by: ToldBy, why: str, now: datetime) -> None:
-    await _note(till, told_by, "quarantined", why, now)
+async def _quarantine(deps: PaymentDeps, notification_ref: NotificationRef, why: str, now: datetime) -> None:
+    await _note(deps, notification_ref, "quarantined", why, now)
 
 
-async def _note(till: Till, told_by: ToldBy, state: str, note: str | None, now: datetime) -> None:
-    async with till.db.connection() as tx:
-        await store.note(tx, told_by, state=state, note=note, now=now)
+async def _note(deps: PaymentDeps, notification_ref: NotificationRef, state: str, note: str | None, now: datetime) -> None:
+    async with deps.db.connection() as tx:
+        await store.note(tx, notification_ref, state=state, note=note, now=now)

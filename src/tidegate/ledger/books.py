@@ -12,14 +12,14 @@ from tidegate.ledger.audit import store
 
 
 @dataclass(frozen=True)
-class Question:
+class BooksQuestion:
     subject: str
     ask: Callable[[Tx], Awaitable[list[str]]]
     when_well: str
 
 
 @dataclass(frozen=True)
-class Answer:
+class BooksAnswer:
     """`found` names what breaks the rule."""
 
     subject: str
@@ -28,7 +28,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Sum:
+class BooksSum:
     """One account in one currency over all businesses; positive is owed by us or earned, negative is owed to us."""
 
     currency: str
@@ -38,35 +38,35 @@ class Sum:
 
 @dataclass(frozen=True)
 class Books:
-    answers: list[Answer]
-    trial_balance: list[Sum]
+    answers: list[BooksAnswer]
+    trial_balance: list[BooksSum]
 
 
 QUESTIONS = (
-    Question("journals", store.list_unbalanced_journals, "every journal sums to zero in each currency"),
-    Question("ledger", store.list_unbalanced_currencies, "the whole ledger sums to zero in each currency"),
-    Question("wallets", store.list_wrong_wallets, "every wallet is the sum of its entries"),
-    Question("statements", store.list_wrong_running_balances, "every balance follows from the entries before it"),
-    Question("overdrafts", store.list_overdrawn_wallets, "no wallet is below zero"),
+    BooksQuestion("journals", store.list_unbalanced_journals, "every journal sums to zero in each currency"),
+    BooksQuestion("ledger", store.list_unbalanced_currencies, "the whole ledger sums to zero in each currency"),
+    BooksQuestion("wallets", store.list_wrong_wallets, "every wallet is the sum of its entries"),
+    BooksQuestion("statements", store.list_wrong_running_balances, "every balance follows from the entries before it"),
+    BooksQuestion("overdrafts", store.list_overdrawn_wallets, "no wallet is below zero"),
 )
 
 
 async def examine(db: Database, *, now: datetime) -> Books:
     async with db.transaction() as tx:
         await store.begin(tx)
-        answers = [Answer(question.subject, await question.ask(tx), question.when_well) for question in QUESTIONS]
+        answers = [BooksAnswer(question.subject, await question.ask(tx), question.when_well) for question in QUESTIONS]
         answers.append(await _chain(tx, now))
         return Books(answers, await trial_balance(tx))
 
 
-async def trial_balance(tx: Tx) -> list[Sum]:
-    return [Sum(row["currency"], row["account"], int(row["minor"])) for row in await store.list_sums(tx)]
+async def trial_balance(tx: Tx) -> list[BooksSum]:
+    return [BooksSum(row["currency"], row["account"], int(row["minor"])) for row in await store.list_sums(tx)]
 
 
-async def _chain(tx: Tx, now: datetime) -> Answer:
+async def _chain(tx: Tx, now: datetime) -> BooksAnswer:
     found: list[str] = []
     for business_id in await store.list_businesses(tx):
         found += await chain.verify(tx, business_id, now=now)
         if len(found) >= store.FINDINGS_MAX:
             break
-    return Answer("chain", found, "every journal is unchanged since it was linked")
+    return BooksAnswer("chain", found, "every journal is unchanged since it was linked")

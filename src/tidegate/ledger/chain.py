@@ -15,24 +15,24 @@ from tidegate.core.clock import Clock
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.ledger import store
 from tidegate.ledger.audit import store as audit
-from tidegate.ledger.model import Link, PostedEntry, PostedJournal
+from tidegate.ledger.model import ChainLink, PostedEntry, PostedJournal
 
 LINKS_PER_BUSINESS = 200
 VERIFY_BATCH = 500
 # The worker links every few seconds; a journal unlinked for this long shows a fault in the worker or the journal.
 UNLINKED_FOR_MAX = timedelta(minutes=15)
 START = bytes(32)
-EXTEND = Kind(store.EXTEND, store.list_businesses_to_link)
+EXTEND = WorkKind(store.EXTEND, store.list_businesses_to_link)
 MARK_BYTES = 8
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-async def extend(db: Database, clock: Clock) -> Tally:
+async def extend(db: Database, clock: Clock) -> RoundResult:
     """One round of the worker: links journals that have no link yet, and returns how many."""
 
     async def work(lease: Lease, _: datetime) -> int:
@@ -85,13 +85,13 @@ async def _first_difference(tx: Tx, business_id: str) -> list[str]:
     return []
 
 
-def link_to(previous: bytes, position: int, journal: PostedJournal) -> Link:
+def link_to(previous: bytes, position: int, journal: PostedJournal) -> ChainLink:
     texts = list(_texts(journal))
     marks = b"".join(_mark(text) for text in texts)
-    return Link(position, journal.id, marks, hashlib.sha256(previous + b"\n".join(texts)).digest())
+    return ChainLink(position, journal.id, marks, hashlib.sha256(previous + b"\n".join(texts)).digest())
 
 
-def difference_of(previous: bytes, link: Link, journal: PostedJournal) -> str | None:
+def difference_of(previous: bytes, link: ChainLink, journal: PostedJournal) -> str | None:
     """The hash decides whether something differs; the marks only help to name it."""
     if link_to(previous, link.position, journal).hash == link.hash:
         return None

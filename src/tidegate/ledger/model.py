@@ -18,7 +18,7 @@ HOUSE_BUSINESS_ID = "000000000000000000000000"
 ROUNDING_MINOR_MAX = 1
 
 
-class Account(StrEnum):
+class LedgerAccount(StrEnum):
     """Accounts within a business: each business has all of them. Only wallets keep a balance row."""
 
     WALLET = "wallet"  # what we owe the merchant
@@ -60,7 +60,7 @@ class Unbalanced(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    account: Account
+    account: LedgerAccount
     amount: Money
 
 
@@ -89,7 +89,7 @@ class Journal:
             raise Unbalanced("a journal has at least one entry")
         if any(entry.amount.minor == 0 for entry in self.entries):
             raise Unbalanced("an entry has an amount other than zero")
-        places: set[tuple[Account, Currency]] = set()
+        places: set[tuple[LedgerAccount, Currency]] = set()
         totals: dict[Currency, int] = {}
         for entry in self.entries:
             currency = entry.amount.currency
@@ -169,7 +169,7 @@ class PostedJournal:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A journal's position in the chain of its business."""
 
     position: int

@@ -36,7 +36,7 @@ from datetime import datetime
 
 from tidegate.core.fee import Fee, fee_within
 from tidegate.core.money import Money
-from tidegate.ledger.model import Account, Conversion, Entry, Journal, JournalKind, Unbalanced
+from tidegate.ledger.model import LedgerAccount, Conversion, Entry, Journal, JournalKind, Unbalanced
 
 
 def checkout_settled(
@@ -46,59 +46,59 @@ def checkout_settled(
     held, back = held or Money.zero(received.currency), back or Money.zero(received.currency)
     wanted = received + held - back
     _refuse_backwards(received, wanted, *(part for part in (held, back) if part.minor != 0))
-    sources = _without_zeros(Entry(Account.RAIL, -received), Entry(Account.SUSPENSE, -held))
-    entries = (*sources, *_shares(wanted, fee), *_without_zeros(Entry(Account.RETURNS, back)))
+    sources = _without_zeros(Entry(LedgerAccount.RAIL, -received), Entry(LedgerAccount.SUSPENSE, -held))
+    entries = (*sources, *_shares(wanted, fee), *_without_zeros(Entry(LedgerAccount.RETURNS, back)))
     return Journal(JournalKind.CHECKOUT_SETTLED, cause, entries, event_at)
 
 
 def inflow_credited(*, cause: str, received: Money, fee: Fee, event_at: datetime) -> Journal:
-    return Journal(JournalKind.INFLOW_CREDITED, cause, _shared(received, Account.RAIL, fee), event_at)
+    return Journal(JournalKind.INFLOW_CREDITED, cause, _shared(received, LedgerAccount.RAIL, fee), event_at)
 
 
 def inflow_converted(*, cause: str, conversion: Conversion, fee: Fee, event_at: datetime) -> Journal:
-    return Journal(JournalKind.INFLOW_CONVERTED, cause, _converted(conversion, Account.RAIL, fee), event_at)
+    return Journal(JournalKind.INFLOW_CONVERTED, cause, _converted(conversion, LedgerAccount.RAIL, fee), event_at)
 
 
 def receipt_held(*, cause: str, received: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RECEIPT_HELD, cause, _moved(received, Account.RAIL, Account.SUSPENSE), event_at)
+    return Journal(JournalKind.RECEIPT_HELD, cause, _moved(received, LedgerAccount.RAIL, LedgerAccount.SUSPENSE), event_at)
 
 
 def receipt_unclaimed(*, cause: str, received: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RECEIPT_UNCLAIMED, cause, _moved(received, Account.RAIL, Account.SUSPENSE), event_at)
+    return Journal(JournalKind.RECEIPT_UNCLAIMED, cause, _moved(received, LedgerAccount.RAIL, LedgerAccount.SUSPENSE), event_at)
 
 
 def held_settled(*, cause: str, held: Money, fee: Fee, event_at: datetime) -> Journal:
-    return Journal(JournalKind.HELD_SETTLED, cause, _shared(held, Account.SUSPENSE, fee), event_at)
+    return Journal(JournalKind.HELD_SETTLED, cause, _shared(held, LedgerAccount.SUSPENSE, fee), event_at)
 
 
 def held_converted(*, cause: str, conversion: Conversion, fee: Fee, event_at: datetime) -> Journal:
-    return Journal(JournalKind.HELD_CONVERTED, cause, _converted(conversion, Account.SUSPENSE, fee), event_at)
+    return Journal(JournalKind.HELD_CONVERTED, cause, _converted(conversion, LedgerAccount.SUSPENSE, fee), event_at)
 
 
 def held_returning(*, cause: str, held: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.HELD_RETURNING, cause, _moved(held, Account.SUSPENSE, Account.RETURNS), event_at)
+    return Journal(JournalKind.HELD_RETURNING, cause, _moved(held, LedgerAccount.SUSPENSE, LedgerAccount.RETURNS), event_at)
 
 
 def receipt_returning(*, cause: str, returned: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RECEIPT_RETURNING, cause, _moved(returned, Account.RAIL, Account.RETURNS), event_at)
+    return Journal(JournalKind.RECEIPT_RETURNING, cause, _moved(returned, LedgerAccount.RAIL, LedgerAccount.RETURNS), event_at)
 
 
 def return_done(*, cause: str, returned: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RETURN_DONE, cause, _moved(returned, Account.RETURNS, Account.RAIL), event_at)
+    return Journal(JournalKind.RETURN_DONE, cause, _moved(returned, LedgerAccount.RETURNS, LedgerAccount.RAIL), event_at)
 
 
 def refund_started(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
     """`fee` is the part of our fee that is refunded with it."""
-    entries = (*_borne(refunded, fee, -1), Entry(Account.REFUNDS, refunded))
+    entries = (*_borne(refunded, fee, -1), Entry(LedgerAccount.REFUNDS, refunded))
     return Journal(JournalKind.REFUND_STARTED, cause, entries, event_at)
 
 
 def refund_done(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.REFUND_DONE, cause, _moved(refunded, Account.REFUNDS, Account.RAIL), event_at)
+    return Journal(JournalKind.REFUND_DONE, cause, _moved(refunded, LedgerAccount.REFUNDS, LedgerAccount.RAIL), event_at)
 
 
 def refund_failed(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
-    entries = (Entry(Account.REFUNDS, -refunded), *_borne(refunded, fee, 1))
+    entries = (Entry(LedgerAccount.REFUNDS, -refunded), *_borne(refunded, fee, 1))
     return Journal(JournalKind.REFUND_FAILED, cause, entries, event_at)
 
 
@@ -107,24 +107,24 @@ def credit_reversed(
     owed: Money | None = None,
 ) -> Journal:  # fmt: skip
     """`owed` is the part of the credit that the wallet does not cover."""
-    forth = _converted(conversion, Account.RAIL, fee) if conversion else _shared(received, Account.RAIL, fee)
+    forth = _converted(conversion, LedgerAccount.RAIL, fee) if conversion else _shared(received, LedgerAccount.RAIL, fee)
     back = tuple(Entry(entry.account, -entry.amount) for entry in forth)
     if owed is not None and owed.minor != 0:
         _refuse_backwards(owed)
-        back = (*_without_zeros(*(_lighter(entry, owed) for entry in back)), Entry(Account.SUSPENSE, -owed))
+        back = (*_without_zeros(*(_lighter(entry, owed) for entry in back)), Entry(LedgerAccount.SUSPENSE, -owed))
     return Journal(JournalKind.CREDIT_REVERSED, cause, back, event_at)
 
 
 def _lighter(entry: Entry, owed: Money) -> Entry:
-    return Entry(entry.account, entry.amount + owed) if entry.account is Account.WALLET else entry
+    return Entry(entry.account, entry.amount + owed) if entry.account is LedgerAccount.WALLET else entry
 
 
 def debt_collected(*, cause: str, collected: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.DEBT_COLLECTED, cause, _moved(collected, Account.WALLET, Account.SUSPENSE), event_at)
+    return Journal(JournalKind.DEBT_COLLECTED, cause, _moved(collected, LedgerAccount.WALLET, LedgerAccount.SUSPENSE), event_at)
 
 
 def held_reversed(*, cause: str, held: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.HELD_REVERSED, cause, _moved(held, Account.SUSPENSE, Account.RAIL), event_at)
+    return Journal(JournalKind.HELD_REVERSED, cause, _moved(held, LedgerAccount.SUSPENSE, LedgerAccount.RAIL), event_at)
 
 
 RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
@@ -147,24 +147,24 @@ RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
 }
 
 
-def _moved(amount: Money, source: Account, target: Account) -> tuple[Entry, ...]:
+def _moved(amount: Money, source: LedgerAccount, target: LedgerAccount) -> tuple[Entry, ...]:
     _refuse_backwards(amount)
     return Entry(source, -amount), Entry(target, amount)
 
 
-def _shared(received: Money, source: Account, fee: Fee) -> tuple[Entry, ...]:
+def _shared(received: Money, source: LedgerAccount, fee: Fee) -> tuple[Entry, ...]:
     _refuse_backwards(received)
     return Entry(source, -received), *_shares(received, fee)
 
 
-def _converted(conversion: Conversion, source: Account, fee: Fee) -> tuple[Entry, ...]:
+def _converted(conversion: Conversion, source: LedgerAccount, fee: Fee) -> tuple[Entry, ...]:
     _refuse_backwards(conversion.received)
     return (
         Entry(source, -conversion.received),
-        Entry(Account.CONVERSION, conversion.received),
-        Entry(Account.CONVERSION, -conversion.worth),
+        Entry(LedgerAccount.CONVERSION, conversion.received),
+        Entry(LedgerAccount.CONVERSION, -conversion.worth),
         *_shares(conversion.converted, fee),
-        *_without_zeros(Entry(Account.SPREAD, conversion.spread), Entry(Account.ROUNDING, conversion.rounding)),
+        *_without_zeros(Entry(LedgerAccount.SPREAD, conversion.spread), Entry(LedgerAccount.ROUNDING, conversion.rounding)),
     )
 
 
@@ -173,7 +173,7 @@ def _borne(refunded: Money, fee: Fee | None, sign: int) -> tuple[Entry, ...]:
     _refuse_backwards(refunded)
     nothing = Money.zero(refunded.currency)
     given = fee or Fee(nothing, nothing)
-    parts = ((Account.WALLET, refunded - given.total), (Account.FEE, given.fee), (Account.VAT, given.vat))
+    parts = ((LedgerAccount.WALLET, refunded - given.total), (LedgerAccount.FEE, given.fee), (LedgerAccount.VAT, given.vat))
     return _without_zeros(*(Entry(account, Money(sign * part.minor, part.currency)) for account, part in parts))
 
 
@@ -181,7 +181,7 @@ def _shares(amount: Money, fee: Fee) -> tuple[Entry, ...]:
     """The shares of the merchant, of us and of the tax office."""
     taken = fee_within(amount, fee)
     return _without_zeros(
-        Entry(Account.WALLET, amount - taken.total), Entry(Account.FEE, taken.fee), Entry(Account.VAT, taken.vat)
+        Entry(LedgerAccount.WALLET, amount - taken.total), Entry(LedgerAccount.FEE, taken.fee), Entry(LedgerAccount.VAT, taken.vat)
     )
 
 

@@ -13,8 +13,8 @@ import asyncpg
 from tidegate.core.errors import InsufficientBalance
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.infra.leased_work import Due
-from tidegate.ledger.model import Journal, Link, PostedEntry, PostedJournal, Wallet
+from tidegate.infra.leased_work import DueRow
+from tidegate.ledger.model import Journal, ChainLink, PostedEntry, PostedJournal, Wallet
 
 
 async def post(tx: Tx, business_id: str, journal: Journal, now: datetime) -> int | None:
@@ -53,7 +53,7 @@ async def list_wallets(tx: Tx, business_id: str) -> list[Wallet]:
 EXTEND = "extend_chain"
 
 
-async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """The longest waiting first, so that no business starves. A business has one chain."""
     rows = await tx.fetch(
         """
@@ -67,7 +67,7 @@ async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["business_id"]) for row in rows]
+    return [DueRow(row["business_id"], row["business_id"]) for row in rows]
 
 
 async def lock_chain(tx: Tx, business_id: str) -> bool:
@@ -77,7 +77,7 @@ async def lock_chain(tx: Tx, business_id: str) -> bool:
     )
 
 
-async def find_head(tx: Tx, business_id: str) -> Link | None:
+async def find_head(tx: Tx, business_id: str) -> ChainLink | None:
     row = await tx.fetchrow(
         """
         SELECT position, journal_id, marks, hash FROM journal_link
@@ -104,7 +104,7 @@ async def list_to_link(tx: Tx, business_id: str, *, limit: int) -> list[PostedJo
     return [_journal(list(lines)) for _, lines in groupby(rows, key=itemgetter("id"))]
 
 
-async def insert_links(tx: Tx, business_id: str, links: Sequence[Link]) -> None:
+async def insert_links(tx: Tx, business_id: str, links: Sequence[ChainLink]) -> None:
     await tx.execute(
         """
         WITH done AS (DELETE FROM journal_to_link WHERE business_id = $1 AND journal_id = ANY ($3::bigint[]))
@@ -119,7 +119,7 @@ async def insert_links(tx: Tx, business_id: str, links: Sequence[Link]) -> None:
     )
 
 
-async def list_links(tx: Tx, business_id: str, *, after: int, limit: int) -> list[tuple[Link, PostedJournal | None]]:
+async def list_links(tx: Tx, business_id: str, *, after: int, limit: int) -> list[tuple[ChainLink, PostedJournal | None]]:
     """Links in order, each with its journal as it is now; None for a missing journal."""
     rows = await tx.fetch(
         """
@@ -151,8 +151,8 @@ def _wallet(row: Row) -> Wallet:
     )
 
 
-def _link(row: Row) -> Link:
-    return Link(row["position"], row["journal_id"], row["marks"], row["hash"])
+def _link(row: Row) -> ChainLink:
+    return ChainLink(row["position"], row["journal_id"], row["marks"], row["hash"])
 
 
 def _journal(lines: list[Row]) -> PostedJournal:

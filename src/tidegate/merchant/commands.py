@@ -14,7 +14,7 @@ from tidegate.core.money import Currency
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
 from tidegate.merchant.logo import logo_from
-from tidegate.merchant.model import Business, Key, KeyKind, hash_of
+from tidegate.merchant.model import Business, ApiKey, KeyKind, hash_of
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ async def remove_logo(db: Database, business_id: str, *, now: datetime) -> Busin
     return business or _no_business(business_id)
 
 
-async def keys_of(db: Database, business_id: str) -> list[Key]:
+async def keys_of(db: Database, business_id: str) -> list[ApiKey]:
     async with db.connection() as tx:
         return await store.list_keys(tx, business_id)
 
@@ -107,7 +107,7 @@ async def set_fee_rule(
         return await store.insert_fee_rule(tx, business_id, currency=currency, method=method, rule=rule, now=now)
 
 
-async def _add_key(tx: Tx, business_id: str, kind: KeyKind, key: str, now: datetime) -> Key:
+async def _add_key(tx: Tx, business_id: str, kind: KeyKind, key: str, now: datetime) -> ApiKey:
     return await store.insert_key(
         tx,
         business_id=business_id,

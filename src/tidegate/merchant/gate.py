@@ -12,7 +12,7 @@ from tidegate.infra.http.client import client_of
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.operation import Credentials, Headers
 from tidegate.infra.rate_limit import RateLimit
-from tidegate.merchant.keyring import Keyring
+from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.model import Caller, KeyKind
 
 ANYBODY = Credentials()
@@ -24,8 +24,8 @@ UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
 
 class Gate:
-    def __init__(self, keyring: Keyring, limit: RateLimit, unknown_keys: Limiter) -> None:
-        self._keyring = keyring
+    def __init__(self, key_cache: KeyCache, limit: RateLimit, unknown_keys: Limiter) -> None:
+        self._keyring = key_cache
         self._limit = limit
         self._unknown_keys = unknown_keys
 

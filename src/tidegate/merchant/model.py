@@ -98,7 +98,7 @@ def _by_email(email: str) -> Support:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """A key as stored: a hash that recognises the key, never the key."""
 
     id: int
@@ -124,7 +124,7 @@ class Caller:
     """The authenticated business and its key."""
 
     business: Business
-    key: Key
+    key: ApiKey
 
     def __str__(self) -> str:
         return f"{self.business.id}/{self.key.id}"

@@ -10,7 +10,7 @@ from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
 from tidegate.merchant.logo import Logo
-from tidegate.merchant.model import Brand, Business, BusinessStatus, Caller, Key, KeyKind, NamePolicy, Support
+from tidegate.merchant.model import Brand, Business, BusinessStatus, Caller, ApiKey, KeyKind, NamePolicy, Support
 
 
 async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, email: str, now: datetime) -> Business:
@@ -163,7 +163,7 @@ async def insert_fee_rule(
 
 async def insert_key(
     tx: Tx, *, business_id: str, kind: KeyKind, key_hash: bytes, public_key: str | None, last_four: str, now: datetime
-) -> Key:
+) -> ApiKey:
     row = await tx.fetchrow(
         """
         INSERT INTO credential (business_id, kind, key_hash, public_key, last_four, created_at)
@@ -176,7 +176,7 @@ async def insert_key(
     return _key(row)
 
 
-async def list_keys(tx: Tx, business_id: str) -> list[Key]:
+async def list_keys(tx: Tx, business_id: str) -> list[ApiKey]:
     rows = await tx.fetch("SELECT * FROM credential WHERE business_id = $1 ORDER BY id", business_id)
     return [_key(row) for row in rows]
 
@@ -256,8 +256,8 @@ def _fee_rule(row: Row) -> FeeRule:
     )
 
 
-def _key(row: Row) -> Key:
-    return Key(
+def _key(row: Row) -> ApiKey:
+    return ApiKey(
         id=row["id"],
         business_id=row["business_id"],
         kind=KeyKind(row["kind"]),

@@ -662,7 +662,7 @@ CREATE TABLE attempt (
     account_id     text,
     account_number text,
     asks           integer     NOT NULL DEFAULT 0,
-    next_ask_at    timestamptz,
+    next_poll_at    timestamptz,
     answers        integer     NOT NULL DEFAULT 0,
     resends        integer     NOT NULL DEFAULT 0,
     resend_from    timestamptz,
@@ -692,7 +692,7 @@ CREATE UNIQUE INDEX attempt_one_open_account ON attempt (rail, account_number)
 CREATE INDEX attempt_by_account_number ON attempt (rail, account_number, id) WHERE account_number IS NOT NULL;
 CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE account_id IS NOT NULL;
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
-CREATE INDEX attempt_to_ask ON attempt (next_ask_at) WHERE next_ask_at IS NOT NULL;
+CREATE INDEX attempt_to_ask ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 CREATE FUNCTION refuse_stale_change() RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
@@ -1059,20 +1059,20 @@ CREATE TABLE refund_leg (
     failure        text,
     sent_as        text,
     asks           integer     NOT NULL DEFAULT 0,
-    next_ask_at    timestamptz,
+    next_poll_at    timestamptz,
     completed_at   timestamptz,
     CONSTRAINT refund_leg_pk PRIMARY KEY (business_id, reference),
     CONSTRAINT refund_leg_refund_fk FOREIGN KEY (business_id, refund_id) REFERENCES refund (business_id, id),
     CONSTRAINT refund_leg_is_of_money CHECK (amount_minor > 0),
     CONSTRAINT refund_leg_status_is_known CHECK (status IN ('processing', 'successful', 'failed')),
-    CONSTRAINT refund_leg_is_asked_while_it_runs CHECK ((status = 'processing') = (next_ask_at IS NOT NULL))
+    CONSTRAINT refund_leg_is_asked_while_it_runs CHECK ((status = 'processing') = (next_poll_at IS NOT NULL))
 );
 COMMENT ON TABLE refund_leg IS 'The part of a refund that goes back by the way one transfer came; a payment may have come in several.';
 COMMENT ON COLUMN refund_leg.fee_minor IS 'Its share of the fee that the merchant gets back.';
 COMMENT ON COLUMN refund_leg.transaction_id IS 'Of the money that had come in; `sent_as` is that of the money that went out.';
 CREATE INDEX refund_leg_of_refund ON refund_leg (business_id, refund_id);
 CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transaction_id);
-CREATE INDEX refund_leg_to_ask ON refund_leg (next_ask_at) WHERE next_ask_at IS NOT NULL;
+CREATE INDEX refund_leg_to_ask ON refund_leg (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE ON refund, refund_leg TO tidegate_app;
 
@@ -1137,7 +1137,7 @@ COMMENT ON TABLE webhook_secret IS 'What endpoints'' signatures are made with, e
 COMMENT ON COLUMN webhook_secret.endpoint_id IS 'NULL for the one that waits for the first endpoint of a business.';
 CREATE INDEX webhook_secret_of_endpoint ON webhook_secret (business_id, endpoint_id);
 
-CREATE TABLE webhook_turn (
+CREATE TABLE endpoint_state (
     business_id   text        NOT NULL,
     endpoint_id   text        NOT NULL,
     look_at       timestamptz,
@@ -1150,10 +1150,10 @@ CREATE TABLE webhook_turn (
     CONSTRAINT webhook_turn_endpoint_fk
         FOREIGN KEY (business_id, endpoint_id) REFERENCES webhook_endpoint (business_id, id)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE webhook_turn IS 'How an endpoint is doing, and when to look next whether something is due there. Looking by endpoint, a long queue of one never stands before another''s.';
-COMMENT ON COLUMN webhook_turn.full_at IS 'When its allowance of requests is full again.';
-COMMENT ON COLUMN webhook_turn.open_until IS 'Nothing is sent before; afterwards one delivery tries whether it is well again.';
-CREATE INDEX webhook_turn_to_look_at ON webhook_turn (look_at) WHERE look_at IS NOT NULL;
+COMMENT ON TABLE endpoint_state IS 'How an endpoint is doing, and when to look next whether something is due there. Looking by endpoint, a long queue of one never stands before another''s.';
+COMMENT ON COLUMN endpoint_state.full_at IS 'When its allowance of requests is full again.';
+COMMENT ON COLUMN endpoint_state.open_until IS 'Nothing is sent before; afterwards one delivery tries whether it is well again.';
+CREATE INDEX webhook_turn_to_look_at ON endpoint_state (look_at) WHERE look_at IS NOT NULL;
 
 CREATE SEQUENCE webhook_delivery_serial MINVALUE 0 MAXVALUE 1048575 CYCLE;
 
@@ -1218,7 +1218,7 @@ CREATE TABLE webhook_attempt (
 COMMENT ON TABLE webhook_attempt IS 'What a receiver answered, each time: its status and the beginning of its body, or why there is none.';
 
 GRANT SELECT, INSERT, UPDATE (is_fanned_out) ON event TO tidegate_app;
-GRANT SELECT, INSERT, UPDATE ON webhook_endpoint, webhook_turn, webhook_delivery TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE ON webhook_endpoint, endpoint_state, webhook_delivery TO tidegate_app;
 GRANT SELECT, INSERT, DELETE, UPDATE (expires_at) ON webhook_secret TO tidegate_app;
 GRANT SELECT, INSERT ON webhook_attempt TO tidegate_app;
 GRANT USAGE ON SEQUENCE webhook_delivery_serial TO tidegate_app;
@@ -1341,7 +1341,7 @@ BEGIN
         RAISE EXCEPTION 'only a sandbox is emptied' USING ERRCODE = 'insufficient_privilege';
     END IF;
     PERFORM set_config('tidegate.is_resetting', 'yes', true);
-    UPDATE webhook_turn
+    UPDATE endpoint_state
        SET look_at = NULL, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
      WHERE business_id = p_business_id;
     DELETE FROM webhook_attempt WHERE business_id = p_business_id;

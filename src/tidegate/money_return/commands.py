@@ -10,31 +10,31 @@ import structlog
 from tidegate.core.clock import Clock
 from tidegate.infra import leased_work
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.money_return import store
 from tidegate.rail.interface import RailTimeout
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
-SEND = Kind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
+SEND = WorkKind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 # A return that the rail has not confirmed is requested again; rails recognise a repeated reference.
 CONFIRM_WITHIN = timedelta(minutes=10)
 
 log = structlog.get_logger("returns")
 
 
-async def send(till: Till, clock: Clock) -> Tally:
-    return await leased_work.run_round(till.db, SEND, partial(_send, till), clock)
+async def send(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return await leased_work.run_round(deps.db, SEND, partial(_send, deps), clock)
 
 
-async def _send(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.connection() as tx:
+async def _send(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.connection() as tx:
         found = await store.find_to_send(tx, lease.business_id, lease.id, now)
     if found is None:
         return False
     rail_name, money = found
     try:
-        await till.rails[rail_name].send_back(money, now=now)
+        await deps.rails[rail_name].send_back(money, now=now)
     except RailTimeout:
         log.warning("a rail did not accept a return in time", rail=rail_name, reference=money.reference)
-    async with leased_work.writing(till.db, lease) as tx:
+    async with leased_work.writing(deps.db, lease) as tx:
         return await store.mark_sent(tx, money, next_try_at=now + CONFIRM_WITHIN)

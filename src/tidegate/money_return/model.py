@@ -7,7 +7,7 @@ import msgspec
 from tidegate.core.money import Money
 
 
-class GoingBack(msgspec.Struct, frozen=True, kw_only=True):
+class ReturnRequest(msgspec.Struct, frozen=True, kw_only=True):
     """`reason` is a code of ReturnReason where a payer's page shows it, otherwise a sentence."""
 
     rail: str

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import Journal
 from tidegate.money_return.model import KnownReturn
 from tidegate.money_return.reason import reason_in
@@ -16,7 +16,7 @@ from tidegate.rail.interface import ReturnMoney
 SEND = "send_returns"
 
 
-async def list_to_send(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_to_send(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """References of the returns that are due."""
     rows = await tx.fetch(
         """
@@ -27,7 +27,7 @@ async def list_to_send(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["reference"]) for row in rows]
+    return [DueRow(row["business_id"], row["reference"]) for row in rows]
 
 
 async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[str, ReturnMoney] | None:

@@ -18,7 +18,7 @@ from tidegate.infra.http.read import read
 from tidegate.merchant import card_data
 from tidegate.merchant.gate import SECRET_AND_PUBLIC_KEY, SECRET_KEY, SECRET_KEY_AND_BUSINESS
 from tidegate.payment import commands, examples, store, wire
-from tidegate.payment.together import Together
+from tidegate.payment.batching import PaymentBatching
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class PaymentApi:
     checkout_url: str
 
     @cached_property
-    def together(self) -> Together:
-        return Together(self.db)
+    def batching(self) -> PaymentBatching:
+        return PaymentBatching(self.db)
 
     async def create(self, call: Call) -> Answer:
         business = call.caller.business
@@ -55,11 +55,11 @@ class PaymentApi:
             return call.answer(self._created(created.pay_code, created.reference))
 
         if not is_asked_for_once(call):
-            return await act(self.together.insert)
+            return await act(self.batching.insert)
         return await once(self.db, call, lambda tx: act(partial(store.insert, tx)), now=now)
 
     async def verify(self, call: Call) -> Answer:
-        row = await commands.verify(self.together.find, call.caller.business, call.path["reference"])
+        row = await commands.verify(self.batching.find, call.caller.business, call.path["reference"])
         return call.answer(wire.record_of(row, self.names, self.public_ids))
 
     async def disable(self, call: Call) -> Answer:

@@ -58,7 +58,7 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     failure: FailureReason | None
     expires_at: datetime | None
     asks: int
-    next_ask_at: datetime | None
+    next_poll_at: datetime | None
     # Answers given to the current challenge.
     answers: int = 0
     # Resends of the current prompt or code, and the earliest time of the next.
@@ -90,8 +90,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 def ended(attempt: Attempt, status: AttemptStatus, *, failure: FailureReason | None = None) -> Attempt:
     """Ends the attempt and stops polling for it."""
-    return msgspec.structs.replace(attempt, status=status, failure=failure, next_ask_at=None)
+    return msgspec.structs.replace(attempt, status=status, failure=failure, next_poll_at=None)
 
 
-def next_ask_at(asks: int, *, now: datetime) -> datetime:
+def next_poll_at(asks: int, *, now: datetime) -> datetime:
     return now + timedelta(seconds=ASK_AFTER_S[min(asks, len(ASK_AFTER_S) - 1)])

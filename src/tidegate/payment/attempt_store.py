@@ -13,13 +13,13 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, StaleChange, Tx, naming
 from tidegate.infra.lease_store import Lease
 from tidegate.merchant.store import business_of
-from tidegate.money_return.model import GoingBack
+from tidegate.money_return.model import ReturnRequest
 from tidegate.payment.attempt import Attempt, AttemptStatus
-from tidegate.payment.change import Change, Outcome, Receipt, Situation
+from tidegate.payment.change import PaymentChange, ChangeOutcome, Receipt, PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.row import payment_of
 from tidegate.rail.interface import Action, FailureReason
-from tidegate.rail.told import AlreadyReceived
+from tidegate.rail.notification import AlreadyReceived
 
 _actions = msgspec.json.Decoder(Action)
 
@@ -28,7 +28,7 @@ class AccountNumberTaken(Exception):
     """Another open account of this rail has this number; nothing was written."""
 
 
-async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> Situation | None:
+async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> PaymentSnapshot | None:
     """With the newest attempt."""
     row = await tx.fetchrow(
         """
@@ -42,10 +42,10 @@ async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> Situation
         """,
         business_id, pay_code,
     )  # fmt: skip
-    return situation_of(row) if row else None
+    return snapshot_of(row) if row else None
 
 
-async def find_by_reference(tx: Tx, business_id: str, reference: str, *, rail: str | None = None) -> Situation | None:
+async def find_by_reference(tx: Tx, business_id: str, reference: str, *, rail: str | None = None) -> PaymentSnapshot | None:
     """`rail` is the rail that reported it; None when the call is ours."""
     row = await tx.fetchrow(
         """
@@ -58,10 +58,10 @@ async def find_by_reference(tx: Tx, business_id: str, reference: str, *, rail: s
         """,
         business_id, reference, rail,
     )  # fmt: skip
-    return situation_of(row) if row else None
+    return snapshot_of(row) if row else None
 
 
-async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Situation | None:
+async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> PaymentSnapshot | None:
     row = await tx.fetchrow(
         """
         SELECT payment_row(payment) AS payment, attempt, business,
@@ -73,7 +73,7 @@ async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Situa
         """,
         business_id, account_id,
     )  # fmt: skip
-    return situation_of(row) if row else None
+    return snapshot_of(row) if row else None
 
 
 async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt | None, now: datetime) -> bool:
@@ -87,12 +87,12 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
              WHERE business_id = $1 AND id = $2 AND version = $8
             RETURNING id),
         replaced AS (
-            UPDATE attempt SET status = 'replaced', failure = NULL, next_ask_at = NULL, updated_at = $7
+            UPDATE attempt SET status = 'replaced', failure = NULL, next_poll_at = NULL, updated_at = $7
               FROM moved
              WHERE attempt.business_id = $1 AND attempt.id = $9 AND attempt.status = 'waiting'
             RETURNING attempt.id)
         INSERT INTO attempt (business_id, payment_id, number, reference, rail, method, status, expected_minor,
-                             fee_rule_id, details, expires_at, next_ask_at, created_at, updated_at)
+                             fee_rule_id, details, expires_at, next_poll_at, created_at, updated_at)
         SELECT $1, $2, $6, $10, $11, $12, 'starting', $4, $5, $13, $14, $15, $7, $7
           FROM moved
          WHERE $9::bigint IS NULL OR EXISTS (SELECT FROM replaced)
@@ -100,27 +100,27 @@ async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt
         """,
         payment.business_id, payment.id, payment.status, payment.expected.minor, payment.fee_rule_id,
         payment.attempts, now, payment.version, replaces.id if replaces else None, attempt.reference, attempt.rail,
-        attempt.method, msgspec.json.encode(attempt.details).decode(), attempt.expires_at, attempt.next_ask_at,
+        attempt.method, msgspec.json.encode(attempt.details).decode(), attempt.expires_at, attempt.next_poll_at,
         msgspec.json.encode(payment.attempts_by_method).decode(),
     )  # fmt: skip
     return done is True
 
 
-async def apply(tx: Tx, change: Change) -> bool:
+async def apply(tx: Tx, change: PaymentChange) -> bool:
     """A batch of one. False when the notification was processed before.
 
     Raises StaleChange when the payment has changed since the decision or the journal is already posted;
     AlreadyReceived when the money is already recorded.
     """
     [outcome] = await apply_all(tx, [change])
-    if outcome is Outcome.STALE:
+    if outcome is ChangeOutcome.STALE:
         raise StaleChange
-    if outcome is Outcome.ALREADY_RECEIVED:
+    if outcome is ChangeOutcome.ALREADY_RECEIVED:
         raise AlreadyReceived
-    return outcome is Outcome.WRITTEN
+    return outcome is ChangeOutcome.WRITTEN
 
 
-async def apply_all(tx: Tx, changes: Sequence[Change]) -> list[Outcome]:
+async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutcome]:
     """Changes of one business, in one round trip and one commit; each is written completely or not at all.
 
     Raises for the whole batch: StaleChange when a journal is already posted, AlreadyReceived when the money was
@@ -136,19 +136,19 @@ async def apply_all(tx: Tx, changes: Sequence[Change]) -> list[Outcome]:
     }
     with naming(refusals):
         done = await tx.fetch(_APPLY, changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now)
-    outcomes = [Outcome.STALE] * len(changes)
+    outcomes = [ChangeOutcome.STALE] * len(changes)
     for row in done:
         outcomes[row["position"]] = _outcome_of(row)
     return outcomes
 
 
-def _outcome_of(row: Row) -> Outcome:
+def _outcome_of(row: Row) -> ChangeOutcome:
     if row["is_known"]:
-        return Outcome.ALREADY_RECEIVED
-    return Outcome.WRITTEN if row["is_news"] else Outcome.TOLD_BEFORE
+        return ChangeOutcome.ALREADY_RECEIVED
+    return ChangeOutcome.WRITTEN if row["is_news"] else ChangeOutcome.TOLD_BEFORE
 
 
-def _without_rivals(changes: Sequence[Change]) -> list[int]:
+def _without_rivals(changes: Sequence[PaymentChange]) -> list[int]:
     """Only the first change per payment or per notification is written; the rest are decided again afterwards.
 
     Sorted by payment id, which is the lock order.
@@ -156,8 +156,8 @@ def _without_rivals(changes: Sequence[Change]) -> list[int]:
     taken: set[object] = set()
     first = []
     for position, change in sorted(enumerate(changes), key=lambda numbered: numbered[1].payment.id):
-        told_by = change.told_by
-        claims = {change.payment.id, (told_by.rail, told_by.id)} if told_by else {change.payment.id}
+        notification_ref = change.notification_ref
+        claims = {change.payment.id, (notification_ref.rail, notification_ref.id)} if notification_ref else {change.payment.id}
         if taken.isdisjoint(claims):
             taken |= claims
             first.append(position)
@@ -174,7 +174,7 @@ _APPLY = """
             fee_minor bigint, vat_minor bigint, settled_minor bigint, method text, paid_at timestamptz, ending text,
             expected_minor bigint, fee_rule_id text,
             attempt_id bigint, attempt_status text, action jsonb, account_id text, account_number text, failure text,
-            expires_at timestamptz, asks integer, next_ask_at timestamptz, answers integer, resends integer,
+            expires_at timestamptz, asks integer, next_poll_at timestamptz, answers integer, resends integer,
             resend_from timestamptz, said_sent_at timestamptz,
             rail text, transaction_id text, currency text, amount_minor bigint, taken text, reason text, payer jsonb,
             back_reference text, back_rail text, back_transaction_id text, back_currency text, back_minor bigint,
@@ -223,7 +223,7 @@ _APPLY = """
         UPDATE attempt
            SET status = news.attempt_status, action = news.action, account_id = news.account_id,
                account_number = news.account_number, failure = news.failure, expires_at = news.expires_at,
-               asks = news.asks, next_ask_at = news.next_ask_at, answers = news.answers, resends = news.resends,
+               asks = news.asks, next_poll_at = news.next_poll_at, answers = news.answers, resends = news.resends,
                resend_from = news.resend_from, said_sent_at = news.said_sent_at, updated_at = news.now
           FROM news
          WHERE attempt.business_id = $1 AND attempt.id = news.attempt_id
@@ -261,7 +261,7 @@ _APPLY = """
 """
 
 
-def _row(position: int, change: Change) -> dict[str, Any]:
+def _row(position: int, change: PaymentChange) -> dict[str, Any]:
     """Keys are the statement's names. Absent means NULL; bytes are base64."""
     payment = change.payment
     row: dict[str, Any] = {
@@ -285,8 +285,8 @@ def _row(position: int, change: Change) -> dict[str, Any]:
     }
     if payment.fee is not None:
         row |= {"fee_minor": payment.fee.fee.minor, "vat_minor": payment.fee.vat.minor}
-    if told_by := change.told_by:
-        row |= {"told_rail": told_by.rail, "told_id": told_by.id, "told_body": told_by.body}
+    if notification_ref := change.notification_ref:
+        row |= {"told_rail": notification_ref.rail, "told_id": notification_ref.id, "told_body": notification_ref.body}
     if change.attempt is not None:
         row |= _attempt(change.attempt)
     if change.receipt is not None:
@@ -315,7 +315,7 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "failure": attempt.failure,
         "expires_at": attempt.expires_at,
         "asks": attempt.asks,
-        "next_ask_at": attempt.next_ask_at,
+        "next_poll_at": attempt.next_poll_at,
         "answers": attempt.answers,
         "resends": attempt.resends,
         "resend_from": attempt.resend_from,
@@ -335,7 +335,7 @@ def _receipt(receipt: Receipt) -> dict[str, Any]:
     }
 
 
-def _going_back(back: GoingBack) -> dict[str, Any]:
+def _going_back(back: ReturnRequest) -> dict[str, Any]:
     return {
         "back_reference": back.reference,
         "back_rail": back.rail,
@@ -346,10 +346,10 @@ def _going_back(back: GoingBack) -> dict[str, Any]:
     }
 
 
-def situation_of(row: Row) -> Situation:
+def snapshot_of(row: Row) -> PaymentSnapshot:
     payment = payment_of(row["payment"])
     attempt = attempt_of(row["attempt"], payment.expected.currency) if row["attempt"] else None
-    return Situation(business_of(row["business"], row["rules"]), payment, attempt)
+    return PaymentSnapshot(business_of(row["business"], row["rules"]), payment, attempt)
 
 
 def attempt_of(row: Row, currency: Currency) -> Attempt:
@@ -371,7 +371,7 @@ def attempt_of(row: Row, currency: Currency) -> Attempt:
         failure=FailureReason(row["failure"]) if row["failure"] else None,
         expires_at=row["expires_at"],
         asks=row["asks"],
-        next_ask_at=row["next_ask_at"],
+        next_poll_at=row["next_poll_at"],
         answers=row["answers"],
         resends=row["resends"],
         resend_from=row["resend_from"],

@@ -12,15 +12,15 @@ from tidegate.core.money import Money
 from tidegate.infra.lease_store import Lease
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
-from tidegate.money_return.model import GoingBack
+from tidegate.money_return.model import ReturnRequest
 from tidegate.money_return.reason import ReturnReason
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.model import Payment
-from tidegate.rail.told import ToldBy
+from tidegate.rail.notification import NotificationRef
 from tidegate.webhook.model import Event
 
 
-class Situation(msgspec.Struct, frozen=True):
+class PaymentSnapshot(msgspec.Struct, frozen=True):
     """The input of a decision. `attempt` is the one reported on, or the newest; None before the first."""
 
     business: Business
@@ -38,29 +38,29 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     payer: dict[str, Any]
 
 
-class Outcome(Enum):
+class ChangeOutcome(Enum):
     WRITTEN = "written"
     TOLD_BEFORE = "the notification was processed before; nothing was written"
     ALREADY_RECEIVED = "the money is recorded under another notification; nothing was written"
     STALE = "the payment has changed since it was read; nothing was written"
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class PaymentChange(msgspec.Struct, frozen=True, kw_only=True):
     """`payment.version` is the version the change was decided on."""
 
     payment: Payment
     now: datetime
     attempt: Attempt | None = None
-    told_by: ToldBy | None = None
+    notification_ref: NotificationRef | None = None
     receipt: Receipt | None = None
-    going_back: GoingBack | None = None
+    going_back: ReturnRequest | None = None
     journal: Journal | None = None
     event: Event | None = None
     # Written only while this lease is held.
     lease: Lease | None = None
 
 
-def after(situation: Situation, change: Change) -> Situation:
+def after(snapshot: PaymentSnapshot, change: PaymentChange) -> PaymentSnapshot:
     """The state after the change is written."""
     payment = msgspec.structs.replace(change.payment, version=change.payment.version + 1, updated_at=change.now)
-    return Situation(situation.business, payment, change.attempt or situation.attempt)
+    return PaymentSnapshot(snapshot.business, payment, change.attempt or snapshot.attempt)

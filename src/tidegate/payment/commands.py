@@ -10,13 +10,13 @@ from tidegate.infra.db import Database
 from tidegate.merchant import field
 from tidegate.merchant.model import Business
 from tidegate.payment import store, transition
-from tidegate.payment.model import Draft, Order, Payment, draft
+from tidegate.payment.model import Draft, PaymentOrder, Payment, draft
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.settle import TRIES, changing_too_fast
-from tidegate.payment.store import Inserted, Key
+from tidegate.payment.store import Inserted, PaymentKey
 
 Insert = Callable[[Draft], Awaitable[Inserted | None]]
-Find = Callable[[Key], Awaitable[PaymentRow | None]]
+Find = Callable[[PaymentKey], Awaitable[PaymentRow | None]]
 
 
 class ReferenceTaken(Exception):
@@ -27,7 +27,7 @@ class ReferenceTaken(Exception):
         self.existing = existing
 
 
-async def create(insert: Insert, business: Business, order: Order, *, now: datetime) -> Draft:
+async def create(insert: Insert, business: Business, order: PaymentOrder, *, now: datetime) -> Draft:
     """The unique constraint decides which request was first; there is no lookup before the insert."""
     new = draft(order, business, now=now)
     # The second insert is needed only when a concurrent one committed after our statement began.
@@ -41,7 +41,7 @@ async def create(insert: Insert, business: Business, order: Order, *, now: datet
 
 
 async def verify(find: Find, business: Business, reference: str) -> PaymentRow:
-    row = await find(Key(business.id, reference)) if field.is_reference(reference) else None
+    row = await find(PaymentKey(business.id, reference)) if field.is_reference(reference) else None
     if row is None:
         raise _not_found()
     return row
@@ -53,7 +53,7 @@ async def set_disabled(
     """Idempotent. Decided again when the payment changes concurrently."""
     for _ in range(TRIES):
         async with db.connection() as tx:
-            before = await store.find(tx, Key(business.id, reference)) if field.is_reference(reference) else None
+            before = await store.find(tx, PaymentKey(business.id, reference)) if field.is_reference(reference) else None
             if before is None:
                 raise _not_found()
             after = transition.disable(before, is_disabled=is_disabled)

@@ -15,15 +15,15 @@ from tidegate.core.public_id import PublicIds
 from tidegate.ledger import recipes
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
-from tidegate.money_return.model import GoingBack
+from tidegate.money_return.model import ReturnRequest
 from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import transition
-from tidegate.payment.attempt import RESEND_PAUSE, Attempt, AttemptStatus, ended, next_ask_at
-from tidegate.payment.change import Change, Receipt, Situation
+from tidegate.payment.attempt import RESEND_PAUSE, Attempt, AttemptStatus, ended, next_poll_at
+from tidegate.payment.change import PaymentChange, Receipt, PaymentSnapshot
 from tidegate.payment.event import charge_successful
 from tidegate.payment.model import Payment
-from tidegate.payment.transition import Taken
-from tidegate.payment.variance import Hold, SendBack, Terms, VariancePolicy
+from tidegate.payment.transition import ReceiptOutcome
+from tidegate.payment.variance import HoldTransfer, ReturnTransfer, Terms, VariancePolicy
 from tidegate.rail.interface import (
     AttemptState,
     DialAction,
@@ -35,7 +35,7 @@ from tidegate.rail.interface import (
     TransferAction,
     Waiting,
 )
-from tidegate.rail.told import ToldBy
+from tidegate.rail.notification import NotificationRef
 
 # A rail that still reports "waiting" after this time will not take the money any more.
 ASKED_AFTER_THE_END_FOR = timedelta(days=1)
@@ -45,7 +45,7 @@ class WrongCurrency(Exception):
     """Money that names this payment but is in another currency."""
 
 
-class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+class IncomingTransfer(msgspec.Struct, frozen=True, kw_only=True):
     """Money for a payment, whether notified or found by polling."""
 
     rail: str
@@ -57,23 +57,23 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def on_state(
-    situation: Situation,
+    snapshot: PaymentSnapshot,
     state: AttemptState,
     *,
     rule: FeeRule,
     names: MethodNames,
     public_ids: PublicIds,
-    told_by: ToldBy | None,
+    notification_ref: NotificationRef | None,
     now: datetime,
-) -> Change | None:
+) -> PaymentChange | None:
     """None when the report changes nothing: it is old, or repeats what is recorded."""
-    payment, attempt = situation.payment, situation.attempt
+    payment, attempt = snapshot.payment, snapshot.attempt
     assert attempt is not None
     if isinstance(state, Succeeded):
         if state.amount.currency is not payment.expected.currency:
             raise WrongCurrency(f"the payment is in {payment.expected.currency}, not {state.amount.currency}")
-        arrival = Arrival(rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={})
-        return on_arrival(situation, arrival, rule=rule, names=names, public_ids=public_ids, told_by=told_by, now=now)
+        arrival = IncomingTransfer(rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={})
+        return on_arrival(snapshot, arrival, rule=rule, names=names, public_ids=public_ids, notification_ref=notification_ref, now=now)
     if not attempt.is_open:
         return None
     if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
@@ -81,47 +81,47 @@ def on_state(
     if isinstance(state, Failed):
         failed = ended(attempt, AttemptStatus.FAILED, failure=state.reason)
         moved = payment if transition.is_final(payment.status) else transition.fail_attempt(payment, now=now)
-        return Change(payment=moved, attempt=failed, told_by=told_by, now=now)
+        return PaymentChange(payment=moved, attempt=failed, notification_ref=notification_ref, now=now)
     if transition.is_final(payment.status):
-        return _keep_asking(situation, told_by=told_by, now=now)
+        return _keep_asking(snapshot, notification_ref=notification_ref, now=now)
     if isinstance(state, Waiting):
-        return Change(
-            payment=transition.await_payer(payment), attempt=_waiting(attempt, state, now), told_by=told_by, now=now
+        return PaymentChange(
+            payment=transition.await_payer(payment), attempt=_waiting(attempt, state, now), notification_ref=notification_ref, now=now
         )
-    return _still_running(situation, now=now, told_by=told_by)
+    return _still_running(snapshot, now=now, notification_ref=notification_ref)
 
 
-def on_time_out(situation: Situation, *, now: datetime) -> Change | None:
+def on_time_out(snapshot: PaymentSnapshot, *, now: datetime) -> PaymentChange | None:
     """The rail did not answer. It may have the attempt, so the outcome is unknown and is polled for."""
-    if situation.attempt is None or not situation.attempt.is_open:
+    if snapshot.attempt is None or not snapshot.attempt.is_open:
         return None
-    if transition.is_final(situation.payment.status):
-        return _keep_asking(situation, told_by=None, now=now)
-    return _still_running(situation, now=now, told_by=None)
+    if transition.is_final(snapshot.payment.status):
+        return _keep_asking(snapshot, notification_ref=None, now=now)
+    return _still_running(snapshot, now=now, notification_ref=None)
 
 
-def _keep_asking(situation: Situation, *, told_by: ToldBy | None, now: datetime) -> Change | None:
+def _keep_asking(snapshot: PaymentSnapshot, *, notification_ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
     """The payment has ended, but this attempt may still take the payer's money, which must then be returned."""
-    payment, attempt = situation.payment, situation.attempt
-    if attempt is None or attempt.next_ask_at is None:
+    payment, attempt = snapshot.payment, snapshot.attempt
+    if attempt is None or attempt.next_poll_at is None:
         return None
     if now > payment.expires_at + ASKED_AFTER_THE_END_FOR:
-        return Change(payment=payment, attempt=ended(attempt, AttemptStatus.EXPIRED), told_by=told_by, now=now)
-    later = msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_ask_at=next_ask_at(attempt.asks, now=now))
-    return Change(payment=payment, attempt=later, told_by=told_by, now=now)
+        return PaymentChange(payment=payment, attempt=ended(attempt, AttemptStatus.EXPIRED), notification_ref=notification_ref, now=now)
+    later = msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_poll_at=next_poll_at(attempt.asks, now=now))
+    return PaymentChange(payment=payment, attempt=later, notification_ref=notification_ref, now=now)
 
 
-def _still_running(situation: Situation, *, now: datetime, told_by: ToldBy | None) -> Change:
-    attempt = situation.attempt
+def _still_running(snapshot: PaymentSnapshot, *, now: datetime, notification_ref: NotificationRef | None) -> PaymentChange:
+    attempt = snapshot.attempt
     assert attempt is not None
     running = msgspec.structs.replace(
         attempt,
         status=AttemptStatus.RUNNING,
         failure=None,
         asks=attempt.asks + 1,
-        next_ask_at=next_ask_at(attempt.asks, now=now),
+        next_poll_at=next_poll_at(attempt.asks, now=now),
     )
-    return Change(payment=transition.await_rail(situation.payment), attempt=running, told_by=told_by, now=now)
+    return PaymentChange(payment=transition.await_rail(snapshot.payment), attempt=running, notification_ref=notification_ref, now=now)
 
 
 def _is_asked_too_often(attempt: Attempt, state: Waiting) -> bool:
@@ -139,13 +139,13 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
         "action": state.action,
         # What was wrong with the last answer; cleared when the attempt moves on.
         "failure": state.problem,
-        "next_ask_at": None,
+        "next_poll_at": None,
     }
     if not _asks_the_same(attempt, state):
         changes |= {"answers": 0, "resends": 0, "resend_from": now + RESEND_PAUSE}
     if isinstance(state.action, PromptAction | DialAction | RedirectAction):
         # The payer answers outside our page, and the rail's notification may be lost.
-        changes |= {"asks": attempt.asks + 1, "next_ask_at": next_ask_at(attempt.asks, now=now)}
+        changes |= {"asks": attempt.asks + 1, "next_poll_at": next_poll_at(attempt.asks, now=now)}
     if isinstance(state.action, TransferAction):
         changes["account_number"] = state.action.account_number
         changes["account_id"] = attempt.account_id or ids.new_account_id()
@@ -153,43 +153,43 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
 
 
 def on_arrival(
-    situation: Situation,
-    arrival: Arrival,
+    snapshot: PaymentSnapshot,
+    arrival: IncomingTransfer,
     *,
     rule: FeeRule,
     names: MethodNames,
     public_ids: PublicIds,
-    told_by: ToldBy | None,
+    notification_ref: NotificationRef | None,
     now: datetime,
-) -> Change:
+) -> PaymentChange:
     """Money is always recorded: kept, held or returned."""
-    attempt = situation.attempt
+    attempt = snapshot.attempt
     assert attempt is not None
     taken = transition.receive(
-        _priced_by(attempt, situation.payment),
+        _priced_by(attempt, snapshot.payment),
         arrival.amount,
-        terms=terms_of(situation.business, arrival.amount),
+        terms=terms_of(snapshot.business, arrival.amount),
         rule=rule,
         method=attempt.method,
-        is_in_time=_is_in_time(situation.payment, attempt, arrival, now),
+        is_in_time=_is_in_time(snapshot.payment, attempt, arrival, now),
         now=now,
     )
-    if isinstance(taken.verdict, SendBack):
-        taken = msgspec.structs.replace(taken, payment=_after_return(situation.payment, attempt, taken, now))
+    if isinstance(taken.verdict, ReturnTransfer):
+        taken = msgspec.structs.replace(taken, payment=_after_return(snapshot.payment, attempt, taken, now))
     receipt = _receipt(arrival, taken)
-    change = Change(
+    change = PaymentChange(
         payment=taken.payment,
         attempt=_after_money(attempt, taken),
-        told_by=told_by,
+        notification_ref=notification_ref,
         receipt=receipt,
         going_back=_going_back(arrival, taken),
-        journal=_journal(situation, arrival, taken, now),
+        journal=_journal(snapshot, arrival, taken, now),
         now=now,
     )
     if taken.fee is None or change.attempt is None:
         return change
     event = charge_successful(
-        situation.business, taken.payment, change.attempt, receipt, names=names, public_ids=public_ids, now=now
+        snapshot.business, taken.payment, change.attempt, receipt, names=names, public_ids=public_ids, now=now
     )
     return msgspec.structs.replace(change, event=event)
 
@@ -199,7 +199,7 @@ def _priced_by(attempt: Attempt, payment: Payment) -> Payment:
     return msgspec.structs.replace(payment, expected=attempt.expected, fee_rule_id=attempt.fee_rule_id)
 
 
-def _is_in_time(payment: Payment, attempt: Attempt, arrival: Arrival, now: datetime) -> bool:
+def _is_in_time(payment: Payment, attempt: Attempt, arrival: IncomingTransfer, now: datetime) -> bool:
     """Only an account closes. An approval by phone or card counts, however late the notification is."""
     if attempt.account_number is None:
         return True
@@ -209,7 +209,7 @@ def _is_in_time(payment: Payment, attempt: Attempt, arrival: Arrival, now: datet
     return attempt.takes_money_at(moment) and moment < payment.expires_at
 
 
-def _after_return(before: Payment, attempt: Attempt, taken: Taken, now: datetime) -> Payment:
+def _after_return(before: Payment, attempt: Attempt, taken: ReceiptOutcome, now: datetime) -> Payment:
     """The price stays the same; if the attempt itself is over, the payment stops waiting for it."""
     after = msgspec.structs.replace(taken.payment, expected=before.expected, fee_rule_id=before.fee_rule_id)
     if attempt.account_number is None and attempt.is_open and not transition.is_final(after.status):
@@ -222,7 +222,7 @@ def terms_of(business: Business, amount: Money) -> Terms:
     return Terms(VariancePolicy(business.variance_policy), tolerance)
 
 
-def _after_money(attempt: Attempt, taken: Taken) -> Attempt:
+def _after_money(attempt: Attempt, taken: ReceiptOutcome) -> Attempt:
     if taken.fee is not None:
         return ended(attempt, AttemptStatus.SUCCEEDED)
     if attempt.is_open and attempt.account_number is None:
@@ -231,29 +231,29 @@ def _after_money(attempt: Attempt, taken: Taken) -> Attempt:
     return attempt
 
 
-def _receipt(arrival: Arrival, taken: Taken) -> Receipt:
+def _receipt(arrival: IncomingTransfer, taken: ReceiptOutcome) -> Receipt:
     verdict = taken.verdict
-    word = {SendBack: "returned", Hold: "held"}.get(type(verdict), "settled")
+    word = {ReturnTransfer: "returned", HoldTransfer: "held"}.get(type(verdict), "settled")
     return Receipt(
         rail=arrival.rail,
         transaction_id=arrival.transaction_id,
         amount=arrival.amount,
         taken=word,
-        reason=verdict.reason if isinstance(verdict, SendBack) else None,
+        reason=verdict.reason if isinstance(verdict, ReturnTransfer) else None,
         payer=arrival.payer,
     )
 
 
-def _going_back(arrival: Arrival, taken: Taken) -> GoingBack | None:
+def _going_back(arrival: IncomingTransfer, taken: ReceiptOutcome) -> ReturnRequest | None:
     verdict = taken.verdict
-    if isinstance(verdict, Hold):
+    if isinstance(verdict, HoldTransfer):
         return None
     back, reason = (
-        (arrival.amount, verdict.reason) if isinstance(verdict, SendBack) else (verdict.back, ReturnReason.TOO_MUCH)
+        (arrival.amount, verdict.reason) if isinstance(verdict, ReturnTransfer) else (verdict.back, ReturnReason.TOO_MUCH)
     )
     if back.minor == 0:
         return None
-    return GoingBack(
+    return ReturnRequest(
         rail=arrival.rail,
         reference=ids.new_return_reference(),
         transaction_id=arrival.transaction_id,
@@ -262,19 +262,19 @@ def _going_back(arrival: Arrival, taken: Taken) -> GoingBack | None:
     )
 
 
-def _journal(situation: Situation, arrival: Arrival, taken: Taken, now: datetime) -> Journal:
+def _journal(snapshot: PaymentSnapshot, arrival: IncomingTransfer, taken: ReceiptOutcome, now: datetime) -> Journal:
     verdict = taken.verdict
     cause = f"{arrival.rail}/{arrival.transaction_id}"
-    if isinstance(verdict, SendBack):
+    if isinstance(verdict, ReturnTransfer):
         return recipes.receipt_returning(cause=cause, returned=arrival.amount, event_at=now)
-    if isinstance(verdict, Hold):
+    if isinstance(verdict, HoldTransfer):
         return recipes.receipt_held(cause=cause, received=arrival.amount, event_at=now)
     assert taken.fee is not None
     # One per payment, enforced by a unique key: the second guard beside the payment's version.
     return recipes.checkout_settled(
-        cause=f"payment/{situation.payment.id}",
+        cause=f"payment/{snapshot.payment.id}",
         received=arrival.amount,
-        held=situation.payment.held,
+        held=snapshot.payment.held,
         back=verdict.back,
         fee=taken.fee,
         event_at=now,

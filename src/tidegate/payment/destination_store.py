@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tidegate.infra.db import Tx
-from tidegate.payment.attempt_store import situation_of
-from tidegate.payment.change import Situation
+from tidegate.payment.attempt_store import snapshot_of
+from tidegate.payment.change import PaymentSnapshot
 
 
 class Destination(NamedTuple):
@@ -18,10 +18,10 @@ class Destination(NamedTuple):
     transaction_id: str
 
 
-async def find_by_destinations(tx: Tx, destinations: Sequence[Destination]) -> list[Situation | None]:
+async def find_by_destinations(tx: Tx, destinations: Sequence[Destination]) -> list[PaymentSnapshot | None]:
     """A bank's notification names only the account; this finds the payment."""
     rows = await tx.fetch(_BY_DESTINATION, *map(list, zip(*destinations, strict=True)))
-    found = {row["position"]: situation_of(row) for row in rows}
+    found = {row["position"]: snapshot_of(row) for row in rows}
     return [found.get(position) for position in range(1, len(destinations) + 1)]
 
 

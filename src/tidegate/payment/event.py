@@ -16,7 +16,7 @@ from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt
-from tidegate.payment.change import Receipt, Situation
+from tidegate.payment.change import Receipt, PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.wire import REVERSED_MESSAGE, VARIANCE_MESSAGE
 from tidegate.rail.interface import TransferAction
@@ -49,7 +49,7 @@ def charge_successful(
     )
 
 
-class Reversal(msgspec.Struct, frozen=True, kw_only=True):
+class ReversalEvent(msgspec.Struct, frozen=True, kw_only=True):
     """What the bank took back of one transfer, and of the whole payment so far."""
 
     transaction_id: str
@@ -59,9 +59,9 @@ class Reversal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def charge_reversed(
-    situation: Situation, taken: Reversal, *, names: MethodNames, public_ids: PublicIds, now: datetime
+    snapshot: PaymentSnapshot, taken: ReversalEvent, *, names: MethodNames, public_ids: PublicIds, now: datetime
 ) -> Event:
-    payment, attempt = situation.payment, situation.attempt
+    payment, attempt = snapshot.payment, snapshot.attempt
     assert attempt is not None  # Otherwise it could not have been paid.
     data = _data(payment, attempt, names, public_ids, now)
     data |= {

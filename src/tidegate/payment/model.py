@@ -17,7 +17,7 @@ from tidegate.merchant.model import Business
 from tidegate.payment.variance import Variance
 
 
-class Status(StrEnum):
+class PaymentStatus(StrEnum):
     INITIATED = "initiated"
     PENDING = "pending"
     PROCESSING = "processing"
@@ -39,7 +39,7 @@ class Customer(msgspec.Struct, frozen=True):
     phone: str | None
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
+class PaymentOrder(msgspec.Struct, frozen=True, kw_only=True):
     """The merchant's request, validated and complete. `metadata` is JSON text, as sent."""
 
     reference: str | None
@@ -61,9 +61,9 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     id: int
     business_id: str
     pay_code: str
-    status: Status
+    status: PaymentStatus
     variance: Variance | None
-    order: Order
+    order: PaymentOrder
     reference: str
     expected: Money
     fee_rule_id: str
@@ -101,7 +101,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     business_id: str
     pay_code: str
     reference: str
-    order: Order
+    order: PaymentOrder
     expected: Money
     fee_rule_id: str
     fingerprint: bytes
@@ -109,7 +109,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime
 
 
-def draft(order: Order, business: Business, *, now: datetime) -> Draft:
+def draft(order: PaymentOrder, business: Business, *, now: datetime) -> Draft:
     pay_code = ids.new_pay_code(business.code)
     # The payer may choose another method; until then the default method sets the price.
     rule = business.fee_rule_for(order.asked.currency, order.default_method)

@@ -29,14 +29,14 @@ from tidegate.payment.attempt import (
     AttemptStatus,
     ended,
 )
-from tidegate.payment.change import Change, Situation, after
+from tidegate.payment.change import PaymentChange, PaymentSnapshot, after
 from tidegate.payment.model import Payment
 from tidegate.rail.interface import (
     Address,
     AddressAction,
     AttemptState,
     Authorization,
-    Means,
+    PaymentInstrument,
     Otp,
     OtpAction,
     Pin,
@@ -45,9 +45,9 @@ from tidegate.rail.interface import (
     RailTimeout,
     RedirectAction,
     StartAttempt,
-    Transfer,
+    TransferInstrument,
 )
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 NOT_FOUND = "there is no such payment"
 _ANSWERS: dict[type, tuple[type, ...]] = {
@@ -61,7 +61,7 @@ _ANSWERS: dict[type, tuple[type, ...]] = {
 class Payer:
     """One payer's request for one payment."""
 
-    till: Till
+    deps: PaymentDeps
     business_id: str
     pay_code: str
     return_url: str
@@ -72,46 +72,46 @@ def changed_elsewhere() -> ChangedElsewhere:
     return ChangedElsewhere("this payment has changed in another window; reload it")
 
 
-async def view(db: Database, business_id: str, pay_code: str) -> Situation:
+async def view(db: Database, business_id: str, pay_code: str) -> PaymentSnapshot:
     async with db.connection() as tx:
-        situation = await attempt_store.find_by_pay_code(tx, business_id, pay_code)
-    if situation is None:
+        snapshot = await attempt_store.find_by_pay_code(tx, business_id, pay_code)
+    if snapshot is None:
         raise NotFound(NOT_FOUND)
-    return situation
+    return snapshot
 
 
 async def charge(
-    payer: Payer, situation: Situation, method: Method, means: Means, details: dict[str, Any]
-) -> Situation:
+    payer: Payer, snapshot: PaymentSnapshot, method: Method, instrument: PaymentInstrument, details: dict[str, Any]
+) -> PaymentSnapshot:
     """Starts an attempt on the version that the payer saw. `details` is what may be stored and shown."""
-    rail = _rail_for(payer.till, situation, method)
-    payment, attempt = _begin(situation, method, rail, details, payer.now)
-    if isinstance(means, Transfer):
-        attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(situation, payer.now))
-        means = Transfer(account_name=means.account_name, expires_at=attempt.expires_at or payer.now)
-    open_before = situation.attempt if situation.attempt and situation.attempt.is_open else None
-    async with payer.till.db.connection() as tx:
+    rail = _rail_for(payer.deps, snapshot, method)
+    payment, attempt = _begin(snapshot, method, rail, details, payer.now)
+    if isinstance(instrument, TransferInstrument):
+        attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(snapshot, payer.now))
+        instrument = TransferInstrument(account_name=instrument.account_name, expires_at=attempt.expires_at or payer.now)
+    open_before = snapshot.attempt if snapshot.attempt and snapshot.attempt.is_open else None
+    async with payer.deps.db.connection() as tx:
         if not await attempt_store.begin(tx, payment, attempt, replaces=open_before, now=payer.now):
             raise changed_elsewhere()
-    return await _ask_rail_to_start(payer, rail, attempt, means)
+    return await _ask_rail_to_start(payer, rail, attempt, instrument)
 
 
-async def _ask_rail_to_start(payer: Payer, rail: Rail, attempt: Attempt, means: Means) -> Situation:
+async def _ask_rail_to_start(payer: Payer, rail: Rail, attempt: Attempt, instrument: PaymentInstrument) -> PaymentSnapshot:
     order = StartAttempt(
         business_id=attempt.business_id,
         reference=attempt.reference,
         method=attempt.method,
         amount=attempt.expected,
-        means=means,
+        instrument=instrument,
         return_url=payer.return_url,
     )
     return await _record(payer, attempt, rail.start(order, now=payer.now))
 
 
-async def authorize(payer: Payer, given: Authorization) -> Situation:
-    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
-    attempt = situation.attempt
-    _refuse_ended(situation.payment, payer.now)
+async def authorize(payer: Payer, given: Authorization) -> PaymentSnapshot:
+    snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
+    attempt = snapshot.attempt
+    _refuse_ended(snapshot.payment, payer.now)
     if attempt is None or attempt.status is not AttemptStatus.WAITING:
         raise Conflict("this payment is not waiting for an answer; fetch it again")
     if not isinstance(attempt.action, _ANSWERS[type(given)]):
@@ -119,30 +119,30 @@ async def authorize(payer: Payer, given: Authorization) -> Situation:
     if attempt.answers_left <= 0:
         raise Conflict(f"all {ANSWERS_MAX} answers have been used; start another attempt")
     # Counted before the rail is called, on the version that was read: of two concurrent answers one is passed on.
-    await _change_attempt(payer, situation, msgspec.structs.replace(attempt, answers=attempt.answers + 1))
-    rail = payer.till.rails[attempt.rail]
+    await _change_attempt(payer, snapshot, msgspec.structs.replace(attempt, answers=attempt.answers + 1))
+    rail = payer.deps.rails[attempt.rail]
     return await _record(payer, attempt, rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now))
 
 
-async def resend(payer: Payer) -> Situation:
+async def resend(payer: Payer) -> PaymentSnapshot:
     """Sends the prompt, the USSD code or the one-time code again, for the same attempt."""
-    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
-    attempt = situation.attempt
-    _refuse_ended(situation.payment, payer.now)
-    if attempt is None or not can_resend(payer.till, attempt):
+    snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
+    attempt = snapshot.attempt
+    _refuse_ended(snapshot.payment, payer.now)
+    if attempt is None or not can_resend(payer.deps, attempt):
         raise Conflict("this payment has no prompt or code to send again; fetch it again")
     if attempt.resends_left <= 0:
         raise Conflict(f"a prompt or code is sent again at most {RESENDS_MAX} times; start another attempt")
     _refuse_too_soon(attempt, payer.now)
     again = msgspec.structs.replace(attempt, resends=attempt.resends + 1, resend_from=payer.now + RESEND_PAUSE)
-    await _change_attempt(payer, situation, again)
-    rail = payer.till.rails[attempt.rail]
+    await _change_attempt(payer, snapshot, again)
+    rail = payer.deps.rails[attempt.rail]
     return await _record(payer, attempt, rail.resend(attempt.business_id, attempt.reference, now=payer.now))
 
 
-def refuse_same_prompt(situation: Situation, method: Method, details: Mapping[str, Any], now: datetime) -> None:
+def refuse_same_prompt(snapshot: PaymentSnapshot, method: Method, details: Mapping[str, Any], now: datetime) -> None:
     """The pause also holds for a new attempt by the same phone or with the same bank."""
-    attempt = situation.attempt
+    attempt = snapshot.attempt
     if attempt is None or not attempt.is_open or method not in (Method.MOBILE_MONEY, Method.USSD):
         return
     if attempt.method is method and all(attempt.details.get(name) == value for name, value in details.items()):
@@ -155,68 +155,68 @@ def _refuse_too_soon(attempt: Attempt, now: datetime) -> None:
         raise TooSoon(f"the prompt or code was sent a moment ago; retry after {wait_s} s", retry_after_s=wait_s)
 
 
-def can_resend(till: Till, attempt: Attempt) -> bool:
+def can_resend(deps: PaymentDeps, attempt: Attempt) -> bool:
     """Whether the rail can resend the prompt or code of this attempt."""
     is_waiting = attempt.status is AttemptStatus.WAITING
-    return is_waiting and type(attempt.action) in till.rails[attempt.rail].capabilities.resends
+    return is_waiting and type(attempt.action) in deps.rails[attempt.rail].capabilities.resends
 
 
-async def say_sent(payer: Payer) -> Situation:
+async def say_sent(payer: Payer) -> PaymentSnapshot:
     """The payer reports a transfer as sent. This changes only what the page shows."""
-    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
-    payment, attempt = situation.payment, situation.attempt
+    snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
+    payment, attempt = snapshot.payment, snapshot.attempt
     if attempt is None or attempt.account_number is None or not transition.is_under_way(payment, now=payer.now):
         raise Conflict("this payment has no open account to transfer to")
-    return await _change_attempt(payer, situation, msgspec.structs.replace(attempt, said_sent_at=payer.now))
+    return await _change_attempt(payer, snapshot, msgspec.structs.replace(attempt, said_sent_at=payer.now))
 
 
-async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState]) -> Situation:
+async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState]) -> PaymentSnapshot:
     """Records the rail's answer, or its time-out."""
-    till, business_id, reference, now = payer.till, attempt.business_id, attempt.reference, payer.now
+    deps, business_id, reference, now = payer.deps, attempt.business_id, attempt.reference, payer.now
     try:
         state = await asking
     except RailTimeout:
-        recorded = await settle.record_time_out(till, business_id, reference, now=now)
+        recorded = await settle.record_time_out(deps, business_id, reference, now=now)
     else:
-        recorded = await settle.record_state(till, business_id, reference, state, told_by=None, now=now)
+        recorded = await settle.record_state(deps, business_id, reference, state, notification_ref=None, now=now)
     if recorded is None:
         raise NotFound(NOT_FOUND)
     return recorded
 
 
-async def cancel(payer: Payer) -> Situation:
+async def cancel(payer: Payer) -> PaymentSnapshot:
     """The payer cancels. Held money is returned by the next sweep."""
-    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
-    attempt = situation.attempt
+    snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
+    attempt = snapshot.attempt
     if attempt is not None and attempt.is_unknown:
         raise Conflict("the outcome of the last attempt is not known yet; wait for it")
     if attempt is not None and attempt.is_open:
         attempt = ended(attempt, AttemptStatus.REPLACED)
-    change = Change(payment=transition.cancel(situation.payment), attempt=attempt, now=payer.now)
-    return await _write(payer, situation, change)
+    change = PaymentChange(payment=transition.cancel(snapshot.payment), attempt=attempt, now=payer.now)
+    return await _write(payer, snapshot, change)
 
 
-async def extend(payer: Payer) -> Situation:
+async def extend(payer: Payer) -> PaymentSnapshot:
     """Keeps the temporary account open longer, within the session."""
-    situation = await view(payer.till.db, payer.business_id, payer.pay_code)
-    payment, attempt = situation.payment, situation.attempt
+    snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
+    payment, attempt = snapshot.payment, snapshot.attempt
     if attempt is None or attempt.account_number is None or not transition.is_under_way(payment, now=payer.now):
         raise Conflict("this payment has no open account to extend")
     if payment.is_disabled and not attempt.is_open and not payment.held.minor:
         raise Conflict("this payment is disabled; its account stays closed")
     longer = msgspec.structs.replace(
-        attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(situation, payer.now)
+        attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(snapshot, payer.now)
     )
-    return await _change_attempt(payer, situation, longer)
+    return await _change_attempt(payer, snapshot, longer)
 
 
-async def _change_attempt(payer: Payer, situation: Situation, attempt: Attempt) -> Situation:
-    return await _write(payer, situation, Change(payment=situation.payment, attempt=attempt, now=payer.now))
+async def _change_attempt(payer: Payer, snapshot: PaymentSnapshot, attempt: Attempt) -> PaymentSnapshot:
+    return await _write(payer, snapshot, PaymentChange(payment=snapshot.payment, attempt=attempt, now=payer.now))
 
 
-async def _write(payer: Payer, situation: Situation, change: Change) -> Situation:
+async def _write(payer: Payer, snapshot: PaymentSnapshot, change: PaymentChange) -> PaymentSnapshot:
     try:
-        async with payer.till.db.connection() as tx:
+        async with payer.deps.db.connection() as tx:
             await attempt_store.apply(tx, change)
     except StaleChange:
         raise changed_elsewhere() from None
@@ -224,23 +224,23 @@ async def _write(payer: Payer, situation: Situation, change: Change) -> Situatio
         raise Conflict(
             "this account is closed and its number is reused; start another attempt for a new account"
         ) from None
-    return after(situation, change)
+    return after(snapshot, change)
 
 
 def _begin(
-    situation: Situation, method: Method, rail: Rail, details: dict[str, Any], now: datetime
+    snapshot: PaymentSnapshot, method: Method, rail: Rail, details: dict[str, Any], now: datetime
 ) -> tuple[Any, Attempt]:
-    payment, before = situation.payment, situation.attempt
+    payment, before = snapshot.payment, snapshot.attempt
     _refuse_ended(payment, now)
     if not transition.is_open(payment, now=now):
         raise Conflict("this payment is disabled; it takes no more attempts")
-    if not situation.business.is_active:
+    if not snapshot.business.is_active:
         raise AccessDenied("this business takes no payments at the moment; contact the business")
     if before is not None and before.is_unknown:
         raise Conflict("the outcome of the last attempt is not known yet; wait for it")
     if payment.held.minor:
         raise Conflict("part of the money has arrived; extend the time, then send the rest to the same account")
-    rule = situation.business.fee_rule_for(payment.order.asked.currency, method)
+    rule = snapshot.business.fee_rule_for(payment.order.asked.currency, method)
     expected = amount_expected(payment.order.asked, payment.order.fee_bearer, rule)
     begun = transition.begin_attempt(payment, method=method, expected=expected, fee_rule_id=rule.id)
     attempt = Attempt(
@@ -261,7 +261,7 @@ def _begin(
         failure=None,
         expires_at=None,
         asks=0,
-        next_ask_at=now + START_GRACE,
+        next_poll_at=now + START_GRACE,
         created_at=now,
     )
     return begun, attempt
@@ -274,15 +274,15 @@ def _refuse_ended(payment: Payment, now: datetime) -> None:
         raise Conflict(f"this payment is {word}; it takes no more attempts")
 
 
-def _rail_for(till: Till, situation: Situation, method: Method) -> Rail:
-    order = situation.payment.order
+def _rail_for(deps: PaymentDeps, snapshot: PaymentSnapshot, method: Method) -> Rail:
+    order = snapshot.payment.order
     if method not in order.methods:
         raise Invalid(Problem("type", "is not offered for this payment"))
-    rail = next((r for r in till.rails.values() if r.capabilities.offers(method, situation.payment.expected)), None)
+    rail = next((r for r in deps.rails.values() if r.capabilities.offers(method, snapshot.payment.expected)), None)
     if rail is None:
         raise Conflict("no rail takes this method at the moment; choose another one")
     return rail
 
 
-def _closing_time(situation: Situation, now: datetime) -> datetime:
-    return min(now + ACCOUNT_OPEN_FOR, situation.payment.expires_at)
+def _closing_time(snapshot: PaymentSnapshot, now: datetime) -> datetime:
+    return min(now + ACCOUNT_OPEN_FOR, snapshot.payment.expires_at)

@@ -9,7 +9,7 @@ import msgspec
 from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
-from tidegate.payment.model import Customer, Ending, Order, Payment, Status
+from tidegate.payment.model import Customer, Ending, PaymentOrder, Payment, PaymentStatus
 from tidegate.payment.variance import Variance
 
 
@@ -24,7 +24,7 @@ class PaymentRow(msgspec.Struct, frozen=True, array_like=True):
     pay_code: str
     reference: str
     version: int
-    status: Status
+    status: PaymentStatus
     variance: Variance | None
     ending: Ending | None
     is_disabled: bool
@@ -101,9 +101,9 @@ def payment_of(text: str) -> Payment:
     )
 
 
-def _order(row: PaymentRow, asked: Money) -> Order:
+def _order(row: PaymentRow, asked: Money) -> PaymentOrder:
     metadata = bytes(row.metadata)
-    return Order(
+    return PaymentOrder(
         reference=row.reference,
         asked=asked,
         fee_bearer=row.fee_bearer,

@@ -21,7 +21,7 @@ class Inserted(NamedTuple):
     fingerprint: bytes
 
 
-class Key(NamedTuple):
+class PaymentKey(NamedTuple):
     """What a merchant looks a payment up by."""
 
     business_id: str
@@ -41,7 +41,7 @@ async def insert_all(tx: Tx, drafts: Sequence[Draft]) -> list[Inserted | None]:
     rows = await tx.fetch(_INSERT, msgspec.json.encode([_given(draft) for draft in drafts]).decode())
     new = {row["pay_code"] for row in rows if row["reference"] is None}
     # Only existing payments are returned with their reference.
-    old = {Key(row["business_id"], row["reference"]): row for row in rows if row["reference"] is not None}
+    old = {PaymentKey(row["business_id"], row["reference"]): row for row in rows if row["reference"] is not None}
     return [
         Inserted(True, draft.pay_code, draft.fingerprint) if draft.pay_code in new else _inserted_before(draft, old)
         for draft in drafts
@@ -101,12 +101,12 @@ def _given(draft: Draft) -> dict[str, Any]:
     }
 
 
-def _inserted_before(draft: Draft, old: Mapping[Key, Row]) -> Inserted | None:
-    row = old.get(Key(draft.business_id, draft.reference))
+def _inserted_before(draft: Draft, old: Mapping[PaymentKey, Row]) -> Inserted | None:
+    row = old.get(PaymentKey(draft.business_id, draft.reference))
     return Inserted(row["pay_code"] == draft.pay_code, row["pay_code"], row["request_hash"]) if row else None
 
 
-async def find(tx: Tx, key: Key) -> Payment | None:
+async def find(tx: Tx, key: PaymentKey) -> Payment | None:
     """By the merchant's reference or the pay code; no reference is shaped like a pay code."""
     text = await tx.fetchval(
         "SELECT payment_row(payment) FROM payment WHERE business_id = $1 AND (reference = $2 OR pay_code = $2)", *key

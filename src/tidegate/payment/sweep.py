@@ -16,70 +16,70 @@ from tidegate.core.errors import IllegalTransition, NotFound
 from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.ledger import recipes
-from tidegate.money_return.model import GoingBack
+from tidegate.money_return.model import ReturnRequest
 from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import attempt_store, settle, sweep_store, transition
 from tidegate.payment.attempt import AttemptStatus, ended
-from tidegate.payment.change import Change, Situation
+from tidegate.payment.change import PaymentChange, PaymentSnapshot
 from tidegate.payment.model import Ending
 from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
-EXPIRE = Kind(sweep_store.EXPIRE, sweep_store.list_expiring)
-CLOSE = Kind(sweep_store.CLOSE, sweep_store.list_to_close)
-ASK = Kind(sweep_store.ASK, sweep_store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
-RETURN_HELD = Kind(sweep_store.RETURN_HELD, sweep_store.list_held_of_ended)
-
-
-async def expire_payments(till: Till, clock: Clock) -> Tally:
-    return await leased_work.run_round(till.db, EXPIRE, partial(_expire, till), clock)
+EXPIRE = WorkKind(sweep_store.EXPIRE, sweep_store.list_expiring)
+CLOSE = WorkKind(sweep_store.CLOSE, sweep_store.list_to_close)
+ASK = WorkKind(sweep_store.ASK, sweep_store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
+RETURN_HELD = WorkKind(sweep_store.RETURN_HELD, sweep_store.list_held_of_ended)
 
 
-async def _expire(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.connection() as tx:
-        situation = await attempt_store.find_by_pay_code(tx, lease.business_id, lease.id)
-        if situation is None or now < situation.payment.expires_at:
+async def expire_payments(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return await leased_work.run_round(deps.db, EXPIRE, partial(_expire, deps), clock)
+
+
+async def _expire(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.connection() as tx:
+        snapshot = await attempt_store.find_by_pay_code(tx, lease.business_id, lease.id)
+        if snapshot is None or now < snapshot.payment.expires_at:
             return False
-        attempt = situation.attempt
+        attempt = snapshot.attempt
         if attempt is not None and attempt.is_open:
             attempt = ended(attempt, AttemptStatus.EXPIRED)
         try:
-            change = Change(payment=transition.expire(situation.payment), attempt=attempt, now=now)
+            change = PaymentChange(payment=transition.expire(snapshot.payment), attempt=attempt, now=now)
             await attempt_store.apply(tx, change)
         except (StaleChange, IllegalTransition):
             return False  # It was paid, or an attempt began, concurrently.
     return True
 
 
-async def close_accounts(till: Till, clock: Clock) -> Tally:
+async def close_accounts(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """Temporary accounts close before the session ends; the payer may request a new one."""
-    return await leased_work.run_round(till.db, CLOSE, partial(_close, till), clock)
+    return await leased_work.run_round(deps.db, CLOSE, partial(_close, deps), clock)
 
 
-async def _close(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.connection() as tx:
+async def _close(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.connection() as tx:
         return await sweep_store.close_account(tx, lease.business_id, lease.id, now)
 
 
-async def ask_rails(till: Till, clock: Clock) -> Tally:
+async def ask_rails(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """Polls for outcomes that were not notified."""
-    return await leased_work.run_round(till.db, ASK, partial(_ask_about, till), clock)
+    return await leased_work.run_round(deps.db, ASK, partial(_ask_about, deps), clock)
 
 
-async def _ask_about(till: Till, lease: Lease, now: datetime) -> bool:
+async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     business_id, reference = lease.business_id, lease.id
-    async with till.db.connection() as tx:
+    async with deps.db.connection() as tx:
         rail_name = await sweep_store.find_rail_to_ask(tx, business_id, reference, now)
     if rail_name is None:
         return False  # The outcome was recorded concurrently.
     try:
-        state = await _ask(till.rails[rail_name], business_id, reference, now)
+        state = await _ask(deps.rails[rail_name], business_id, reference, now)
     except RailTimeout:
-        await settle.record_time_out(till, business_id, reference, lease=lease, now=now)
+        await settle.record_time_out(deps, business_id, reference, lease=lease, now=now)
     else:
-        await settle.record_state(till, business_id, reference, state, told_by=None, lease=lease, now=now)
+        await settle.record_state(deps, business_id, reference, state, notification_ref=None, lease=lease, now=now)
     return True
 
 
@@ -91,34 +91,34 @@ async def _ask(rail: Rail, business_id: str, reference: str, now: datetime) -> A
         return Failed(FailureReason.NOT_STARTED)
 
 
-async def return_held(till: Till, clock: Clock) -> Tally:
+async def return_held(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """Part payments whose rest never came are returned, each on its own rail."""
-    return await leased_work.run_round(till.db, RETURN_HELD, partial(_return_held, till), clock)
+    return await leased_work.run_round(deps.db, RETURN_HELD, partial(_return_held, deps), clock)
 
 
-async def _return_held(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.connection() as tx:
+async def _return_held(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.connection() as tx:
         receipt = await sweep_store.find_held(tx, lease.business_id, int(lease.id))
         if receipt is None:
             return False
-        situation = await attempt_store.find_by_pay_code(tx, lease.business_id, receipt.pay_code)
-        if situation is None:
+        snapshot = await attempt_store.find_by_pay_code(tx, lease.business_id, receipt.pay_code)
+        if snapshot is None:
             return False
         try:
-            await attempt_store.apply(tx, _going_back(situation, receipt, now))
+            await attempt_store.apply(tx, _going_back(snapshot, receipt, now))
         except StaleChange:
             return False
     return True
 
 
-def _going_back(situation: Situation, receipt: sweep_store.HeldReceipt, now: datetime) -> Change:
-    payment = situation.payment
+def _going_back(snapshot: PaymentSnapshot, receipt: sweep_store.HeldReceipt, now: datetime) -> PaymentChange:
+    payment = snapshot.payment
     cause = f"{receipt.rail}/{receipt.transaction_id}"
-    return Change(
+    return PaymentChange(
         payment=msgspec.structs.replace(
             payment, held=payment.held - receipt.amount, returned=payment.returned + receipt.amount
         ),
-        going_back=GoingBack(
+        going_back=ReturnRequest(
             rail=receipt.rail,
             reference=ids.new_return_reference(),
             transaction_id=receipt.transaction_id,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 
 # Kinds of leased work, as the statements below name them.
 EXPIRE, CLOSE, ASK, RETURN_HELD = "expire_payments", "close_accounts", "ask_rails", "return_held"
@@ -20,7 +20,7 @@ class HeldReceipt(NamedTuple):
     amount: Money
 
 
-async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """By pay code."""
     rows = await tx.fetch(
         """
@@ -32,10 +32,10 @@ async def list_expiring(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["pay_code"]) for row in rows]
+    return [DueRow(row["business_id"], row["pay_code"]) for row in rows]
 
 
-async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Attempts, by reference."""
     rows = await tx.fetch(
         """
@@ -47,7 +47,7 @@ async def list_to_close(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["reference"]) for row in rows]
+    return [DueRow(row["business_id"], row["reference"]) for row in rows]
 
 
 async def close_account(tx: Tx, business_id: str, reference: str, now: datetime) -> bool:
@@ -73,30 +73,30 @@ async def close_account(tx: Tx, business_id: str, reference: str, now: datetime)
     return done is True
 
 
-async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Attempts to poll for, by reference."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM attempt
-         WHERE is_due(business_id, next_ask_at, $1)
+         WHERE is_due(business_id, next_poll_at, $1)
            AND NOT is_held_back(business_id, 'ask_rails', reference, $1)
-         ORDER BY next_ask_at LIMIT $2
+         ORDER BY next_poll_at LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["reference"]) for row in rows]
+    return [DueRow(row["business_id"], row["reference"]) for row in rows]
 
 
 async def find_rail_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> str | None:
     """None when the attempt need not be polled any more."""
     rail: str | None = await tx.fetchval(
-        "SELECT rail FROM attempt WHERE business_id = $1 AND reference = $2 AND next_ask_at <= $3",
+        "SELECT rail FROM attempt WHERE business_id = $1 AND reference = $2 AND next_poll_at <= $3",
         business_id, reference, now,
     )  # fmt: skip
     return rail
 
 
-async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Receipts, by id."""
     rows = await tx.fetch(
         """
@@ -118,7 +118,7 @@ async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["id"]) for row in rows]
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
 async def find_held(tx: Tx, business_id: str, receipt_id: int) -> HeldReceipt | None:

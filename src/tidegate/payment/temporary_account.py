@@ -6,15 +6,15 @@ from tidegate.account.model import Account, AccountStatus, AccountType
 from tidegate.infra.db import Tx
 from tidegate.payment import attempt_store
 from tidegate.payment.attempt import Attempt, AttemptStatus
-from tidegate.payment.change import Situation
+from tidegate.payment.change import PaymentSnapshot
 from tidegate.rail.interface import AccountDetails, TransferAction
 
 
 async def find(tx: Tx, business_id: str, account_id: str) -> Account | None:
-    situation = await attempt_store.find_by_account_id(tx, business_id, account_id)
-    if situation is None or situation.attempt is None or not isinstance(situation.attempt.action, TransferAction):
+    snapshot = await attempt_store.find_by_account_id(tx, business_id, account_id)
+    if snapshot is None or snapshot.attempt is None or not isinstance(snapshot.attempt.action, TransferAction):
         return None
-    return _account(situation, situation.attempt, situation.attempt.action)
+    return _account(snapshot, snapshot.attempt, snapshot.attempt.action)
 
 
 _STATUS_OF: dict[AttemptStatus, AccountStatus] = {
@@ -28,8 +28,8 @@ _STATUS_OF: dict[AttemptStatus, AccountStatus] = {
 }
 
 
-def _account(situation: Situation, attempt: Attempt, transfer: TransferAction) -> Account:
-    payment = situation.payment
+def _account(snapshot: PaymentSnapshot, attempt: Attempt, transfer: TransferAction) -> Account:
+    payment = snapshot.payment
     currency = payment.expected.currency
     assert attempt.account_id is not None  # It was found by this id.
     return Account(

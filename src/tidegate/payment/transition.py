@@ -11,23 +11,23 @@ from tidegate.core.fee import Fee, FeeRule, fee_on, fee_within
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.money_return.reason import ReturnReason
-from tidegate.payment.model import Ending, Payment, Status
-from tidegate.payment.variance import Hold, SendBack, Settle, Terms, judge
+from tidegate.payment.model import Ending, Payment, PaymentStatus
+from tidegate.payment.variance import HoldTransfer, ReturnTransfer, SettlePayment, Terms, judge
 
 # Per method: a payer with no card attempts left may still pay by transfer.
 ATTEMPTS_MAX = 5
 
-ALLOWED: dict[Status, frozenset[Status]] = {
-    Status.INITIATED: frozenset({Status.PENDING, Status.PROCESSING, Status.SUCCESS, Status.FAILED, Status.EXPIRED}),
-    Status.PENDING: frozenset({Status.PENDING, Status.PROCESSING, Status.SUCCESS, Status.FAILED, Status.EXPIRED}),
-    Status.PROCESSING: frozenset({Status.PENDING, Status.PROCESSING, Status.SUCCESS, Status.FAILED, Status.EXPIRED}),
-    Status.SUCCESS: frozenset(),
-    Status.FAILED: frozenset(),
-    Status.EXPIRED: frozenset(),
+ALLOWED: dict[PaymentStatus, frozenset[PaymentStatus]] = {
+    PaymentStatus.INITIATED: frozenset({PaymentStatus.PENDING, PaymentStatus.PROCESSING, PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED}),
+    PaymentStatus.PENDING: frozenset({PaymentStatus.PENDING, PaymentStatus.PROCESSING, PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED}),
+    PaymentStatus.PROCESSING: frozenset({PaymentStatus.PENDING, PaymentStatus.PROCESSING, PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED}),
+    PaymentStatus.SUCCESS: frozenset(),
+    PaymentStatus.FAILED: frozenset(),
+    PaymentStatus.EXPIRED: frozenset(),
 }
 
 
-def is_final(status: Status) -> bool:
+def is_final(status: PaymentStatus) -> bool:
     return not ALLOWED[status]
 
 
@@ -50,7 +50,7 @@ def methods_left(payment: Payment) -> tuple[Method, ...]:
     return tuple(method for method in payment.order.methods if attempts_left(payment, method) > 0)
 
 
-def _move(payment: Payment, status: Status, **changes: object) -> Payment:
+def _move(payment: Payment, status: PaymentStatus, **changes: object) -> Payment:
     if status not in ALLOWED[payment.status]:
         raise IllegalTransition(f"this payment is {payment.status.value}; it cannot become {status.value}")
     return msgspec.structs.replace(payment, status=status, **changes)
@@ -64,7 +64,7 @@ def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule
         )
     return _move(
         payment,
-        Status.PROCESSING,
+        PaymentStatus.PROCESSING,
         attempts=payment.attempts + 1,
         attempts_by_method={**payment.attempts_by_method, method: payment.attempts_by_method.get(method, 0) + 1},
         method_chosen=method,
@@ -82,70 +82,70 @@ def disable(payment: Payment, *, is_disabled: bool) -> Payment:
 
 
 def await_payer(payment: Payment) -> Payment:
-    return _move(payment, Status.PENDING)
+    return _move(payment, PaymentStatus.PENDING)
 
 
 def await_rail(payment: Payment) -> Payment:
-    return _move(payment, Status.PROCESSING)
+    return _move(payment, PaymentStatus.PROCESSING)
 
 
 def fail_attempt(payment: Payment, *, now: datetime) -> Payment:
     """A failed attempt fails the payment only when no attempts are left or the session has expired."""
     if not methods_left(payment):
-        return _move(payment, Status.FAILED, ending=Ending.ATTEMPTS_USED_UP)
+        return _move(payment, PaymentStatus.FAILED, ending=Ending.ATTEMPTS_USED_UP)
     if now >= payment.expires_at:
-        return _move(payment, Status.EXPIRED)
-    return _move(payment, Status.PENDING)
+        return _move(payment, PaymentStatus.EXPIRED)
+    return _move(payment, PaymentStatus.PENDING)
 
 
 def cancel(payment: Payment) -> Payment:
-    return _move(payment, Status.FAILED, ending=Ending.CANCELLED)
+    return _move(payment, PaymentStatus.FAILED, ending=Ending.CANCELLED)
 
 
 def expire(payment: Payment) -> Payment:
-    if payment.status is Status.PROCESSING:
+    if payment.status is PaymentStatus.PROCESSING:
         raise IllegalTransition("the outcome of an attempt is not known yet")
-    return _move(payment, Status.EXPIRED)
+    return _move(payment, PaymentStatus.EXPIRED)
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
+class ReceiptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The payment after money has arrived, and what happens to the money."""
 
     payment: Payment
-    verdict: Settle | Hold | SendBack
+    verdict: SettlePayment | HoldTransfer | ReturnTransfer
     fee: Fee | None = None
 
 
 def receive(
     payment: Payment, received: Money, *, terms: Terms, rule: FeeRule, method: Method, is_in_time: bool, now: datetime
-) -> Taken:
+) -> ReceiptOutcome:
     """Total: any money, at any time, in any state. What cannot be kept is returned."""
     if is_final(payment.status):
-        is_paid = payment.status is Status.SUCCESS
+        is_paid = payment.status is PaymentStatus.SUCCESS
         return _send_back(payment, received, ReturnReason.ALREADY_PAID if is_paid else ReturnReason.PAYMENT_ENDED)
     if not is_in_time:
         return _send_back(payment, received, ReturnReason.ACCOUNT_CLOSED)
     verdict = judge(received, held=payment.held, expected=payment.expected, terms=terms)
-    if isinstance(verdict, SendBack):
+    if isinstance(verdict, ReturnTransfer):
         return _send_back(payment, received, verdict.reason)
-    if isinstance(verdict, Hold):
-        held = _move(payment, Status.PENDING, held=payment.held + received)
-        return Taken(payment=held, verdict=verdict)
+    if isinstance(verdict, HoldTransfer):
+        held = _move(payment, PaymentStatus.PENDING, held=payment.held + received)
+        return ReceiptOutcome(payment=held, verdict=verdict)
     return _settle(payment, verdict, rule=rule, method=method, now=now)
 
 
-def _send_back(payment: Payment, received: Money, reason: ReturnReason) -> Taken:
+def _send_back(payment: Payment, received: Money, reason: ReturnReason) -> ReceiptOutcome:
     after = msgspec.structs.replace(payment, returned=payment.returned + received)
-    return Taken(payment=after, verdict=SendBack(reason))
+    return ReceiptOutcome(payment=after, verdict=ReturnTransfer(reason))
 
 
-def _settle(payment: Payment, verdict: Settle, *, rule: FeeRule, method: Method, now: datetime) -> Taken:
+def _settle(payment: Payment, verdict: SettlePayment, *, rule: FeeRule, method: Method, now: datetime) -> ReceiptOutcome:
     # Without a variance the fee is the quoted one, on the amount asked for.
     base = payment.order.asked if verdict.variance is None else verdict.kept
     fee = fee_within(verdict.kept, fee_on(base, rule))
     paid = _move(
         payment,
-        Status.SUCCESS,
+        PaymentStatus.SUCCESS,
         variance=verdict.variance,
         received=verdict.kept,
         held=Money.zero(payment.expected.currency),
@@ -155,4 +155,4 @@ def _settle(payment: Payment, verdict: Settle, *, rule: FeeRule, method: Method,
         method_chosen=method,
         paid_at=now,
     )
-    return Taken(payment=paid, verdict=verdict, fee=fee)
+    return ReceiptOutcome(payment=paid, verdict=verdict, fee=fee)

@@ -28,7 +28,7 @@ class Terms(msgspec.Struct, frozen=True):
     tolerance: Money
 
 
-class Settle(msgspec.Struct, frozen=True):
+class SettlePayment(msgspec.Struct, frozen=True):
     """The payment is paid. `kept` includes what was held before; `back` is the excess to return."""
 
     kept: Money
@@ -36,33 +36,33 @@ class Settle(msgspec.Struct, frozen=True):
     variance: Variance | None
 
 
-class Hold(msgspec.Struct, frozen=True):
+class HoldTransfer(msgspec.Struct, frozen=True):
     """Held until the rest arrives."""
 
 
-class SendBack(msgspec.Struct, frozen=True):
+class ReturnTransfer(msgspec.Struct, frozen=True):
     reason: ReturnReason
 
 
-Verdict = Settle | Hold | SendBack
+VarianceDecision = SettlePayment | HoldTransfer | ReturnTransfer
 
 
-def judge(received: Money, *, held: Money, expected: Money, terms: Terms) -> Verdict:
+def judge(received: Money, *, held: Money, expected: Money, terms: Terms) -> VarianceDecision:
     """Money for an open payment. Several transfers add up only under the policy that waits for the rest."""
     total = held + received
     nothing = Money.zero(expected.currency)
     if abs((total - expected).minor) <= terms.tolerance.minor:
-        return Settle(total, nothing, None)
+        return SettlePayment(total, nothing, None)
     if total < expected:
         return _judge_short(total, nothing, terms.policy)
     if terms.policy is VariancePolicy.ACCEPT:
-        return Settle(total, nothing, Variance.OVERPAYMENT)
-    return Settle(expected, total - expected, None)
+        return SettlePayment(total, nothing, Variance.OVERPAYMENT)
+    return SettlePayment(expected, total - expected, None)
 
 
-def _judge_short(total: Money, nothing: Money, policy: VariancePolicy) -> Verdict:
+def _judge_short(total: Money, nothing: Money, policy: VariancePolicy) -> VarianceDecision:
     if policy is VariancePolicy.ACCEPT:
-        return Settle(total, nothing, Variance.UNDERPAYMENT)
+        return SettlePayment(total, nothing, Variance.UNDERPAYMENT)
     if policy is VariancePolicy.TOP_UP:
-        return Hold()
-    return SendBack(ReturnReason.TOO_LITTLE)
+        return HoldTransfer()
+    return ReturnTransfer(ReturnReason.TOO_LITTLE)

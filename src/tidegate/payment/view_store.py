@@ -12,7 +12,7 @@ from tidegate.payment.attempt import Attempt
 from tidegate.payment.attempt_store import attempt_of
 from tidegate.payment.model import Payment
 from tidegate.payment.row import PaymentRow, payment_of
-from tidegate.payment.store import Key
+from tidegate.payment.store import PaymentKey
 
 
 class PaymentView(NamedTuple):
@@ -26,7 +26,7 @@ class PaymentView(NamedTuple):
 _decode = msgspec.json.Decoder(list[tuple[int, PaymentRow]]).decode
 
 
-async def find_rows(tx: Tx, keys: Sequence[Key]) -> list[PaymentRow | None]:
+async def find_rows(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentRow | None]:
     """By the merchant's reference or the pay code, in the order of the keys."""
     # All of them as one text: reading them row by row costs 2 µs more for each.
     text = await tx.fetchval(
@@ -51,7 +51,7 @@ async def find_rows(tx: Tx, keys: Sequence[Key]) -> list[PaymentRow | None]:
     return found
 
 
-async def find_views(tx: Tx, keys: Sequence[Key]) -> list[PaymentView | None]:
+async def find_views(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentView | None]:
     """By the pay code, in the order of the keys."""
     rows = await tx.fetch(
         """
@@ -72,6 +72,6 @@ async def find_views(tx: Tx, keys: Sequence[Key]) -> list[PaymentView | None]:
     return views
 
 
-def _joined(keys: Sequence[Key]) -> tuple[str, str]:
+def _joined(keys: Sequence[PaymentKey]) -> tuple[str, str]:
     """No part of a key has a comma. Of an array, asyncpg would examine every item by itself."""
     return ",".join([key.business_id for key in keys]), ",".join([key.reference for key in keys])

@@ -21,7 +21,7 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.merchant.model import Business
-from tidegate.payment.model import Customer, Order
+from tidegate.payment.model import Customer, PaymentOrder
 from tidegate.payment.redirect import RedirectUrl
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
@@ -238,13 +238,13 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
         )
 
 
-def order_from(request: CreatePayment, names: MethodNames) -> Order:
+def order_from(request: CreatePayment, names: MethodNames) -> PaymentOrder:
     currency = Currency(request.currency)
     listed = request.payment_methods
     methods = METHODS_OF[currency] if listed is None else _methods_named(listed, names)
     default = names.find(request.default_payment_method) if request.default_payment_method else None
     customer = request.customer
-    return Order(
+    return PaymentOrder(
         reference=_plain(request.reference),
         asked=Money.of_major(request.amount, currency),
         fee_bearer=request.fee_bearer,

@@ -133,14 +133,14 @@ class Bank(msgspec.Struct, frozen=True):
     code: str
 
 
-class Transfer(msgspec.Struct, frozen=True):
+class TransferInstrument(msgspec.Struct, frozen=True):
     """A bank transfer needs no details to begin."""
 
     account_name: str
     expires_at: datetime
 
 
-Means = Card | Phone | Bank | Transfer
+PaymentInstrument = Card | Phone | Bank | TransferInstrument
 
 
 class Pin(msgspec.Struct, frozen=True):
@@ -175,7 +175,7 @@ class StartAttempt(msgspec.Struct, frozen=True, kw_only=True):
     reference: str
     method: Method
     amount: Money
-    means: Means
+    instrument: PaymentInstrument
     return_url: str
 
 
@@ -217,7 +217,7 @@ class Party(msgspec.Struct, frozen=True, kw_only=True):
     bank_code: str | None = None
 
 
-class AttemptTold(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an attempt we started."""
 
     business_id: str
@@ -238,7 +238,7 @@ class MoneyArrived(msgspec.Struct, frozen=True, kw_only=True):
     valued_at: datetime
 
 
-class ReturnTold(msgspec.Struct, frozen=True, kw_only=True):
+class ReturnConfirmed(msgspec.Struct, frozen=True, kw_only=True):
     """A return that we requested has left the rail."""
 
     business_id: str
@@ -257,14 +257,14 @@ class CreditReversed(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-News = AttemptTold | MoneyArrived | ReturnTold | CreditReversed
+RailEvent = AttemptOutcome | MoneyArrived | ReturnConfirmed | CreditReversed
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class Notification(msgspec.Struct, frozen=True, kw_only=True):
     """`id` is the rail's identifier of the notification; each is processed once."""
 
     id: str
-    news: News
+    news: RailEvent
 
 
 class RawNotification(msgspec.Struct, frozen=True):
@@ -357,7 +357,7 @@ class Rail(Protocol):
 
     async def ask(self, business_id: str, reference: str, *, now: datetime) -> AttemptState: ...
 
-    def read(self, raw: RawNotification, *, now: datetime) -> list[Told]:
+    def read(self, raw: RawNotification, *, now: datetime) -> list[Notification]:
         """Authenticates the notification and returns its events.
 
         Raises NotificationRefused or NotificationUnreadable.

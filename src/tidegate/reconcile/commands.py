@@ -10,12 +10,12 @@ from tidegate.infra.db import Database
 from tidegate.ledger.audit import store as audit_store
 from tidegate.reconcile import store
 from tidegate.reconcile.compare import Comparison
-from tidegate.reconcile.model import Line, Period
+from tidegate.reconcile.model import RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report, sums_of
 from tidegate.reconcile.statement import Unreadable
 
 
-def period_of(lines: Sequence[Line], *, first: date | None, last: date | None, slack: timedelta) -> Period:
+def period_of(lines: Sequence[RailLine], *, first: date | None, last: date | None, slack: timedelta) -> ReconcilePeriod:
     """The requested period; by default from the first to the last booking day of the statement."""
     if not lines and (first is None or last is None):
         raise Unreadable("the file has no lines; give the period with --from and --to")
@@ -25,11 +25,11 @@ def period_of(lines: Sequence[Line], *, first: date | None, last: date | None, s
         last = max(line.booked_at for line in lines).date()
     if last < first:
         raise Unreadable(f"the period ends on {last}, before it begins on {first}")
-    return Period(first, last, slack)
+    return ReconcilePeriod(first, last, slack)
 
 
 async def reconcile(
-    db: Database, lines: Sequence[Line], *, rail: str, period: Period, is_configured: bool,
+    db: Database, lines: Sequence[RailLine], *, rail: str, period: ReconcilePeriod, is_configured: bool,
     on_movement: Callable[[], object] = lambda: None,
 ) -> Report:  # fmt: skip
     """Raises NotFound for a rail that is not configured and has no money in the books: the name is mistyped."""

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidegate.reconcile.model import Direction, Finding, Kind, Line, Movement, Period, Standing
+from tidegate.reconcile.model import Direction, Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod, MovementStatus
 
 
 class Comparison:
-    def __init__(self, lines: Sequence[Line], period: Period) -> None:
+    def __init__(self, lines: Sequence[RailLine], period: ReconcilePeriod) -> None:
         self._lines = [line for line in lines if period.holds(line.booked_at)]
         self._period = period
         self._by_id = {direction: _Places() for direction in Direction}
@@ -31,21 +31,21 @@ class Comparison:
                 self._by_reference[line.direction].add(line.reference, place)
         self._waiting: list[Movement] = []
         self._alone: list[Movement] = []
-        self._unconfirmed: list[Finding] = []
+        self._unconfirmed: list[Discrepancy] = []
         # Matched movements, by the keys that a second line for them would have.
         self._taken_by_reference: dict[str, Movement] = {}
         self._taken_by_id: dict[tuple[Direction, str], Movement] = {}
         self.matched = 0
 
     @property
-    def lines(self) -> Sequence[Line]:
+    def lines(self) -> Sequence[RailLine]:
         """The lines within the period."""
         return self._lines
 
     def add(self, movement: Movement) -> None:
         """In any order, each movement once."""
         for place in self._free_places(movement, movement.direction):
-            if movement.standing is not Standing.FAILED and movement.is_same_money_as(self._lines[place]):
+            if movement.standing is not MovementStatus.FAILED and movement.is_same_money_as(self._lines[place]):
                 self._agree(movement, place)
                 return
         if any(True for direction in Direction for _ in self._free_places(movement, direction)):
@@ -58,7 +58,7 @@ class Comparison:
         lines = [line for line, taken in zip(self._lines, self._taken, strict=True) if not taken]
         return sorted({line.transaction_id for line in lines} | {line.reference for line in lines if line.reference})
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[Discrepancy]:
         """Call once, after all movements: in the order of the lines, then of time."""
         with_line = [*self._unlike(), *self._turned(), *self._failed(), *self._unconfirmed]
         with_line += self._lines_left()
@@ -67,8 +67,8 @@ class Comparison:
     def _agree(self, movement: Movement, place: int) -> None:
         self._take(movement, place)
         self.matched += 1
-        if movement.standing is Standing.UNDER_WAY:
-            self._unconfirmed.append(Finding(kind=Kind.UNCONFIRMED, line=self._lines[place], movement=movement))
+        if movement.standing is MovementStatus.UNDER_WAY:
+            self._unconfirmed.append(Discrepancy(kind=DiscrepancyKind.UNCONFIRMED, line=self._lines[place], movement=movement))
 
     def _take(self, movement: Movement, place: int) -> None:
         self._taken[place] = True
@@ -80,7 +80,7 @@ class Comparison:
 
     def _leave_alone(self, movement: Movement) -> None:
         """Kept only if the statement should have listed it."""
-        if movement.standing is Standing.DONE and self._period.holds(movement.at):
+        if movement.standing is MovementStatus.DONE and self._period.holds(movement.at):
             self._alone.append(movement)
 
     def _free_places(self, movement: Movement, direction: Direction) -> Iterator[int]:
@@ -94,43 +94,43 @@ class Comparison:
     def _free(self, places: _Places, identifier: str) -> Iterator[int]:
         return (place for place in places.of(identifier) if not self._taken[place])
 
-    def _unlike(self) -> Iterator[Finding]:
+    def _unlike(self) -> Iterator[Discrepancy]:
         """The same money with another amount or in another currency."""
         still: list[Movement] = []
         for movement in self._waiting:
             place = next(self._free_places(movement, movement.direction), None)
-            if place is None or movement.standing is Standing.FAILED:
+            if place is None or movement.standing is MovementStatus.FAILED:
                 still.append(movement)
                 continue
             self._take(movement, place)
             line = self._lines[place]
-            kind = Kind.AMOUNT if line.currency == movement.amount.currency else Kind.CURRENCY
-            yield Finding(kind=kind, line=line, movement=movement)
+            kind = DiscrepancyKind.AMOUNT if line.currency == movement.amount.currency else DiscrepancyKind.CURRENCY
+            yield Discrepancy(kind=kind, line=line, movement=movement)
         self._waiting = still
 
-    def _turned(self) -> Iterator[Finding]:
+    def _turned(self) -> Iterator[Discrepancy]:
         still: list[Movement] = []
         for movement in self._waiting:
             place = next(self._free_places(movement, movement.direction.other), None)
-            if place is None or movement.standing is Standing.FAILED:
+            if place is None or movement.standing is MovementStatus.FAILED:
                 still.append(movement)
                 continue
             self._take(movement, place)
-            yield Finding(kind=Kind.DIRECTION, line=self._lines[place], movement=movement)
+            yield Discrepancy(kind=DiscrepancyKind.DIRECTION, line=self._lines[place], movement=movement)
         self._waiting = still
 
-    def _failed(self) -> Iterator[Finding]:
+    def _failed(self) -> Iterator[Discrepancy]:
         """Failed in our books, done at the rail."""
         for movement in self._waiting:
             place = next(self._free_places(movement, movement.direction), None)
-            if movement.standing is Standing.FAILED and place is not None:
+            if movement.standing is MovementStatus.FAILED and place is not None:
                 self._take(movement, place)
-                yield Finding(kind=Kind.MISSING, line=self._lines[place], movement=movement)
+                yield Discrepancy(kind=DiscrepancyKind.MISSING, line=self._lines[place], movement=movement)
             else:
                 self._leave_alone(movement)
         self._waiting = []
 
-    def _lines_left(self) -> Iterator[Finding]:
+    def _lines_left(self) -> Iterator[Discrepancy]:
         seen: set[tuple[Direction, str]] = set()
         for place, line in enumerate(self._lines):
             if self._taken[place]:
@@ -141,12 +141,12 @@ class Comparison:
                 movement = self._taken_by_reference.get(line.reference)
             is_again = movement is not None or key in seen
             seen.add(key)
-            yield Finding(kind=Kind.DUPLICATE if is_again else Kind.MISSING, line=line, movement=movement)
+            yield Discrepancy(kind=DiscrepancyKind.DUPLICATE if is_again else DiscrepancyKind.MISSING, line=line, movement=movement)
 
-    def _movements_left(self) -> Iterator[Finding]:
+    def _movements_left(self) -> Iterator[Discrepancy]:
         for movement in self._alone:
-            kind = Kind.EDGE if self._period.is_at_an_end(movement.at) else Kind.EXTRA
-            yield Finding(kind=kind, movement=movement)
+            kind = DiscrepancyKind.EDGE if self._period.is_at_an_end(movement.at) else DiscrepancyKind.EXTRA
+            yield Discrepancy(kind=kind, movement=movement)
 
 
 class _Places:
@@ -169,11 +169,11 @@ class _Places:
             yield from self._further.get(identifier, ())
 
 
-def _number_of_line(finding: Finding) -> int:
+def _number_of_line(finding: Discrepancy) -> int:
     assert finding.line is not None
     return finding.line.number
 
 
-def _time_of_movement(finding: Finding) -> tuple[str, str]:
+def _time_of_movement(finding: Discrepancy) -> tuple[str, str]:
     assert finding.movement is not None
     return finding.movement.at.isoformat(), finding.movement.transaction_id or finding.movement.reference or ""

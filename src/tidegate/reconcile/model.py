@@ -24,7 +24,7 @@ class Direction(StrEnum):
         return Direction.OUT if self is Direction.IN else Direction.IN
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RailLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One line of a statement. The currency may be one we do not support, so the amount is not Money."""
 
     number: int
@@ -38,7 +38,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     description: str | None = None
 
 
-class Standing(StrEnum):
+class MovementStatus(StrEnum):
     """Status of outgoing money. Incoming money is always done: it is recorded on arrival."""
 
     DONE = "done"
@@ -57,16 +57,16 @@ class Movement(msgspec.Struct, frozen=True, kw_only=True):
     reference: str | None
     amount: Money
     at: datetime
-    standing: Standing = Standing.DONE
+    standing: MovementStatus = MovementStatus.DONE
     business_id: str | None = None
     # The pay code or the collection's reference.
     subject: str | None = None
 
-    def is_same_money_as(self, line: Line) -> bool:
+    def is_same_money_as(self, line: RailLine) -> bool:
         return line.currency == self.amount.currency and line.amount == self.amount.major
 
 
-class Period(msgspec.Struct, frozen=True):
+class ReconcilePeriod(msgspec.Struct, frozen=True):
     """Whole days, UTC. Rail and books may date the same money differently, by up to the slack."""
 
     first: date
@@ -90,7 +90,7 @@ class Period(msgspec.Struct, frozen=True):
         return not self.begin + edge <= moment < self.end - edge
 
 
-class Kind(StrEnum):
+class DiscrepancyKind(StrEnum):
     """First the breaks, then what is reported without being a break."""
 
     MISSING = "missing"
@@ -104,14 +104,14 @@ class Kind(StrEnum):
 
     @property
     def is_break(self) -> bool:
-        return self not in (Kind.EDGE, Kind.UNCONFIRMED)
+        return self not in (DiscrepancyKind.EDGE, DiscrepancyKind.UNCONFIRMED)
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Discrepancy(msgspec.Struct, frozen=True, kw_only=True):
     """Has a line, or a movement, or both."""
 
-    kind: Kind
-    line: Line | None = None
+    kind: DiscrepancyKind
+    line: RailLine | None = None
     movement: Movement | None = None
 
 

@@ -11,24 +11,24 @@ from typing import Any
 import msgspec
 
 from tidegate.infra.timestamp import to_iso
-from tidegate.reconcile.model import Balance, Direction, Finding, Kind, Line, Movement, Period, Standing
+from tidegate.reconcile.model import Balance, Direction, Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod, MovementStatus
 
-ADVICE: dict[Kind, str] = {
-    Kind.MISSING: "ask the rail to send its notification again; until then it is not credited or debited",
-    Kind.EXTRA: "ask the rail where this money is; it moved according to our books",
-    Kind.AMOUNT: "ask the rail which amount is right; the amount in our books was credited or debited",
-    Kind.CURRENCY: "ask the rail which currency is right; the credited amount may be worth more or less",
-    Kind.DIRECTION: "ask the rail which direction is right; if the rail's is, the books are wrong by twice the amount",
-    Kind.DUPLICATE: "ask the rail whether it is listed twice or moved twice; our books have it once",
-    Kind.EDGE: "check the neighbouring statement: it is close to an end of the period",
-    Kind.UNCONFIRMED: "wait: the rail has sent it, and its notification has not come yet; ask the rail if it stays so",
+ADVICE: dict[DiscrepancyKind, str] = {
+    DiscrepancyKind.MISSING: "ask the rail to send its notification again; until then it is not credited or debited",
+    DiscrepancyKind.EXTRA: "ask the rail where this money is; it moved according to our books",
+    DiscrepancyKind.AMOUNT: "ask the rail which amount is right; the amount in our books was credited or debited",
+    DiscrepancyKind.CURRENCY: "ask the rail which currency is right; the credited amount may be worth more or less",
+    DiscrepancyKind.DIRECTION: "ask the rail which direction is right; if the rail's is, the books are wrong by twice the amount",
+    DiscrepancyKind.DUPLICATE: "ask the rail whether it is listed twice or moved twice; our books have it once",
+    DiscrepancyKind.EDGE: "check the neighbouring statement: it is close to an end of the period",
+    DiscrepancyKind.UNCONFIRMED: "wait: the rail has sent it, and its notification has not come yet; ask the rail if it stays so",
 }
 _ADVICE_IF_FAILED = "do not repeat this refund: it failed in our books, and the rail lists it as sent"
 
 _Place = tuple[str, Direction]
 
 
-class Sum(msgspec.Struct, frozen=True, kw_only=True):
+class DiscrepancySum(msgspec.Struct, frozen=True, kw_only=True):
     """Of the period. Unmatched movements at its ends are on neither side."""
 
     currency: str
@@ -43,21 +43,21 @@ class Sum(msgspec.Struct, frozen=True, kw_only=True):
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     rail: str
-    period: Period
+    period: ReconcilePeriod
     lines: int
     # Lines of the file outside the period.
     lines_outside: int
     matched: int
-    findings: Sequence[Finding]
-    sums: Sequence[Sum]
+    findings: Sequence[Discrepancy]
+    sums: Sequence[DiscrepancySum]
     balances: Sequence[Balance]
 
     @property
-    def breaks(self) -> list[Finding]:
+    def breaks(self) -> list[Discrepancy]:
         return [finding for finding in self.findings if finding.kind.is_break]
 
     @property
-    def notices(self) -> list[Finding]:
+    def notices(self) -> list[Discrepancy]:
         return [finding for finding in self.findings if not finding.kind.is_break]
 
     @property
@@ -65,7 +65,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return not self.breaks and all(balance.agrees for balance in self.balances)
 
 
-def sums_of(lines: Iterable[Line], findings: Iterable[Finding]) -> list[Sum]:
+def sums_of(lines: Iterable[RailLine], findings: Iterable[Discrepancy]) -> list[DiscrepancySum]:
     """Matched lines are the same on both sides, so our side is the rail's, corrected by the findings."""
     rail: defaultdict[_Place, Decimal] = defaultdict(Decimal)
     for line in lines:
@@ -75,22 +75,22 @@ def sums_of(lines: Iterable[Line], findings: Iterable[Finding]) -> list[Sum]:
         if finding.kind.is_break:
             _undo(books, finding)
     return [
-        Sum(currency=place[0], direction=place[1], rail=rail[place], books=books[place])
+        DiscrepancySum(currency=place[0], direction=place[1], rail=rail[place], books=books[place])
         for place in sorted(rail.keys() | books.keys())
     ]
 
 
-def _undo(books: defaultdict[_Place, Decimal], finding: Finding) -> None:
+def _undo(books: defaultdict[_Place, Decimal], finding: Discrepancy) -> None:
     line, movement = finding.line, finding.movement
     if line is not None:
         books[line.currency, line.direction] -= line.amount
     # The movement of a duplicate is counted with its matched line, and a failed one is not in the books.
-    if movement is not None and movement.standing is not Standing.FAILED and finding.kind is not Kind.DUPLICATE:
+    if movement is not None and movement.standing is not MovementStatus.FAILED and finding.kind is not DiscrepancyKind.DUPLICATE:
         books[movement.amount.currency, movement.direction] += movement.amount.major
 
 
-def advice_on(finding: Finding) -> str:
-    if finding.movement is not None and finding.movement.standing is Standing.FAILED:
+def advice_on(finding: Discrepancy) -> str:
+    if finding.movement is not None and finding.movement.standing is MovementStatus.FAILED:
         return _ADVICE_IF_FAILED
     return ADVICE[finding.kind]
 
@@ -105,7 +105,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "lines": report.lines,
         "linesOutsidePeriod": report.lines_outside,
         "matched": report.matched,
-        "counts": {kind.value: counts[kind] for kind in Kind},
+        "counts": {kind.value: counts[kind] for kind in DiscrepancyKind},
         "sums": [
             {
                 "currency": each.currency,
@@ -135,7 +135,7 @@ def plain(amount: Decimal) -> str:
     return f"{amount:.2f}" if amount == round(amount, 2) else f"{amount:f}"
 
 
-def _finding_json(finding: Finding) -> dict[str, Any]:
+def _finding_json(finding: Discrepancy) -> dict[str, Any]:
     line, movement = finding.line, finding.movement
     return {
         "class": finding.kind.value,
@@ -147,21 +147,21 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
     }
 
 
-def identifier_of(finding: Finding) -> str:
+def identifier_of(finding: Discrepancy) -> str:
     if finding.line is not None:
         return finding.line.transaction_id
     assert finding.movement is not None
     return finding.movement.transaction_id or finding.movement.reference or ""
 
 
-def moment_of(finding: Finding) -> datetime:
+def moment_of(finding: Discrepancy) -> datetime:
     if finding.line is not None:
         return finding.line.booked_at
     assert finding.movement is not None
     return finding.movement.at
 
 
-def _line_json(line: Line) -> dict[str, Any]:
+def _line_json(line: RailLine) -> dict[str, Any]:
     return {
         "direction": line.direction.value,
         "amount": plain(line.amount),

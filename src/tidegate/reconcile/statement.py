@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import BinaryIO
 
-from tidegate.reconcile.model import Direction, Line
+from tidegate.reconcile.model import Direction, RailLine
 
 REQUIRED = ("transactionId", "direction", "amount", "currency", "bookedAt")
 OPTIONAL = ("reference", "description")
@@ -39,12 +39,12 @@ class Unreadable(Exception):
 
 def read(
     file: BinaryIO, columns: Mapping[str, str] | None = None, on_bytes: Callable[[int], object] = lambda _: None
-) -> list[Line]:
+) -> list[RailLine]:
     """All lines, or Unreadable with the first problems. `columns` maps our column names to the file's."""
-    lines: list[Line] = []
+    lines: list[RailLine] = []
     problems: list[str] = []
     for found in _each(file, columns or {}, on_bytes):
-        if isinstance(found, Line):
+        if isinstance(found, RailLine):
             lines.append(found)
         else:
             problems.append(found)
@@ -58,7 +58,7 @@ def read(
     return lines
 
 
-def _each(file: BinaryIO, columns: Mapping[str, str], on_bytes: Callable[[int], object]) -> Iterator[Line | str]:
+def _each(file: BinaryIO, columns: Mapping[str, str], on_bytes: Callable[[int], object]) -> Iterator[RailLine | str]:
     """A line, or its problem."""
     texts = _texts(file, on_bytes)
     header = next(texts, "")
@@ -124,8 +124,8 @@ def _places(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, int]:
     return {name: folded.index(wanted[name]) for name in COLUMNS if wanted[name] in folded}
 
 
-def _line(number: int, row: Mapping[str, str]) -> Line:
-    return Line(
+def _line(number: int, row: Mapping[str, str]) -> RailLine:
+    return RailLine(
         number=number,
         transaction_id=_identifier(row["transactionId"], "transactionId"),
         direction=_direction(row["direction"]),

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.reconcile.model import Balance, Direction, Movement, Period, Standing
+from tidegate.reconcile.model import Balance, Direction, Movement, ReconcilePeriod, MovementStatus
 
 PREFETCH = 2_000
 
@@ -22,7 +22,7 @@ async def is_known(tx: Tx, rail: str) -> bool:
     return found is True
 
 
-async def stream_of_period(tx: Tx, rail: str, period: Period) -> AsyncIterator[Movement]:
+async def stream_of_period(tx: Tx, rail: str, period: ReconcilePeriod) -> AsyncIterator[Movement]:
     """Including the slack on both sides."""
     begin, end = period.begin - period.slack, period.end + period.slack
     async for row in tx.cursor(_MOVEMENTS, rail, begin, end, None, prefetch=PREFETCH):
@@ -30,7 +30,7 @@ async def stream_of_period(tx: Tx, rail: str, period: Period) -> AsyncIterator[M
 
 
 async def stream_beyond_period(
-    tx: Tx, rail: str, period: Period, identifiers: Sequence[str]
+    tx: Tx, rail: str, period: ReconcilePeriod, identifiers: Sequence[str]
 ) -> AsyncIterator[Movement]:
     """Movements with these identifiers outside the period and its slack."""
     begin, end = period.begin - period.slack, period.end + period.slack
@@ -127,7 +127,7 @@ def _movement(row: Row) -> Movement:
         reference=row["reference"],
         amount=Money(row["amount_minor"], Currency(row["currency"])),
         at=row["moved_at"],
-        standing=Standing(row["standing"]),
+        standing=MovementStatus(row["standing"]),
         business_id=row["business_id"],
         subject=row["subject"],
     )

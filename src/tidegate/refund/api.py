@@ -35,7 +35,7 @@ class RefundApi:
         by = audit.key(call.caller.key.id, call.client)
 
         async def act(tx: Tx) -> Answer:
-            told = await commands.begin(tx, business_id, wire.wish_from(request), by=by, now=now)
+            told = await commands.begin(tx, business_id, wire.refund_request_from(request), by=by, now=now)
             return call.answer(wire.record_of(told))
 
         return await once(self.db, call, act, now=now, is_one_statement=False)

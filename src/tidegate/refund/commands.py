@@ -5,44 +5,44 @@ from __future__ import annotations
 from datetime import datetime
 
 from tidegate.audit import store as audit
-from tidegate.audit.model import By
+from tidegate.audit.model import Actor
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.infra.db import Database, Tx
 from tidegate.ledger import recipes
 from tidegate.refund import model, store, subject_store
-from tidegate.refund.model import Told
-from tidegate.refund.subject_store import Key
-from tidegate.refund.wish import Wish
+from tidegate.refund.model import RefundView
+from tidegate.refund.subject_store import SubjectKey
+from tidegate.refund.request import RefundRequest
 
 NOTHING_TO_REFUND = "no payment or collection has this reference"
 NO_REFUND = "no refund has this reference"
 
 
-async def begin(tx: Tx, business_id: str, wish: Wish, *, by: By, now: datetime) -> Told:
+async def begin(tx: Tx, business_id: str, asked_refund: RefundRequest, *, by: Actor, now: datetime) -> RefundView:
     """The wallet is debited at once, in the same transaction; the rail is called afterwards."""
-    key = await subject_store.find_key(tx, business_id, wish.reference)
+    key = await subject_store.find_key(tx, business_id, asked_refund.reference)
     if key is None:
-        if ids.looks_like_refund_reference(wish.reference):
+        if ids.looks_like_refund_reference(asked_refund.reference):
             raise Conflict("a refund cannot be refunded")
         raise NotFound(NOTHING_TO_REFUND)
     await subject_store.lock(tx, key)
     subject = await subject_store.get(tx, key)
-    amount = model.amount_of(subject, wish.amount_in(subject.received.currency))
-    refund, legs = model.begin(subject, amount, reason=wish.reason, note=wish.note, now=now)
+    amount = model.amount_of(subject, asked_refund.amount_in(subject.received.currency))
+    refund, legs = model.begin(subject, amount, reason=asked_refund.reason, note=asked_refund.note, now=now)
     journal = recipes.refund_started(cause=refund.reference, refunded=amount, fee=refund.fee_returned, event_at=now)
     made = await store.insert(tx, refund, legs, journal)
     await audit.insert(
         tx, business_id, by, action="refund.started", subject=refund.reference,
         details={"of": subject.cause, "amount": str(amount)}, now=now,
     )  # fmt: skip
-    return Told(made, subject)
+    return RefundView(made, subject)
 
 
-async def get(db: Database, business_id: str, reference: str) -> Told:
+async def get(db: Database, business_id: str, reference: str) -> RefundView:
     async with db.connection() as tx:
         refund = await store.find(tx, business_id, reference)
         if refund is None:
             raise NotFound(NO_REFUND)
-        subject = await subject_store.get(tx, Key(business_id, refund.payment_id, refund.collection_id))
-    return Told(refund, subject)
+        subject = await subject_store.get(tx, SubjectKey(business_id, refund.payment_id, refund.collection_id))
+    return RefundView(refund, subject)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tidegate.core import ids
 from tidegate.infra.http.operation import encode
 from tidegate.refund import wire
-from tidegate.refund.model import RefundStatus, Told
+from tidegate.refund.model import RefundStatus, RefundView
 from tidegate.webhook.model import Event
 
 
-def refund_ended(told: Told) -> Event:
+def refund_ended(told: RefundView) -> Event:
     refund = told.refund
     event_type = "refund.successful" if refund.status is RefundStatus.SUCCESSFUL else "refund.failed"
     return Event(

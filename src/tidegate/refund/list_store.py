@@ -7,23 +7,23 @@ from datetime import datetime
 import msgspec
 
 from tidegate.infra.db import Row, Tx
-from tidegate.refund.model import RefundStatus, Told
+from tidegate.refund.model import RefundStatus, RefundView
 from tidegate.refund.store import refund_of
-from tidegate.refund.subject_store import Key, collection_subject, payment_subject
+from tidegate.refund.subject_store import SubjectKey, collection_subject, payment_subject
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class RefundFilter(msgspec.Struct, frozen=True, kw_only=True):
     """None does not filter. `start` is included, `end` is not."""
 
     status: RefundStatus | None = None
-    subject: Key | None = None
+    subject: SubjectKey | None = None
     start: datetime | None = None
     end: datetime | None = None
 
 
-async def list_page(tx: Tx, business_id: str, wanted: Filter, *, before_id: int | None, limit: int) -> list[Told]:
+async def list_page(tx: Tx, business_id: str, wanted: RefundFilter, *, before_id: int | None, limit: int) -> list[RefundView]:
     """The newest first."""
-    key = wanted.subject or Key(business_id, None, None)
+    key = wanted.subject or SubjectKey(business_id, None, None)
     rows = await tx.fetch(
         _PAGE, business_id, wanted.status, key.payment_id, key.collection_id, wanted.start, wanted.end, before_id, limit
     )
@@ -45,7 +45,7 @@ _PAGE = """
 """
 
 
-def _told(row: Row) -> Told:
+def _told(row: Row) -> RefundView:
     payment, collection = row["payment"], row["collection"]
     subject = payment_subject(payment, None) if payment else collection_subject(collection, None)
-    return Told(refund_of(row["refund"]), subject)
+    return RefundView(refund_of(row["refund"]), subject)

@@ -24,7 +24,7 @@ class RefundStatus(StrEnum):
     FAILED = "failed"
 
 
-class Transfer(msgspec.Struct, frozen=True, kw_only=True):
+class RefundableTransfer(msgspec.Struct, frozen=True, kw_only=True):
     """One incoming transfer, and what is left of it to refund."""
 
     rail: str
@@ -51,7 +51,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     refunded: Money
     fee_given: Fee
     # The newest transfer first.
-    transfers: tuple[Transfer, ...]
+    transfers: tuple[RefundableTransfer, ...]
     # Reversed by the bank, beyond what was refunded of it.
     gone: Money | None = None
     # Why it cannot be refunded.
@@ -99,7 +99,7 @@ class Refund(msgspec.Struct, frozen=True, kw_only=True):
     completed_at: datetime | None = None
 
 
-class Told(msgspec.Struct, frozen=True):
+class RefundView(msgspec.Struct, frozen=True):
     """A refund with its subject, as the merchant sees it."""
 
     refund: Refund
@@ -162,7 +162,7 @@ def _fee_to_return(subject: Subject, amount: Money) -> Fee:
     )
 
 
-def _legs(refund: Refund, transfers: Sequence[Transfer]) -> Iterator[Leg]:
+def _legs(refund: Refund, transfers: Sequence[RefundableTransfer]) -> Iterator[Leg]:
     """The newest transfer is refunded first, up to what is left of it."""
     gone = Money.zero(refund.amount.currency)
     for number, transfer in enumerate((one for one in transfers if one.left.minor > 0), start=1):
@@ -212,6 +212,6 @@ def completed(refund: Refund, legs: Sequence[Leg], *, now: datetime) -> Refund |
     )
 
 
-def next_ask_at(asks: int, *, now: datetime) -> datetime:
+def next_poll_at(asks: int, *, now: datetime) -> datetime:
     """A refund in progress is polled for, at growing intervals."""
     return now + min(ASK_FIRST * (1 << min(asks, 12)), ASK_MAX)

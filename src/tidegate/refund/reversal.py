@@ -15,53 +15,53 @@ from tidegate.core.money import Money
 from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.payment import attempt_store, event
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal_store, subject_store
 from tidegate.refund.model import share
 from tidegate.refund.reversal_store import Reversible
-from tidegate.refund.subject_store import Key
+from tidegate.refund.subject_store import SubjectKey
 from tidegate.webhook import outbox_store
-from tidegate.webhook.model import NEWS
+from tidegate.webhook.model import EVENT_CHANNEL
 
-APPLY = Kind(told.APPLY_TO_CHECKOUTS, partial(told.list_of_receipts, is_in_suspense=False))
-COLLECT = Kind(reversal_store.COLLECT, reversal_store.list_owing)
+APPLY = WorkKind(told.APPLY_TO_CHECKOUTS, partial(told.list_of_receipts, is_in_suspense=False))
+COLLECT = WorkKind(reversal_store.COLLECT, reversal_store.list_owing)
 
 log = structlog.get_logger("reversal")
 
 
-async def apply_due(till: Till, clock: Clock) -> Tally:
+async def apply_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker."""
-    return await leased_work.run_round(till.db, APPLY, partial(_apply, till), clock)
+    return await leased_work.run_round(deps.db, APPLY, partial(_apply, deps), clock)
 
 
-async def _apply(till: Till, lease: Lease, now: datetime) -> bool:
+async def _apply(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     """False when it was applied concurrently."""
-    async with till.db.transaction() as tx:
+    async with deps.db.transaction() as tx:
         one = await told.find_of_receipt(tx, lease.id, is_in_suspense=False)
         if one is None or not await told.mark_applied(tx, one, now=now):
             return False
         assert one.payment_id is not None  # Only money in suspense has none.
-        await subject_store.lock(tx, Key(one.business_id, one.payment_id, None))
+        await subject_store.lock(tx, SubjectKey(one.business_id, one.payment_id, None))
         found = await reversal_store.get(tx, one)
         if one.amount != one.received:
             await _alert(tx, one, f"of which {one.received} had arrived", now)
             return True
         kept = one.amount - found.sent_back
         if kept.minor > 0:
-            await _undo(tx, one, found, kept, till=till, now=now)
+            await _undo(tx, one, found, kept, deps=deps, now=now)
         if found.sent_back.minor > 0:
             # The bank has the money twice: the books show it, and an operator must claim it.
             await _alert(tx, one, f"of which {found.sent_back} had been sent back", now)
             await _post_held(tx, one, found.sent_back, now)
-    till.db.ring(NEWS)
+    deps.db.notify(EVENT_CHANNEL)
     return True
 
 
-async def _undo(tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *, till: Till, now: datetime) -> None:
+async def _undo(tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *, deps: PaymentDeps, now: datetime) -> None:
     if not found.is_paid:
         await reversal_store.release(tx, one, kept, now=now)
         await _post_held(tx, one, kept, now)
@@ -73,11 +73,11 @@ async def _undo(tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *,
     await reversal_store.count(tx, one, kept, owed=owed, now=now)
     journal = recipes.credit_reversed(cause=_cause(one), received=kept, fee=fee, owed=owed, event_at=now)
     await ledger.post(tx, one.business_id, journal, now)
-    situation = await attempt_store.find_by_pay_code(tx, one.business_id, found.pay_code)
-    assert situation is not None
+    snapshot = await attempt_store.find_by_pay_code(tx, one.business_id, found.pay_code)
+    assert snapshot is not None
     total = found.reversed + kept
-    taken = event.Reversal(transaction_id=one.transaction_id, amount=kept, total=total, reason=one.reason)
-    told_of = event.charge_reversed(situation, taken, names=till.names, public_ids=till.public_ids, now=now)
+    taken = event.ReversalEvent(transaction_id=one.transaction_id, amount=kept, total=total, reason=one.reason)
+    told_of = event.charge_reversed(snapshot, taken, names=deps.names, public_ids=deps.public_ids, now=now)
     await outbox_store.insert(tx, one.business_id, told_of, now=now)
 
 
@@ -105,17 +105,17 @@ async def _alert(tx: Tx, one: ReceiptReversal, which: str, now: datetime) -> Non
     await told.quarantine(tx, one.rail, one.id, why=why, now=now)
 
 
-async def collect_debts(till: Till, clock: Clock) -> Tally:
+async def collect_debts(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker: wallets with debts and a balance pay."""
-    return await leased_work.run_round(till.db, COLLECT, partial(_collect, till), clock)
+    return await leased_work.run_round(deps.db, COLLECT, partial(_collect, deps), clock)
 
 
-async def _collect(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.transaction() as tx:
+async def _collect(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.transaction() as tx:
         debt = await reversal_store.find_owing(tx, lease.business_id, int(lease.id))
         if debt is None:
             return False
-        await subject_store.lock(tx, Key(debt.business_id, debt.payment_id, None))
+        await subject_store.lock(tx, SubjectKey(debt.business_id, debt.payment_id, None))
         part = min(debt.owed, await reversal_store.lock_wallet(tx, debt))
         if part.minor == 0 or not await reversal_store.pay_debt(tx, debt, part, now=now):
             return False

@@ -10,7 +10,7 @@ from tidegate.collection.reversal_store import ReceiptReversal
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 
 # A kind of leased work, as the statement below names it.
 COLLECT = "collect_checkout_debts"
@@ -112,7 +112,7 @@ async def release(tx: Tx, one: ReceiptReversal, held: Money, *, now: datetime) -
     )  # fmt: skip
 
 
-async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Payments whose wallet has a balance, by id; the oldest first."""
     rows = await tx.fetch(
         """
@@ -123,7 +123,7 @@ async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["id"]) for row in rows]
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
 async def find_owing(tx: Tx, business_id: str, payment_id: int) -> Debt | None:

@@ -14,46 +14,46 @@ from tidegate.core.errors import NotFound
 from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Journal
 from tidegate.rail.interface import AttemptState, Failed, RailTimeout, RefundMoney, Succeeded
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import event, model, store, subject_store
-from tidegate.refund.model import Leg, Refund, RefundStatus, Told
-from tidegate.refund.subject_store import Key
+from tidegate.refund.model import Leg, Refund, RefundStatus, RefundView
+from tidegate.refund.subject_store import SubjectKey
 from tidegate.webhook import outbox_store
-from tidegate.webhook.model import NEWS
+from tidegate.webhook.model import EVENT_CHANNEL
 
-ASK = Kind(store.ASK, store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
+ASK = WorkKind(store.ASK, store.list_to_ask, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 
 log = structlog.get_logger("refund")
 
 
-async def ask_rails(till: Till, clock: Clock) -> Tally:
+async def ask_rails(deps: PaymentDeps, clock: Clock) -> RoundResult:
     """One round of the worker: new refunds are sent to the rail, those in progress are polled for."""
-    return await leased_work.run_round(till.db, ASK, partial(_ask_about, till), clock)
+    return await leased_work.run_round(deps.db, ASK, partial(_ask_about, deps), clock)
 
 
-async def _ask_about(till: Till, lease: Lease, now: datetime) -> bool:
-    async with till.db.connection() as tx:
+async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+    async with deps.db.connection() as tx:
         found = await store.find_to_ask(tx, lease.business_id, lease.id, now)
     if found is None:
         return False
     refund_id, asks, leg = found
-    state = await _ask(till, lease.business_id, leg, now, is_first=asks == 0)
+    state = await _ask(deps, lease.business_id, leg, now, is_first=asks == 0)
     if isinstance(state, Succeeded | Failed):
-        await _end(till, lease, refund_id, _ended(leg, state), state=state, now=now)
+        await _end(deps, lease, refund_id, _ended(leg, state), state=state, now=now)
     else:
-        async with leased_work.writing(till.db, lease) as tx:
-            await store.ask_later(tx, lease.business_id, leg, next_ask_at=model.next_ask_at(asks, now=now))
+        async with leased_work.writing(deps.db, lease) as tx:
+            await store.ask_later(tx, lease.business_id, leg, next_poll_at=model.next_poll_at(asks, now=now))
     return True
 
 
-async def _ask(till: Till, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> AttemptState | None:
+async def _ask(deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> AttemptState | None:
     """None when the rail did not answer: it may have done the work."""
-    rail = till.rails[leg.rail]
+    rail = deps.rails[leg.rail]
     money = RefundMoney(
         business_id=business_id, reference=leg.reference, transaction_id=leg.transaction_id, amount=leg.amount
     )
@@ -74,10 +74,10 @@ def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
     return msgspec.structs.replace(leg, status=RefundStatus.SUCCESSFUL)
 
 
-async def _end(till: Till, lease: Lease, refund_id: int, leg: Leg, *, state: Succeeded | Failed, now: datetime) -> None:
+async def _end(deps: PaymentDeps, lease: Lease, refund_id: int, leg: Leg, *, state: Succeeded | Failed, now: datetime) -> None:
     """Writes in one transaction: the leg's outcome, its journal and, after the last leg, the refund's outcome."""
     business_id = lease.business_id
-    async with leased_work.writing(till.db, lease) as tx:
+    async with leased_work.writing(deps.db, lease) as tx:
         key = await subject_store.find_key_of(tx, business_id, refund_id)
         await subject_store.lock(tx, key)
         refund = await store.lock(tx, business_id, refund_id)
@@ -86,7 +86,7 @@ async def _end(till: Till, lease: Lease, refund_id: int, leg: Leg, *, state: Suc
             return
         await ledger.post(tx, business_id, _journal(leg, now), now)
         await _complete(tx, refund, key, now)
-    till.db.ring(NEWS)
+    deps.db.notify(EVENT_CHANNEL)
 
 
 def _journal(leg: Leg, now: datetime) -> Journal:
@@ -95,10 +95,10 @@ def _journal(leg: Leg, now: datetime) -> Journal:
     return recipes.refund_failed(cause=leg.reference, refunded=leg.amount, fee=leg.fee, event_at=now)
 
 
-async def _complete(tx: Tx, refund: Refund, key: Key, now: datetime) -> None:
+async def _complete(tx: Tx, refund: Refund, key: SubjectKey, now: datetime) -> None:
     ended = model.completed(refund, await store.list_legs(tx, refund.business_id, refund.id), now=now)
     if ended is None:
         return
     await store.complete(tx, ended)
-    told = Told(ended, await subject_store.get(tx, key))
+    told = RefundView(ended, await subject_store.get(tx, key))
     await outbox_store.insert(tx, ended.business_id, event.refund_ended(told), now=now)

@@ -9,7 +9,7 @@ from tidegate.core.errors import RefundExceedsAvailable
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx, naming
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.rail.interface import FailureReason
@@ -53,7 +53,7 @@ _INSERT = """
         RETURNING *),
     legs AS (
         INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor,
-                                fee_minor, vat_minor, next_ask_at)
+                                fee_minor, vat_minor, next_poll_at)
         SELECT $1, leg.reference, made.id, leg.rail, leg.transaction_id, $5, leg.amount_minor, leg.fee_minor,
                leg.vat_minor, $9
           FROM made, unnest($10::text[], $11::text[], $12::text[], $13::bigint[], $22::bigint[], $23::bigint[])
@@ -67,36 +67,36 @@ _INSERT = """
 ASK = "ask_about_refunds"
 
 
-async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_to_ask(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Legs to poll for, by reference."""
     rows = await tx.fetch(
         """
         SELECT business_id, reference FROM refund_leg
-         WHERE is_due(business_id, next_ask_at, $1)
+         WHERE is_due(business_id, next_poll_at, $1)
            AND NOT is_held_back(business_id, 'ask_about_refunds', reference, $1)
-         ORDER BY next_ask_at LIMIT $2
+         ORDER BY next_poll_at LIMIT $2
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["reference"]) for row in rows]
+    return [DueRow(row["business_id"], row["reference"]) for row in rows]
 
 
 async def find_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -> tuple[int, int, Leg] | None:
     """Its refund's id, the number of polls, and the leg; None when it need not be polled any more."""
     row = await tx.fetchrow(
-        "SELECT * FROM refund_leg WHERE business_id = $1 AND reference = $2 AND next_ask_at <= $3",
+        "SELECT * FROM refund_leg WHERE business_id = $1 AND reference = $2 AND next_poll_at <= $3",
         business_id, reference, now,
     )  # fmt: skip
     return (row["refund_id"], row["asks"], leg_of(row)) if row else None
 
 
-async def ask_later(tx: Tx, business_id: str, leg: Leg, *, next_ask_at: datetime) -> None:
+async def ask_later(tx: Tx, business_id: str, leg: Leg, *, next_poll_at: datetime) -> None:
     await tx.execute(
         """
-        UPDATE refund_leg SET asks = asks + 1, next_ask_at = $3
+        UPDATE refund_leg SET asks = asks + 1, next_poll_at = $3
          WHERE business_id = $1 AND reference = $2 AND status = 'processing'
         """,
-        business_id, leg.reference, next_ask_at,
+        business_id, leg.reference, next_poll_at,
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ async def end_leg(tx: Tx, business_id: str, leg: Leg, *, sent_as: str | None, no
     """False when it had already ended."""
     done = await tx.fetchval(
         """
-        UPDATE refund_leg SET status = $3, failure = $4, sent_as = $5, next_ask_at = NULL, completed_at = $6
+        UPDATE refund_leg SET status = $3, failure = $4, sent_as = $5, next_poll_at = NULL, completed_at = $6
          WHERE business_id = $1 AND reference = $2 AND status = 'processing'
         RETURNING true
         """,

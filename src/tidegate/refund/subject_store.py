@@ -9,7 +9,7 @@ import msgspec
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, Fee, FeeOnRefund
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.refund.model import Subject, Transfer
+from tidegate.refund.model import Subject, RefundableTransfer
 
 _NOT_PAID = "a payment can be refunded only in status success; this one is {}"
 _NOT_CREDITED = "a collection can be refunded only in status successful; this one is {}"
@@ -17,7 +17,7 @@ _TAKEN_BACK = "nothing can be refunded: the customer's bank has reversed this mo
 _CONVERTED = "a converted collection cannot be refunded by the API; ask the operator to refund it"
 
 
-class Key(NamedTuple):
+class SubjectKey(NamedTuple):
     """Either a payment or a collection, so one of the ids is None."""
 
     business_id: str
@@ -25,7 +25,7 @@ class Key(NamedTuple):
     collection_id: int | None
 
 
-async def find_key(tx: Tx, business_id: str, reference: str) -> Key | None:
+async def find_key(tx: Tx, business_id: str, reference: str) -> SubjectKey | None:
     """By the merchant's reference, a pay code, or a collection's reference, in this order."""
     row = await tx.fetchrow(
         """
@@ -38,18 +38,18 @@ async def find_key(tx: Tx, business_id: str, reference: str) -> Key | None:
         """,
         business_id, reference,
     )  # fmt: skip
-    return Key(business_id, row["payment_id"], row["collection_id"]) if row else None
+    return SubjectKey(business_id, row["payment_id"], row["collection_id"]) if row else None
 
 
-async def find_key_of(tx: Tx, business_id: str, refund_id: int) -> Key:
+async def find_key_of(tx: Tx, business_id: str, refund_id: int) -> SubjectKey:
     row = await tx.fetchrow(
         "SELECT payment_id, collection_id FROM refund WHERE business_id = $1 AND id = $2", business_id, refund_id
     )
     assert row is not None
-    return Key(business_id, row["payment_id"], row["collection_id"])
+    return SubjectKey(business_id, row["payment_id"], row["collection_id"])
 
 
-async def lock(tx: Tx, key: Key) -> None:
+async def lock(tx: Tx, key: SubjectKey) -> None:
     """Serialises refunds of the same subject. Read the subject after locking, not before."""
     if key.payment_id is not None:
         await tx.execute(
@@ -62,7 +62,7 @@ async def lock(tx: Tx, key: Key) -> None:
         )  # fmt: skip
 
 
-async def get(tx: Tx, key: Key) -> Subject:
+async def get(tx: Tx, key: SubjectKey) -> Subject:
     if key.payment_id is not None:
         row = await tx.fetchrow(_PAYMENT, key.business_id, key.payment_id)
         assert row is not None
@@ -83,7 +83,7 @@ def _taken_back(subject: Subject, *, is_done: bool) -> Subject:
     return msgspec.structs.replace(subject, obstacle=obstacle, gone=subject.left - left)
 
 
-async def _get_fee_given(tx: Tx, key: Key, currency: Currency) -> Fee:
+async def _get_fee_given(tx: Tx, key: SubjectKey, currency: Currency) -> Fee:
     """Of refunds in progress or paid out."""
     row = await tx.fetchrow(
         """
@@ -113,7 +113,7 @@ _COLLECTION = """
 
 
 def payment_subject(
-    row: Row, on_refund: str | None, fee_given: Fee | None = None, transfers: tuple[Transfer, ...] = ()
+    row: Row, on_refund: str | None, fee_given: Fee | None = None, transfers: tuple[RefundableTransfer, ...] = ()
 ) -> Subject:
     currency = Currency(row["currency"])
     return Subject(
@@ -134,7 +134,7 @@ def payment_subject(
     )
 
 
-async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: Currency) -> tuple[Transfer, ...]:
+async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: Currency) -> tuple[RefundableTransfer, ...]:
     """The newest first, each less what was reversed, returned or refunded."""
     rows = await tx.fetch(
         """
@@ -159,7 +159,7 @@ async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: C
         business_id, payment_id,
     )  # fmt: skip
     return tuple(
-        Transfer(rail=row["rail"], transaction_id=row["transaction_id"], left=Money(int(row["left_minor"]), currency))
+        RefundableTransfer(rail=row["rail"], transaction_id=row["transaction_id"], left=Money(int(row["left_minor"]), currency))
         for row in rows
     )
 
@@ -185,7 +185,7 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
         variance=None,
         refunded=refunded,
         fee_given=fee_given or _no_fee(currency),
-        transfers=(Transfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),),
+        transfers=(RefundableTransfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),),
         obstacle=obstacle or (_CONVERTED if is_converted else None),
     )
 

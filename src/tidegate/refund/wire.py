@@ -18,10 +18,10 @@ from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.field import Remark
 from tidegate.refund.field import RefundAmount
-from tidegate.refund.list_store import Filter
-from tidegate.refund.model import RefundStatus, Told
-from tidegate.refund.subject_store import Key
-from tidegate.refund.wish import Wish
+from tidegate.refund.list_store import RefundFilter
+from tidegate.refund.model import RefundStatus, RefundView
+from tidegate.refund.subject_store import SubjectKey
+from tidegate.refund.request import RefundRequest
 
 BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
 AnyReference = Annotated[
@@ -45,8 +45,8 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     business: BusinessId | None = None
 
 
-def wish_from(request: CreateRefund) -> Wish:
-    return Wish(
+def refund_request_from(request: CreateRefund) -> RefundRequest:
+    return RefundRequest(
         reference=request.trans_reference,
         amount=None if request.amount is UNSET else request.amount,
         currency=request.currency,
@@ -71,8 +71,8 @@ def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
     yield from period_problems(fields)
 
 
-def filter_from(request: ListRefunds, subject: Key | None) -> Filter:
-    return Filter(
+def filter_from(request: ListRefunds, subject: SubjectKey | None) -> RefundFilter:
+    return RefundFilter(
         status=None if request.status is UNSET else request.status,
         subject=subject,
         start=request.date_from.start if isinstance(request.date_from, Moment) else None,
@@ -106,7 +106,7 @@ class RefundPage(msgspec.Struct, kw_only=True, rename="camel"):
     next_cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last.")]
 
 
-def record_of(told: Told) -> RefundRecord:
+def record_of(told: RefundView) -> RefundRecord:
     refund, subject = told.refund, told.subject
     refunded = refund.amount if refund.status is RefundStatus.PROCESSING else refund.refunded
     return RefundRecord(

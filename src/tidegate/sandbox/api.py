@@ -16,7 +16,7 @@ from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.gate import SECRET_KEY
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.sandbox import examples, store, wire
 from tidegate.sandbox.simulator import Simulator
 
@@ -25,12 +25,12 @@ RESET_TRIES = 10
 
 @dataclass(frozen=True)
 class SandboxApi:
-    till: Till
+    deps: PaymentDeps
     clock: ShiftedClock
 
     @property
     def _simulator(self) -> Simulator:
-        return Simulator(self.till)
+        return Simulator(self.deps)
 
     async def transfer(self, call: Call) -> Answer:
         value = call.json()
@@ -43,14 +43,14 @@ class SandboxApi:
             transaction_id = await self._simulator.rail.transfer(tx, business_id, sent, now=now)
             return call.answer(wire.TransferSent(transaction_id=transaction_id))
 
-        return await once(self.till.db, call, act, now=now, is_one_statement=False)
+        return await once(self.deps.db, call, act, now=now, is_one_statement=False)
 
     async def reverse(self, call: Call) -> Answer:
         value = call.json() if call.body else {}
         request = read(value, wire.Reverse, lambda _: card_data.problems_in(value))
         business_id, reference = call.caller.business.id, call.path["reference"]
         now = self.clock.now_of(business_id)
-        async with self.till.db.transaction() as tx:
+        async with self.deps.db.transaction() as tx:
             news = await self._simulator.rail.reverse(tx, business_id, reference, request.reason, now=now)
         return call.answer(wire.TransferReversed(transaction_id=reference, reversal_id=news.reversal_id))
 
@@ -79,7 +79,7 @@ class SandboxApi:
     async def clock_advance(self, call: Call) -> Answer:
         request = read(call.json(), wire.Advance)
         business_id = call.caller.business.id
-        async with self.till.db.connection() as tx:
+        async with self.deps.db.connection() as tx:
             ahead = await store.advance(tx, business_id, request.advance.length, ahead_max=wire.AHEAD_MAX)
         if ahead is None:
             raise errors.Invalid(
@@ -102,7 +102,7 @@ class SandboxApi:
         """Tried again when money arrives for a payment while it is being deleted."""
         for _ in range(RESET_TRIES):
             try:
-                async with self.till.db.transaction() as tx:
+                async with self.deps.db.transaction() as tx:
                     await store.reset(tx, business_id)
                     return
             except StaleChange:

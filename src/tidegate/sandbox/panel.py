@@ -21,7 +21,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest, PageRoute
-from tidegate.payment.change import Situation
+from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.transition import is_final
 from tidegate.rail import phone as phones
 from tidegate.rail.interface import Party
@@ -92,9 +92,9 @@ class SimulatorPanel:
     def routes(self, pages: CheckoutPages) -> Sequence[Route]:
         async def simulate(request: PageRequest) -> Html:
             payer = pages.admit(request)
-            situation = await pages.desk.look(payer)
+            snapshot = await pages.desk.look(payer)
             try:
-                await self._act(request.form, situation, pages)
+                await self._act(request.form, snapshot, pages)
             except Conflict:
                 return pages.back_to(request, "?changed=1")
             return pages.back_to(request)
@@ -109,12 +109,12 @@ class SimulatorPanel:
             ]
         )
 
-    async def _act(self, form: Mapping[str, str], situation: Situation, pages: CheckoutPages) -> None:
-        now = pages.desk.clock.now_of(situation.payment.business_id)
-        key = (situation.payment.business_id, situation.payment.pay_code)
+    async def _act(self, form: Mapping[str, str], snapshot: PaymentSnapshot, pages: CheckoutPages) -> None:
+        now = pages.desk.clock.now_of(snapshot.payment.business_id)
+        key = (snapshot.payment.business_id, snapshot.payment.pay_code)
         simulator = self.simulator
         actions: dict[str, Callable[[], Awaitable[object]]] = {
-            "transfer": lambda: simulator.send_transfer(*key, _amount(form, situation), payer=_PAYER, now=now),
+            "transfer": lambda: simulator.send_transfer(*key, _amount(form, snapshot), payer=_PAYER, now=now),
             "approve": lambda: simulator.approve(*key, now=now),
             "decline": lambda: simulator.decline(*key, now=now),
             "expire": lambda: simulator.expire(*key, now=now),
@@ -147,8 +147,8 @@ def _transfers(rest: Money) -> Iterator[tuple[str, str]]:
     yield "too much", plain_digits(rest + Money.of_major(10, rest.currency))
 
 
-def _amount(form: Mapping[str, str], situation: Situation) -> Money:
-    currency = situation.payment.order.asked.currency
+def _amount(form: Mapping[str, str], snapshot: PaymentSnapshot) -> Money:
+    currency = snapshot.payment.order.asked.currency
     text = form.get("amount", "").replace(",", "").replace(" ", "")
     try:
         minor = Decimal(text if len(text) <= AMOUNT_LENGTH_MAX else "").scaleb(currency.exponent)

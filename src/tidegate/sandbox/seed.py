@@ -20,10 +20,10 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
 from tidegate.merchant.model import KeyKind, hash_of
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
-from tidegate.webhook.commands import Office
+from tidegate.webhook.commands import WebhookDeps
 
 FILE_NAME = "sandbox.json"
 _KIND_OF = {"secretKey": KeyKind.SECRET, "publicKey": KeyKind.PUBLIC}
@@ -33,28 +33,28 @@ _EMAIL = "shop@example.com"
 _HOLDER = {"firstName": "Ada", "lastName": "Obi"}
 
 
-async def seed(office: Office, till: Till, settings: Settings, clock: Clock) -> dict[str, Any]:
+async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings, clock: Clock) -> dict[str, Any]:
     """The seeded business. The same on every start, as long as the file and the database agree."""
     path = settings.home / FILE_NAME
     known = read_file(path)
-    keys = await _known_keys(office.db, known, clock) or await _new_business(office.db, now=clock.now())
+    keys = await _known_keys(webhook_deps.db, known, clock) or await _new_business(webhook_deps.db, now=clock.now())
     now = clock.now_of(keys["businessId"])
     # There is no endpoint yet; the first one to be created gets this secret.
-    secret = await webhooks.keep_for_first(office, keys["businessId"], known.get("webhookSecret"), now=now)
+    secret = await webhooks.keep_for_first(webhook_deps, keys["businessId"], known.get("webhookSecret"), now=now)
     addresses = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url}
-    accounts = await _accounts(till, keys["businessId"], now=now)
+    accounts = await _accounts(deps, keys["businessId"], now=now)
     sandbox = {**addresses, **keys, "webhookSecret": secret, "virtualAccounts": accounts}
     _write(path, sandbox)
     return sandbox
 
 
-async def _accounts(till: Till, business_id: str, *, now: datetime) -> dict[str, dict[str, str]]:
+async def _accounts(deps: PaymentDeps, business_id: str, *, now: datetime) -> dict[str, dict[str, str]]:
     """One approved account per currency; those of the previous start where they still take money."""
-    known = await accounts.list_active(till.db, business_id, now=now)
+    known = await accounts.list_active(deps.db, business_id, now=now)
     for currency in CURRENCIES:
         if currency not in known:
-            asked = await accounts.request(till.db, _new_account(business_id, currency, now), by=OURSELVES, now=now)
-            known[currency] = await accounts.approve(till, asked.id, by=OURSELVES, now=now)
+            asked = await accounts.request(deps.db, _new_account(business_id, currency, now), by=OURSELVES, now=now)
+            known[currency] = await accounts.approve(deps, asked.id, by=OURSELVES, now=now)
     return {currency.value: _shown(known[currency]) for currency in CURRENCIES}
 
 

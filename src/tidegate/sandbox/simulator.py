@@ -8,22 +8,22 @@ from datetime import datetime
 from tidegate.core import errors, ids
 from tidegate.core.money import Money
 from tidegate.payment import pay, transition
-from tidegate.payment.change import Situation
+from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.settle import TRIES, changing_too_fast
 from tidegate.rail.interface import Party
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.sandbox import store
 
 
 @dataclass(frozen=True)
 class Simulator:
-    till: Till
+    deps: PaymentDeps
 
     @property
     def rail(self) -> SandboxRail:
-        rail = self.till.rails["sandbox"]
+        rail = self.deps.rails["sandbox"]
         assert isinstance(rail, SandboxRail)
         return rail
 
@@ -31,11 +31,11 @@ class Simulator:
         self, business_id: str, pay_code: str, amount: Money, *, payer: Party, now: datetime
     ) -> str:
         """To the payment's latest account, open or not. Returns the bank's identifier of the transfer."""
-        situation = await self._situation(business_id, pay_code)
-        if situation.attempt is None or situation.attempt.account_number is None:
+        snapshot = await self._situation(business_id, pay_code)
+        if snapshot.attempt is None or snapshot.attempt.account_number is None:
             raise errors.Conflict("this payment has no account to send money to; start a bank transfer first")
-        sent = BankTransfer(account_number=situation.attempt.account_number, amount=amount, payer=payer)
-        async with self.till.db.transaction() as tx:
+        sent = BankTransfer(account_number=snapshot.attempt.account_number, amount=amount, payer=payer)
+        async with self.deps.db.transaction() as tx:
             return await self.rail.transfer(tx, business_id, sent, now=now)
 
     async def approve(self, business_id: str, pay_code: str, *, now: datetime) -> str:
@@ -55,19 +55,19 @@ class Simulator:
             payment = (await self._situation(business_id, pay_code)).payment
             if transition.is_final(payment.status):
                 raise errors.IllegalTransition(f"this payment is already {payment.status.value}")
-            async with self.till.db.connection() as tx:
+            async with self.deps.db.connection() as tx:
                 if await store.end_session(tx, payment, now=now):
                     return
         raise changing_too_fast()
 
     async def _attempt_of(self, business_id: str, pay_code: str) -> str:
-        situation = await self._situation(business_id, pay_code)
-        if situation.attempt is None:
+        snapshot = await self._situation(business_id, pay_code)
+        if snapshot.attempt is None:
             raise errors.Conflict("this payment has no attempt yet; charge it first")
-        return situation.attempt.reference
+        return snapshot.attempt.reference
 
-    async def _situation(self, business_id: str, pay_code: str) -> Situation:
+    async def _situation(self, business_id: str, pay_code: str) -> PaymentSnapshot:
         """With the newest attempt."""
         if not ids.looks_like_pay_code(pay_code):
             raise errors.NotFound(pay.NOT_FOUND)
-        return await pay.view(self.till.db, business_id, pay_code)
+        return await pay.view(self.deps.db, business_id, pay_code)

@@ -15,7 +15,7 @@ from tidegate.ledger.model import Wallet
 from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Business
 from tidegate.wallet import store
-from tidegate.wallet.model import Holding, Line, Order, Period
+from tidegate.wallet.model import Holding, WalletLine, SortOrder, Period
 from tidegate.wallet.statement import statement_of
 from tidegate.wallet.statement_pdf import StatementPdf
 
@@ -56,15 +56,15 @@ async def get_period(
 
 
 async def list_page(
-    db: Database, period: Period, *, order: Order, past_id: int | None, limit: int
-) -> tuple[list[Line], bool]:
+    db: Database, period: Period, *, order: SortOrder, past_id: int | None, limit: int
+) -> tuple[list[WalletLine], bool]:
     """Also returns whether there are more."""
     async with db.connection() as tx:
         found = await store.list_lines(tx, period, order=order, past_id=past_id, limit=limit + 1)
     return found[:limit], len(found) > limit
 
 
-async def batches(db: Database, period: Period) -> AsyncGenerator[list[Line], None]:
+async def batches(db: Database, period: Period) -> AsyncGenerator[list[WalletLine], None]:
     """All lines, the oldest first. No connection is held between batches, however slow the reader."""
     past_id: int | None = None
     is_more = True
@@ -75,9 +75,9 @@ async def batches(db: Database, period: Period) -> AsyncGenerator[list[Line], No
             past_id = lines[-1].id
 
 
-async def list_all(db: Database, period: Period, *, lines_max: int) -> list[Line]:
+async def list_all(db: Database, period: Period, *, lines_max: int) -> list[WalletLine]:
     """The oldest first. Raises Invalid when there are more."""
-    lines: list[Line] = []
+    lines: list[WalletLine] = []
     async for batch in batches(db, period):
         lines += batch
         if len(lines) > lines_max:

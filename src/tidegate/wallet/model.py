@@ -11,10 +11,10 @@ from tidegate.core.money import Money
 from tidegate.ledger.model import JournalKind, Wallet
 
 # By time of booking: the newest first, or the oldest.
-Order = Literal["desc", "asc"]
+SortOrder = Literal["desc", "asc"]
 
 
-class Words(NamedTuple):
+class StatementWords(NamedTuple):
     """The description of a line: its kind, and the word before the name of the payer or the refunded reference."""
 
     what: str
@@ -22,21 +22,21 @@ class Words(NamedTuple):
 
 
 # Every kind of journal that can move a wallet. The important part comes first, since long names are cut at the end.
-WORDS_OF: dict[JournalKind, Words] = {
-    JournalKind.CHECKOUT_SETTLED: Words("Checkout payment", "from"),
-    JournalKind.INFLOW_CREDITED: Words("Bank transfer", "from"),
-    JournalKind.INFLOW_CONVERTED: Words("Bank transfer", "from"),
-    JournalKind.HELD_SETTLED: Words("Reviewed bank transfer", "from"),
-    JournalKind.HELD_CONVERTED: Words("Reviewed bank transfer", "from"),
-    JournalKind.CREDIT_REVERSED: Words("Reversal of bank transfer", "from"),
-    JournalKind.DEBT_COLLECTED: Words("Rest of a reversed bank transfer", "from"),
-    JournalKind.REFUND_STARTED: Words("Refund", "of"),
-    JournalKind.REFUND_FAILED: Words("Failed refund", "of"),
+WORDS_OF: dict[JournalKind, StatementWords] = {
+    JournalKind.CHECKOUT_SETTLED: StatementWords("Checkout payment", "from"),
+    JournalKind.INFLOW_CREDITED: StatementWords("Bank transfer", "from"),
+    JournalKind.INFLOW_CONVERTED: StatementWords("Bank transfer", "from"),
+    JournalKind.HELD_SETTLED: StatementWords("Reviewed bank transfer", "from"),
+    JournalKind.HELD_CONVERTED: StatementWords("Reviewed bank transfer", "from"),
+    JournalKind.CREDIT_REVERSED: StatementWords("Reversal of bank transfer", "from"),
+    JournalKind.DEBT_COLLECTED: StatementWords("Rest of a reversed bank transfer", "from"),
+    JournalKind.REFUND_STARTED: StatementWords("Refund", "of"),
+    JournalKind.REFUND_FAILED: StatementWords("Failed refund", "of"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WalletLine:
     """One movement of a wallet. `id` is its journal's id."""
 
     id: int
@@ -111,7 +111,7 @@ class Totals:
     vat: Money
 
     @classmethod
-    def of(cls, lines: Iterable[Line], nothing: Money) -> Self:
+    def of(cls, lines: Iterable[WalletLine], nothing: Money) -> Self:
         taken_in = paid_out = fee = vat = nothing
         for line in lines:
             fee, vat = fee + line.fee, vat + line.vat

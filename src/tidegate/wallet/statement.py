@@ -10,14 +10,14 @@ from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.ids import Mode
 from tidegate.core.money import Money
 from tidegate.merchant.model import Business
-from tidegate.wallet.model import Line, Period, Totals
+from tidegate.wallet.model import WalletLine, Period, Totals
 
 ISSUER = "Tidegate"
 _TEST_NOTE = "Test mode: no real money was moved."
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StatementRow:
     date: str
     description: str
     reference: str
@@ -35,9 +35,9 @@ class Statement:
     facts: tuple[tuple[str, str], ...]
     # Label and amount.
     sums: tuple[tuple[str, str], ...]
-    opening: Row
-    rows: tuple[Row, ...]
-    closing: Row
+    opening: StatementRow
+    rows: tuple[StatementRow, ...]
+    closing: StatementRow
     # At the head of every page but the first.
     running_head: str
     footer: str
@@ -50,7 +50,7 @@ class Statement:
 
 
 def statement_of(
-    business: Business, period: Period, lines: Sequence[Line], *, logo: bytes | None, mode: Mode, now: datetime
+    business: Business, period: Period, lines: Sequence[WalletLine], *, logo: bytes | None, mode: Mode, now: datetime
 ) -> Statement:
     totals = Totals.of(lines, Money.zero(period.closing.currency))
     wallet, currency = period.wallet, period.closing.currency
@@ -73,9 +73,9 @@ def statement_of(
             ("VAT on fees", figure(totals.vat)),
             ("Closing balance", figure(period.closing)),
         ),
-        opening=Row(day_text(start), "Opening balance", "", "", "", figure(period.opening)),
+        opening=StatementRow(day_text(start), "Opening balance", "", "", "", figure(period.opening)),
         rows=tuple(map(_row, lines)),
-        closing=Row(day_text(_last_moment(max(start, end))), "Closing balance", "", "", "", figure(period.closing)),
+        closing=StatementRow(day_text(_last_moment(max(start, end))), "Closing balance", "", "", "", figure(period.closing)),
         running_head=f"Wallet {wallet.number} · {currency}",
         footer=f"Issued by {ISSUER} on {moment_text(now)} UTC · days and times in UTC",
         note=_TEST_NOTE if mode is Mode.SANDBOX else "",
@@ -85,8 +85,8 @@ def statement_of(
     )
 
 
-def _row(line: Line) -> Row:
-    return Row(
+def _row(line: WalletLine) -> StatementRow:
+    return StatementRow(
         date=day_text(line.booked_at),
         description=line.description,
         reference=line.reference or "",
@@ -97,7 +97,7 @@ def _row(line: Line) -> Row:
     )
 
 
-def _detail(line: Line) -> str:
+def _detail(line: WalletLine) -> str:
     if not line.fee.minor and not line.vat.minor:
         return ""
     vat = f" · VAT {figure(line.vat)}" if line.vat.minor else ""

@@ -14,7 +14,7 @@ from tidegate.infra.pdf.paragraph import Line, Paragraph, Style, set_paragraph
 from tidegate.infra.pdf.picture import NotAPicture, Picture, read_picture
 from tidegate.infra.pdf.shape import Glyph
 from tidegate.infra.pdf.structure import Element
-from tidegate.wallet.statement import Row, Statement
+from tidegate.wallet.statement import StatementRow, Statement
 
 TITLE = "Wallet statement"
 LANGUAGE = "en"
@@ -61,7 +61,7 @@ CELL_BOLD = Style(8, INK, Weight.BOLD, leading=1.4)
 SMALL = Style(8, MUTED)
 
 _FIGURE_HEADS = ("Debit", "Credit", "Balance")
-_FIGURES: tuple[Callable[[Row], str], ...] = (lambda row: row.debit, lambda row: row.credit, lambda row: row.balance)
+_FIGURES: tuple[Callable[[StatementRow], str], ...] = (lambda row: row.debit, lambda row: row.credit, lambda row: row.balance)
 _WIDE_DAY = "30 Nov 2026"
 
 
@@ -103,7 +103,7 @@ class StatementPdf:
     def file(self) -> bytes:
         return self._document.file()
 
-    def _rows(self) -> Iterator[tuple[Row, Style]]:
+    def _rows(self) -> Iterator[tuple[StatementRow, Style]]:
         statement = self._statement
         yield statement.opening, CELL_BOLD
         yield from ((row, CELL) for row in statement.rows)
@@ -200,7 +200,7 @@ class StatementPdf:
     def _head(self, text: str) -> Paragraph:
         return self._setter.text(text, COLUMN_HEAD, width=WIDTH)
 
-    def _add_row(self, row: Row, style: Style, element: Element) -> Iterator[None]:
+    def _add_row(self, row: StatementRow, style: Style, element: Element) -> Iterator[None]:
         places = self._places
         texts = (
             (self._setter.text(row.date, style, width=WIDTH), MARGIN),

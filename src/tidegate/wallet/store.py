@@ -7,7 +7,7 @@ from datetime import datetime
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.ledger.model import JournalKind, Wallet
-from tidegate.wallet.model import Line, Order, Period
+from tidegate.wallet.model import WalletLine, SortOrder, Period
 
 
 async def book_after(tx: Tx, wallet: Wallet, moment: datetime) -> None:
@@ -55,7 +55,7 @@ _PERIOD = """
 """
 
 
-async def list_lines(tx: Tx, period: Period, *, order: Order, past_id: int | None, limit: int) -> list[Line]:
+async def list_lines(tx: Tx, period: Period, *, order: SortOrder, past_id: int | None, limit: int) -> list[WalletLine]:
     """The lines after `past_id`, in the given order."""
     first_id, last_id = period.first_id, period.last_id
     is_ascending = order == "asc"
@@ -162,9 +162,9 @@ async def list_open(tx: Tx, business_id: str) -> dict[Currency, tuple[Money, Mon
     }
 
 
-def _line(row: Row, currency: Currency) -> Line:
+def _line(row: Row, currency: Currency) -> WalletLine:
     source = row["source_currency"]
-    return Line(
+    return WalletLine(
         id=row["journal_id"],
         kind=JournalKind(row["kind"]),
         booked_at=row["created_at"],

@@ -21,7 +21,7 @@ from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import JournalKind
 from tidegate.merchant.model import Business, BusinessStatus
-from tidegate.wallet.model import Holding, Line, Order, Period
+from tidegate.wallet.model import Holding, WalletLine, SortOrder, Period
 
 
 class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
@@ -69,7 +69,7 @@ class ReadStatement(msgspec.Struct, kw_only=True, rename="camel"):
 
     date_from: Annotated[Moment, Meta(description="From this day or time in UTC, inclusive.")] | UnsetType = UNSET
     date_to: Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")] | UnsetType = UNSET
-    order: Annotated[Order, Meta(description="The newest first, or the oldest.")] = "desc"
+    order: Annotated[SortOrder, Meta(description="The newest first, or the oldest.")] = "desc"
     per_page: PerPage = PerPage.when_absent(PER_PAGE)
     cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the previous page.")] | UnsetType = UNSET
 
@@ -112,7 +112,7 @@ class StatementPage(msgspec.Struct, kw_only=True, rename="camel"):
     next_cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last.")]
 
 
-def page_of(period: Period, lines: list[Line], next_cursor: str | None, public_ids: PublicIds) -> StatementPage:
+def page_of(period: Period, lines: list[WalletLine], next_cursor: str | None, public_ids: PublicIds) -> StatementPage:
     return StatementPage(
         currency=period.closing.currency,
         wallet_number=str(period.wallet.number),
@@ -123,7 +123,7 @@ def page_of(period: Period, lines: list[Line], next_cursor: str | None, public_i
     )
 
 
-def line_record(line: Line, public_ids: PublicIds) -> StatementLine:
+def line_record(line: WalletLine, public_ids: PublicIds) -> StatementLine:
     return StatementLine(
         id=public_ids.statement_line.hide(line.id),
         at=to_iso(line.booked_at),
@@ -146,7 +146,7 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
-def csv_row(line: Line, public_ids: PublicIds) -> tuple[Cell, ...]:
+def csv_row(line: WalletLine, public_ids: PublicIds) -> tuple[Cell, ...]:
     """Dates, and amounts with all decimals, as bookkeeping software reads them."""
     return (
         line.booked_at.date().isoformat(),

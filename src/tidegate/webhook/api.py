@@ -17,9 +17,9 @@ from tidegate.infra.http.read import read
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.merchant.gate import SECRET_KEY
 from tidegate.webhook import commands, examples, log_store, wire
-from tidegate.webhook.commands import NO_DELIVERY, Office
+from tidegate.webhook.commands import NO_DELIVERY, WebhookDeps
 from tidegate.webhook.field import delivery_id_in
-from tidegate.webhook.model import NEWS, WithSecret
+from tidegate.webhook.model import EVENT_CHANNEL, WithSecret
 
 # Resends, replays and test events, per business.
 RESENDS_PER_SECOND, RESENDS_BURST = 5, 50
@@ -27,14 +27,14 @@ RESENDS_PER_SECOND, RESENDS_BURST = 5, 50
 
 @dataclass(frozen=True)
 class WebhookApi:
-    office: Office
+    webhook_deps: WebhookDeps
     clock: Clock
     limit: RateLimit
 
     async def create(self, call: Call) -> Answer:
         request = read(call.json(), wire.CreateEndpoint)
-        await commands.refuse_forbidden(self.office.guard, request.url)
-        business_id, vault = call.caller.business.id, self.office.vault
+        await commands.refuse_forbidden(self.webhook_deps.guard, request.url)
+        business_id, vault = call.caller.business.id, self.webhook_deps.vault
         now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
@@ -42,41 +42,41 @@ class WebhookApi:
             made = await commands.create(tx, vault, business_id, new, by=_by(call), now=now)
             return _shown_once(call, made)
 
-        return await once(self.office.db, call, act, now=now, is_one_statement=False)
+        return await once(self.webhook_deps.db, call, act, now=now, is_one_statement=False)
 
     async def list_endpoints(self, call: Call) -> Answer:
-        endpoints = await commands.list_all(self.office.db, call.caller.business.id)
+        endpoints = await commands.list_all(self.webhook_deps.db, call.caller.business.id)
         return call.answer(wire.EndpointList(results=[wire.record_of(endpoint) for endpoint in endpoints]))
 
     async def get(self, call: Call) -> Answer:
-        endpoint = await commands.get(self.office.db, call.caller.business.id, call.path["endpointId"])
+        endpoint = await commands.get(self.webhook_deps.db, call.caller.business.id, call.path["endpointId"])
         return call.answer(wire.record_of(endpoint))
 
     async def change(self, call: Call) -> Answer:
         changes = wire.changes_from(read(call.json(), wire.ChangeEndpoint))
         business_id, endpoint_id = call.caller.business.id, call.path["endpointId"]
-        await commands.get(self.office.db, business_id, endpoint_id)
+        await commands.get(self.webhook_deps.db, business_id, endpoint_id)
         if "url" in changes:
-            await commands.refuse_forbidden(self.office.guard, WebUrl(changes["url"]))
+            await commands.refuse_forbidden(self.webhook_deps.guard, WebUrl(changes["url"]))
         now = self.clock.now_of(business_id)
-        after = await commands.change(self.office.db, business_id, endpoint_id, changes, by=_by(call), now=now)
+        after = await commands.change(self.webhook_deps.db, business_id, endpoint_id, changes, by=_by(call), now=now)
         return call.answer(wire.record_of(after))
 
     async def delete(self, call: Call) -> Answer:
         business_id = call.caller.business.id
         now = self.clock.now_of(business_id)
-        endpoint = await commands.delete(self.office.db, business_id, call.path["endpointId"], by=_by(call), now=now)
+        endpoint = await commands.delete(self.webhook_deps.db, business_id, call.path["endpointId"], by=_by(call), now=now)
         return call.answer(wire.EndpointDeleted(id=endpoint.id))
 
     async def rotate(self, call: Call) -> Answer:
-        business_id, vault = call.caller.business.id, self.office.vault
+        business_id, vault = call.caller.business.id, self.webhook_deps.vault
         now = self.clock.now_of(business_id)
 
         async def act(tx: Tx) -> Answer:
             made = await commands.rotate(tx, vault, business_id, call.path["endpointId"], by=_by(call), now=now)
             return _shown_once(call, made)
 
-        return await once(self.office.db, call, act, now=now, is_one_statement=False)
+        return await once(self.webhook_deps.db, call, act, now=now, is_one_statement=False)
 
     async def send_test(self, call: Call) -> Answer:
         self._refuse_haste(call)
@@ -96,7 +96,7 @@ class WebhookApi:
         scope = f"{business_id} {wanted}"
         if isinstance(request.cursor, Cursor):
             wanted = wanted.older_than(request.cursor.position(scope=scope))
-        async with self.office.db.connection() as tx:
+        async with self.webhook_deps.db.connection() as tx:
             # One row more than the page, to know whether there is a next page.
             found = await log_store.list_deliveries(tx, business_id, wanted, limit=request.per_page + 1)
         shown = found[: request.per_page]
@@ -106,7 +106,7 @@ class WebhookApi:
         )
 
     async def get_delivery(self, call: Call) -> Answer:
-        delivery = await commands.get_delivery(self.office.db, call.caller.business.id, _delivery_id(call))
+        delivery = await commands.get_delivery(self.webhook_deps.db, call.caller.business.id, _delivery_id(call))
         return call.answer(wire.delivery_record(delivery))
 
     async def resend(self, call: Call) -> Answer:
@@ -137,8 +137,8 @@ class WebhookApi:
 
     async def _once_and_ring(self, call: Call, act: Act) -> Answer:
         now = self.clock.now_of(call.caller.business.id)
-        answer = await once(self.office.db, call, act, now=now, is_one_statement=False)
-        self.office.db.ring(NEWS)
+        answer = await once(self.webhook_deps.db, call, act, now=now, is_one_statement=False)
+        self.webhook_deps.db.notify(EVENT_CHANNEL)
         return answer
 
     def _refuse_haste(self, call: Call) -> None:
@@ -228,7 +228,7 @@ def _shown_once(call: Call, made: WithSecret) -> Answer:
     return replace(answer, kept_body=call.answer(wire.record_of(made.endpoint)).body)
 
 
-def _by(call: Call) -> audit.By:
+def _by(call: Call) -> audit.Actor:
     return audit.key(call.caller.key.id, call.client)
 
 

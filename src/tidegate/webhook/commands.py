@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from tidegate.audit import store as audit
-from tidegate.audit.model import By
+from tidegate.audit.model import Actor
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.infra.address import WebUrl
@@ -23,7 +23,7 @@ from tidegate.webhook import log_store, sign, store
 from tidegate.webhook.log_store import Window
 from tidegate.webhook.model import (
     ENDPOINTS_MAX,
-    NEWS,
+    EVENT_CHANNEL,
     ROTATION_OVERLAP,
     SECRETS_MAX,
     TEST_EVENT,
@@ -46,7 +46,7 @@ _OBSTACLES = {
 
 
 @dataclass(frozen=True)
-class Office:
+class WebhookDeps:
     """Dependencies of the webhook commands."""
 
     db: Database
@@ -61,7 +61,7 @@ async def refuse_forbidden(guard: Guard, url: WebUrl) -> None:
         raise Invalid(Problem("url", problem))
 
 
-async def create(tx: Tx, vault: Vault, business_id: str, new: NewEndpoint, *, by: By, now: datetime) -> WithSecret:
+async def create(tx: Tx, vault: Vault, business_id: str, new: NewEndpoint, *, by: Actor, now: datetime) -> WithSecret:
     endpoint = Endpoint(
         business_id=business_id,
         id=ids.new_endpoint_id(),
@@ -97,7 +97,7 @@ async def get(db: Database, business_id: str, endpoint_id: str) -> Endpoint:
 
 
 async def change(
-    db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: By, now: datetime
+    db: Database, business_id: str, endpoint_id: str, changes: Mapping[str, Any], *, by: Actor, now: datetime
 ) -> Endpoint:
     """Also resets the circuit of a failing endpoint."""
     async with db.transaction() as tx:
@@ -105,11 +105,11 @@ async def change(
         after = await store.update(tx, business_id, endpoint_id, changes, now=now) or _not_found()
         kept = {name: [getattr(before, name), getattr(after, name)] for name in changes}
         await _note(tx, after, by, "changed", kept, now=now)
-    db.ring(NEWS)
+    db.notify(EVENT_CHANNEL)
     return after
 
 
-async def delete(db: Database, business_id: str, endpoint_id: str, *, by: By, now: datetime) -> Endpoint:
+async def delete(db: Database, business_id: str, endpoint_id: str, *, by: Actor, now: datetime) -> Endpoint:
     async with db.transaction() as tx:
         endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
         await store.delete(tx, business_id, endpoint_id, now=now)
@@ -117,7 +117,7 @@ async def delete(db: Database, business_id: str, endpoint_id: str, *, by: By, no
     return endpoint
 
 
-async def rotate(tx: Tx, vault: Vault, business_id: str, endpoint_id: str, *, by: By, now: datetime) -> WithSecret:
+async def rotate(tx: Tx, vault: Vault, business_id: str, endpoint_id: str, *, by: Actor, now: datetime) -> WithSecret:
     """Every secret of the last day still signs, so that a rotation whose answer was lost does no harm."""
     secret = sign.new_secret()
     endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
@@ -132,19 +132,19 @@ async def rotate(tx: Tx, vault: Vault, business_id: str, endpoint_id: str, *, by
 
 
 async def set_webhook_url(
-    office: Office, business_id: str, url: WebUrl, *, by: By, now: datetime
+    webhook_deps: WebhookDeps, business_id: str, url: WebUrl, *, by: Actor, now: datetime
 ) -> Endpoint | WithSecret:
     """The specification's single webhook URL is the first endpoint. A secret is returned only when it is new."""
-    await refuse_forbidden(office.guard, url)
-    endpoints = await list_all(office.db, business_id)
+    await refuse_forbidden(webhook_deps.guard, url)
+    endpoints = await list_all(webhook_deps.db, business_id)
     if endpoints:
         changes = {"url": str(url), "status": EndpointStatus.ENABLED}
-        return await change(office.db, business_id, endpoints[0].id, changes, by=by, now=now)
-    async with office.db.transaction() as tx:
-        return await create(tx, office.vault, business_id, NewEndpoint(url=str(url)), by=by, now=now)
+        return await change(webhook_deps.db, business_id, endpoints[0].id, changes, by=by, now=now)
+    async with webhook_deps.db.transaction() as tx:
+        return await create(tx, webhook_deps.vault, business_id, NewEndpoint(url=str(url)), by=by, now=now)
 
 
-async def send_test(tx: Tx, business_id: str, endpoint_id: str, *, by: By, now: datetime) -> Delivery:
+async def send_test(tx: Tx, business_id: str, endpoint_id: str, *, by: Actor, now: datetime) -> Delivery:
     endpoint = await store.lock(tx, business_id, endpoint_id) or _not_found()
     if endpoint.status is not EndpointStatus.ENABLED:
         raise Conflict("this endpoint is disabled; enable it first")
@@ -164,7 +164,7 @@ async def send_test(tx: Tx, business_id: str, endpoint_id: str, *, by: By, now: 
     return delivery
 
 
-async def resend(tx: Tx, business_id: str, delivery_id: int, *, by: By, now: datetime) -> Delivery:
+async def resend(tx: Tx, business_id: str, delivery_id: int, *, by: Actor, now: datetime) -> Delivery:
     obstacle = await log_store.resend(tx, business_id, delivery_id, now=now)
     if obstacle:
         raise Conflict(_OBSTACLES[obstacle])
@@ -197,7 +197,7 @@ async def count_replay(tx: Tx, business_id: str, window: Window) -> int:
     return count
 
 
-async def replay(tx: Tx, business_id: str, window: Window, *, by: By, now: datetime) -> int:
+async def replay(tx: Tx, business_id: str, window: Window, *, by: Actor, now: datetime) -> int:
     await count_replay(tx, business_id, window)
     sent = await log_store.replay(tx, business_id, window, now=now, limit=REPLAY_MAX)
     details = {"from": to_iso(window.start), "to": to_iso(window.end), "count": sent}
@@ -206,15 +206,15 @@ async def replay(tx: Tx, business_id: str, window: Window, *, by: By, now: datet
     return sent
 
 
-async def keep_for_first(office: Office, business_id: str, known: str | None, *, now: datetime) -> str:
+async def keep_for_first(webhook_deps: WebhookDeps, business_id: str, known: str | None, *, now: datetime) -> str:
     """The secret reserved for the first endpoint; the known one while it is still usable."""
-    async with office.db.transaction() as tx:
+    async with webhook_deps.db.transaction() as tx:
         sealed = await store.list_sealed(tx, business_id)
-        if known is not None and known in [_opened(office.vault, one, business_id) for one in sealed]:
+        if known is not None and known in [_opened(webhook_deps.vault, one, business_id) for one in sealed]:
             return known
         secret = sign.new_secret()
         await store.delete_waiting(tx, business_id)
-        await store.insert_secret(tx, business_id, None, office.vault.seal(secret, owner=business_id), now=now)
+        await store.insert_secret(tx, business_id, None, webhook_deps.vault.seal(secret, owner=business_id), now=now)
     return secret
 
 
@@ -225,7 +225,7 @@ def _opened(vault: Vault, sealed: str, business_id: str) -> str | None:
     return None
 
 
-async def _note(tx: Tx, endpoint: Endpoint, by: By, what: str, details: Mapping[str, Any], *, now: datetime) -> None:
+async def _note(tx: Tx, endpoint: Endpoint, by: Actor, what: str, details: Mapping[str, Any], *, now: datetime) -> None:
     await audit.insert(
         tx, endpoint.business_id, by, action=f"webhook.endpoint.{what}", subject=endpoint.id, details=details, now=now
     )

@@ -26,8 +26,8 @@ from tidegate.infra.leased_work import text_of
 from tidegate.infra.telemetry import Meter
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.webhook import queue_store, schedule, sign
-from tidegate.webhook.model import IN_FLIGHT_MAX, NEWS, Circuit, DisabledReason, Landed, Parcel
-from tidegate.webhook.queue_store import Key
+from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL, Circuit, DisabledReason, DeliveryResult, ClaimedDelivery
+from tidegate.webhook.queue_store import DeliveryKey
 
 FAN_OUT_BATCH = 500
 # In batches: while one is written, others are being sent and claimed.
@@ -55,7 +55,7 @@ SECRETS_KEPT_MAX = 10_000
 log = structlog.get_logger("courier")
 
 
-class Courier:
+class Sender:
     def __init__(self, db: Database, egress: Egress, vault: Vault, clock: Clock, meter: Meter) -> None:
         self._db = db
         self._egress = egress
@@ -65,8 +65,8 @@ class Courier:
         self._wall = SystemClock()
         self._meter = meter
         self._opened: dict[tuple[str, str], str] = {}
-        self._flying: dict[asyncio.Task[None], tuple[Parcel, datetime]] = {}
-        self._landed: list[Landed] = []
+        self._flying: dict[asyncio.Task[None], tuple[ClaimedDelivery, datetime]] = {}
+        self._landed: list[DeliveryResult] = []
         self._has_landed = asyncio.Event()
         self._has_news = asyncio.Event()
         self._is_wanted = asyncio.Event()
@@ -77,7 +77,7 @@ class Courier:
         async with self._egress.open():
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(self._db.listen(NEWS, self._hear))
+                    group.create_task(self._db.listen(EVENT_CHANNEL, self._hear))
                     group.create_task(self._repeat(self._take_and_send))
                     group.create_task(self._repeat(self._write_down))
                     group.create_task(self._repeat(self._measure))
@@ -91,7 +91,7 @@ class Courier:
             while await queue_store.fan_out(tx, now, limit=FAN_OUT_BATCH) == FAN_OUT_BATCH:
                 pass
 
-    async def take(self, free: int = FLYING_MAX) -> list[Parcel]:
+    async def take(self, free: int = FLYING_MAX) -> list[ClaimedDelivery]:
         """Leases due deliveries, as many as there is capacity for."""
         now = self._clock.now()
         # Each endpoint may contribute as many as it may have in flight.
@@ -108,7 +108,7 @@ class Courier:
                 token=secrets.token_hex(8),
             )
 
-    async def send(self, parcel: Parcel) -> Landed:
+    async def send(self, parcel: ClaimedDelivery) -> DeliveryResult:
         """Never raises, whatever the receiver does and whatever is wrong with the row: both are retried on schedule."""
         started_at = self._clock.now_of(parcel.business_id)
         try:
@@ -121,17 +121,17 @@ class Courier:
             reply = Reply(None, "internal_error", b"", None, 0)
         return self._landed_with(parcel, reply, started_at)
 
-    async def _post(self, parcel: Parcel) -> Reply:
+    async def _post(self, parcel: ClaimedDelivery) -> Reply:
         keys = [self._secret(parcel.business_id, sealed) for sealed in parcel.sealed_secrets]
         timestamp_s = int(self._wall.now().timestamp())
         headers = sign.headers(parcel.event_id, parcel.body, keys, timestamp_s=timestamp_s)
         headers["content-type"] = "application/json; charset=utf-8"
         return await self._egress.post(parcel.url, parcel.body, headers)
 
-    async def finish(self, landed: Sequence[Landed]) -> None:
+    async def finish(self, landed: Sequence[DeliveryResult]) -> None:
         if not landed:
             return
-        by_endpoint: dict[Key, list[Landed]] = {}
+        by_endpoint: dict[DeliveryKey, list[DeliveryResult]] = {}
         for one in landed:
             by_endpoint.setdefault((one.parcel.business_id, one.parcel.endpoint_id), []).append(one)
         if all(one.is_success for one in landed):
@@ -144,7 +144,7 @@ class Courier:
             self._meter.count_deliveries(outcome, count)
 
     async def _finish_with_failures(
-        self, landed: Sequence[Landed], by_endpoint: Mapping[Key, Sequence[Landed]]
+        self, landed: Sequence[DeliveryResult], by_endpoint: Mapping[DeliveryKey, Sequence[DeliveryResult]]
     ) -> None:
         async with self._db.transaction() as tx:
             known = await queue_store.lock_circuits(tx, by_endpoint)
@@ -172,8 +172,8 @@ class Courier:
             secret = self._opened[business_id, sealed] = self._vault.open(sealed, owner=business_id)
         return secret
 
-    def _landed_with(self, parcel: Parcel, reply: Reply, started_at: datetime) -> Landed:
-        landed = Landed(
+    def _landed_with(self, parcel: ClaimedDelivery, reply: Reply, started_at: datetime) -> DeliveryResult:
+        landed = DeliveryResult(
             parcel=parcel,
             started_at=started_at,
             duration_ms=reply.duration_ms,
@@ -187,7 +187,7 @@ class Courier:
         retry_after = schedule.retry_after_in(reply.retry_after, now=self._wall.now())
         return msgspec.structs.replace(landed, next_attempt_at=self._next_attempt_at(parcel, retry_after))
 
-    def _next_attempt_at(self, parcel: Parcel, retry_after: timedelta | None = None) -> datetime | None:
+    def _next_attempt_at(self, parcel: ClaimedDelivery, retry_after: timedelta | None = None) -> datetime | None:
         now = self._clock.now_of(parcel.business_id)
         return schedule.next_attempt_at(parcel.failures + 1, now=now, jitter=_chance(), retry_after=retry_after)
 
@@ -241,7 +241,7 @@ class Courier:
         self._has_news.set()
         self._is_wanted.set()
 
-    async def _fly(self, parcel: Parcel) -> None:
+    async def _fly(self, parcel: ClaimedDelivery) -> None:
         self._landed.append(await self.send(parcel))
         self._has_landed.set()
 
@@ -262,7 +262,7 @@ class Courier:
             del self._landed[: len(batch)]
             self._is_wanted.set()
 
-    async def _finish_each(self, landed: Sequence[Landed]) -> None:
+    async def _finish_each(self, landed: Sequence[DeliveryResult]) -> None:
         """A result that cannot be written is retried on schedule, and its error is recorded for the operator."""
         for one in landed:
             try:
@@ -273,7 +273,7 @@ class Courier:
                 log.exception("delivery result cannot be written", delivery=one.parcel.delivery_id)
                 await self._put_off(one.parcel, text_of(error))
 
-    async def _put_off(self, parcel: Parcel, error: str) -> None:
+    async def _put_off(self, parcel: ClaimedDelivery, error: str) -> None:
         self._meter.count_failure(LOOP)
         next_attempt_at = self._next_attempt_at(parcel)
         try:
@@ -305,18 +305,18 @@ class Courier:
                     await queue_store.give_up(tx, cut, now=self._clock.now())
 
 
-def _after(circuit: Circuit, landed: Sequence[Landed], now: datetime) -> Circuit:
+def _after(circuit: Circuit, landed: Sequence[DeliveryResult], now: datetime) -> Circuit:
     succeeded = sum(one.is_success for one in landed)
     return circuit.after(succeeded=succeeded, failed=len(landed) - succeeded, now=now)
 
 
-def _reason_to_disable(circuit: Circuit, landed: Sequence[Landed], now: datetime) -> DisabledReason | None:
+def _reason_to_disable(circuit: Circuit, landed: Sequence[DeliveryResult], now: datetime) -> DisabledReason | None:
     if any(one.is_gone for one in landed):
         return DisabledReason.GONE
     return DisabledReason.FAILING if circuit.has_failed_too_long(now) else None
 
 
-def _outcome_of(landed: Landed) -> str:
+def _outcome_of(landed: DeliveryResult) -> str:
     if landed.is_success:
         return "delivered"
     return "failed" if landed.next_attempt_at else "exhausted"

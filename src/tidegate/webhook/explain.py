@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from tidegate.webhook import restore, sign
-from tidegate.webhook.restore import Difference, Form
+from tidegate.webhook.restore import Difference, BodyForm
 
 # Allowed distance between timestamp and receiver's clock, as in the Standard Webhooks libraries.
 TOLERANCE = timedelta(seconds=300)
@@ -22,7 +22,7 @@ _HEX_OF_SHA512 = re.compile(r"[0-9a-f]{128}")
 _AS_IT_IS = ""
 
 
-class Check(msgspec.Struct, frozen=True, kw_only=True):
+class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
     """One check: of a header, the body or a secret."""
 
     subject: str
@@ -32,7 +32,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    checks: tuple[Check, ...]
+    checks: tuple[SignatureCheck, ...]
     # Between the body that matches, or that Tidegate would have written, and the given one.
     difference: Difference | None = None
 
@@ -69,7 +69,7 @@ class _Proof(msgspec.Struct, frozen=True):
     """What a signature was found to match."""
 
     secret: _Secret
-    form: Form
+    form: BodyForm
 
 
 def explain(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], *, now: datetime) -> Explanation:
@@ -93,12 +93,12 @@ def explain(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], *, 
     return Explanation(checks=(*checks, *of_secrets, suspect), difference=difference)
 
 
-def _claim_in(given: Mapping[str, str], now: datetime) -> tuple[_Claim, list[Check]]:
+def _claim_in(given: Mapping[str, str], now: datetime) -> tuple[_Claim, list[SignatureCheck]]:
     """The values to compare, and the problems of the headers themselves."""
     if not any(name in given for name in (*_STANDARD_HEADERS, PUBLISHED)):
         what = f"have neither {', '.join(_STANDARD_HEADERS)} nor {PUBLISHED}, so there is nothing to check"
         return _Claim(), [_bad("headers", what, "give them as they came; a proxy may have dropped them")]
-    checks: list[Check] = []
+    checks: list[SignatureCheck] = []
     claim = _Claim()
     if any(name in given for name in _STANDARD_HEADERS):
         claim, checks = _standard_claim(given, now)
@@ -111,7 +111,7 @@ def _claim_in(given: Mapping[str, str], now: datetime) -> tuple[_Claim, list[Che
     return claim, checks
 
 
-def _standard_claim(given: Mapping[str, str], now: datetime) -> tuple[_Claim, list[Check]]:
+def _standard_claim(given: Mapping[str, str], now: datetime) -> tuple[_Claim, list[SignatureCheck]]:
     missing = [name for name in _STANDARD_HEADERS if not given.get(name)]
     checks = [_bad(name, "is missing", "Standard Webhooks signs all three headers together") for name in missing]
     if TIMESTAMP not in missing:
@@ -124,7 +124,7 @@ def _standard_claim(given: Mapping[str, str], now: datetime) -> tuple[_Claim, li
     return _Claim(event_id=given[ID], timestamp_s=int(given[TIMESTAMP]), standard=signatures), checks
 
 
-def _check_of_timestamp(text: str, now: datetime) -> Check:
+def _check_of_timestamp(text: str, now: datetime) -> SignatureCheck:
     if not _SECONDS.fullmatch(text):
         is_milli = _MILLISECONDS.fullmatch(text) is not None
         what = "is in milliseconds" if is_milli else "is no whole number of seconds"
@@ -140,7 +140,7 @@ def _check_of_timestamp(text: str, now: datetime) -> Check:
     return _bad(TIMESTAMP, what, f"this clock is slow: it says {now:%Y-%m-%d %H:%M:%S} UTC")
 
 
-def _usable(secrets: Sequence[str]) -> tuple[list[_Secret], list[Check]]:
+def _usable(secrets: Sequence[str]) -> tuple[list[_Secret], list[SignatureCheck]]:
     """The usable ones, well-formed first, then those that could be corrected; and the problems of all."""
     well, mended, checks = [], [], []
     for number, text in enumerate(secrets, 1):
@@ -196,8 +196,8 @@ def _proofs(claim: _Claim, body: bytes, secrets: Sequence[_Secret]) -> dict[str,
     return proofs
 
 
-def _forms(body: bytes) -> Iterator[Form]:
-    yield Form(body, _AS_IT_IS)
+def _forms(body: bytes) -> Iterator[BodyForm]:
+    yield BodyForm(body, _AS_IT_IS)
     yield from restore.forms_of(body)
 
 
@@ -211,7 +211,7 @@ def _fitting(claim: _Claim, body: bytes, secret: str) -> list[str]:
     return fitting
 
 
-def _check_of(header: str, proofs: Mapping[str, _Proof], secrets: int) -> Check:
+def _check_of(header: str, proofs: Mapping[str, _Proof], secrets: int) -> SignatureCheck:
     proof = proofs.get(header)
     other = next((found for name, found in proofs.items() if name != header), None)
     if proof is None and other is None:
@@ -239,15 +239,15 @@ _WHY_ONLY_THE_OTHER = {
 }
 
 
-def _mended(secret: _Secret) -> Check:
+def _mended(secret: _Secret) -> SignatureCheck:
     return _bad(secret.name, secret.mistake, f"write it as it was shown: {sign.PREFIX} and base64, nothing around it")
 
 
-def _changed(form: Form) -> Check:
+def _changed(form: BodyForm) -> SignatureCheck:
     return _bad("body", f"is not as it was sent: {form.happened}", "check the raw bytes, before anything parses them")
 
 
-def _suspect(given: Mapping[str, str], body: bytes) -> tuple[Check, Difference | None]:
+def _suspect(given: Mapping[str, str], body: bytes) -> tuple[SignatureCheck, Difference | None]:
     """Nothing matches. The form of the body shows which is more likely: a changed body or a wrong secret."""
     length = given.get("content-length", "")
     if not body:
@@ -275,9 +275,9 @@ def _suspect(given: Mapping[str, str], body: bytes) -> tuple[Check, Difference |
     return _bad("secret", "is probably another one: the body looks exactly as Tidegate writes it", advice), None
 
 
-def _well(subject: str, what: str) -> Check:
-    return Check(subject=subject, is_well=True, what=what)
+def _well(subject: str, what: str) -> SignatureCheck:
+    return SignatureCheck(subject=subject, is_well=True, what=what)
 
 
-def _bad(subject: str, what: str, advice: str = "") -> Check:
-    return Check(subject=subject, is_well=False, what=what, advice=advice)
+def _bad(subject: str, what: str, advice: str = "") -> SignatureCheck:
+    return SignatureCheck(subject=subject, is_well=False, what=what, advice=advice)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tidegate.infra.db import Row, Tx
-from tidegate.webhook.model import EVENTS, TEST_EVENT, Attempt, Delivery, DeliveryStatus
+from tidegate.webhook.model import EVENTS, TEST_EVENT, DeliveryAttempt, Delivery, DeliveryStatus
 
 # The newest attempts of a delivery; repeated resends make more.
 ATTEMPTS_SHOWN_MAX = 10
@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ID_MAX = (1 << 63) - 1
 
 
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryFilter(msgspec.Struct, frozen=True, kw_only=True):
     """None does not filter. `from_id` and `before_id` stand for times: a delivery's id begins with its time."""
 
     status: DeliveryStatus | None = None
@@ -27,17 +27,17 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     from_id: int | None = None
     before_id: int | None = None
 
-    def older_than(self, delivery_id: int) -> Filter:
+    def older_than(self, delivery_id: int) -> DeliveryFilter:
         return msgspec.structs.replace(self, before_id=delivery_id)
 
 
-async def list_deliveries(tx: Tx, business_id: str, wanted: Filter, *, limit: int) -> list[Delivery]:
+async def list_deliveries(tx: Tx, business_id: str, wanted: DeliveryFilter, *, limit: int) -> list[Delivery]:
     """The newest first."""
     rows = await tx.fetch(*question(business_id, wanted, limit=limit))
     return await _list_by_id(tx, business_id, [row["id"] for row in rows])
 
 
-def question(business_id: str, wanted: Filter, *, limit: int) -> Sequence[Any]:
+def question(business_id: str, wanted: DeliveryFilter, *, limit: int) -> Sequence[Any]:
     """The statement and its arguments: one per index, so that no filter scans a business's whole log."""
     since = wanted.from_id if wanted.from_id is not None else 0
     before = wanted.before_id if wanted.before_id is not None else _ID_MAX
@@ -115,7 +115,7 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
         WITH turn AS (
             SELECT turn.business_id, turn.endpoint_id, endpoint.status AS endpoint_status, endpoint.deleted_at
               FROM webhook_delivery AS delivery
-              JOIN webhook_turn AS turn USING (business_id, endpoint_id)
+              JOIN endpoint_state AS turn USING (business_id, endpoint_id)
               JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                    AND endpoint.id = turn.endpoint_id
              WHERE delivery.business_id = $1 AND delivery.id = $2
@@ -130,9 +130,9 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
             RETURNING delivery.id),
         -- A manual resend may try an endpoint whose circuit is open.
         woken AS (
-            UPDATE webhook_turn SET look_at = $3, open_until = least(open_until, $3)
+            UPDATE endpoint_state SET look_at = $3, open_until = least(open_until, $3)
               FROM turn, queued
-             WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id)
+             WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id)
         SELECT CASE WHEN turn.deleted_at IS NOT NULL THEN 'deleted'
                     WHEN turn.endpoint_status <> 'enabled' THEN 'disabled'
                     WHEN NOT EXISTS (SELECT FROM queued) THEN 'in_flight'
@@ -185,7 +185,7 @@ async def replay(tx: Tx, business_id: str, window: Window, *, now: datetime, lim
 _REPLAY = """
     WITH turn AS (
         SELECT turn.business_id, turn.endpoint_id, endpoint.events
-          FROM webhook_turn AS turn
+          FROM endpoint_state AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
          WHERE turn.business_id = $1 AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
@@ -209,9 +209,9 @@ _REPLAY = """
          WHERE delivery.lease_until IS NULL OR delivery.lease_until <= $8
         RETURNING delivery.id),
     woken AS (
-        UPDATE webhook_turn SET look_at = $8
+        UPDATE endpoint_state SET look_at = $8
           FROM turn
-         WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id)
+         WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id)
     SELECT count(*) FROM queued
 """
 
@@ -231,7 +231,7 @@ async def insert_test(
             SELECT business_id, new_webhook_delivery_id($6), $2, id, $4, 0, $6, $6 FROM noted
             RETURNING id),
         woken AS (
-            UPDATE webhook_turn SET look_at = $6, open_until = least(open_until, $6)
+            UPDATE endpoint_state SET look_at = $6, open_until = least(open_until, $6)
              WHERE business_id = $1 AND endpoint_id = $2)
         SELECT id FROM made
         """,
@@ -268,8 +268,8 @@ def _delivery(row: Row) -> Delivery:
     )
 
 
-def _attempt(row: Row) -> Attempt:
-    return Attempt(
+def _attempt(row: Row) -> DeliveryAttempt:
+    return DeliveryAttempt(
         number=row["number"],
         url=row["url"],
         started_at=row["started_at"],

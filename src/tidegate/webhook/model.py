@@ -22,7 +22,7 @@ EVENTS_ON_REQUEST = (
 EVENTS = (*EVENTS_ALWAYS, *EVENTS_ON_REQUEST)
 TEST_EVENT = "webhook.test"
 # The channel of NOTIFY after an event is written.
-NEWS = "tidegate_event"
+EVENT_CHANNEL = "tidegate_event"
 
 ENDPOINTS_MAX = 100
 RATE_PER_SECOND = 25
@@ -71,10 +71,10 @@ class DeliveryStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Lane(IntEnum):
+class Priority(IntEnum):
     """Lower values first: a replay of last month must not delay new events."""
 
-    NEWS = 0
+    EVENT_CHANNEL = 0
     LATER = 1
 
 
@@ -134,7 +134,7 @@ class Circuit(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+class ClaimedDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """A claimed delivery, with everything needed to send it."""
 
     business_id: str
@@ -148,10 +148,10 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     failures: int
 
 
-class Landed(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of sending a delivery."""
 
-    parcel: Parcel
+    parcel: ClaimedDelivery
     started_at: datetime
     duration_ms: int
     status_code: int | None
@@ -168,7 +168,7 @@ class Landed(msgspec.Struct, frozen=True, kw_only=True):
         return self.status_code == 410
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     """As stored in the log."""
 
     number: int
@@ -191,7 +191,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     status: DeliveryStatus
     attempts_made: int
-    attempts: tuple[Attempt, ...]
+    attempts: tuple[DeliveryAttempt, ...]
     due_at: datetime | None
     payload: bytes
     created_at: datetime

@@ -1,6 +1,6 @@
 """SQL of the queue: events become deliveries, deliveries are leased, results are recorded.
 
-Every change of an endpoint's deliveries first locks its row in webhook_turn, so there are no deadlocks.
+Every change of an endpoint's deliveries first locks its row in endpoint_state, so there are no deadlocks.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Row, Tx
-from tidegate.webhook.model import Circuit, DisabledReason, Landed, Parcel
+from tidegate.webhook.model import Circuit, DisabledReason, DeliveryResult, ClaimedDelivery
 
-Key = tuple[str, str]  # Of an endpoint: its business's id, and its own.
+DeliveryKey = tuple[str, str]  # Of an endpoint: its business's id, and its own.
 
 # Leases of this kind are in the deliveries themselves: each claim counts those of the endpoint.
 DELIVER = "deliver_webhooks"
@@ -39,7 +39,7 @@ _FAN_OUT = """
           FROM (SELECT DISTINCT business_id, type FROM marked) AS named
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = named.business_id
                AND named.type = ANY (endpoint.events)
-          JOIN webhook_turn AS turn ON turn.business_id = endpoint.business_id AND turn.endpoint_id = endpoint.id
+          JOIN endpoint_state AS turn ON turn.business_id = endpoint.business_id AND turn.endpoint_id = endpoint.id
           LEFT JOIN business_clock AS clock ON clock.business_id = turn.business_id
          WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
@@ -53,16 +53,16 @@ _FAN_OUT = """
             ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO NOTHING
         RETURNING business_id, endpoint_id, due_at),
     woken AS (
-        UPDATE webhook_turn SET look_at = least(webhook_turn.look_at, named.due_at)
+        UPDATE endpoint_state SET look_at = least(endpoint_state.look_at, named.due_at)
           FROM (SELECT DISTINCT business_id, endpoint_id, due_at FROM made) AS named
-         WHERE webhook_turn.business_id = named.business_id AND webhook_turn.endpoint_id = named.endpoint_id)
+         WHERE endpoint_state.business_id = named.business_id AND endpoint_state.endpoint_id = named.endpoint_id)
     SELECT count(*) FROM marked
 """
 
 
 async def claim(
     tx: Tx, now: datetime, *, endpoints: int, in_flight_max: int, lease: timedelta, token: str
-) -> list[Parcel]:
+) -> list[ClaimedDelivery]:
     """Leases due deliveries, a few per endpoint, and sets when to poll each endpoint next."""
     rows = await tx.fetch(_CLAIM, now, endpoints, in_flight_max, lease, token)
     return [_parcel(row, token) for row in rows]
@@ -74,7 +74,7 @@ _CLAIM = """
         SELECT turn.business_id, turn.endpoint_id, endpoint.url, endpoint.rate_per_second,
                endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AS is_wanted,
                greatest(turn.full_at, now) AS full_at, turn.open_until, turn.ctid AS version, now
-          FROM webhook_turn AS turn
+          FROM endpoint_state AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
           LEFT JOIN business_clock AS clock ON clock.business_id = turn.business_id
@@ -85,7 +85,7 @@ _CLAIM = """
         SELECT turn.*,
                -- A turn is locked as it is now; deliveries are read as of the statement's start. Those created in
                -- between are not seen here, but their transaction has changed the turn.
-               turn.version <> (SELECT seen.ctid FROM webhook_turn AS seen
+               turn.version <> (SELECT seen.ctid FROM endpoint_state AS seen
                                  WHERE seen.business_id = turn.business_id AND seen.endpoint_id = turn.endpoint_id)
                    AS is_outdated,
                floor(rate_per_second * (1 - extract(epoch FROM full_at - now)) + 0.000001) AS allowed,
@@ -136,7 +136,7 @@ _CLAIM = """
         SELECT business_id, endpoint_id, count(*) FILTER (WHERE place > room) > 0 AS is_more
           FROM due GROUP BY business_id, endpoint_id),
     looked AS (
-        UPDATE webhook_turn AS turn
+        UPDATE endpoint_state AS turn
            SET full_at = spent.full_at,
                look_at = CASE
                    WHEN spent.is_outdated THEN spent.now
@@ -175,13 +175,13 @@ _CLAIM = """
 """
 
 
-async def lock_circuits(tx: Tx, keys: Iterable[Key]) -> dict[Key, Circuit]:
+async def lock_circuits(tx: Tx, keys: Iterable[DeliveryKey]) -> dict[DeliveryKey, Circuit]:
     """Always in the same order."""
     ordered = sorted(set(keys))
     rows = await tx.fetch(
         """
         SELECT turn.business_id, turn.endpoint_id, failures, failing_since, openings, open_until
-          FROM webhook_turn AS turn
+          FROM endpoint_state AS turn
           JOIN unnest($1::text[], $2::text[]) AS named (business_id, endpoint_id) USING (business_id, endpoint_id)
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn
         """,
@@ -198,7 +198,7 @@ async def lock_circuits(tx: Tx, keys: Iterable[Key]) -> dict[Key, Circuit]:
     }
 
 
-async def finish(tx: Tx, landed: Sequence[Landed], circuits: Mapping[Key, Circuit], clock: Clock) -> int:
+async def finish(tx: Tx, landed: Sequence[DeliveryResult], circuits: Mapping[DeliveryKey, Circuit], clock: Clock) -> int:
     """Writes the results whose lease is still ours, and the circuits of their endpoints. Returns how many."""
     return int(await tx.fetchval(_FINISH, *_results(landed, clock), *_turns(circuits, clock)))
 
@@ -210,7 +210,7 @@ _FINISH = """
             AS verdict (business_id, endpoint_id, failures, failing_since, openings, open_until, now)),
     -- In the common lock order of turns, and before any delivery.
     turn AS (
-        SELECT FROM webhook_turn AS turn JOIN verdict USING (business_id, endpoint_id)
+        SELECT FROM endpoint_state AS turn JOIN verdict USING (business_id, endpoint_id)
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
     result AS (
         SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::bigint[], $4::text[], $5::bool[], $6::timestamptz[],
@@ -239,7 +239,7 @@ _FINISH = """
                                      error, body)
         SELECT business_id, id, attempts, url, started_at, duration_ms, status_code, error, body FROM done),
     judged AS (
-        UPDATE webhook_turn AS turn
+        UPDATE endpoint_state AS turn
            SET look_at = verdict.now, failures = verdict.failures, failing_since = verdict.failing_since,
                openings = verdict.openings, open_until = verdict.open_until
           FROM verdict
@@ -248,7 +248,7 @@ _FINISH = """
 """
 
 
-async def put_off(tx: Tx, parcel: Parcel, error: str, *, next_attempt_at: datetime | None, now: datetime) -> None:
+async def put_off(tx: Tx, parcel: ClaimedDelivery, error: str, *, next_attempt_at: datetime | None, now: datetime) -> None:
     """For a result that cannot be written: the delivery stays on its schedule, with the error for the operator."""
     await tx.execute(
         _PUT_OFF, now, parcel.business_id, parcel.endpoint_id, parcel.delivery_id, parcel.lease_token,
@@ -258,7 +258,7 @@ async def put_off(tx: Tx, parcel: Parcel, error: str, *, next_attempt_at: dateti
 
 _PUT_OFF = """
     WITH turn AS (
-        SELECT business_id, endpoint_id FROM webhook_turn WHERE business_id = $2 AND endpoint_id = $3 FOR UPDATE),
+        SELECT business_id, endpoint_id FROM endpoint_state WHERE business_id = $2 AND endpoint_id = $3 FOR UPDATE),
     later AS (
         UPDATE webhook_delivery AS delivery
            SET failures = failures + 1, lane = 1, lease_token = NULL, lease_until = NULL,
@@ -275,13 +275,13 @@ _PUT_OFF = """
             ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE
            SET next_try_at = excluded.next_try_at, failures = excluded.failures, last_error = excluded.last_error,
                parked_at = excluded.parked_at)
-    UPDATE webhook_turn SET look_at = $1
+    UPDATE endpoint_state SET look_at = $1
       FROM turn
-     WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id
+     WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id
 """
 
 
-async def give_up(tx: Tx, flying: Mapping[Parcel, datetime], *, now: datetime) -> None:
+async def give_up(tx: Tx, flying: Mapping[ClaimedDelivery, datetime], *, now: datetime) -> None:
     """Releases the leases of requests that cannot be waited for. Whether they arrived is unknown."""
     parcels = list(flying)
     await tx.execute(
@@ -297,7 +297,7 @@ _GIVE_UP = """
             AS held (business_id, endpoint_id, id, lease_token, url, started_at)),
     turn AS (
         SELECT turn.business_id, turn.endpoint_id
-          FROM webhook_turn AS turn
+          FROM endpoint_state AS turn
           JOIN (SELECT DISTINCT business_id, endpoint_id FROM held) AS named USING (business_id, endpoint_id)
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn),
     released AS (
@@ -309,9 +309,9 @@ _GIVE_UP = """
     logged AS (
         INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
         SELECT business_id, id, attempts, url, started_at, 'interrupted' FROM released)
-    UPDATE webhook_turn SET look_at = $1
+    UPDATE endpoint_state SET look_at = $1
       FROM turn
-     WHERE webhook_turn.business_id = turn.business_id AND webhook_turn.endpoint_id = turn.endpoint_id
+     WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id
 """
 
 
@@ -319,14 +319,14 @@ async def find_next_look(tx: Tx) -> datetime | None:
     """In real time."""
     moment: datetime | None = await tx.fetchval(
         """
-        SELECT least((SELECT min(look_at) FROM webhook_turn WHERE look_at IS NOT NULL),
-                     (SELECT min(look_at - ahead) FROM business_clock JOIN webhook_turn USING (business_id)))
+        SELECT least((SELECT min(look_at) FROM endpoint_state WHERE look_at IS NOT NULL),
+                     (SELECT min(look_at - ahead) FROM business_clock JOIN endpoint_state USING (business_id)))
         """
     )
     return moment
 
 
-async def disable(tx: Tx, key: Key, reason: DisabledReason, *, now: datetime) -> bool:
+async def disable(tx: Tx, key: DeliveryKey, reason: DisabledReason, *, now: datetime) -> bool:
     """False when it was no longer enabled."""
     done = await tx.fetchval(
         """
@@ -344,7 +344,7 @@ async def find_longest_due(tx: Tx, now: datetime) -> timedelta | None:
     longest: timedelta | None = await tx.fetchval(
         """
         SELECT max(now - due.due_at)
-          FROM webhook_turn AS turn
+          FROM endpoint_state AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
           CROSS JOIN LATERAL time_of(turn.business_id, $1) AS now
@@ -361,8 +361,8 @@ async def find_longest_due(tx: Tx, now: datetime) -> timedelta | None:
     return longest
 
 
-def _parcel(row: Row, token: str) -> Parcel:
-    return Parcel(
+def _parcel(row: Row, token: str) -> ClaimedDelivery:
+    return ClaimedDelivery(
         business_id=row["business_id"],
         endpoint_id=row["endpoint_id"],
         delivery_id=row["id"],
@@ -375,7 +375,7 @@ def _parcel(row: Row, token: str) -> Parcel:
     )
 
 
-def _results(landed: Sequence[Landed], clock: Clock) -> list[list[object]]:
+def _results(landed: Sequence[DeliveryResult], clock: Clock) -> list[list[object]]:
     """Column by column, in the order of the statement's parameters."""
     rows = [
         (
@@ -388,7 +388,7 @@ def _results(landed: Sequence[Landed], clock: Clock) -> list[list[object]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _turns(circuits: Mapping[Key, Circuit], clock: Clock) -> list[list[object]]:
+def _turns(circuits: Mapping[DeliveryKey, Circuit], clock: Clock) -> list[list[object]]:
     rows = [
         (*key, circuit.failures, circuit.failing_since, circuit.openings, circuit.open_until, clock.now_of(key[0]))
         for key, circuit in circuits.items()

@@ -27,7 +27,7 @@ _UNREADABLE = (ValueError, RecursionError)
 _BEGUN = re.compile(r"-|[.eE][-+]?|t(ru?)?|f(a(ls?)?)?|n(ul?)?")
 
 
-class Form(msgspec.Struct, frozen=True):
+class BodyForm(msgspec.Struct, frozen=True):
     """A possible original body, and the change it must have gone through."""
 
     body: bytes
@@ -43,41 +43,41 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     given: bytes
 
 
-def forms_of(given: bytes) -> Iterator[Form]:
+def forms_of(given: bytes) -> Iterator[BodyForm]:
     """The simplest explanation first. Forms equal to the given body are left out."""
     for form in _all_forms_of(given):
         if form.body != given:
             yield form
 
 
-def _all_forms_of(given: bytes) -> Iterator[Form]:
-    yield Form(given.removeprefix(_BYTE_ORDER_MARK), "a byte order mark was put before it")
-    yield Form(given.rstrip(b"\r\n"), "a line break was added at its end")
-    yield Form(given.strip(), "spaces or line breaks were added around it")
-    yield Form(given.replace(b"\r\n", b"\n"), "its line breaks were rewritten")
+def _all_forms_of(given: bytes) -> Iterator[BodyForm]:
+    yield BodyForm(given.removeprefix(_BYTE_ORDER_MARK), "a byte order mark was put before it")
+    yield BodyForm(given.rstrip(b"\r\n"), "a line break was added at its end")
+    yield BodyForm(given.strip(), "spaces or line breaks were added around it")
+    yield BodyForm(given.replace(b"\r\n", b"\n"), "its line breaks were rewritten")
     yield from _misread(given)
     with suppress(binascii.Error):
-        yield Form(base64.b64decode(given.strip(), validate=True), "it was encoded as base64")
+        yield BodyForm(base64.b64decode(given.strip(), validate=True), "it was encoded as base64")
     with suppress(*_UNREADABLE):
         yield from _rewritten(read(given))
 
 
-def _misread(given: bytes) -> Iterator[Form]:
+def _misread(given: bytes) -> Iterator[BodyForm]:
     for encoding in ("latin-1", "cp1252"):
         with suppress(UnicodeError):
-            yield Form(given.decode().encode(encoding), "it was read as Latin-1 and written again as UTF-8")
+            yield BodyForm(given.decode().encode(encoding), "it was read as Latin-1 and written again as UTF-8")
 
 
-def _rewritten(value: Any) -> Iterator[Form]:
+def _rewritten(value: Any) -> Iterator[BodyForm]:
     if isinstance(value, str):
-        yield Form(value.encode(), "it was encoded as JSON once more")
+        yield BodyForm(value.encode(), "it was encoded as JSON once more")
         value = read(value.encode())
     written = encode(value)
-    yield Form(written, "it was parsed and written again")
-    yield Form(encode(_with_whole_numbers(value)), "it was parsed and written again, with decimals at whole numbers")
+    yield BodyForm(written, "it was parsed and written again")
+    yield BodyForm(encode(_with_whole_numbers(value)), "it was parsed and written again, with decimals at whole numbers")
     for form in ("NFC", "NFD"):
         other = unicodedata.normalize(form, written.decode()).encode()
-        yield Form(other, "it was parsed and written again, with its accented letters composed differently")
+        yield BodyForm(other, "it was parsed and written again, with its accented letters composed differently")
 
 
 def read(body: bytes) -> Any:

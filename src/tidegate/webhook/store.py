@@ -11,7 +11,7 @@ from tidegate.webhook.model import DisabledReason, Endpoint, EndpointStatus
 
 
 async def insert(tx: Tx, endpoint: Endpoint) -> None:
-    """With its row in webhook_turn."""
+    """With its row in endpoint_state."""
     await tx.execute(
         """
         WITH made AS (
@@ -19,7 +19,7 @@ async def insert(tx: Tx, endpoint: Endpoint) -> None:
                                           rate_per_second, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
             RETURNING business_id, id, created_at)
-        INSERT INTO webhook_turn (business_id, endpoint_id, full_at) SELECT business_id, id, created_at FROM made
+        INSERT INTO endpoint_state (business_id, endpoint_id, full_at) SELECT business_id, id, created_at FROM made
         """,
         endpoint.business_id, endpoint.id, endpoint.url, list(endpoint.events), endpoint.description,
         endpoint.status, endpoint.disabled_reason, endpoint.rate_per_second, endpoint.created_at,
@@ -52,7 +52,7 @@ async def update(
     row = await tx.fetchrow(
         """
         WITH turn AS (
-            SELECT business_id, endpoint_id FROM webhook_turn WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
+            SELECT business_id, endpoint_id FROM endpoint_state WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
         changed AS (
             UPDATE webhook_endpoint
                SET url = coalesce($3, url), events = coalesce($4, events),
@@ -64,10 +64,10 @@ async def update(
              WHERE webhook_endpoint.business_id = turn.business_id AND id = turn.endpoint_id AND deleted_at IS NULL
             RETURNING webhook_endpoint.*),
         looked AS (
-            UPDATE webhook_turn
+            UPDATE endpoint_state
                SET look_at = $9, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
               FROM changed
-             WHERE webhook_turn.business_id = changed.business_id AND webhook_turn.endpoint_id = changed.id)
+             WHERE endpoint_state.business_id = changed.business_id AND endpoint_state.endpoint_id = changed.id)
         SELECT * FROM changed
         """,
         business_id, endpoint_id, changes.get("url"), changes.get("events"), "description" in changes,
@@ -81,7 +81,7 @@ async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -
     done = await tx.fetchval(
         """
         WITH turn AS (
-            SELECT business_id, endpoint_id FROM webhook_turn WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
+            SELECT business_id, endpoint_id FROM endpoint_state WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE),
         deleted AS (
             UPDATE webhook_endpoint AS endpoint SET deleted_at = $3, updated_at = $3
               FROM turn
@@ -104,11 +104,11 @@ async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -
 
 
 async def lock(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
-    """By its row in webhook_turn, like every change of its deliveries; returns the endpoint as it is under the lock."""
+    """By its row in endpoint_state, like every change of its deliveries; returns the endpoint as it is under the lock."""
     row = await tx.fetchrow(
         """
         SELECT endpoint.*
-          FROM webhook_turn AS turn
+          FROM endpoint_state AS turn
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
          WHERE turn.business_id = $1 AND turn.endpoint_id = $2 AND endpoint.deleted_at IS NULL

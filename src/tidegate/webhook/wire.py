@@ -16,13 +16,13 @@ from tidegate.infra.http.paging import PER_PAGE
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 from tidegate.webhook.field import Description, Secret, delivery_id
-from tidegate.webhook.log_store import Filter, Window, first_id_of
+from tidegate.webhook.log_store import DeliveryFilter, Window, first_id_of
 from tidegate.webhook.model import (
     EVENTS,
     EVENTS_ALWAYS,
     RATE_PER_SECOND,
     RATE_PER_SECOND_MAX,
-    Attempt,
+    DeliveryAttempt,
     Delivery,
     DeliveryStatus,
     Endpoint,
@@ -214,8 +214,8 @@ def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
     yield from period_problems(fields)
 
 
-def filter_from(request: ListDeliveries) -> Filter:
-    return Filter(
+def filter_from(request: ListDeliveries) -> DeliveryFilter:
+    return DeliveryFilter(
         status=_or_none(request.status),
         event_type=_or_none(request.event),
         endpoint_id=_or_none(request.endpoint_id),
@@ -279,7 +279,7 @@ def delivery_record(delivery: Delivery) -> DeliveryRecord:
     )
 
 
-def _attempt_record(attempt: Attempt) -> AttemptRecord:
+def _attempt_record(attempt: DeliveryAttempt) -> AttemptRecord:
     return AttemptRecord(
         number=attempt.number,
         url=attempt.url,

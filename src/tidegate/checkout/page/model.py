@@ -21,7 +21,7 @@ from tidegate.infra.page.site import Site
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt
-from tidegate.payment.change import Situation
+from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final
 from tidegate.rail import phone as phones
@@ -51,7 +51,7 @@ NOTHING_TYPED = FormState()
 
 @dataclass(frozen=True, kw_only=True)
 class PageModel:
-    situation: Situation
+    snapshot: PaymentSnapshot
     movements: Movements
     words: Catalog
     now: datetime
@@ -76,25 +76,25 @@ class PageModel:
 
     @cached_property
     def payment(self) -> Payment:
-        return self.situation.payment
+        return self.snapshot.payment
 
     @cached_property
     def business(self) -> Business:
-        return self.situation.business
+        return self.snapshot.business
 
     @cached_property
     def attempt(self) -> Attempt | None:
         """The one under way, or the last one."""
-        return self.situation.attempt
+        return self.snapshot.attempt
 
     @cached_property
     def state(self) -> PageState:
-        return state_of(self.situation, now=self.now, goes_back=self.goes_back)
+        return state_of(self.snapshot, now=self.now, goes_back=self.goes_back)
 
     @cached_property
     def method(self) -> Method:
         """The selected one."""
-        return selected_method(self.situation, self.asked)
+        return selected_method(self.snapshot, self.asked)
 
     @cached_property
     def methods(self) -> tuple[Method, ...]:
@@ -200,7 +200,7 @@ class PageModel:
 
     @cached_property
     def step(self) -> Step:
-        return step_of(self.situation, self.attempt.method, now=self.now) if self.attempt else Step.FORM
+        return step_of(self.snapshot, self.attempt.method, now=self.now) if self.attempt else Step.FORM
 
     @property
     def is_answered_by_phone(self) -> bool:

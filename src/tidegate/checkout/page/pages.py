@@ -18,7 +18,7 @@ import structlog
 from markupsafe import Markup
 
 from tidegate.checkout import store
-from tidegate.checkout.desk import Desk, PayerAt
+from tidegate.checkout.commands import CheckoutCommands, PayerRequest
 from tidegate.checkout.language.catalog import Catalog, catalog_for
 from tidegate.checkout.language.negotiate import negotiate_language
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
@@ -43,8 +43,8 @@ from tidegate.merchant import store as merchants
 from tidegate.merchant.logo import Logo
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import AttemptStatus
-from tidegate.payment.change import Situation
-from tidegate.payment.model import Payment, Status
+from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.model import Payment, PaymentStatus
 
 PATH = f"{ROOT}/{{payCode}}"
 LANGUAGE_FOR_S = 365 * 24 * 3600
@@ -67,7 +67,7 @@ class Simulator(SimulatorPanel, Protocol):
 
 @dataclass(frozen=True)
 class CheckoutPages:
-    desk: Desk
+    desk: CheckoutCommands
     site: Site
     # Known once the database is open.
     secret: Callable[[], bytes]
@@ -86,26 +86,26 @@ class CheckoutPages:
         return PageRouter(self._render_error, self._render_slowed, reports_to=self.site.url(REPORTS_PATH))
 
     async def show(self, request: PageRequest) -> Html:
-        situation = await self.desk.look(_payer_of(request))
-        return await self._page(request, situation)
+        snapshot = await self.desk.look(_payer_of(request))
+        return await self._page(request, snapshot)
 
     async def show_as(self, request: PageRequest, template: str, state: PageState) -> Html:
         """In another template, while the payment is in that state; otherwise its own page."""
-        situation = await self.desk.look(_payer_of(request))
-        if state_of(situation, now=self.desk.clock.now_of(situation.business.id)) is not state:
+        snapshot = await self.desk.look(_payer_of(request))
+        if state_of(snapshot, now=self.desk.clock.now_of(snapshot.business.id)) is not state:
             return self.back_to(request)
-        return await self._page(request, situation, template=template)
+        return await self._page(request, snapshot, template=template)
 
     async def charge(self, request: PageRequest) -> Html:
         payer = self.admit(request)
-        method = self.desk.till.names.find(request.form.get("type", ""))
+        method = self.desk.deps.names.find(request.form.get("type", ""))
         try:
             await self.desk.charge(payer, form_data.charge_in(request.form, method), seen=_seen(request))
         except Conflict as refusal:
             return await self._refused(request, refusal)
         except Invalid as wrong:
             return await self._form_again(request, wrong, asked=method)
-        query = f"?method={self.desk.till.names.in_record(method)}" if method else ""
+        query = f"?method={self.desk.deps.names.in_record(method)}" if method else ""
         return self._remembering(request, self.back_to(request, query))
 
     async def authorize(self, request: PageRequest) -> Html:
@@ -134,23 +134,23 @@ class CheckoutPages:
         """The page's script has asked whether the payer is sure; without script, a page asks."""
         if "sure" in request.form:
             return await self._act(request, self.desk.cancel)
-        situation = await self.desk.look(self.admit(request))
-        return await self._page(request, situation, template="confirm_cancel.html")
+        snapshot = await self.desk.look(self.admit(request))
+        return await self._page(request, snapshot, template="confirm_cancel.html")
 
     async def receipt(self, request: PageRequest) -> Html:
-        situation = await self.desk.look(_payer_of(request))
-        if situation.payment.status is not Status.SUCCESS:
+        snapshot = await self.desk.look(_payer_of(request))
+        if snapshot.payment.status is not PaymentStatus.SUCCESS:
             return self.back_to(request)
-        page = await self._model(request, situation)
+        page = await self._model(request, snapshot)
         return self.renderer.receipt(page, cookies=self._remember_language(request))
 
     async def receipt_file(self, request: PageRequest) -> Html | File:
-        situation = await self.desk.look(_payer_of(request))
-        payment = situation.payment
-        if payment.status is not Status.SUCCESS:
+        snapshot = await self.desk.look(_payer_of(request))
+        payment = snapshot.payment
+        if payment.status is not PaymentStatus.SUCCESS:
             return self.back_to(request)
-        page = await self._model(request, situation)
-        logo = await self._logo(situation.business)
+        page = await self._model(request, snapshot)
+        logo = await self._logo(snapshot.business)
         name = _UNSAFE_IN_A_NAME.sub("-", payment.reference)
         disposition = f'attachment; filename="receipt-{name}.pdf"'.encode("ascii")
         # Takes some milliseconds, during which the event loop must go on.
@@ -159,7 +159,7 @@ class CheckoutPages:
 
     async def logo(self, request: PageRequest) -> File:
         """The hash is in the address, so it may be kept for ever."""
-        business = await self.desk.keyring.business_by_code(request.path["code"])
+        business = await self.desk.key_cache.business_by_code(request.path["code"])
         logo = await self._logo(business) if business else None
         if logo is None or logo.hash != request.path["hash"]:
             raise NotFound("there is no such logo")
@@ -177,10 +177,10 @@ class CheckoutPages:
     async def _logo(self, business: Business) -> Logo | None:
         if business.brand.logo_hash is None:
             return None
-        async with self.desk.till.db.connection() as tx:
+        async with self.desk.deps.db.connection() as tx:
             return await merchants.find_logo(tx, business.id, business.brand.logo_hash)
 
-    def admit(self, request: PageRequest) -> PayerAt:
+    def admit(self, request: PageRequest) -> PayerRequest:
         """The sender of one of our forms. Unknown fields are ignored and logged."""
         self.csrf.check(request.headers, request.form.get("token"), scope=request.path["payCode"])
         if unknown := form_data.unexpected(request.form):
@@ -190,7 +190,7 @@ class CheckoutPages:
     def back_to(self, request: PageRequest, query: str = "") -> Html:
         return see_other(self._here(request) + query)
 
-    async def _act(self, request: PageRequest, act: Callable[[PayerAt], Awaitable[Situation]], query: str = "") -> Html:
+    async def _act(self, request: PageRequest, act: Callable[[PayerRequest], Awaitable[PaymentSnapshot]], query: str = "") -> Html:
         payer = self.admit(request)
         try:
             await act(payer)
@@ -200,8 +200,8 @@ class CheckoutPages:
 
     async def _refused(self, request: PageRequest, refusal: Conflict) -> Html:
         """To the payment as it stands, which has changed since the form was drawn, or does not allow it."""
-        situation = await self.desk.look(_payer_of(request))
-        has_changed = isinstance(refusal, ChangedElsewhere) or situation.payment.version != _seen(request)
+        snapshot = await self.desk.look(_payer_of(request))
+        has_changed = isinstance(refusal, ChangedElsewhere) or snapshot.payment.version != _seen(request)
         return self.back_to(request, "?changed=1" if has_changed else "?refused=1")
 
     @cached_property
@@ -212,25 +212,25 @@ class CheckoutPages:
         cookies = form_data.remember(self._typed, request.cookies, request.path["payCode"], request.form)
         return msgspec.structs.replace(answer, cookies=cookies)
 
-    def _typed_before(self, request: PageRequest, situation: Situation) -> FormState:
+    def _typed_before(self, request: PageRequest, snapshot: PaymentSnapshot) -> FormState:
         """After a failure: what the payer typed before, in this browser."""
-        attempt = situation.attempt
+        attempt = snapshot.attempt
         if attempt is None or attempt.status is not AttemptStatus.FAILED:
             return NOTHING_TYPED
-        return FormState(form_data.recall(self._typed, request.cookies, situation.payment.pay_code))
+        return FormState(form_data.recall(self._typed, request.cookies, snapshot.payment.pay_code))
 
     async def _form_again(self, request: PageRequest, wrong: Invalid, *, asked: Method | None = None) -> Html:
-        situation = await self.desk.look(_payer_of(request))
-        currency = situation.payment.order.asked.currency
+        snapshot = await self.desk.look(_payer_of(request))
+        currency = snapshot.payment.order.asked.currency
         form = form_data.refused_form(request.form, wrong, self._words(request), currency)
         if form is None:
             raise wrong
-        return await self._page(request, situation, form=form, asked=asked, status=422)
+        return await self._page(request, snapshot, form=form, asked=asked, status=422)
 
     async def _page(
         self,
         request: PageRequest,
-        situation: Situation,
+        snapshot: PaymentSnapshot,
         *,
         status: int = 200,
         template: str | None = None,
@@ -239,20 +239,20 @@ class CheckoutPages:
         announcement: Markup | None = None,
     ) -> Html:
         visitor = self.csrf.visitor_of(request.cookies)
-        token = self.csrf.token(visitor, scope=situation.payment.pay_code)
-        form = form or self._typed_before(request, situation)
-        page = await self._model(request, situation)
+        token = self.csrf.token(visitor, scope=snapshot.payment.pay_code)
+        form = form or self._typed_before(request, snapshot)
+        page = await self._model(request, snapshot)
         page = replace(page, token=token, asked=asked or page.asked, form=form, announcement=announcement)
         cookies = self.csrf.cookie(visitor) + self._remember_language(request)
         return self.renderer.page(page, template=template, status=status, cookies=cookies)
 
-    async def _model(self, request: PageRequest, situation: Situation) -> PageModel:
-        query, names = request.query, self.desk.till.names
+    async def _model(self, request: PageRequest, snapshot: PaymentSnapshot) -> PageModel:
+        query, names = request.query, self.desk.deps.names
         return PageModel(
-            situation=situation,
-            movements=await self._movements(situation.payment),
+            snapshot=snapshot,
+            movements=await self._movements(snapshot.payment),
             words=self._words(request),
-            now=self.desk.clock.now_of(situation.business.id),
+            now=self.desk.clock.now_of(snapshot.business.id),
             site=self.site,
             names=names,
             is_test=self.simulator is not None,
@@ -260,7 +260,7 @@ class CheckoutPages:
             asked=names.find(query["method"]) if "method" in query else None,
             goes_back="again" in query,
             stays="stay" in query,
-            can_resend=self.desk.can_resend(situation),
+            can_resend=self.desk.can_resend(snapshot),
             outcome=next((name for name in _OUTCOMES if name in query), None),
         )
 
@@ -268,7 +268,7 @@ class CheckoutPages:
         """Not asked for before any money came."""
         if not (payment.paid_at or payment.held.minor or payment.returned.minor):
             return NO_MOVEMENTS
-        async with self.desk.till.db.connection() as tx:
+        async with self.desk.deps.db.connection() as tx:
             return await store.list_movements(tx, payment.business_id, payment.id)
 
     def _here(self, request: PageRequest) -> str:
@@ -308,13 +308,13 @@ class CheckoutPages:
             raise refusal
         payer = _payer_of(request)
         self.desk.limit.slowed_look(payer.pay_code, payer.client)
-        situation = await self.desk.look(payer)
+        snapshot = await self.desk.look(payer)
         words = self._words(request)
         notice = words.rich("notice.slowed", time=countdown(refusal.retry_after_s or 1))
-        method = self.desk.till.names.find(request.form.get("type", ""))
+        method = self.desk.deps.names.find(request.form.get("type", ""))
         # The form is empty when the request was refused before it was read.
         form = FormState(form_data.harmless_fields(request.form))
-        return await self._page(request, situation, form=form, asked=method, announcement=notice)
+        return await self._page(request, snapshot, form=form, asked=method, announcement=notice)
 
     def routes(self) -> list[Route]:
         look, act = self.desk.limit.look, self.desk.limit.act
@@ -339,8 +339,8 @@ class CheckoutPages:
         ]
 
 
-def _payer_of(request: PageRequest) -> PayerAt:
-    return PayerAt(request.path["payCode"], request.client)
+def _payer_of(request: PageRequest) -> PayerRequest:
+    return PayerRequest(request.path["payCode"], request.client)
 
 
 def _seen(request: PageRequest) -> int:

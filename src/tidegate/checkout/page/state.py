@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from tidegate.core.method import Method
 from tidegate.payment.attempt import Attempt, AttemptStatus
-from tidegate.payment.change import Situation
-from tidegate.payment.model import Ending, Payment, Status
+from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.model import Ending, Payment, PaymentStatus
 from tidegate.payment.transition import is_final
 from tidegate.rail.interface import (
     Action,
@@ -80,9 +80,9 @@ _STEPS: dict[type[Action], Step] = {
 }
 
 
-def state_of(situation: Situation, *, now: datetime, goes_back: bool = False) -> PageState:
+def state_of(snapshot: PaymentSnapshot, *, now: datetime, goes_back: bool = False) -> PageState:
     """`goes_back`: the payer chooses a method again instead of answering the bank."""
-    payment, attempt = situation.payment, situation.attempt
+    payment, attempt = snapshot.payment, snapshot.attempt
     if is_final(payment.status):
         return _final(payment)
     if attempt is not None and attempt.is_unknown:
@@ -92,29 +92,29 @@ def state_of(situation: Situation, *, now: datetime, goes_back: bool = False) ->
     if payment.held.minor:
         return PageState.SHORT
     if attempt is None or attempt.status is not AttemptStatus.WAITING:
-        return _to_begin(situation)
+        return _to_begin(snapshot)
     # An attempt under way can be finished, whatever was disabled since.
     question = _QUESTIONS.get(type(attempt.action))  # type: ignore[arg-type]
     return PageState.CHOOSE if question is None or goes_back else question
 
 
 def _final(payment: Payment) -> PageState:
-    if payment.status is Status.SUCCESS:
+    if payment.status is PaymentStatus.SUCCESS:
         return PageState.PAID
-    if payment.status is Status.EXPIRED:
+    if payment.status is PaymentStatus.EXPIRED:
         return PageState.EXPIRED
     return PageState.CANCELLED if payment.ending is Ending.CANCELLED else PageState.USED_UP
 
 
-def _to_begin(situation: Situation) -> PageState:
+def _to_begin(snapshot: PaymentSnapshot) -> PageState:
     """A new attempt needs an active business and an enabled payment."""
-    if situation.payment.is_disabled:
+    if snapshot.payment.is_disabled:
         return PageState.DISABLED
-    return PageState.CHOOSE if situation.business.is_active else PageState.CLOSED
+    return PageState.CHOOSE if snapshot.business.is_active else PageState.CLOSED
 
 
-def step_of(situation: Situation, method: Method, *, now: datetime) -> Step:
-    attempt = situation.attempt
+def step_of(snapshot: PaymentSnapshot, method: Method, *, now: datetime) -> Step:
+    attempt = snapshot.attempt
     if attempt is None or attempt.method is not method:
         return Step.FORM
     if attempt.account_number and (attempt.status is AttemptStatus.EXPIRED or not attempt.takes_money_at(now)):
@@ -124,9 +124,9 @@ def step_of(situation: Situation, method: Method, *, now: datetime) -> Step:
     return _STEPS.get(type(attempt.action), Step.FORM)  # type: ignore[arg-type]
 
 
-def selected_method(situation: Situation, asked: Method | None) -> Method:
+def selected_method(snapshot: PaymentSnapshot, asked: Method | None) -> Method:
     """The one in the address, else the one under way or tried last, else the merchant's choice."""
-    order, attempt = situation.payment.order, situation.attempt
+    order, attempt = snapshot.payment.order, snapshot.attempt
     if asked in order.methods:
         assert asked is not None
         return asked

@@ -30,7 +30,7 @@ class EmbeddedPostgresFailed(Exception):  # our errors name what is wrong
 
 
 @dataclass(frozen=True)
-class Account:
+class SystemAccount:
     name: str
     uid: int
     gid: int
@@ -105,7 +105,7 @@ def _end_with_parent(signum: signal.Signals) -> Callable[[], None] | None:
     return tie
 
 
-def current_account() -> Account:
+def current_account() -> SystemAccount:
     uid = os.geteuid()
     try:
         entry = pwd.getpwuid(uid)
@@ -114,10 +114,10 @@ def current_account() -> Account:
             f"PostgreSQL needs a named account, and user id {uid} has no name on this machine. "
             "Add it to /etc/passwd, run as another user, or set DATABASE_URL to a server of your own."
         ) from error
-    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, is_borrowed=False)
+    return SystemAccount(entry.pw_name, entry.pw_uid, entry.pw_gid, is_borrowed=False)
 
 
-def server_account(home: Path) -> Account:
+def server_account(home: Path) -> SystemAccount:
     """The current account, or an existing unprivileged one for root."""
     me = current_account()
     if me.uid != 0:
@@ -133,16 +133,16 @@ def server_account(home: Path) -> Account:
     )
 
 
-def _unprivileged_accounts() -> Iterator[Account]:
+def _unprivileged_accounts() -> Iterator[SystemAccount]:
     for name in UNPRIVILEGED_ACCOUNTS:
         try:
             entry = pwd.getpwnam(name)
         except KeyError:
             continue
-        yield Account(name, entry.pw_uid, entry.pw_gid, is_borrowed=True)
+        yield SystemAccount(name, entry.pw_uid, entry.pw_gid, is_borrowed=True)
 
 
-def place_for(home: Path, account: Account) -> Path:
+def place_for(home: Path, account: SystemAccount) -> Path:
     """Return `home`, or root's folder when `account` cannot reach a parent of `home`."""
     if not account.is_borrowed:
         return home
@@ -158,7 +158,7 @@ def short_hash(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
 
 
-def make_place(place: Path, account: Account) -> None:
+def make_place(place: Path, account: SystemAccount) -> None:
     if place.parent == SHARED_STATE:
         make_shared_state()
     try:
@@ -174,7 +174,7 @@ def make_shared_state() -> None:
     claim_folder(SHARED_STATE, current_account(), mode=0o755)
 
 
-def claim_folder(folder: Path, account: Account, *, mode: int = 0o700) -> None:
+def claim_folder(folder: Path, account: SystemAccount, *, mode: int = 0o700) -> None:
     """Make the folder, or check that the existing one belongs to `account`."""
     try:
         folder.mkdir(mode=mode, exist_ok=True)
@@ -216,7 +216,7 @@ def _name_of(uid: int) -> str:
         return f"user id {uid}"
 
 
-def write_private(path: Path, text: str, account: Account) -> None:
+def write_private(path: Path, text: str, account: SystemAccount) -> None:
     """Replace a file in one step.
 
     Root writes into a folder of another account, so it never opens an existing file: it could be a link to

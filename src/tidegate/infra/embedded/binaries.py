@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tidegate.infra.embedded.account import (
     SHARED_STATE,
-    Account,
+    SystemAccount,
     EmbeddedPostgresFailed,
     current_account,
     make_shared_state,
@@ -89,7 +89,7 @@ def _inspect(folder: Path) -> Binaries | str:
     return found if found.major >= MAJOR_MIN else f"{folder}: version {found.version} is too old"
 
 
-def reachable(binaries: Binaries, account: Account) -> Binaries:
+def reachable(binaries: Binaries, account: SystemAccount) -> Binaries:
     """Return the same programs, copied once to root's folder when `account` cannot run them in place."""
     if not account.is_borrowed or _runs(binaries.folder, account):
         return binaries
@@ -106,7 +106,7 @@ def reachable(binaries: Binaries, account: Account) -> Binaries:
     return Binaries(folder, binaries.version)
 
 
-def _runs(folder: Path, account: Account) -> bool:
+def _runs(folder: Path, account: SystemAccount) -> bool:
     return account.run([folder / "postgres", "--version"])[0] == 0
 
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tidegate.infra.embedded.account import Account, EmbeddedPostgresFailed, short_hash
+from tidegate.infra.embedded.account import SystemAccount, EmbeddedPostgresFailed, short_hash
 
 ROLE = "tidegate"
 # Only the name of the socket file depends on it: the server listens on no network address.
@@ -21,7 +21,7 @@ SHARED_BUFFERS_MB_MIN, SHARED_BUFFERS_MB_MAX = 64, 512
 MEMORY_LIMIT_FILE = Path("/sys/fs/cgroup/memory.max")
 
 
-def socket_folder(data: Path, account: Account) -> Path:
+def socket_folder(data: Path, account: SystemAccount) -> Path:
     """Return the data folder, or one with a short name for a data folder whose path is too long."""
     for folder in (data, Path(tempfile.gettempdir()) / f"tidegate-{account.uid}-{short_hash(data)}"):
         path = str(folder / f".s.PGSQL.{PORT}")
@@ -91,7 +91,7 @@ def hba_text() -> str:
     return f"local all {ROLE} peer map={ROLE}\n"
 
 
-def ident_text(account: Account) -> str:
+def ident_text(account: SystemAccount) -> str:
     """The account that owns the server may connect, and root if root started it."""
     names = [account.name, "root"] if account.is_borrowed else [account.name]
     return "".join(f'{ROLE} "{name}" {ROLE}\n' for name in names)

@@ -15,17 +15,17 @@ from tidegate.rail.interface import (
     Bank,
     Card,
     DialAction,
-    Means,
+    PaymentInstrument,
     Phone,
     PinAction,
     PromptAction,
     RedirectAction,
     StartAttempt,
-    Transfer,
+    TransferInstrument,
     TransferAction,
     month_has_passed,
 )
-from tidegate.rail.sandbox.model import DIAL_CODE_LASTS, SCRIPTS, Attempt, Behaviour
+from tidegate.rail.sandbox.model import DIAL_CODE_LASTS, SCRIPTS, SandboxAttempt, Behaviour
 
 BANK_NAME = "Tidegate Test Bank"
 BANK_CODE = "999"
@@ -48,8 +48,8 @@ PHONES: dict[str, Behaviour] = {
     "0004": Behaviour.PHONE_WITHOUT_WALLET,
     "0005": Behaviour.PHONE_IS_SILENT,
 }
-MEANS_OF: dict[Method, type[Means]] = {
-    Method.BANK_TRANSFER: Transfer,
+MEANS_OF: dict[Method, type[PaymentInstrument]] = {
+    Method.BANK_TRANSFER: TransferInstrument,
     Method.CARD: Card,
     Method.MOBILE_MONEY: Phone,
     Method.USSD: Bank,
@@ -70,17 +70,17 @@ _ACCOUNT_PREFIX: dict[Currency, str] = {
 _ACCOUNT_PREFIX_ELSEWHERE = "90"
 
 
-def needs_serial(means: Means) -> bool:
-    return isinstance(means, Transfer | Bank)
+def needs_serial(instrument: PaymentInstrument) -> bool:
+    return isinstance(instrument, TransferInstrument | Bank)
 
 
-def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetime) -> Attempt:
+def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetime) -> SandboxAttempt:
     """`serial` is unused."""
-    if not isinstance(order.means, MEANS_OF[order.method]):
-        raise ValueError(f"{order.method} is not paid by {type(order.means).__name__}")
+    if not isinstance(order.instrument, MEANS_OF[order.method]):
+        raise ValueError(f"{order.method} is not paid by {type(order.instrument).__name__}")
     behaviour, action = _first_step(order, serial=serial, now=now)
     script = SCRIPTS[behaviour]
-    return Attempt(
+    return SandboxAttempt(
         business_id=order.business_id,
         reference=order.reference,
         method=order.method,
@@ -94,7 +94,7 @@ def begin(order: StartAttempt, *, transaction_id: str, serial: int, now: datetim
     )
 
 
-def resend(attempt: Attempt, *, serial: int, now: datetime) -> Attempt:
+def resend(attempt: SandboxAttempt, *, serial: int, now: datetime) -> SandboxAttempt:
     """A USSD code is replaced by a new one with a new expiry. Other prompts and codes stay the same."""
     if attempt.has_ended(now) or not isinstance(attempt.action, DialAction):
         return attempt
@@ -104,18 +104,18 @@ def resend(attempt: Attempt, *, serial: int, now: datetime) -> Attempt:
 
 
 def _first_step(order: StartAttempt, *, serial: int, now: datetime) -> tuple[Behaviour, Action | None]:
-    match order.means:
+    match order.instrument:
         case Card():
-            behaviour = _card_behaviour(order.means, now)
+            behaviour = _card_behaviour(order.instrument, now)
             return behaviour, _card_action(behaviour, order.return_url)
         case Phone():
-            behaviour = PHONES.get(order.means.number[-4:], Behaviour.PHONE_WAITS)
+            behaviour = PHONES.get(order.instrument.number[-4:], Behaviour.PHONE_WAITS)
             return behaviour, PromptAction() if behaviour is Behaviour.PHONE_WAITS else None
         case Bank():
-            return Behaviour.USSD_WAITS, DialAction(_dial_code(order.means.code, order.amount.currency, serial))
-        case Transfer():
+            return Behaviour.USSD_WAITS, DialAction(_dial_code(order.instrument.code, order.amount.currency, serial))
+        case TransferInstrument():
             number = account_number(order.amount.currency, serial)
-            return Behaviour.TRANSFER_WAITS, TransferAction(number, BANK_NAME, BANK_CODE, order.means.account_name)
+            return Behaviour.TRANSFER_WAITS, TransferAction(number, BANK_NAME, BANK_CODE, order.instrument.account_name)
 
 
 def _card_behaviour(card: Card, now: datetime) -> Behaviour:

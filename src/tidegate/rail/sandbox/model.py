@@ -68,7 +68,7 @@ class Behaviour(StrEnum):
     TRANSFER_WAITS = "transfer_waits"
 
 
-class Answer(Enum):
+class SandboxAnswer(Enum):
     """The answer of `start`, to the first call and every repeat."""
 
     STATE = "the state"
@@ -83,7 +83,7 @@ class Script:
     after: timedelta | None = None
     failure: FailureReason | None = None
     is_told: bool = False
-    answer: Answer = Answer.STATE
+    answer: SandboxAnswer = SandboxAnswer.STATE
 
 
 _WAITS = Script()
@@ -97,14 +97,14 @@ SCRIPTS: dict[Behaviour, Script] = {
     Behaviour.CARD_WITHOUT_MONEY: Script(AT_ONCE, FailureReason.INSUFFICIENT_FUNDS),
     Behaviour.CARD_OUT_OF_DATE: Script(AT_ONCE, FailureReason.DECLINED),
     Behaviour.CARD_NOT_FOR_TESTS: Script(AT_ONCE, FailureReason.NOT_A_TEST_CARD),
-    Behaviour.PHONE_APPROVES: Script(AT_ONCE, is_told=True, answer=Answer.ACCEPTED),
-    Behaviour.PHONE_APPROVES_LATE: Script(APPROVED_LATE_AFTER, is_told=True, answer=Answer.ACCEPTED),
+    Behaviour.PHONE_APPROVES: Script(AT_ONCE, is_told=True, answer=SandboxAnswer.ACCEPTED),
+    Behaviour.PHONE_APPROVES_LATE: Script(APPROVED_LATE_AFTER, is_told=True, answer=SandboxAnswer.ACCEPTED),
     Behaviour.PHONE_WITHOUT_MONEY: Script(
-        AT_ONCE, FailureReason.INSUFFICIENT_FUNDS, is_told=True, answer=Answer.ACCEPTED
+        AT_ONCE, FailureReason.INSUFFICIENT_FUNDS, is_told=True, answer=SandboxAnswer.ACCEPTED
     ),
-    Behaviour.PHONE_DECLINES: Script(AT_ONCE, FailureReason.NOT_APPROVED, is_told=True, answer=Answer.ACCEPTED),
+    Behaviour.PHONE_DECLINES: Script(AT_ONCE, FailureReason.NOT_APPROVED, is_told=True, answer=SandboxAnswer.ACCEPTED),
     Behaviour.PHONE_WITHOUT_WALLET: Script(AT_ONCE, FailureReason.NO_SUCH_WALLET),
-    Behaviour.PHONE_IS_SILENT: Script(SILENT_FOR, answer=Answer.NOTHING),
+    Behaviour.PHONE_IS_SILENT: Script(SILENT_FOR, answer=SandboxAnswer.NOTHING),
     Behaviour.PHONE_WAITS: _WAITS,
     # No notification comes for a code that was not dialled.
     Behaviour.USSD_WAITS: Script(DIAL_CODE_LASTS, FailureReason.EXPIRED),
@@ -113,7 +113,7 @@ SCRIPTS: dict[Behaviour, Script] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class SandboxAttempt:
     business_id: str
     reference: str
     method: Method
@@ -144,11 +144,11 @@ class Attempt:
         return Waiting(self.action, _problem_of(self)) if self.action else Running()
 
 
-def answer_to_start(attempt: Attempt, *, now: datetime) -> AttemptState:
+def answer_to_start(attempt: SandboxAttempt, *, now: datetime) -> AttemptState:
     answer = SCRIPTS[attempt.behaviour].answer
-    if answer is Answer.NOTHING:
+    if answer is SandboxAnswer.NOTHING:
         raise RailTimeout("the operator did not answer")
-    return Running() if answer is Answer.ACCEPTED else attempt.state(now)
+    return Running() if answer is SandboxAnswer.ACCEPTED else attempt.state(now)
 
 
 # What each step of a card expects, and the problem of a wrong answer.
@@ -165,12 +165,12 @@ _WRONG: dict[type[Authorization], FailureReason] = {
 }
 
 
-def _problem_of(attempt: Attempt) -> FailureReason | None:
+def _problem_of(attempt: SandboxAttempt) -> FailureReason | None:
     """Why the same answer is requested again; wrong answers are counted per step."""
     return _WRONG[_WANTED[type(attempt.action)]] if attempt.action and attempt.tries else None
 
 
-def authorize(attempt: Attempt, given: Authorization, *, now: datetime) -> Attempt:
+def authorize(attempt: SandboxAttempt, given: Authorization, *, now: datetime) -> SandboxAttempt:
     """An answer that is not expected, or no longer, changes nothing: it may be a repeat."""
     if attempt.has_ended(now) or attempt.action is None or _WANTED.get(type(attempt.action)) is not type(given):
         return attempt
@@ -191,18 +191,18 @@ def _is_right(given: Authorization) -> bool:
             return all(part.strip() for part in (given.line, given.city, given.country))
 
 
-def end(attempt: Attempt, failure: FailureReason | None, *, now: datetime) -> Attempt:
+def end(attempt: SandboxAttempt, failure: FailureReason | None, *, now: datetime) -> SandboxAttempt:
     return replace(attempt, action=None, failure=failure, ends_at=now)
 
 
-def on_the_phone(attempt: Attempt, failure: FailureReason | None, *, now: datetime) -> Attempt:
+def on_the_phone(attempt: SandboxAttempt, failure: FailureReason | None, *, now: datetime) -> SandboxAttempt:
     """The payer approves, or declines for a reason."""
     if attempt.has_ended(now) or not isinstance(attempt.action, PromptAction | DialAction):
         raise Conflict(_why_not_on_the_phone(attempt, now))
     return end(attempt, failure, now=now)
 
 
-def _why_not_on_the_phone(attempt: Attempt, now: datetime) -> str:
+def _why_not_on_the_phone(attempt: SandboxAttempt, now: datetime) -> str:
     match attempt.state(now):
         case Succeeded():
             return "this attempt is already approved"

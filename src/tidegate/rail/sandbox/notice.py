@@ -15,19 +15,19 @@ from tidegate.core.errors import Refusal
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
 from tidegate.rail.interface import (
-    AttemptTold,
+    AttemptOutcome,
     CreditReversed,
     Failed,
     FailureReason,
     MoneyArrived,
-    News,
+    RailEvent,
     NotificationRefused,
     NotificationUnreadable,
     Party,
     RawNotification,
-    ReturnTold,
+    ReturnConfirmed,
     Succeeded,
-    Told,
+    Notification,
 )
 
 SIGNATURE_HEADER = "sandbox-signature"
@@ -126,13 +126,13 @@ class _Reversal(_Wire, frozen=True, kw_only=True, tag="credit.reversed"):
 _Notification = _Success | _Failure | _Credit | _Return | _Reversal
 
 
-def write(told: Told) -> bytes:
+def write(told: Notification) -> bytes:
     return msgspec.json.encode(_wire(told.id, told.news))
 
 
-def _wire(told_id: str, news: News) -> _Notification:
+def _wire(told_id: str, news: RailEvent) -> _Notification:
     match news:
-        case AttemptTold(state=Succeeded() as state):
+        case AttemptOutcome(state=Succeeded() as state):
             return _Success(
                 id=told_id,
                 business_id=news.business_id,
@@ -141,11 +141,11 @@ def _wire(told_id: str, news: News) -> _Notification:
                 amount=str(state.amount.minor),
                 currency=state.amount.currency,
             )
-        case AttemptTold(state=Failed() as state):
+        case AttemptOutcome(state=Failed() as state):
             return _Failure(id=told_id, business_id=news.business_id, reference=news.reference, reason=state.reason)
         case MoneyArrived():
             return _credit(told_id, news)
-        case ReturnTold():
+        case ReturnConfirmed():
             return _Return(
                 id=told_id,
                 business_id=news.business_id,
@@ -184,7 +184,7 @@ def _reversal(told_id: str, news: CreditReversed) -> _Reversal:
     )
 
 
-def read(body: bytes) -> Told:
+def read(body: bytes) -> Notification:
     """Raises NotificationUnreadable for any body that `write` cannot produce."""
     if len(body) > BODY_BYTES_MAX:
         raise _unreadable(body, f"the body is longer than {BODY_BYTES_MAX} bytes")
@@ -193,7 +193,7 @@ def read(body: bytes) -> Told:
     except (Refusal, msgspec.ValidationError) as error:
         raise _unreadable(body, f"the body is not a notification: {error}") from None
     try:
-        return Told(id=wire.id, news=_news(wire))
+        return Notification(id=wire.id, news=_news(wire))
     except ValueError as error:
         raise _unreadable(body, str(error)) from None
 
@@ -203,13 +203,13 @@ def _unreadable(body: bytes, why: str) -> NotificationUnreadable:
     return NotificationUnreadable(f"unreadable-{hashlib.sha256(body).hexdigest()}", why)
 
 
-def _news(wire: _Notification) -> News:
+def _news(wire: _Notification) -> RailEvent:
     match wire:
         case _Success():
             state = Succeeded(wire.transaction_id, _money(wire.amount, wire.currency))
-            return AttemptTold(business_id=wire.business_id, reference=wire.reference, state=state)
+            return AttemptOutcome(business_id=wire.business_id, reference=wire.reference, state=state)
         case _Failure():
-            return AttemptTold(business_id=wire.business_id, reference=wire.reference, state=Failed(wire.reason))
+            return AttemptOutcome(business_id=wire.business_id, reference=wire.reference, state=Failed(wire.reason))
         case _Credit():
             return MoneyArrived(
                 account_number=wire.account_number,
@@ -222,7 +222,7 @@ def _news(wire: _Notification) -> News:
                 valued_at=_day(wire.valued_at),
             )
         case _Return():
-            return ReturnTold(
+            return ReturnConfirmed(
                 business_id=wire.business_id, reference=wire.reference, transaction_id=wire.transaction_id
             )
         case _Reversal():

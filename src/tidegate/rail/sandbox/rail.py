@@ -14,37 +14,37 @@ from tidegate.core.method import METHODS_OF
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Row, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Kind, Tally
+from tidegate.infra.leased_work import WorkKind, RoundResult
 from tidegate.rail.interface import (
     AccountDetails,
     AttemptState,
-    AttemptTold,
+    AttemptOutcome,
     Authorization,
     Capabilities,
     CreditReversed,
     FailureReason,
     MoneyArrived,
-    News,
+    RailEvent,
     OpenAccount,
     RailTimeout,
     RawNotification,
     RefundMoney,
     ReturnMoney,
-    ReturnTold,
+    ReturnConfirmed,
     StartAttempt,
     Succeeded,
-    Told,
+    Notification,
 )
 from tidegate.rail.sandbox import account, model, notice, store
 from tidegate.rail.sandbox.begin import begin, needs_serial, resend
-from tidegate.rail.sandbox.model import Attempt, BankTransfer, Payout, PayoutKind
+from tidegate.rail.sandbox.model import SandboxAttempt, BankTransfer, Payout, PayoutKind
 
 SECRET_BYTES_MIN = 16
 # One at a time, so that notifications mostly keep the order of events.
-TELL = Kind(store.TELL, store.list_due_notices, at_once_max=1)
+TELL = WorkKind(store.TELL, store.list_due_notices, at_once_max=1)
 REVERSED_BECAUSE = "the payer's bank reversed the transfer"
 
-N = TypeVar("N", bound=News)
+N = TypeVar("N", bound=RailEvent)
 
 Tell = Callable[[Lease, RawNotification], Awaitable[None]]
 
@@ -75,7 +75,7 @@ class SandboxRail:
 
     async def start(self, attempt: StartAttempt, *, now: datetime) -> AttemptState:
         async with self._db.transaction() as tx:
-            serial = await store.next_serial(tx) if needs_serial(attempt.means) else 0
+            serial = await store.next_serial(tx) if needs_serial(attempt.instrument) else 0
             begun = begin(attempt, transaction_id=_new_transaction_id(), serial=serial, now=now)
             if not await store.insert_attempt(tx, begun):
                 begun = await _get(tx, attempt.business_id, attempt.reference)
@@ -105,18 +105,18 @@ class SandboxRail:
         async with self._db.connection() as tx:
             return (await _get(tx, business_id, reference)).state(now)
 
-    def read(self, raw: RawNotification, *, now: datetime) -> list[Told]:
+    def read(self, raw: RawNotification, *, now: datetime) -> list[Notification]:
         notice.check(raw, self._secret, now=now)
         return [notice.read(raw.body)]
 
     async def send_back(self, money: ReturnMoney, *, now: datetime) -> None:
         payout = _payout(PayoutKind.RETURN, money, reason=money.reason, failure=None, now=now)
-        news = ReturnTold(
+        news = ReturnConfirmed(
             business_id=payout.business_id, reference=payout.reference, transaction_id=payout.transaction_id
         )
         async with self._db.transaction() as tx:
             if await store.insert_payout(tx, payout):
-                told = Told(id=f"return-{payout.transaction_id}", news=news)
+                told = Notification(id=f"return-{payout.transaction_id}", news=news)
                 await _schedule(tx, payout.business_id, told, due_at=payout.ends_at, now=now)
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
@@ -167,7 +167,7 @@ class SandboxRail:
             remittance=sent.remittance,
             valued_at=sent.valued_at or (before["created_at"] if before else now),
         )
-        await _schedule(tx, business_id, Told(id=told_id, news=news), due_at=now + sent.delay, now=now)
+        await _schedule(tx, business_id, Notification(id=told_id, news=news), due_at=now + sent.delay, now=now)
         return chosen
 
     async def reverse(
@@ -191,7 +191,7 @@ class SandboxRail:
             )
         else:
             news = _told_of(before, CreditReversed)
-        await _schedule(tx, business_id, Told(id=told_id, news=news), due_at=now, now=now)
+        await _schedule(tx, business_id, Notification(id=told_id, news=news), due_at=now, now=now)
         return news
 
     async def approve(self, business_id: str, reference: str, *, now: datetime) -> None:
@@ -210,7 +210,7 @@ class SandboxRail:
 
     # Notifications.
 
-    async def tell_all(self, tell: Tell, clock: Clock) -> Tally:
+    async def tell_all(self, tell: Tell, clock: Clock) -> RoundResult:
         """One round of sending: every due notification, signed when it is sent."""
 
         async def send(lease: Lease, now: datetime) -> bool:
@@ -231,15 +231,15 @@ class SandboxRail:
             await store.delete_all(tx, business_id)
 
 
-async def _get(tx: Tx, business_id: str, reference: str) -> Attempt:
+async def _get(tx: Tx, business_id: str, reference: str) -> SandboxAttempt:
     return await store.find_attempt(tx, business_id, reference) or _unknown()
 
 
-async def _lock(tx: Tx, business_id: str, reference: str) -> Attempt:
+async def _lock(tx: Tx, business_id: str, reference: str) -> SandboxAttempt:
     return await store.lock_attempt(tx, business_id, reference) or _unknown()
 
 
-def _unknown() -> Attempt:
+def _unknown() -> SandboxAttempt:
     raise NotFound("the sandbox's rail has no attempt with this reference")
 
 
@@ -261,14 +261,14 @@ def _told_of(row: Row, kind: type[N]) -> N:
     return news
 
 
-async def _tell_outcome(tx: Tx, attempt: Attempt, *, due_at: datetime, now: datetime) -> None:
-    news = AttemptTold(business_id=attempt.business_id, reference=attempt.reference, state=attempt.outcome())
+async def _tell_outcome(tx: Tx, attempt: SandboxAttempt, *, due_at: datetime, now: datetime) -> None:
+    news = AttemptOutcome(business_id=attempt.business_id, reference=attempt.reference, state=attempt.outcome())
     # An attempt ends once, so its transaction id also identifies the notification.
-    told = Told(id=f"attempt-{attempt.transaction_id}", news=news)
+    told = Notification(id=f"attempt-{attempt.transaction_id}", news=news)
     await _schedule(tx, attempt.business_id, told, due_at=due_at, now=now)
 
 
-async def _schedule(tx: Tx, business_id: str, told: Told, *, due_at: datetime, now: datetime) -> None:
+async def _schedule(tx: Tx, business_id: str, told: Notification, *, due_at: datetime, now: datetime) -> None:
     await store.insert_notice(tx, business_id, told_id=told.id, body=notice.write(told), due_at=due_at, now=now)
 
 

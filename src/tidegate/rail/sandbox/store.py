@@ -9,16 +9,16 @@ import msgspec
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.infra.leased_work import Due
+from tidegate.infra.leased_work import DueRow
 from tidegate.rail.interface import AccountDetails, Action, FailureReason, OpenAccount
-from tidegate.rail.sandbox.model import Attempt, Behaviour, Payout, PayoutKind
+from tidegate.rail.sandbox.model import SandboxAttempt, Behaviour, Payout, PayoutKind
 
 
 async def next_serial(tx: Tx) -> int:
     return int(await tx.fetchval("SELECT nextval('sandbox_rail_serial')"))
 
 
-async def insert_attempt(tx: Tx, attempt: Attempt) -> bool:
+async def insert_attempt(tx: Tx, attempt: SandboxAttempt) -> bool:
     """False when the reference has an attempt already, possibly a concurrent one."""
     row = await tx.fetchrow(
         """
@@ -36,21 +36,21 @@ async def insert_attempt(tx: Tx, attempt: Attempt) -> bool:
     return row is not None
 
 
-async def find_attempt(tx: Tx, business_id: str, reference: str) -> Attempt | None:
+async def find_attempt(tx: Tx, business_id: str, reference: str) -> SandboxAttempt | None:
     row = await tx.fetchrow(
         "SELECT * FROM sandbox_attempt WHERE business_id = $1 AND reference = $2", business_id, reference
     )
     return _attempt(row) if row else None
 
 
-async def lock_attempt(tx: Tx, business_id: str, reference: str) -> Attempt | None:
+async def lock_attempt(tx: Tx, business_id: str, reference: str) -> SandboxAttempt | None:
     row = await tx.fetchrow(
         "SELECT * FROM sandbox_attempt WHERE business_id = $1 AND reference = $2 FOR UPDATE", business_id, reference
     )
     return _attempt(row) if row else None
 
 
-async def update_attempt(tx: Tx, attempt: Attempt, *, now: datetime) -> None:
+async def update_attempt(tx: Tx, attempt: SandboxAttempt, *, now: datetime) -> None:
     await tx.execute(
         """
         UPDATE sandbox_attempt SET action = $3, tries = $4, failure = $5, ends_at = $6, updated_at = $7
@@ -139,7 +139,7 @@ async def get_account(tx: Tx, business_id: str, reference: str) -> tuple[Currenc
 TELL = "tell_for_the_sandbox_rail"
 
 
-async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
+async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """By id, the oldest first."""
     rows = await tx.fetch(
         """
@@ -150,7 +150,7 @@ async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[Due]:
         """,
         now, limit,
     )  # fmt: skip
-    return [Due(row["business_id"], row["id"]) for row in rows]
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
 
 
 async def find_notice_to_send(tx: Tx, business_id: str, number: int) -> bytes | None:
@@ -179,9 +179,9 @@ def _json(action: Action | None) -> str | None:
     return msgspec.json.encode(action).decode() if action else None
 
 
-def _attempt(row: Row) -> Attempt:
+def _attempt(row: Row) -> SandboxAttempt:
     action: Action | None = msgspec.json.decode(row["action"], type=Action) if row["action"] else None
-    return Attempt(
+    return SandboxAttempt(
         business_id=row["business_id"],
         reference=row["reference"],
         method=Method(row["method"]),

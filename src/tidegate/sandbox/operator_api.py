@@ -11,7 +11,7 @@ from tidegate.account import wire as account_wire
 from tidegate.account.examples import ACCOUNT_PARAMETER, AN_ACCOUNT
 from tidegate.account.model import Account
 from tidegate.audit import model as audit
-from tidegate.audit.model import By
+from tidegate.audit.model import Actor
 from tidegate.collection import rate_wire, review, set_rate
 from tidegate.collection import wire as collection_wire
 from tidegate.collection.examples import REFERENCE_PARAMETER
@@ -22,46 +22,46 @@ from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant import card_data
 from tidegate.merchant.gate import SECRET_KEY
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 from tidegate.sandbox import examples as sandbox_examples
-from tidegate.sandbox import office_examples as examples
-from tidegate.sandbox import office_wire as wire
+from tidegate.sandbox import operator_examples as examples
+from tidegate.sandbox import operator_wire as wire
 
 # Every decision has a reason, in the sandbox too.
 NO_REASON = "no reason was given"
 RATE_SOURCE = "sandbox"
 
-Act = Callable[[str, By, datetime], Awaitable[Account]]
-Decide = Callable[..., Awaitable[Collection]]
+OperatorAct = Callable[[str, Actor, datetime], Awaitable[Account]]
+OperatorDecide = Callable[..., Awaitable[Collection]]
 
 
 @dataclass(frozen=True)
-class OfficeApi:
-    till: Till
+class OperatorApi:
+    deps: PaymentDeps
     clock: ShiftedClock
 
     async def approve(self, call: Call) -> Answer:
-        return await self._act(call, lambda id_, by, now: accounts.approve(self.till, id_, by=by, now=now))
+        return await self._act(call, lambda id_, by, now: accounts.approve(self.deps, id_, by=by, now=now))
 
     async def decline(self, call: Call) -> Answer:
         why = _why(call)
-        return await self._act(call, lambda id_, by, now: accounts.decline(self.till.db, id_, why, by=by, now=now))
+        return await self._act(call, lambda id_, by, now: accounts.decline(self.deps.db, id_, why, by=by, now=now))
 
     async def suspend(self, call: Call) -> Answer:
         why = _why(call)
-        return await self._act(call, lambda id_, by, now: accounts.suspend(self.till.db, id_, why, by=by, now=now))
+        return await self._act(call, lambda id_, by, now: accounts.suspend(self.deps.db, id_, why, by=by, now=now))
 
     async def reinstate(self, call: Call) -> Answer:
-        return await self._act(call, lambda id_, by, now: accounts.reinstate(self.till.db, id_, by=by, now=now))
+        return await self._act(call, lambda id_, by, now: accounts.reinstate(self.deps.db, id_, by=by, now=now))
 
     async def close(self, call: Call) -> Answer:
         why = _why(call)
-        return await self._act(call, lambda id_, by, now: accounts.close(self.till.db, id_, why, by=by, now=now))
+        return await self._act(call, lambda id_, by, now: accounts.close(self.deps.db, id_, why, by=by, now=now))
 
-    async def _act(self, call: Call, act: Act) -> Answer:
+    async def _act(self, call: Call, act: OperatorAct) -> Answer:
         """Only the caller's own accounts and inflows are found."""
         business, now = call.caller.business, self.clock.now_of(call.caller.business.id)
-        account = await accounts.get(self.till.db, business.id, call.path["accountId"])
+        account = await accounts.get(self.deps.db, business.id, call.path["accountId"])
         after = await act(account.id, _by(call), now)
         return call.answer(account_wire.record_of(after, business, now=now))
 
@@ -71,14 +71,14 @@ class OfficeApi:
     async def send_back(self, call: Call) -> Answer:
         return await self._decide(call, review.send_back)
 
-    async def _decide(self, call: Call, decide: Decide) -> Answer:
+    async def _decide(self, call: Call, decide: OperatorDecide) -> Answer:
         value = call.json() if call.body else {}
         decision = read(value, wire.Decision, lambda _: card_data.problems_in(value))
         reference, business_id = call.path["reference"], call.caller.business.id
-        if (await review.get_anybodys(self.till, reference)).business_id != business_id:
+        if (await review.get_unscoped(self.deps, reference)).business_id != business_id:
             raise errors.NotFound(review.NO_COLLECTION)
         now = self.clock.now_of(business_id)
-        after = await decide(self.till, reference, note=decision.note, by=_by(call), now=now)
+        after = await decide(self.deps, reference, note=decision.note, by=_by(call), now=now)
         return call.answer(collection_wire.record_of(after))
 
     async def set_rate(self, call: Call) -> Answer:
@@ -87,8 +87,8 @@ class OfficeApi:
         business_id = call.caller.business.id
         now = self.clock.now_of(business_id)
         rate = rate_wire.rate_from(request, source=RATE_SOURCE, now=now)
-        await set_rate.set_rate(self.till.db, rate, business_id=business_id, by=_by(call), now=now)
-        return call.answer(rate_wire.record_of(rate, rate_lasts=self.till.inflow_terms.rate_lasts))
+        await set_rate.set_rate(self.deps.db, rate, business_id=business_id, by=_by(call), now=now)
+        return call.answer(rate_wire.record_of(rate, rate_lasts=self.deps.inflow_terms.rate_lasts))
 
     def operations(self) -> list[Operation]:
         base = Operation(
@@ -167,7 +167,7 @@ class OfficeApi:
         )
 
 
-def _by(call: Call) -> By:
+def _by(call: Call) -> Actor:
     return audit.key(call.caller.key.id, call.client)
 
 

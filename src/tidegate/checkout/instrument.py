@@ -11,21 +11,21 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail import bank as banks
 from tidegate.rail import phone as phones
-from tidegate.rail.interface import Address, Authorization, Bank, Card, Means, Otp, Phone, Pin, Transfer, full_year
+from tidegate.rail.interface import Address, Authorization, Bank, Card, PaymentInstrument, Otp, Phone, Pin, TransferInstrument, full_year
 
 _BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"), ("2", "mastercard"), ("3", "amex"))
 
 
-def means_from(
+def instrument_from(
     request: wire.Charge, method: Method, currency: Currency, *, account_name: str, now: datetime
-) -> tuple[Means, dict[str, Any]]:
+) -> tuple[PaymentInstrument, dict[str, Any]]:
     if method is Method.CARD:
         return _card(request)
     if method is Method.MOBILE_MONEY:
         return _phone(request, currency)
     if method is Method.USSD:
         return _bank(request, currency)
-    return Transfer(account_name=account_name, expires_at=now), {}
+    return TransferInstrument(account_name=account_name, expires_at=now), {}
 
 
 def authorization_from(request: wire.Authorize) -> Authorization:
@@ -38,7 +38,7 @@ def authorization_from(request: wire.Authorize) -> Authorization:
     return Address(address.line, address.city, address.country, address.postal_code, address.state)
 
 
-def _card(request: wire.Charge) -> tuple[Means, dict[str, Any]]:
+def _card(request: wire.Charge) -> tuple[PaymentInstrument, dict[str, Any]]:
     fields = request.card
     if fields is None:
         raise Invalid(Problem("card", "is required for a card payment"))
@@ -48,7 +48,7 @@ def _card(request: wire.Charge) -> tuple[Means, dict[str, Any]]:
     return card, {"brand": brand, "first6": number[:6], "last4": number[-4:]}
 
 
-def _phone(request: wire.Charge, currency: Currency) -> tuple[Means, dict[str, Any]]:
+def _phone(request: wire.Charge, currency: Currency) -> tuple[PaymentInstrument, dict[str, Any]]:
     if request.phone is None:
         raise Invalid(Problem("phone", "is required for mobile money", kind=phones.NumberFault.EMPTY))
     try:
@@ -73,7 +73,7 @@ def _operator(request: wire.Charge, number: str, currency: Currency) -> phones.O
     return found
 
 
-def _bank(request: wire.Charge, currency: Currency) -> tuple[Means, dict[str, Any]]:
+def _bank(request: wire.Charge, currency: Currency) -> tuple[PaymentInstrument, dict[str, Any]]:
     bank = banks.find(request.bank or "", currency)
     if bank is None:
         raise Invalid(Problem("bank", "must be the code of a bank on the list"))

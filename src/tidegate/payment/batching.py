@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.infra.db import Database
-from tidegate.infra.gathering import Gathering
+from tidegate.infra.batcher import Batcher
 from tidegate.payment import store, view_store
 from tidegate.payment.model import Draft
 from tidegate.payment.row import PaymentRow
-from tidegate.payment.store import Inserted, Key
+from tidegate.payment.store import Inserted, PaymentKey
 
 
-class Together:
+class PaymentBatching:
     def __init__(self, db: Database) -> None:
         self._db = db
         # One batch at a time: a second would only make both smaller, and two commits of one process wait for each
         # other.
-        self.insert = Gathering(self._insert_all, lanes=1).do
-        self.find = Gathering(self._find_all, lanes=1, turns=1).do
+        self.insert = Batcher(self._insert_all, concurrency=1).do
+        self.find = Batcher(self._find_all, concurrency=1, ticks=1).do
 
     async def _insert_all(self, drafts: Sequence[Draft]) -> list[Inserted | None]:
         async with self._db.connection() as tx:
             return await store.insert_all(tx, drafts)
 
-    async def _find_all(self, keys: Sequence[Key]) -> list[PaymentRow | None]:
+    async def _find_all(self, keys: Sequence[PaymentKey]) -> list[PaymentRow | None]:
         async with self._db.connection() as tx:
             return await view_store.find_rows(tx, keys)

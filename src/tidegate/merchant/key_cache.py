@@ -21,7 +21,7 @@ UNKNOWN_MAX = 10_000
 _NOBODY = bytes(32)
 
 
-class Keyring:
+class KeyCache:
     def __init__(self, db: Database, clock: Clock, mode: ids.Mode) -> None:
         self._db = db
         self._clock = clock

@@ -10,7 +10,7 @@ from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class RefundRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Without an amount: the excess of an overpayment, otherwise all that remains."""
 
     reference: str

@@ -21,7 +21,7 @@ from tidegate.merchant import commands as merchants
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.seed import FILE_NAME, read_file
 from tidegate.settings import Settings
-from tidegate.webhook.commands import Office
+from tidegate.webhook.commands import WebhookDeps
 
 T = TypeVar("T")
 
@@ -31,16 +31,16 @@ business_option = click.option(
 
 
 @dataclass(frozen=True)
-class Visit:
+class WebhookCommand:
     """One command's context. `now` is the business's clock, in a sandbox perhaps ahead; signatures use real time."""
 
-    office: Office
+    webhook_deps: WebhookDeps
     business_id: str
     now: datetime
     wall: datetime
 
 
-def visit(business_id: str | None, work: Callable[[Visit], Awaitable[T]]) -> T:
+def visit(business_id: str | None, work: Callable[[WebhookCommand], Awaitable[T]]) -> T:
     settings = settings_module.from_environment()
     chosen = business_id or seeded(settings).get("businessId")
     if not chosen:
@@ -49,7 +49,7 @@ def visit(business_id: str | None, work: Callable[[Visit], Awaitable[T]]) -> T:
     async def run(db: Database) -> T:
         await merchants.get(db, chosen)
         clock = await clock_of(settings, db)
-        return await work(Visit(office_of(settings, db), chosen, now=clock.now_of(chosen), wall=clock.now()))
+        return await work(WebhookCommand(webhook_deps_of(settings, db), chosen, now=clock.now_of(chosen), wall=clock.now()))
 
     return run_on_database(settings, run)
 
@@ -59,8 +59,8 @@ def seeded(settings: Settings) -> dict[str, str]:
     return read_file(settings.home / FILE_NAME) if settings.mode is Mode.SANDBOX else {}
 
 
-def office_of(settings: Settings, db: Database) -> Office:
-    return Office(db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url, own_ports=settings.own_ports))
+def webhook_deps_of(settings: Settings, db: Database) -> WebhookDeps:
+    return WebhookDeps(db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url, own_ports=settings.own_ports))
 
 
 def _keys_of(settings: Settings) -> tuple[bytes, ...]:

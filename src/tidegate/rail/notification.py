@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class ToldBy(msgspec.Struct, frozen=True, kw_only=True):
+class NotificationRef(msgspec.Struct, frozen=True, kw_only=True):
     """The notification behind a change, recorded with the change so that it is processed once."""
 
     rail: str
@@ -13,7 +13,7 @@ class ToldBy(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-class ToldBefore(Exception):
+class DuplicateNotification(Exception):
     """A notification with this identifier was already processed."""
 
 

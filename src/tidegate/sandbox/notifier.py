@@ -7,17 +7,17 @@ import structlog
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.errors import Refusal, Unavailable
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import Tally
+from tidegate.infra.leased_work import RoundResult
 from tidegate.intake import commands as intake
 from tidegate.rail.interface import RawNotification
 from tidegate.rail.sandbox import SandboxRail
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 log = structlog.get_logger("teller")
 
 
-async def tell(till: Till, clock: Clock) -> Tally:
-    rail = till.rails["sandbox"]
+async def tell(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    rail = deps.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
 
     async def carry(lease: Lease, raw: RawNotification) -> None:
@@ -25,7 +25,7 @@ async def tell(till: Till, clock: Clock) -> Tally:
         if isinstance(clock, ShiftedClock):
             clock.learn(lease.business_id, lease.ahead)
         try:
-            await intake.receive(till, rail.name, raw, clock)
+            await intake.receive(deps, rail.name, raw, clock)
         except Unavailable:
             raise
         except Refusal as refused:

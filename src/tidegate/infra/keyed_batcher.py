@@ -8,27 +8,27 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from tidegate.core.errors import Unavailable
-from tidegate.infra.gathering import Gathering
+from tidegate.infra.batcher import Batcher
 
 One = TypeVar("One")
 Outcome = TypeVar("Outcome")
 # Fewer than the default connections of a process: work without batches needs some too.
-LANES = 8
-LANE_WAIT_S = 1.0
+CONCURRENCY = 8
+SLOT_WAIT_S = 1.0
 RETRY_AFTER_S = 1
 
 
-class Gatherings:
-    def __init__(self, *, lanes: int = LANES) -> None:
-        self._lanes = asyncio.Semaphore(lanes)
+class KeyedBatcher:
+    def __init__(self, *, concurrency: int = CONCURRENCY) -> None:
+        self._lanes = asyncio.Semaphore(concurrency)
         # A batcher lives while an item waits in it.
-        self._by_name: WeakValueDictionary[Hashable, Gathering[Any, Any]] = WeakValueDictionary()
+        self._by_name: WeakValueDictionary[Hashable, Batcher[Any, Any]] = WeakValueDictionary()
 
     def do(
         self, name: Hashable, one: One, do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]]
     ) -> asyncio.Future[Outcome]:
         """`do_all` is the same for all items of a name."""
-        gathering: Gathering[One, Outcome] | None = self._by_name.get(name)
+        gathering: Batcher[One, Outcome] | None = self._by_name.get(name)
         if gathering is None:
 
             async def do_in_a_lane(group: Sequence[One]) -> Sequence[Outcome]:
@@ -38,7 +38,7 @@ class Gatherings:
                 finally:
                     self._lanes.release()
 
-            gathering = self._by_name[name] = Gathering(do_in_a_lane, lanes=1)
+            gathering = self._by_name[name] = Batcher(do_in_a_lane, concurrency=1)
         return gathering.do(one)
 
     async def _take_lane(self) -> None:
@@ -46,7 +46,7 @@ class Gatherings:
             await self._lanes.acquire()
             return
         try:
-            async with asyncio.timeout(LANE_WAIT_S):
+            async with asyncio.timeout(SLOT_WAIT_S):
                 await self._lanes.acquire()
         except TimeoutError:
             raise Unavailable(

@@ -10,7 +10,7 @@ from functools import cached_property
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
-from tidegate.infra.gatherings import Gatherings
+from tidegate.infra.keyed_batcher import KeyedBatcher
 from tidegate.rail.interface import Rail
 
 
@@ -26,7 +26,7 @@ class InflowTerms:
 
 
 @dataclass(frozen=True)
-class Till:
+class PaymentDeps:
     db: Database
     rails: Mapping[str, Rail]
     names: MethodNames
@@ -34,6 +34,6 @@ class Till:
     inflow_terms: InflowTerms
 
     @cached_property
-    def together(self) -> Gatherings:
+    def batching(self) -> KeyedBatcher:
         """Concurrent lookups and writes are batched."""
-        return Gatherings()
+        return KeyedBatcher()

@@ -12,10 +12,10 @@ from tidegate import settings as settings_module
 from tidegate.cli.console import fail
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import Clock
-from tidegate.house import House
+from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.merchant.field import Remark
-from tidegate.rail.till import Till
+from tidegate.rail.deps import PaymentDeps
 
 T = TypeVar("T")
 SHOWN, SHOWN_MAX = 50, 1_000
@@ -24,13 +24,13 @@ any_business_option = click.option("--business", "business_id", metavar="ID", he
 limit_option = click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
 
 
-def at_the_till(work: Callable[[Till, Clock], Awaitable[T]]) -> T:
+def with_payment_deps(work: Callable[[PaymentDeps, Clock], Awaitable[T]]) -> T:
     settings = settings_module.from_environment()
 
     async def run(db: Database) -> T:
-        house = House.on(db, settings)
-        await house.furnish()
-        return await work(house.till, house.clock)
+        runtime = Runtime.on(db, settings)
+        await runtime.initialise()
+        return await work(runtime.deps, runtime.clock)
 
     return run_on_database(settings, run)
 

@@ -14,14 +14,14 @@ Outcome = TypeVar("Outcome")
 # Start of the wait, item, and future of its outcome.
 _Waiting = tuple[float, One, asyncio.Future[Outcome]]
 # Batches in progress: while the database works on one, the next one fills.
-LANES = 2
-TOGETHER_MAX = 64
+CONCURRENCY = 2
+BATCH_MAX = 64
 # An item that has waited longer fails: the database is stuck, and the queue would only grow.
 WAIT_S = 1.0
 RETRY_AFTER_S = 1
 
 
-class Gathering(Generic[One, Outcome]):
+class Batcher(Generic[One, Outcome]):
     """An item never waits for a batch to fill: alone it is sent alone; items gather only while batches are in progress.
 
     When a batch fails, each item is tried by itself, so that one item never fails another. The work must therefore be
@@ -32,17 +32,17 @@ class Gathering(Generic[One, Outcome]):
         self,
         do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]],
         *,
-        lanes: int = LANES,
-        together_max: int = TOGETHER_MAX,
-        turns: int = 0,
+        concurrency: int = CONCURRENCY,
+        batch_max: int = BATCH_MAX,
+        ticks: int = 0,
     ) -> None:
         """Before a batch is taken, `turns` iterations of the event loop pass, so that more items gather. With a fast
         database this pays: batches would otherwise be small, and a round trip costs more than the work.
         """
         self._do_all = do_all
-        self._turns = turns
-        self._lanes = lanes
-        self._together_max = together_max
+        self._turns = ticks
+        self._lanes = concurrency
+        self._together_max = batch_max
         self._waiting: list[_Waiting[One, Outcome]] = []
         # Also the strong references: the event loop keeps none.
         self._under_way: set[asyncio.Task[None]] = set()

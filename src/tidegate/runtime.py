@@ -26,22 +26,22 @@ from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
 from tidegate.rail.interface import Rail
 from tidegate.rail.sandbox import SandboxRail
-from tidegate.rail.till import InflowTerms, Till
+from tidegate.rail.deps import InflowTerms, PaymentDeps
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
-from tidegate.webhook.commands import Office
-from tidegate.webhook.deliver import Courier
+from tidegate.webhook.commands import WebhookDeps
+from tidegate.webhook.deliver import Sender
 
 PAUSE_FIRST_S = 0.1
 PAUSE_MOST_S = 3.0
 
 log = structlog.get_logger("house")
 # Called with the reason while the database is not available.
-Waiting = Callable[[str], None]
+OnWaiting = Callable[[str], None]
 
 
 @dataclass
-class House:
+class Runtime:
     """The database, the clock, the rails and the settings."""
 
     settings: Settings
@@ -52,7 +52,7 @@ class House:
     secret: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float | None = None) -> House:
+    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float | None = None) -> Runtime:
         db = Database(
             settings.database_url or "",
             connections_max=settings.connections_max,
@@ -64,11 +64,11 @@ class House:
         return cls.on(db, settings)
 
     @classmethod
-    def on(cls, db: Database, settings: Settings) -> House:
+    def on(cls, db: Database, settings: Settings) -> Runtime:
         return cls(settings, db, ShiftedClock() if settings.mode is Mode.SANDBOX else SystemClock())
 
     @cached_property
-    def till(self) -> Till:
+    def deps(self) -> PaymentDeps:
         """One instance, so that requests from everywhere share its batches and their concurrency limits."""
         settings = self.settings
         terms = InflowTerms(
@@ -76,26 +76,26 @@ class House:
             hold=timedelta(days=settings.hold_days),
             review_from_major=settings.review_inflows_from,
         )
-        return Till(self.db, self.rails, MethodNames(ussd=settings.ussd_method), self.public_ids, terms)
+        return PaymentDeps(self.db, self.rails, MethodNames(ussd=settings.ussd_method), self.public_ids, terms)
 
     @cached_property
     def public_ids(self) -> PublicIds:
         return PublicIds(lambda: self.secret)
 
     @cached_property
-    def office(self) -> Office:
+    def webhook_deps(self) -> WebhookDeps:
         settings = self.settings
-        return Office(
+        return WebhookDeps(
             self.db,
             Vault(settings.encryption_keys),
             Guard(settings.mode, settings.base_url, own_ports=settings.own_ports),
         )
 
-    def courier(self, meter: telemetry.Meter) -> Courier:
-        return Courier(self.db, Egress(self.office.guard), self.office.vault, self.clock, meter)
+    def sender(self, meter: telemetry.Meter) -> Sender:
+        return Sender(self.db, Egress(self.webhook_deps.guard), self.webhook_deps.vault, self.clock, meter)
 
     @asynccontextmanager
-    async def open(self, *, waiting: Waiting | None = None) -> AsyncIterator[None]:
+    async def open(self, *, waiting: OnWaiting | None = None) -> AsyncIterator[None]:
         """With `waiting`, retries until the database is available and initialised; without, raises."""
         try:
             if waiting is None:
@@ -112,9 +112,9 @@ class House:
 
     async def _open_once(self) -> None:
         await self.db.open()
-        await self.furnish()
+        await self.initialise()
 
-    async def _open_patiently(self, waiting: Waiting) -> None:
+    async def _open_patiently(self, waiting: OnWaiting) -> None:
         failures = 0
         while True:
             try:
@@ -128,7 +128,7 @@ class House:
             await self.db.close()
             await asyncio.sleep(pause)
 
-    async def furnish(self) -> None:
+    async def initialise(self) -> None:
         """After the database is open: checks that it is ours, registers the rails, loads the clock offsets."""
         found = await deployment.check(self.db, self.settings.mode)
         self.secret = found.secret
