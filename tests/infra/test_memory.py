@@ -30,3 +30,8 @@ def test_an_api_keeps_no_more_of_the_languages_than_it_has_read() -> None:
     loaded = loaded_by("tidegate.app")
     assert "tidegate.checkout.language.catalog" in loaded
     assert not {"root", "en", "ar"} & loaded
+
+
+@pytest.mark.parametrize("module", ["tidegate.cli.worker_process", "tidegate.app"])
+def test_the_compiler_of_documents_is_loaded_with_the_first_document(module: str) -> None:
+    assert "typst" not in loaded_by(module)

@@ -95,8 +95,9 @@ async def test_a_pdf_says_what_each_amount_was_before_the_fee(teller: Teller) ->
     text = said(await teller.pdf())
     for line in lines:
         gross = line["amount"] + line["fee"] + line["vat"]
-        assert f"gross {gross:,.2f} · fee {line['fee']:,.2f}" in text
-    assert "UTC" in text
+        figures = (gross, line["fee"], line["vat"], line["amount"], line["balance"])
+        assert " ".join(f"{figure:,.2f}" for figure in figures) in text
+    assert "Time zone UTC" in text
 
 
 async def test_a_file_ends_where_it_was_to_end_when_it_was_asked_for(

@@ -21,7 +21,7 @@ from tidegate.merchant.model import Business
 from tidegate.wallet import commands, examples, wire
 from tidegate.wallet.model import Period
 
-# Per process: rendering is CPU-bound.
+# Per process: a long statement takes seconds of CPU time and much memory.
 PRINTED_AT_ONCE = 1
 
 

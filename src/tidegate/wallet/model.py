@@ -110,6 +110,10 @@ class Totals:
     fee: Money
     vat: Money
 
+    @property
+    def net(self) -> Money:
+        return self.taken_in - self.paid_out
+
     @classmethod
     def of(cls, lines: Iterable[WalletLine], nothing: Money) -> Self:
         taken_in = paid_out = fee = vat = nothing

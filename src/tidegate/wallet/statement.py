@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from typing import Literal
 
 from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.ids import Mode
@@ -21,15 +22,18 @@ class StatementRow:
     date: str
     description: str
     reference: str
-    debit: str
-    credit: str
+    gross: str
+    fee: str
+    vat: str
+    # After fee and VAT; negative when the wallet has less.
+    net: str
     balance: str
-    # Gross, fee and VAT, where a fee was taken.
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
+    """The template has these as `data`."""
+
     business: str
     # Label and value: the wallet and the period.
     facts: tuple[tuple[str, str], ...]
@@ -44,9 +48,11 @@ class Statement:
     note: str
     # As #rrggbb.
     accent: str
-    # PNG or JPEG. A logo that cannot be drawn is left out.
+    # PNG, JPEG or WebP.
     logo: bytes | None = field(repr=False)
     made_at: datetime
+    language: Literal["en"] = "en"
+    direction: Literal["ltr"] = "ltr"
 
 
 def statement_of(
@@ -63,6 +69,7 @@ def statement_of(
             ("Wallet number", str(wallet.number)),
             ("Currency", currency),
             ("Period", period_text(start, max(start, end))),
+            ("Time zone", "UTC"),
             ("Issued", f"{moment_text(now)} UTC by {ISSUER}"),
         ),
         sums=(
@@ -73,9 +80,18 @@ def statement_of(
             ("VAT on fees", figure(totals.vat)),
             ("Closing balance", figure(period.closing)),
         ),
-        opening=StatementRow(day_text(start), "Opening balance", "", "", "", figure(period.opening)),
+        opening=StatementRow(day_text(start), "Opening balance", "", "", "", "", "", figure(period.opening)),
         rows=tuple(map(_row, lines)),
-        closing=StatementRow(day_text(_last_moment(max(start, end))), "Closing balance", "", "", "", figure(period.closing)),
+        closing=StatementRow(
+            day_text(_last_moment(max(start, end))),
+            "Closing balance",
+            "",
+            figure(totals.net + totals.fee + totals.vat),
+            figure(totals.fee),
+            figure(totals.vat),
+            figure(totals.net),
+            figure(period.closing),
+        ),
         running_head=f"Wallet {wallet.number} · {currency}",
         footer=f"Issued by {ISSUER} on {moment_text(now)} UTC · days and times in UTC",
         note=_TEST_NOTE if mode is Mode.SANDBOX else "",
@@ -90,18 +106,12 @@ def _row(line: WalletLine) -> StatementRow:
         date=day_text(line.booked_at),
         description=line.description,
         reference=line.reference or "",
-        debit=figure(line.debit),
-        credit=figure(line.credit),
+        gross=figure(line.gross),
+        fee=figure(line.fee),
+        vat=figure(line.vat),
+        net=figure(line.amount),
         balance=figure(line.balance),
-        detail=_detail(line),
     )
-
-
-def _detail(line: WalletLine) -> str:
-    if not line.fee.minor and not line.vat.minor:
-        return ""
-    vat = f" · VAT {figure(line.vat)}" if line.vat.minor else ""
-    return f"gross {figure(line.gross)} · fee {figure(line.fee)}{vat}"
 
 
 def figure(money: Money | None) -> str:

@@ -1,1 +1,1 @@
-"""Portable documents: text in many scripts, rules and pictures on pages. No business words."""
+"""PDF documents from typst templates: the compiler, what templates share, and the fonts. No business words."""
