@@ -89,12 +89,16 @@ QUESTIONS = (
     Question(
         "account-cursor",
         "page of an account by cursor, anywhere",
-        lambda shelf, number: _account(shelf, cursor=_cursor(shelf, number, CollectionFilter(account_id=shelf.account_id))),
+        lambda shelf, number: _account(
+            shelf, cursor=_cursor(shelf, number, CollectionFilter(account_id=shelf.account_id))
+        ),
     ),
     Question(
         "currency-cursor",
         "page of a currency by cursor, anywhere",
-        lambda shelf, number: _currency(shelf, cursor=_cursor(shelf, number, CollectionFilter(destination_currency=CURRENCY))),
+        lambda shelf, number: _currency(
+            shelf, cursor=_cursor(shelf, number, CollectionFilter(destination_currency=CURRENCY))
+        ),
     ),
     Question(
         "account-dates",

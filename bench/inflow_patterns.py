@@ -21,13 +21,13 @@ from tidegate.collection import decide, store
 from tidegate.core import ids
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
-from tidegate.runtime import Runtime
 from tidegate.infra import db as database
 from tidegate.infra.db import Tx
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.merchant import commands as merchants
 from tidegate.rail.interface import MoneyArrived, Party
 from tidegate.rail.notification import NotificationRef
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 BUSINESSES = 5
@@ -109,8 +109,8 @@ async def _record_kinds(tx: Tx, runtime: Runtime, account: Account, *, now: date
             remittance=None,
             valued_at=now,
         )
-        notification_ref = NotificationRef(rail="sandbox", id=f"credit-{transaction_id}", body=b"")
-        change = decide.on_arrival(place, news, rail="sandbox", terms=runtime.deps.inflow_terms, notification_ref=notification_ref, now=now)
+        ref = NotificationRef(rail="sandbox", id=f"credit-{transaction_id}", body=b"")
+        change = decide.on_arrival(place, news, rail="sandbox", terms=runtime.deps.inflow_terms, ref=ref, now=now)
         await store.record(tx, change, account_version=account.version)
 
 

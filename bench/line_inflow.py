@@ -18,7 +18,7 @@ from bench.line_settle import BUSINESSES, FIRST_ROWS, MARGIN, PATH
 from bench.settle_yardstick import refuse_difference
 from bench.stage import Stage
 from tidegate.core.money import Currency, Money
-from tidegate.rail.interface import MoneyArrived, Party, Notification
+from tidegate.rail.interface import MoneyArrived, Notification, Party
 from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.account import details_of
 

@@ -15,7 +15,7 @@ from bench.line import BenchFailed, Line, Sample
 from bench.stage import Stage
 from bench.waiting import Batch, Crowd, Waiting
 from tidegate.core.money import Currency, Money
-from tidegate.rail.interface import MoneyArrived, Party, Notification
+from tidegate.rail.interface import MoneyArrived, Notification, Party
 from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.begin import account_number
 

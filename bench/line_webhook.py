@@ -21,7 +21,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.infra.db import RING_EVERY_S, Database
 from tidegate.infra.egress import USER_AGENT
 from tidegate.webhook import sign
-from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL
+from tidegate.webhook.model import EVENT_CHANNEL, IN_FLIGHT_MAX
 
 TARGET = 0.6
 # How many are prepared for a run: this many times the fastest so far, or the first guess.

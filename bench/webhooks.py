@@ -12,7 +12,7 @@ from bench.line import BenchFailed
 from bench.line_create import ORDER, PATH
 from bench.process import HOST, Server
 from bench.stage import Shop, Stage
-from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL
+from tidegate.webhook.model import EVENT_CHANNEL, IN_FLIGHT_MAX
 
 CARD = {"type": "card", "card": {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}}
 # More than a receiver can take, so that no allowance is what is measured.
@@ -70,7 +70,8 @@ class Webhooks:
 
     def release(self, endpoints: list[str]) -> None:
         self._stage.execute(
-            f"UPDATE endpoint_state SET look_at = now() WHERE endpoint_id IN ({_quoted(endpoints)}); NOTIFY {EVENT_CHANNEL}"
+            f"UPDATE endpoint_state SET look_at = now() WHERE endpoint_id IN ({_quoted(endpoints)}); "
+            f"NOTIFY {EVENT_CHANNEL}"
         )
 
     def forget_what_waits(self) -> None:

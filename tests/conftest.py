@@ -27,13 +27,13 @@ from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.commands import examine_books
-from tidegate.runtime import Runtime
-from tidegate.infra import db as infra_db
 from tidegate.infra import batcher, keyed_batcher
+from tidegate.infra import db as infra_db
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.ledger import chain
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
 

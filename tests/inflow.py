@@ -20,11 +20,11 @@ from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
 from tidegate.core import ids
 from tidegate.core.money import Currency
-from tidegate.runtime import Runtime
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.rail.sandbox import notice
+from tidegate.runtime import Runtime
 from tidegate.webhook.deliver import Sender
 
 HOLDER = "Ada Obi"

@@ -18,7 +18,6 @@ from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock, SystemClock
-from tidegate.runtime import Runtime, running
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.application import Application
@@ -41,6 +40,7 @@ from tidegate.merchant.key_cache import KeyCache
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
 from tidegate.refund.api import RefundApi
+from tidegate.runtime import Runtime, running
 from tidegate.sandbox.api import SandboxApi
 from tidegate.sandbox.operator_api import OperatorApi
 from tidegate.sandbox.panel import SimulatorPanel

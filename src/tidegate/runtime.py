@@ -24,9 +24,9 @@ from tidegate.infra.db import AWAY, Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
+from tidegate.rail.deps import InflowTerms, PaymentDeps
 from tidegate.rail.interface import Rail
 from tidegate.rail.sandbox import SandboxRail
-from tidegate.rail.deps import InflowTerms, PaymentDeps
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
 from tidegate.webhook.commands import WebhookDeps

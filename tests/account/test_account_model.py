@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.account import model
-from tidegate.account.model import Account, AccountStatus, AccountType, AccountAction, BlockReason
+from tidegate.account.model import Account, AccountAction, AccountStatus, AccountType, BlockReason
 from tidegate.account.wire import is_payable
 from tidegate.core.errors import IllegalTransition
 from tidegate.core.money import Currency

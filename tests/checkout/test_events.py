@@ -27,10 +27,10 @@ from tidegate.checkout import watch as watch_module
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.watch import Watch
 from tidegate.core.errors import RateLimited, Unavailable
-from tidegate.runtime import Runtime
 from tidegate.infra.http import application
 from tidegate.infra.http.application import Application
 from tidegate.payment import pay
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 HEARS_WITHIN_S = 60.0

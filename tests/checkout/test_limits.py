@@ -21,13 +21,13 @@ from tidegate import app
 from tidegate.checkout.limit import PayerAllowances, PayerLimit
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import RateLimited
-from tidegate.runtime import Runtime
 from tidegate.infra import rate_limit
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.routing import Answering
 from tidegate.infra.page.router import _PageEndpoint
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.merchant.gate import ANYBODY
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 LetPass = Callable[[float], None]

@@ -23,7 +23,6 @@ from tidegate.core.fee import FeeRule
 from tidegate.core.ids import business_code_of
 from tidegate.core.method import Method, MethodNames, Priced
 from tidegate.core.money import Currency
-from tidegate.runtime import Runtime
 from tidegate.infra.page.cookie import NOTHING_SET
 from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
@@ -32,6 +31,7 @@ from tidegate.payment import pay
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
 from tidegate.rail.sandbox.model import RESENDS
+from tidegate.runtime import Runtime
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
 

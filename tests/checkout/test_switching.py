@@ -13,12 +13,12 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
-from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import pay, settle
 from tidegate.rail.interface import Card, Succeeded
 from tidegate.rail.phone import EXAMPLES
+from tidegate.runtime import Runtime
 
 CARD_WITH_PIN = {"number": "5366139833864633", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}
 
@@ -98,7 +98,9 @@ async def test_an_answer_that_its_own_notification_overtook_is_no_error(
         return state
 
     monkeypatch.setattr(rail, "start", slow_start)
-    payer = pay.Payer(runtime.deps, checkout.shop.business_id, checkout.pay_code, "http://localhost", runtime.clock.now())
+    payer = pay.Payer(
+        runtime.deps, checkout.shop.business_id, checkout.pay_code, "http://localhost", runtime.clock.now()
+    )
     seen = await pay.view(runtime.db, payer.business_id, payer.pay_code)
     snapshot = await pay.charge(payer, seen, Method.CARD, Card("5319317801366660", 12, 2040, "123"), {})
     assert snapshot.payment.status == "success"
@@ -115,7 +117,7 @@ async def test_the_same_answer_recorded_many_times_at_once_is_no_error(
     state = Succeeded("T-1", snapshot.payment.expected)
     recorded = await asyncio.gather(
         *(
-            settle.record_state(runtime.deps, checkout.shop.business_id, reference, state, notification_ref=None, now=now)
+            settle.record_state(runtime.deps, checkout.shop.business_id, reference, state, ref=None, now=now)
             for _ in range(8)
         )
     )

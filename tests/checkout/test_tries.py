@@ -14,9 +14,9 @@ from checkout.paying import SUCCEEDS, WANTS_PIN, WANTS_PIN_AND_OTP, WITHOUT_MONE
 from checkout.plain_browser import Sheet, open_page
 from checkout.test_page_without_script import CARD, IS_CARD, pay_by_card, visit
 from conftest import MakeCheckout
-from tidegate.runtime import Runtime
 from tidegate.payment.attempt import ANSWERS_MAX, RESEND_PAUSE, RESENDS_MAX
 from tidegate.payment.transition import ATTEMPTS_MAX
+from tidegate.runtime import Runtime
 
 KENYAN: dict[str, Any] = {"currency": "KES", "paymentMethods": ["mobile_money", "bank_transfer"]}
 PHONE = "0712 345 678"

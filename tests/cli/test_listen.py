@@ -23,12 +23,12 @@ from conftest import MakeCheckout
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import Receiver, answer, hang, receiving
 from tidegate.cli import forward, listen, main
-from tidegate.cli.forward import ReceivedEvent, Forwarder
+from tidegate.cli.forward import Forwarder, ReceivedEvent
 from tidegate.cli.listen import DESCRIPTION, ENDPOINTS, MerchantAccount
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Refusal
-from tidegate.runtime import Runtime
 from tidegate.infra.telemetry import Meter
+from tidegate.runtime import Runtime
 from tidegate.webhook.model import EVENTS
 
 WITHIN_S = 120.0
@@ -276,7 +276,9 @@ async def test_without_a_worker_it_says_that_nothing_arrives(
     forwarder = Forwarder(None, SystemClock(), lambda _: None)
     stop_ = asyncio.Event()
     asyncio.get_running_loop().call_later(1.0, stop_.set)
-    await listen.run(MerchantAccount(str(shop.client.base_url), shop.secret_key, None), forwarder, [], stop_, is_quiet=False)
+    await listen.run(
+        MerchantAccount(str(shop.client.base_url), shop.secret_key, None), forwarder, [], stop_, is_quiet=False
+    )
     said = capsys.readouterr()
     assert "Is a worker running" in said.err
     assert forwarder.secret in said.out

@@ -18,8 +18,8 @@ from tidegate.core.money import Currency
 from tidegate.intake import commands as intake
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.merchant import commands as merchants
-from tidegate.rail.sandbox import notice
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.sandbox import notice
 
 # As the specification's 2.8 names them.
 EVENT_FIELDS = (

@@ -153,7 +153,12 @@ async def test_a13_rows_that_come_during_a_walk_neither_repeat_nor_hide_others(
     walked: list[int] = []
     async with inflows.runtime.db.connection() as tx:
         while page := await list_store.list_page(
-            tx, inflows.shop.business_id, CollectionFilter(), before_id=walked[-1] if walked else None, offset=0, limit=3
+            tx,
+            inflows.shop.business_id,
+            CollectionFilter(),
+            before_id=walked[-1] if walked else None,
+            offset=0,
+            limit=3,
         ):
             walked += [one.id for one in page]
             for seconds in (2.5, 8.5, 20):

@@ -24,7 +24,6 @@ from tidegate import app
 from tidegate.app import operations_of
 from tidegate.checkout.page.form_data import FIELDS
 from tidegate.core.clock import SystemClock
-from tidegate.runtime import Runtime
 from tidegate.infra import rate_limit
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.body import BODY_BYTES_MAX
@@ -32,6 +31,7 @@ from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.request_head import HEADER_BYTES_MAX, URL_BYTES_MAX
 from tidegate.rail.sandbox import notice
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 # Below this nothing is compared: it is little, and a small time is mostly chance.

@@ -22,9 +22,9 @@ from tidegate.infra.leased_work import (
     PAUSE_MAX,
     PAUSE_MIN,
     DueRow,
-    WorkKind,
     LeaseLost,
     RoundResult,
+    WorkKind,
     next_try_at,
     run_round,
 )

@@ -158,7 +158,7 @@ class Trial:
         return heard
 
 
-async def notification_ref(html: str) -> list[str]:
+async def ref(html: str) -> list[str]:
     trial = Trial(html)
     async with visiting(trial.routes) as client, browser_at(f"{client.base_url}/"):
         return await trial.heard_until_end()
@@ -184,7 +184,7 @@ async def test_a_browser_runs_no_script_that_was_put_into_the_page() -> None:
         "<a id=link href=\"javascript:fetch('/told/link')\">x</a>"
         "<script nonce=NONCE>document.getElementById('link').click()</script>"
     )
-    assert await notification_ref(attacks + END) == ["end"]
+    assert await ref(attacks + END) == ["end"]
 
 
 @in_a_browser
@@ -200,7 +200,7 @@ async def test_a_browser_makes_html_of_text_only_through_our_policy() -> None:
         attempt('eval', () => eval('1'));
         fetch('/told/' + said.join('.')).then(() => fetch('/told/end'));
     """
-    heard = await notification_ref(f"<script nonce=NONCE>{script}</script>")
+    heard = await ref(f"<script nonce=NONCE>{script}</script>")
     assert heard == ["no-text.no-other.policy.ours.no-eval", "end"]
 
 

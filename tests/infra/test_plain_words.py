@@ -11,10 +11,10 @@ import pytest
 
 from tidegate.app import operations_of
 from tidegate.core.errors import Invalid
-from tidegate.runtime import Runtime
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.read import read
 from tidegate.payment import wire
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 OPERATIONS = operations_of(Runtime.of(Settings()))

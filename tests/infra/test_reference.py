@@ -22,7 +22,6 @@ from build import Shop, make_shop
 from process import api
 from tidegate import worker
 from tidegate.app import operations_of
-from tidegate.runtime import Runtime
 from tidegate.idempotency.commands import KEPT_FOR
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
@@ -35,6 +34,7 @@ from tidegate.infra.reference.routes import SandboxKeys, breakable, highlighted,
 from tidegate.infra.reference.schema import Row, Schemas
 from tidegate.infra.reference.variable import variables_of
 from tidegate.infra.telemetry import Meter
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 BASE_URL = "http://localhost:8080"

@@ -14,10 +14,10 @@ from schemathesis import checks
 from build import Shop, make_shop
 from process import api
 from tidegate.app import operations_of
-from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.infra.http import openapi
 from tidegate.infra.http.operation import encode
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 EXAMPLES = 60

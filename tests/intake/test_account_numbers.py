@@ -22,23 +22,23 @@ from tidegate.audit.model import OPERATOR
 from tidegate.core.clock import SettableClock
 from tidegate.core.errors import Conflict
 from tidegate.core.money import Currency
-from tidegate.runtime import Runtime
 from tidegate.intake import commands as intake
 from tidegate.payment import pay, sweep
 from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
+from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import (
     AccountDetails,
     AttemptState,
     FailureReason,
     OpenAccount,
     StartAttempt,
-    TransferInstrument,
     TransferAction,
+    TransferInstrument,
     Waiting,
 )
 from tidegate.rail.sandbox import SandboxRail, notice
-from tidegate.rail.deps import PaymentDeps
+from tidegate.runtime import Runtime
 
 NUMBER = "9900000001"
 

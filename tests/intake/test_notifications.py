@@ -21,12 +21,12 @@ from tidegate import app
 from tidegate.core import ids
 from tidegate.core.clock import monotonic_s
 from tidegate.deployment import store as deployment_store
-from tidegate.runtime import Runtime
 from tidegate.infra import rate_limit
 from tidegate.infra.telemetry import Meter
 from tidegate.intake import refused
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.rail.sandbox import notice
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ledger.booking import NOW, ngn, usd
 from tidegate.core.money import Currency, Money
-from tidegate.ledger.model import LedgerAccount, Conversion, Entry, Journal, JournalKind, Unbalanced
+from tidegate.ledger.model import Conversion, Entry, Journal, JournalKind, LedgerAccount, Unbalanced
 
 amounts = st.builds(Money, st.integers(-(10**12), 10**12).filter(bool), st.sampled_from(list(Currency)))
 entries = st.lists(
@@ -57,12 +57,16 @@ def test_a_journal_moves_something() -> None:
     with pytest.raises(Unbalanced, match="at least one entry"):
         journal()
     with pytest.raises(Unbalanced, match="other than zero"):
-        journal(Entry(LedgerAccount.RAIL, ngn(-1)), Entry(LedgerAccount.FEE, ngn(0)), Entry(LedgerAccount.WALLET, ngn(1)))
+        journal(
+            Entry(LedgerAccount.RAIL, ngn(-1)), Entry(LedgerAccount.FEE, ngn(0)), Entry(LedgerAccount.WALLET, ngn(1))
+        )
 
 
 def test_an_account_has_one_line_per_currency() -> None:
     with pytest.raises(Unbalanced, match="one line"):
-        journal(Entry(LedgerAccount.RAIL, ngn(-2)), Entry(LedgerAccount.WALLET, ngn(1)), Entry(LedgerAccount.WALLET, ngn(1)))
+        journal(
+            Entry(LedgerAccount.RAIL, ngn(-2)), Entry(LedgerAccount.WALLET, ngn(1)), Entry(LedgerAccount.WALLET, ngn(1))
+        )
 
 
 def test_a_journal_does_not_change() -> None:

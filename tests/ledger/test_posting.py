@@ -14,7 +14,7 @@ from tidegate.core.errors import InsufficientBalance
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.ledger import books, recipes, store
-from tidegate.ledger.model import HOUSE_BUSINESS_ID, LedgerAccount, JournalKind, Wallet
+from tidegate.ledger.model import HOUSE_BUSINESS_ID, JournalKind, LedgerAccount, Wallet
 from tidegate.merchant import commands as merchants
 
 RIVALS = 20

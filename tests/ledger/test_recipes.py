@@ -14,7 +14,7 @@ from ledger.booking import NOW, fee, ngn, usd
 from tidegate.core.fee import Fee, FeeBearer, FeeRule, amount_expected, fee_on, fee_within
 from tidegate.core.money import Currency, Money
 from tidegate.ledger import recipes
-from tidegate.ledger.model import LedgerAccount, Conversion, Journal, JournalKind, Unbalanced
+from tidegate.ledger.model import Conversion, Journal, JournalKind, LedgerAccount, Unbalanced
 
 Moves = dict[tuple[str, str], int]
 

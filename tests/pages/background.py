@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from tidegate import worker
-from tidegate.runtime import Runtime
 from tidegate.infra.telemetry import Meter
+from tidegate.runtime import Runtime
 
 
 class NotingMeter(Meter):

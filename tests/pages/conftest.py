@@ -18,8 +18,8 @@ from pages.background import working
 from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
 from pages.windows import Windows
 from serving import serving
-from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 PICTURES_OF_FAILURES = Path(__file__).parents[2] / "shots" / "failed"

@@ -20,9 +20,9 @@ from pages.planted import serving_planted
 from pages.stage import NewPayment
 from pages.windows import Windows
 from tidegate.core.clock import Clock
-from tidegate.runtime import Runtime
 from tidegate.infra.leased_work import RoundResult
 from tidegate.rail.deps import PaymentDeps
+from tidegate.runtime import Runtime
 from tidegate.worker import Loop
 
 VisitPlanted = Callable[..., AbstractAsyncContextManager[Visit]]

@@ -11,7 +11,7 @@ from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.payment.model import Customer, Ending, PaymentOrder, Payment, PaymentStatus
+from tidegate.payment.model import Customer, Ending, Payment, PaymentOrder, PaymentStatus
 from tidegate.payment.row import PaymentRow, payment_of
 from tidegate.payment.variance import Variance
 

@@ -15,9 +15,17 @@ from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, fee_on
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.payment import transition
-from tidegate.payment.model import Customer, PaymentOrder, Payment, PaymentStatus
+from tidegate.payment.model import Customer, Payment, PaymentOrder, PaymentStatus
 from tidegate.payment.transition import ALLOWED, ATTEMPTS_MAX
-from tidegate.payment.variance import HoldTransfer, ReturnTransfer, SettlePayment, Terms, Variance, VariancePolicy, judge
+from tidegate.payment.variance import (
+    HoldTransfer,
+    ReturnTransfer,
+    SettlePayment,
+    Terms,
+    Variance,
+    VariancePolicy,
+    judge,
+)
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 RULE = DEFAULT_FEE_RULES[Currency.NGN, Method.BANK_TRANSFER]

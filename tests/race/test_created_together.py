@@ -19,9 +19,9 @@ from tidegate.infra.http.read import read
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.payment import store
+from tidegate.payment.batching import PaymentBatching
 from tidegate.payment.model import Draft, draft
 from tidegate.payment.store import PaymentKey
-from tidegate.payment.batching import PaymentBatching
 from tidegate.payment.wire import CreatePayment, order_from
 
 

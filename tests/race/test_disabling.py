@@ -13,12 +13,12 @@ from conftest import MakeCheckout
 from race.test_settlement import arrival, arrive
 from tidegate.core.errors import Conflict
 from tidegate.core.method import Method
-from tidegate.runtime import Runtime
 from tidegate.infra.db import Tx
 from tidegate.payment import commands, pay, store, transition
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.rail.interface import TransferInstrument
+from tidegate.runtime import Runtime
 from tidegate.sandbox import store as sandbox_store
 from tidegate.sandbox.simulator import Simulator
 
@@ -32,7 +32,9 @@ async def seen_by_payer(runtime: Runtime, checkout: Checkout) -> PaymentSnapshot
 
 async def disable(runtime: Runtime, checkout: Checkout) -> Payment:
     business = (await seen_by_payer(runtime, checkout)).business
-    return await commands.set_disabled(runtime.db, business, checkout.reference, is_disabled=True, now=runtime.clock.now())
+    return await commands.set_disabled(
+        runtime.db, business, checkout.reference, is_disabled=True, now=runtime.clock.now()
+    )
 
 
 async def charge(runtime: Runtime, checkout: Checkout, seen: PaymentSnapshot) -> PaymentSnapshot:
@@ -82,11 +84,15 @@ async def test_what_was_decided_on_a_payment_that_was_paid_meanwhile_is_not_writ
     assert await checkout.view() == paid
 
 
-async def test_parts_that_arrive_while_a_link_is_disabled_all_count(new_checkout: MakeCheckout, runtime: Runtime) -> None:
+async def test_parts_that_arrive_while_a_link_is_disabled_all_count(
+    new_checkout: MakeCheckout, runtime: Runtime
+) -> None:
     for _ in range(ROUNDS):
         checkout = await new_checkout(settings={"variance_policy": "top_up"})
         account = await checkout.account()
-        await asyncio.gather(arrive(runtime, account, *(arrival(1_000) for _ in range(PARTS))), disable(runtime, checkout))
+        await asyncio.gather(
+            arrive(runtime, account, *(arrival(1_000) for _ in range(PARTS))), disable(runtime, checkout)
+        )
         record = await checkout.record()
         assert (record["isDisabled"], record["amountReceived"], record["status"]) == (True, 10 * PARTS, "pending")
 

@@ -21,10 +21,10 @@ from tidegate.core import ids
 from tidegate.core.errors import Refusal
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
-from tidegate.runtime import Runtime
 from tidegate.merchant import commands as merchants
 from tidegate.rail.interface import MoneyArrived, Party
 from tidegate.rail.notification import NotificationRef
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
 RIVALS = 20
@@ -45,7 +45,8 @@ async def arrive(runtime: Runtime, number: str, transaction_id: str, rivals: int
     news, now = arrival(number, transaction_id), runtime.clock.now()
     told = [NotificationRef(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
     await asyncio.gather(
-        *(settle.record_arrival(runtime.deps, place, news, notification_ref=one, now=now) for one in told), return_exceptions=True
+        *(settle.record_arrival(runtime.deps, place, news, ref=one, now=now) for one in told),
+        return_exceptions=True,
     )
 
 
@@ -94,7 +95,7 @@ async def test_a_change_of_the_account_is_seen_by_whoever_decided_before_it(infl
     await accounts.suspend(inflows.runtime.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
     told = NotificationRef(rail="sandbox", id="n-1", body=b"")
     recorded = await settle.record_arrival(
-        inflows.runtime.deps, stale, arrival(number, "T-1"), notification_ref=told, now=inflows.now
+        inflows.runtime.deps, stale, arrival(number, "T-1"), ref=told, now=inflows.now
     )
     assert recorded.status == "reversed"
 
@@ -153,9 +154,7 @@ async def test_d17_whoever_dies_before_it_rings_has_written_the_event_all_the_sa
         monkeypatch.setattr(settle, "_tell", die)
         told = NotificationRef(rail="sandbox", id="n-1", body=b"")
         with pytest.raises(Killed):
-            await settle.record_arrival(
-                inflows.runtime.deps, place, arrival(number, "T-1"), notification_ref=told, now=inflows.now
-            )
+            await settle.record_arrival(inflows.runtime.deps, place, arrival(number, "T-1"), ref=told, now=inflows.now)
         assert await inflows.deliver() == len(receiver.received) == 1
 
 

@@ -14,17 +14,17 @@ from conftest import MakeCheckout
 from tidegate.core import ids
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
-from tidegate.runtime import Runtime
 from tidegate.intake import commands as intake
 from tidegate.payment import attempt_store, decide, settle
-from tidegate.payment.change import PaymentChange, ChangeOutcome
+from tidegate.payment.change import ChangeOutcome, PaymentChange
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.destination_store import Destination
 from tidegate.payment.settle import TRIES
-from tidegate.rail.interface import MoneyArrived, Party, Notification
-from tidegate.rail.sandbox import notice
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import MoneyArrived, Notification, Party
 from tidegate.rail.notification import NotificationRef
+from tidegate.rail.sandbox import notice
+from tidegate.runtime import Runtime
 
 MANY = 12
 PAYER = Party(name="Ada Obi", account_number="0123456789", bank_name=None, bank_code=None)
@@ -59,7 +59,9 @@ async def waiting(new_checkout: MakeCheckout, shop: Shop, count: int) -> tuple[l
     return checkouts, [await checkout.account() for checkout in checkouts]
 
 
-async def change_of(deps: PaymentDeps, runtime: Runtime, account: str, *, told_id: str | None = None, **credited: Any) -> PaymentChange:
+async def change_of(
+    deps: PaymentDeps, runtime: Runtime, account: str, *, told_id: str | None = None, **credited: Any
+) -> PaymentChange:
     """What is to be written once this much has arrived there."""
     snapshot = await settle.find_by_destination(deps, Destination("sandbox", account, "T-1"))
     assert snapshot is not None
@@ -74,7 +76,7 @@ async def change_of(deps: PaymentDeps, runtime: Runtime, account: str, *, told_i
         rule=rule,
         names=deps.names,
         public_ids=deps.public_ids,
-        notification_ref=NotificationRef(rail="sandbox", id=told_id or ids.new_event_id(), body=b"{}"),
+        ref=NotificationRef(rail="sandbox", id=told_id or ids.new_event_id(), body=b"{}"),
         now=runtime.clock.now(),
     )
 
@@ -168,7 +170,11 @@ async def test_of_two_changes_of_one_payment_in_a_group_the_first_is_written(
 ) -> None:
     _, [account, other] = await waiting(new_checkout, shop, 2)
     first, second, beside = [await change_of(deps, runtime, number) for number in (account, account, other)]
-    assert await apply_all(deps, first, second, beside) == [ChangeOutcome.WRITTEN, ChangeOutcome.STALE, ChangeOutcome.WRITTEN]
+    assert await apply_all(deps, first, second, beside) == [
+        ChangeOutcome.WRITTEN,
+        ChangeOutcome.STALE,
+        ChangeOutcome.WRITTEN,
+    ]
     assert await count(admin, "receipt", shop.business_id) == 2
 
 
@@ -187,8 +193,8 @@ async def test_a_group_tells_stale_and_told_before_and_written_apart(
     _, accounts = await waiting(new_checkout, shop, 5)
     before = [await change_of(deps, runtime, account) for account in accounts]
     assert await apply_all(deps, before[0], before[4]) == [ChangeOutcome.WRITTEN] * 2
-    assert before[0].notification_ref is not None
-    again = await change_of(deps, runtime, accounts[1], told_id=before[0].notification_ref.id)
+    assert before[0].ref is not None
+    again = await change_of(deps, runtime, accounts[1], told_id=before[0].ref.id)
     notifications = await admin.fetchval("SELECT count(*) FROM notification")
     outcomes = await apply_all(deps, before[2], again, before[4], before[3])
     assert outcomes == [ChangeOutcome.WRITTEN, ChangeOutcome.TOLD_BEFORE, ChangeOutcome.STALE, ChangeOutcome.WRITTEN]

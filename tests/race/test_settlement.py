@@ -19,21 +19,21 @@ from tidegate.core.clock import SettableClock
 from tidegate.core.ids import Mode
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
-from tidegate.runtime import Runtime
 from tidegate.infra import lease_store, leased_work
 from tidegate.infra.http.read import read
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import LEASE, WorkKind, LeaseLost
+from tidegate.infra.leased_work import LEASE, LeaseLost, WorkKind
 from tidegate.merchant import commands as merchants
 from tidegate.money_return import commands as money_return
 from tidegate.money_return import store as money_returns
 from tidegate.payment import attempt_store, pay, settle, sweep
 from tidegate.payment import commands as payments
-from tidegate.payment.change import PaymentChange, ChangeOutcome
-from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.batching import PaymentBatching
+from tidegate.payment.change import ChangeOutcome, PaymentChange
+from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.wire import CreatePayment, order_from
 from tidegate.rail.interface import Running, TransferInstrument
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 from waiting import until_waiting
 
@@ -54,7 +54,7 @@ async def arrive(runtime: Runtime, account: str, *arrivals: IncomingTransfer) ->
     now = runtime.clock.now()
     tills = [(one, replace(runtime.deps)) for one in arrivals]
     await asyncio.gather(
-        *(settle.record_arrival(deps, account, one, notification_ref=None, now=now) for one, deps in tills),
+        *(settle.record_arrival(deps, account, one, ref=None, now=now) for one, deps in tills),
         return_exceptions=True,
     )
 
@@ -101,7 +101,10 @@ async def expire_and_settle(runtime: Runtime, admin: Any, account: str, *, is_mo
     The money is in time, and the sweep sees a moment after the end: both are right.
     """
     later = runtime.clock.now() + timedelta(hours=3)
-    works = [lambda: arrive(runtime, account, arrival()), lambda: sweep.expire_payments(runtime.deps, SettableClock(later))]
+    works = [
+        lambda: arrive(runtime, account, arrival()),
+        lambda: sweep.expire_payments(runtime.deps, SettableClock(later)),
+    ]
     # The row is held until both stand before it, in the order in which they came.
     async with runtime.db.transaction() as tx:
         await tx.execute("SELECT FROM payment FOR NO KEY UPDATE")
@@ -167,7 +170,7 @@ async def test_a_worker_whose_lease_was_taken_over_writes_nothing(
 
     async def record(lease: Lease) -> None:
         await settle.record_state(
-            runtime.deps, lease.business_id, lease.id, Running(), notification_ref=None, lease=lease, now=later
+            runtime.deps, lease.business_id, lease.id, Running(), ref=None, lease=lease, now=later
         )
 
     before = await admin.fetchrow("SELECT * FROM attempt WHERE reference = $1", zombie.id)

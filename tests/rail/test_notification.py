@@ -21,13 +21,13 @@ from tidegate.rail.interface import (
     Failed,
     FailureReason,
     MoneyArrived,
+    Notification,
     NotificationRefused,
     NotificationUnreadable,
     Party,
     RawNotification,
     ReturnConfirmed,
     Succeeded,
-    Notification,
 )
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.notice import BODY_BYTES_MAX, SIGNATURE_HEADER, sign, write

@@ -14,8 +14,8 @@ from tidegate.rail.interface import (
     Failed,
     FailureReason,
     RefundMoney,
-    ReturnMoney,
     ReturnConfirmed,
+    ReturnMoney,
     Running,
     Succeeded,
 )

@@ -17,8 +17,8 @@ from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import LEASE
 from tidegate.rail.interface import (
     Bank,
-    PaymentInstrument,
     NotificationRefused,
+    PaymentInstrument,
     Pin,
     Rail,
     RawNotification,
@@ -64,7 +64,9 @@ def test_a_short_secret_is_refused(open_db: Database) -> None:
 
 
 @pytest.mark.parametrize("means", EVERY_MEANS, ids=lambda instrument: type(instrument).__name__)
-async def test_ten_starts_at_once_are_one_attempt_with_one_answer(world: World, instrument: PaymentInstrument, admin: Any) -> None:
+async def test_ten_starts_at_once_are_one_attempt_with_one_answer(
+    world: World, instrument: PaymentInstrument, admin: Any
+) -> None:
     order = world.order(instrument)
     first, *others = await asyncio.gather(*(world.rail.start(order, now=NOW) for _ in range(10)))
     assert others == [first] * 9

@@ -18,12 +18,12 @@ from tidegate.rail.interface import (
     Bank,
     Card,
     CreditReversed,
-    PaymentInstrument,
+    Notification,
     Party,
+    PaymentInstrument,
     Phone,
     RawNotification,
     StartAttempt,
-    Notification,
     TransferInstrument,
 )
 from tidegate.rail.sandbox import SandboxRail
@@ -71,7 +71,9 @@ class World:
     rail: SandboxRail
     business_id: str
 
-    def order(self, instrument: PaymentInstrument, *, amount: Money | None = None, reference: str | None = None) -> StartAttempt:
+    def order(
+        self, instrument: PaymentInstrument, *, amount: Money | None = None, reference: str | None = None
+    ) -> StartAttempt:
         currency = Currency.KES if isinstance(instrument, Phone) else Currency.NGN
         return StartAttempt(
             business_id=self.business_id,

@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 
 from tidegate.core.money import Currency, Money
 from tidegate.reconcile.compare import Comparison
-from tidegate.reconcile.model import Direction, Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod, MovementStatus
+from tidegate.reconcile.model import (
+    Direction,
+    Discrepancy,
+    DiscrepancyKind,
+    Movement,
+    MovementStatus,
+    RailLine,
+    ReconcilePeriod,
+)
 from tidegate.reconcile.report import ADVICE, advice_on, sums_of
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -66,7 +74,10 @@ def test_the_same_money_told_otherwise_is_one_finding(changes: dict[str, Any], k
 
 
 def test_what_only_one_side_has_is_missing_or_extra() -> None:
-    assert kinds([line(transaction_id="T-2")], movement()) == [(DiscrepancyKind.MISSING, 2), (DiscrepancyKind.EXTRA, None)]
+    assert kinds([line(transaction_id="T-2")], movement()) == [
+        (DiscrepancyKind.MISSING, 2),
+        (DiscrepancyKind.EXTRA, None),
+    ]
 
 
 def test_what_the_rail_lists_twice_is_a_duplicate_with_its_movement() -> None:
@@ -106,7 +117,10 @@ def test_money_out_is_known_by_the_rails_id_or_by_our_reference(told: dict[str, 
 
 
 def test_money_in_is_not_known_by_a_reference() -> None:
-    assert kinds([line(transaction_id="T-9", reference="T-1")], movement()) == [(DiscrepancyKind.MISSING, 2), (DiscrepancyKind.EXTRA, None)]
+    assert kinds([line(transaction_id="T-9", reference="T-1")], movement()) == [
+        (DiscrepancyKind.MISSING, 2),
+        (DiscrepancyKind.EXTRA, None),
+    ]
 
 
 def test_a_rail_that_sends_twice_under_one_reference_is_found() -> None:

@@ -19,10 +19,10 @@ from tidegate.core import ids
 from tidegate.core.clock import SystemClock
 from tidegate.doctor import refund_store
 from tidegate.doctor.commands import Finding, examine_books
-from tidegate.runtime import Runtime
 from tidegate.ledger import chain
 from tidegate.rail.sandbox import notice
 from tidegate.refund import reversal
+from tidegate.runtime import Runtime
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from payment.refusal import assert_refused, without_request_id
 from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import SettableClock, ShiftedClock
 from tidegate.core.money import Currency, Money
-from tidegate.runtime import Runtime
 from tidegate.infra.lease_store import Lease
-from tidegate.rail.interface import CreditReversed, MoneyArrived, Party, RawNotification, Notification
+from tidegate.rail.interface import CreditReversed, MoneyArrived, Notification, Party, RawNotification
 from tidegate.rail.sandbox import SandboxRail
+from tidegate.runtime import Runtime
 
 IBAN = "DE89370400440532013000"
 TellAll = Callable[..., Awaitable[list[Notification]]]

@@ -16,10 +16,10 @@ from inflow import CLOSE, Inflows, credit
 from receiver import Receiver, answer, receiving
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
-from tidegate.runtime import Runtime
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.merchant import commands as merchants
+from tidegate.runtime import Runtime
 from tidegate.webhook.deliver import Sender
 
 

@@ -14,11 +14,11 @@ from conftest import ENCRYPTION_KEY
 from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
 from tidegate.core.ids import Mode
-from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
 from tidegate.merchant.model import hash_of
+from tidegate.runtime import Runtime
 from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key, seed
 from tidegate.settings import Settings
 from tidegate.webhook import commands
@@ -109,7 +109,9 @@ async def test_after_a_rotation_the_file_does_not_keep_a_secret_that_is_ending(
     assert (await start(runtime, settings))["webhookSecret"] != made["webhookSecret"]
 
 
-async def test_there_is_an_approved_account_in_each_currency(db: Database, runtime: Runtime, settings: Settings) -> None:
+async def test_there_is_an_approved_account_in_each_currency(
+    db: Database, runtime: Runtime, settings: Settings
+) -> None:
     made = await start(runtime, settings)
     assert made["virtualAccounts"].keys() == {"USD", "EUR"}
     for currency, shown in made["virtualAccounts"].items():

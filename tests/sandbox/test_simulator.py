@@ -12,9 +12,9 @@ from conftest import MakeCheckout
 from payment.refusal import assert_refused, without_request_id
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency, Money
-from tidegate.runtime import Runtime
 from tidegate.rail.interface import Party
 from tidegate.rail.phone import EXAMPLES
+from tidegate.runtime import Runtime
 from tidegate.sandbox.simulator import Simulator
 
 ADA = Party(name="Ada Obi", bank_name="Sample Bank")
@@ -61,7 +61,9 @@ async def test_a_transfer_needs_an_account(
     if body:
         await checkout.charge(body)
     with pytest.raises(Conflict):
-        await simulator.send_transfer(*key(checkout), Money.of_major(1, Currency.NGN), payer=ADA, now=runtime.clock.now())
+        await simulator.send_transfer(
+            *key(checkout), Money.of_major(1, Currency.NGN), payer=ADA, now=runtime.clock.now()
+        )
 
 
 async def test_the_phone_is_answered_for_the_newest_attempt(

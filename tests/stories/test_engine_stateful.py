@@ -24,22 +24,22 @@ from tidegate.core.ids import Mode, new_event_id
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import examine_books
-from tidegate.runtime import Runtime
 from tidegate.infra.http.read import read
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
 from tidegate.money_return import commands as money_return
 from tidegate.payment import commands as payments
 from tidegate.payment import pay, settle, sweep
-from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.batching import PaymentBatching
+from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.wire import CreatePayment, order_from
 from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, TransferInstrument
-from tidegate.rail.sandbox.model import UNLUCKY_MINOR
 from tidegate.rail.notification import AlreadyReceived
+from tidegate.rail.sandbox.model import UNLUCKY_MINOR
 from tidegate.refund import commands as refunds
 from tidegate.refund import settle as refund_settle
 from tidegate.refund.request import RefundRequest
+from tidegate.runtime import Runtime
 from tidegate.sandbox import notifier
 from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
@@ -183,7 +183,7 @@ class Engine(RuleBasedStateMachine):
     def arrive(self, arrived: Any) -> None:
         number, arrival = arrived
         now = self.runtime.clock.now()
-        self.attempt(settle.record_arrival(self.runtime.deps, number, arrival, notification_ref=None, now=now))
+        self.attempt(settle.record_arrival(self.runtime.deps, number, arrival, ref=None, now=now))
 
     @rule(pay_code=payments, is_reached=st.booleans())
     def crash_while_calling_the_rail(self, pay_code: str, is_reached: bool) -> None:

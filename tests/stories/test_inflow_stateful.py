@@ -33,12 +33,12 @@ from tidegate.core.errors import Refusal, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.doctor.commands import examine_books
-from tidegate.runtime import Runtime
 from tidegate.intake import commands as intake
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
 from tidegate.money_return import commands as money_return
 from tidegate.rail.sandbox import notice
+from tidegate.runtime import Runtime
 from tidegate.sandbox import notifier
 from tidegate.settings import Settings
 

@@ -15,8 +15,8 @@ from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from payment.refusal import assert_says_no
 from tidegate.core.money import Currency
-from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
+from tidegate.runtime import Runtime
 from wallet.teller import MIDNIGHT, MINUTE, Teller, refund, sale
 
 

@@ -9,7 +9,7 @@ import pypdf
 import pytest
 
 from pdf_file import A4_SIDES, claims_accessibility, places, read, squeezed, tags, text_of
-from tidegate.wallet.statement import StatementRow, Statement
+from tidegate.wallet.statement import Statement, StatementRow
 from tidegate.wallet.statement_pdf import statement_pdf
 
 COLUMNS = ["Date", "Description", "Reference", "Gross", "Fee", "VAT", "Net", "Balance"]

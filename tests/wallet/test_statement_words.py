@@ -9,7 +9,7 @@ import pytest
 from ledger.booking import a_few, new_business
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.ledger.model import LedgerAccount, JournalKind
+from tidegate.ledger.model import JournalKind, LedgerAccount
 from tidegate.ledger.recipes import RECIPE_OF
 from tidegate.wallet.model import WORDS_OF, WalletLine
 from tidegate.wallet.statement import figure, period_text

@@ -21,7 +21,7 @@ from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
 from tidegate.webhook import deliver, schedule
 from tidegate.webhook.deliver import Sender
-from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL
+from tidegate.webhook.model import EVENT_CHANNEL, IN_FLIGHT_MAX
 from webhook.world import World, make_world, new_business
 
 NEVER_S = 3_600.0
@@ -108,7 +108,9 @@ async def test_a_lost_listener_listens_again(
     monkeypatch.setattr(deliver, "POLL_S", NEVER_S)
     monkeypatch.setattr("tidegate.infra.db.LISTEN_AGAIN_S", 0.01)
     await world.endpoint(receiver.url())
-    find = f"SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN \"{EVENT_CHANNEL}\"' AND datname = current_database()"
+    find = (
+        f"SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN \"{EVENT_CHANNEL}\"' AND datname = current_database()"
+    )
     async with running(new_courier(world)):
         await world.event()
         await receiver.got(1)

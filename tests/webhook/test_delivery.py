@@ -436,10 +436,14 @@ async def test_a_rotation_asked_for_twice_leaves_the_first_secret_its_day(world:
     made = await world.endpoint(receiver.url())
     for _ in range(4):
         async with world.db.transaction() as tx:
-            await commands.rotate(tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
+            await commands.rotate(
+                tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW
+            )
     with pytest.raises(Conflict, match="valid secrets"):
         async with world.db.transaction() as tx:
-            await commands.rotate(tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW)
+            await commands.rotate(
+                tx, world.webhook_deps.vault, world.business_id, made.endpoint.id, by=OPERATOR, now=NOW
+            )
     await world.event()
     await world.deliver()
     Webhook(made.secret).verify(receiver.received[0].body, receiver.received[0].headers)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tidegate.infra.http.operation import encode
 from tidegate.webhook import restore, sign
-from tidegate.webhook.explain import SignatureCheck, Explanation, explain
+from tidegate.webhook.explain import Explanation, SignatureCheck, explain
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()

@@ -13,9 +13,9 @@ from build import Checkout
 from checkout.paying import card, phone
 from conftest import MakeCheckout
 from receiver import Receiver, receiving
-from tidegate.runtime import Runtime
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
+from tidegate.runtime import Runtime
 from tidegate.webhook.deliver import Sender
 
 # Table 2.5, and the field reference that follows it. A receiver may look for either.

@@ -17,10 +17,10 @@ from payment.refusal import assert_refused, assert_says_no, without_request_id
 from receiver import OK, Receiver, answer, receiving
 from tidegate.audit.model import OPERATOR
 from tidegate.core import ids
-from tidegate.runtime import Runtime
 from tidegate.infra.address import WebUrl
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
+from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.webhook import api, commands
 from tidegate.webhook.api import RESENDS_BURST

@@ -48,7 +48,9 @@ class World:
         new = NewEndpoint(url=str(WebUrl.parse(url)), **fields)
         business_id = business_id or self.business_id
         async with self.db.transaction() as tx:
-            return await commands.create(tx, self.webhook_deps.vault, business_id, new, by=OPERATOR, now=self.clock.now())
+            return await commands.create(
+                tx, self.webhook_deps.vault, business_id, new, by=OPERATOR, now=self.clock.now()
+            )
 
     async def event(self, payload: bytes = PAYLOAD, **changes: Any) -> str:
         """As whoever changes something writes it."""
@@ -89,7 +91,9 @@ class World:
 
     async def deliveries(self, **wanted: Any) -> list[Delivery]:
         async with self.db.connection() as tx:
-            return await log_store.list_deliveries(tx, self.business_id, log_store.DeliveryFilter(**wanted), limit=1_000)
+            return await log_store.list_deliveries(
+                tx, self.business_id, log_store.DeliveryFilter(**wanted), limit=1_000
+            )
 
     async def delivery(self) -> Delivery:
         [only] = await self.deliveries()

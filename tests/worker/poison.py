@@ -113,7 +113,7 @@ async def returns(scene: Scene) -> None:
     checkout = await scene.new_checkout(settings={"variance_policy": "return"})
     arrival = IncomingTransfer(rail="sandbox", transaction_id="t", amount=Money(4_000, Currency.NGN), payer={})
     inflows, number = scene.inflows, await checkout.account()
-    await settle.record_arrival(inflows.runtime.deps, number, arrival, notification_ref=None, now=inflows.now)
+    await settle.record_arrival(inflows.runtime.deps, number, arrival, ref=None, now=inflows.now)
     await scene.clone("money_return", id="id + n", reference="reference || n")
 
 

@@ -14,8 +14,8 @@ from conftest import MakeCheckout
 from inflow import Inflows
 from tidegate import worker
 from tidegate.core.clock import SettableClock
-from tidegate.runtime import Runtime
 from tidegate.infra.leased_work import BATCH, FAILURES_MAX, PAUSE_MAX, RoundResult, next_try_at
+from tidegate.runtime import Runtime
 from worker.poison import POISONS, ROWS, Poison, Scene
 
 ROUNDS_MAX = 10

@@ -11,7 +11,7 @@ import msgspec
 
 from tidegate.account import model, store
 from tidegate.account.event import event_of
-from tidegate.account.model import Account, AccountStatus, AccountAction
+from tidegate.account.model import Account, AccountAction, AccountStatus
 from tidegate.audit import store as audit
 from tidegate.audit.model import OURSELVES, Actor
 from tidegate.core.clock import Clock
@@ -20,11 +20,11 @@ from tidegate.core.money import Currency
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.merchant import store as merchant_store
 from tidegate.merchant.model import Business
-from tidegate.rail.interface import AccountDetails, OpenAccount, Rail, RailTimeout
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import AccountDetails, OpenAccount, Rail, RailTimeout
 from tidegate.webhook import outbox_store
 from tidegate.webhook.model import EVENT_CHANNEL
 
@@ -75,7 +75,9 @@ async def get_unscoped(db: Database, account_id: str) -> Account:
         return await store.find_unscoped(tx, account_id) or _not_found()
 
 
-async def approve(deps: PaymentDeps, account_id: str, *, by: Actor, now: datetime, expires_at: datetime | None = None) -> Account:
+async def approve(
+    deps: PaymentDeps, account_id: str, *, by: Actor, now: datetime, expires_at: datetime | None = None
+) -> Account:
     """The rail opens the account first. After a crash, a repeat gets the same account from the rail."""
     account = await get_unscoped(deps.db, account_id)
     model.refuse_unless_allowed(account, AccountAction.APPROVE)
@@ -120,7 +122,9 @@ async def _expire(db: Database, lease: Lease, now: datetime) -> bool:
     return True
 
 
-async def _act(db: Database, account_id: str, action: AccountAction, move: Move, *, by: Actor, now: datetime) -> Account:
+async def _act(
+    db: Database, account_id: str, action: AccountAction, move: Move, *, by: Actor, now: datetime
+) -> Account:
     """The change, its event and its audit row, in one transaction."""
     _refuse_no_id(account_id)
     async with db.transaction() as tx:
@@ -135,7 +139,9 @@ async def _act(db: Database, account_id: str, action: AccountAction, move: Move,
     return after
 
 
-async def _note(tx: Tx, account: Account, business: Business, action: AccountAction, *, by: Actor, now: datetime) -> None:
+async def _note(
+    tx: Tx, account: Account, business: Business, action: AccountAction, *, by: Actor, now: datetime
+) -> None:
     event = event_of(action, account, business, now=now)
     if event is not None:
         await outbox_store.insert(tx, account.business_id, event, now=now)

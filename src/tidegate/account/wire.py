@@ -15,8 +15,8 @@ from tidegate.account.model import (
     Account,
     AccountStatus,
     AccountType,
-    KycDocument,
     DocumentType,
+    KycDocument,
 )
 from tidegate.account.name_rule import NameVerdict, check_name
 from tidegate.core import ids

@@ -11,7 +11,18 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail import bank as banks
 from tidegate.rail import phone as phones
-from tidegate.rail.interface import Address, Authorization, Bank, Card, PaymentInstrument, Otp, Phone, Pin, TransferInstrument, full_year
+from tidegate.rail.interface import (
+    Address,
+    Authorization,
+    Bank,
+    Card,
+    Otp,
+    PaymentInstrument,
+    Phone,
+    Pin,
+    TransferInstrument,
+    full_year,
+)
 
 _BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"), ("2", "mastercard"), ("3", "amex"))
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from tidegate.checkout.model import (
     NO_MOVEMENTS,
     Movements,
+    PayerReturn,
     Received,
     Refunded,
     ReturnStatus,
-    PayerReturn,
     TakenAs,
     TakenBack,
 )

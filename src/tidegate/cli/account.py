@@ -14,7 +14,7 @@ from tidegate.account.model import Account, AccountStatus
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.operator import ago, any_business_option, with_payment_deps, limit_option, words
+from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
 from tidegate.core.clock import Clock
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso

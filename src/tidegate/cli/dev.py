@@ -10,11 +10,11 @@ from rich.table import Table
 
 from tidegate.cli.console import out
 from tidegate.cli.database import mend, prepare, run_async, with_database, with_encryption_key
-from tidegate.runtime import Runtime
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
 from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.infra.supervisor import Supervisor, stop_on_terminate
+from tidegate.runtime import Runtime
 from tidegate.sandbox.seed import FILE_NAME, seed
 from tidegate.settings import Settings
 

@@ -20,7 +20,7 @@ from tidegate.infra.vault import NoKey
 from tidegate.sandbox.wire import Duration
 from tidegate.webhook import commands, log_store, secret_store, sign, wire
 from tidegate.webhook.field import delivery_id, delivery_id_in
-from tidegate.webhook.model import EVENTS, DeliveryAttempt, Delivery, DeliveryStatus
+from tidegate.webhook.model import EVENTS, Delivery, DeliveryAttempt, DeliveryStatus
 
 SHOWN, SHOWN_MAX = 20, 500
 _COLOURS = {

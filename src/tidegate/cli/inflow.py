@@ -11,7 +11,7 @@ from tidegate.account.name_rule import NameVerdict
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.account import show_name_check
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.operator import ago, any_business_option, with_payment_deps, limit_option, words
+from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import Clock

@@ -6,7 +6,7 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
-from tidegate.cli.operator import with_payment_deps, limit_option
+from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.infra import lease_store
 from tidegate.infra.lease_store import FailedWork

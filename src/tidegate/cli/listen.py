@@ -20,7 +20,7 @@ import msgspec
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly, write_json
-from tidegate.cli.forward import SIGN_OF_LIFE, ReceivedEvent, Forwarder, ForwardReply
+from tidegate.cli.forward import SIGN_OF_LIFE, Forwarder, ForwardReply, ReceivedEvent
 from tidegate.cli.merchant_webhooks import seeded
 from tidegate.cli.verify_signature import show_check
 from tidegate.core.clock import SystemClock
@@ -125,7 +125,9 @@ async def _until_signal(account: MerchantAccount, forwarder: Forwarder, names: l
     await run(account, forwarder, names, stop, is_quiet=is_quiet)
 
 
-async def run(account: MerchantAccount, forwarder: Forwarder, names: list[str], stop: asyncio.Event, *, is_quiet: bool) -> None:
+async def run(
+    account: MerchantAccount, forwarder: Forwarder, names: list[str], stop: asyncio.Event, *, is_quiet: bool
+) -> None:
     """The endpoint is deleted when the command ends."""
     async with MerchantClient.open(account) as api, forwarder.open():
         await _remove_dead(api)

@@ -26,7 +26,7 @@ from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
-from tidegate.merchant.model import ROLL_OVERLAP, Business, BusinessStatus, ApiKey, NamePolicy
+from tidegate.merchant.model import ROLL_OVERLAP, ApiKey, Business, BusinessStatus, NamePolicy
 from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import WebhookDeps

@@ -49,7 +49,9 @@ def visit(business_id: str | None, work: Callable[[WebhookCommand], Awaitable[T]
     async def run(db: Database) -> T:
         await merchants.get(db, chosen)
         clock = await clock_of(settings, db)
-        return await work(WebhookCommand(webhook_deps_of(settings, db), chosen, now=clock.now_of(chosen), wall=clock.now()))
+        return await work(
+            WebhookCommand(webhook_deps_of(settings, db), chosen, now=clock.now_of(chosen), wall=clock.now())
+        )
 
     return run_on_database(settings, run)
 
@@ -60,7 +62,9 @@ def seeded(settings: Settings) -> dict[str, str]:
 
 
 def webhook_deps_of(settings: Settings, db: Database) -> WebhookDeps:
-    return WebhookDeps(db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url, own_ports=settings.own_ports))
+    return WebhookDeps(
+        db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url, own_ports=settings.own_ports)
+    )
 
 
 def _keys_of(settings: Settings) -> tuple[bytes, ...]:

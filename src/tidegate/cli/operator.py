@@ -12,10 +12,10 @@ from tidegate import settings as settings_module
 from tidegate.cli.console import fail
 from tidegate.cli.database import run_on_database
 from tidegate.core.clock import Clock
-from tidegate.runtime import Runtime
 from tidegate.infra.db import Database
 from tidegate.merchant.field import Remark
 from tidegate.rail.deps import PaymentDeps
+from tidegate.runtime import Runtime
 
 T = TypeVar("T")
 SHOWN, SHOWN_MAX = 50, 1_000

@@ -21,7 +21,7 @@ from tidegate.core.money import Money
 from tidegate.infra.db import Database
 from tidegate.infra.http.query import YEAR_MAX, YEAR_MIN
 from tidegate.reconcile import commands, report, statement
-from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod
+from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, Movement, RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
 from tidegate.settings import Settings
@@ -141,7 +141,13 @@ def _read(file: Path, columns: dict[str, str], progress: Progress) -> list[RailL
 
 
 async def _reconcile(
-    db: Database, lines: Sequence[RailLine], rail: str, period: ReconcilePeriod, progress: Progress, *, is_configured: bool
+    db: Database,
+    lines: Sequence[RailLine],
+    rail: str,
+    period: ReconcilePeriod,
+    progress: Progress,
+    *,
+    is_configured: bool,
 ) -> Report:
     # The size of the books is not known in advance; most of it is what the statement lists.
     task = progress.add_task("Comparing with our books", total=len(lines))

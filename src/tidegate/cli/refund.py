@@ -10,7 +10,7 @@ from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.operator import ago, with_payment_deps, limit_option, words
+from tidegate.cli.operator import ago, limit_option, with_payment_deps, words
 from tidegate.core.clock import Clock
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, list_store, wire

@@ -21,7 +21,7 @@ from tidegate.infra.http import csv_text
 from tidegate.infra.http.query import Moment
 from tidegate.merchant import commands as merchants
 from tidegate.wallet import commands, wire
-from tidegate.wallet.model import WalletLine, Period
+from tidegate.wallet.model import Period, WalletLine
 from tidegate.wallet.statement import day_text, figure
 
 

@@ -10,7 +10,7 @@ from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, speaks_plainly
 from tidegate.cli.merchant_webhooks import seeded
 from tidegate.core.clock import SystemClock
-from tidegate.webhook.explain import SignatureCheck, Explanation, explain
+from tidegate.webhook.explain import Explanation, SignatureCheck, explain
 from tidegate.webhook.restore import Difference
 
 BODY_BYTES_MAX = 10 * 1024 * 1024

@@ -120,7 +120,9 @@ def set_(
         await commands.get(here.webhook_deps.db, here.business_id, endpoint_id)
         if "url" in changes:
             await commands.refuse_forbidden(here.webhook_deps.guard, WebUrl(changes["url"]))
-        return await commands.change(here.webhook_deps.db, here.business_id, endpoint_id, changes, by=OPERATOR, now=here.now)
+        return await commands.change(
+            here.webhook_deps.db, here.business_id, endpoint_id, changes, by=OPERATOR, now=here.now
+        )
 
     _show(wire.record_of(visit(business_id, run)), as_json)
 

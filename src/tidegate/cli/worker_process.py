@@ -12,8 +12,8 @@ import uvloop
 
 from tidegate import worker as worker_module
 from tidegate.core.ids import Mode
-from tidegate.runtime import Runtime
 from tidegate.infra import memory, telemetry
+from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 from tidegate.webhook.deliver import GRACE_S
 

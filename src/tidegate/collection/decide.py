@@ -11,12 +11,12 @@ from tidegate.account.model import AccountType
 from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.collection import event
 from tidegate.collection.model import (
-    CollectionChange,
+    AccountSnapshot,
     Collection,
+    CollectionChange,
     CollectionStatus,
     Credited,
     Exchanged,
-    AccountSnapshot,
     InflowReturn,
 )
 from tidegate.collection.rate import convert, worth_of
@@ -29,8 +29,8 @@ from tidegate.ledger import recipes
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.merchant.model import NamePolicy
 from tidegate.money_return.model import ReturnRequest
-from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.deps import InflowTerms
+from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.notification import NotificationRef
 
 # Far above any transfer, far below the overflow of a wallet's balance.
@@ -60,7 +60,13 @@ REASON_OF_NAME = {
 
 
 def on_arrival(
-    place: AccountSnapshot, news: MoneyArrived, *, rail: str, terms: InflowTerms, notification_ref: NotificationRef | None, now: datetime
+    place: AccountSnapshot,
+    news: MoneyArrived,
+    *,
+    rail: str,
+    terms: InflowTerms,
+    ref: NotificationRef | None,
+    now: datetime,
 ) -> CollectionChange:
     account = place.account
     name_check = check_name(
@@ -97,10 +103,12 @@ def on_arrival(
         arrived = msgspec.structs.replace(arrived, note=f"also: {InflowReason.AMOUNT_IS_LARGE.sentence}")
     if isinstance(verdict, HoldInflow) and verdict.reason is not InflowReason.TAKEN_BACK:
         arrived = msgspec.structs.replace(arrived, held_until=now + terms.hold)
-    return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), notification_ref=notification_ref)
+    return msgspec.structs.replace(_change(arrived, verdict, is_held=False, now=now), ref=ref)
 
 
-def judge(place: AccountSnapshot, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime) -> InflowDecision:
+def judge(
+    place: AccountSnapshot, amount: Money, name_check: NameCheck, *, terms: InflowTerms, now: datetime
+) -> InflowDecision:
     """What cannot be credited is returned; what needs a review is held."""
     if place.is_taken_back:
         return HoldInflow(InflowReason.TAKEN_BACK)
@@ -183,7 +191,9 @@ def _change(before: Collection, verdict: InflowDecision, *, is_held: bool, now: 
                 before, status=CollectionStatus.SUCCESSFUL, reason=None, credited=verdict.credited, updated_at=now
             )
             journal = _crediting(after, verdict, is_held=is_held, now=now)
-            return CollectionChange(collection=after, journal=journal, event=event.collection_successful(after), now=now)
+            return CollectionChange(
+                collection=after, journal=journal, event=event.collection_successful(after), now=now
+            )
         case HoldInflow():
             after = msgspec.structs.replace(before, reason=verdict.reason)
             return CollectionChange(

@@ -120,4 +120,4 @@ class CollectionChange(msgspec.Struct, frozen=True, kw_only=True):
     journal: Journal
     going_back: ReturnRequest | None = None
     event: Event | None = None
-    notification_ref: NotificationRef | None = None
+    ref: NotificationRef | None = None

@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from tidegate.collection import event, reversal_store, store
-from tidegate.collection.model import CollectionChange, Collection, CollectionStatus, Credited
+from tidegate.collection.model import Collection, CollectionChange, CollectionStatus, Credited
 from tidegate.collection.reason import InflowReason
 from tidegate.collection.reversal_store import InflowReversal
 from tidegate.core.clock import Clock
@@ -17,29 +17,31 @@ from tidegate.core.money import Money
 from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
-from tidegate.rail.interface import CreditReversed
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import CreditReversed
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
 from tidegate.webhook.model import EVENT_CHANNEL
 
 APPLY = WorkKind(reversal_store.APPLY, reversal_store.list_due)
-APPLY_UNCLAIMED = WorkKind(reversal_store.APPLY_UNCLAIMED, partial(reversal_store.list_of_receipts, is_in_suspense=True))
+APPLY_UNCLAIMED = WorkKind(
+    reversal_store.APPLY_UNCLAIMED, partial(reversal_store.list_of_receipts, is_in_suspense=True)
+)
 COLLECT = WorkKind(reversal_store.COLLECT, reversal_store.list_owing)
 OWED = "the wallet held less than the reversal: the rest is debited from later credits"
 
 log = structlog.get_logger("inflow")
 
 
-async def record(deps: PaymentDeps, news: CreditReversed, *, notification_ref: NotificationRef, clock: Clock) -> None:
+async def record(deps: PaymentDeps, news: CreditReversed, *, ref: NotificationRef, clock: Clock) -> None:
     """Raises ToldBefore. A reversal that precedes its credit waits for it."""
     async with deps.db.connection() as tx:
-        if not await reversal_store.insert(tx, news, notification_ref, now=clock.now()):
+        if not await reversal_store.insert(tx, news, ref, now=clock.now()):
             raise DuplicateNotification
-        due = await reversal_store.find_due(tx, f"{notification_ref.rail}/{news.account_number}/{news.transaction_id}")
+        due = await reversal_store.find_due(tx, f"{ref.rail}/{news.account_number}/{news.transaction_id}")
     if due is not None:
         await _apply(deps, due, clock.now_of(due.collection.business_id))
 

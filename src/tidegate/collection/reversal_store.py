@@ -42,7 +42,7 @@ class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     taken: str
 
 
-async def insert(tx: Tx, news: CreditReversed, notification_ref: NotificationRef, *, now: datetime) -> bool:
+async def insert(tx: Tx, news: CreditReversed, ref: NotificationRef, *, now: datetime) -> bool:
     """The notification and its reversal, in one statement. False when the notification was processed before.
 
     The same reversal under another identifier is recorded and changes nothing. With another amount it is no repeat
@@ -67,7 +67,7 @@ async def insert(tx: Tx, news: CreditReversed, notification_ref: NotificationRef
             ON CONFLICT ON CONSTRAINT credit_reversal_pk DO NOTHING)
         SELECT true FROM told
         """,
-        notification_ref.rail, notification_ref.id, notification_ref.body, now, news.transaction_id, news.reversal_id, news.account_number,
+        ref.rail, ref.id, ref.body, now, news.transaction_id, news.reversal_id, news.account_number,
         news.amount.currency, news.amount.minor, news.reason,
     )  # fmt: skip
     return done is True

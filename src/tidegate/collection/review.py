@@ -9,14 +9,14 @@ from tidegate.account import store as account_store
 from tidegate.audit import store as audit
 from tidegate.audit.model import OURSELVES, Actor
 from tidegate.collection import decide, review_store, store
-from tidegate.collection.model import REFERENCE, CollectionChange, Collection, CollectionStatus, AccountSnapshot
+from tidegate.collection.model import REFERENCE, AccountSnapshot, Collection, CollectionChange, CollectionStatus
 from tidegate.collection.reason import InflowReason
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.rail.deps import PaymentDeps
 from tidegate.webhook.model import EVENT_CHANNEL
 

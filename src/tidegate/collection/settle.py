@@ -8,12 +8,12 @@ import msgspec
 import structlog
 
 from tidegate.collection import decide, event, store
-from tidegate.collection.model import CollectionChange, Collection, AccountSnapshot
+from tidegate.collection.model import AccountSnapshot, Collection, CollectionChange
 from tidegate.core.errors import Unavailable
 from tidegate.infra.db import StaleChange
 from tidegate.ledger import recipes
-from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
 from tidegate.webhook.model import EVENT_CHANNEL
 
@@ -22,18 +22,20 @@ TRIES = 20
 log = structlog.get_logger("inflow")
 
 
-async def record_arrival(deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, *, notification_ref: NotificationRef, now: datetime) -> Collection:
+async def record_arrival(
+    deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, *, ref: NotificationRef, now: datetime
+) -> Collection:
     """A transfer to a virtual account, in the account's currency. Raises ToldBefore, AlreadyReceived."""
     found: AccountSnapshot | None = place
     for _ in range(TRIES):
         if found is None:
             break
-        change = decide.on_arrival(found, news, rail=notification_ref.rail, terms=deps.inflow_terms, notification_ref=notification_ref, now=now)
+        change = decide.on_arrival(found, news, rail=ref.rail, terms=deps.inflow_terms, ref=ref, now=now)
         async with deps.db.connection() as tx:
             try:
                 is_news = await store.record(tx, change, account_version=found.account.version)
             except StaleChange:  # For example, the account was suspended at the same time.
-                found = await store.find_account_snapshot(tx, notification_ref.rail, news.account_number, news.transaction_id)
+                found = await store.find_account_snapshot(tx, ref.rail, news.account_number, news.transaction_id)
                 continue
         if not is_news:
             raise DuplicateNotification

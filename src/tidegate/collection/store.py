@@ -11,12 +11,12 @@ import msgspec
 from tidegate.account.name_rule import NameCheck
 from tidegate.account.store import account_of
 from tidegate.collection.model import (
-    CollectionChange,
+    AccountSnapshot,
     Collection,
+    CollectionChange,
     CollectionStatus,
     Credited,
     Exchanged,
-    AccountSnapshot,
     InflowReturn,
 )
 from tidegate.collection.rate import Rate
@@ -35,7 +35,9 @@ _name_checks = msgspec.json.Decoder(NameCheck)
 _parties = msgspec.json.Decoder(Party)
 
 
-async def find_account_snapshot(tx: Tx, rail: str, account_number: str, transaction_id: str | None = None) -> AccountSnapshot | None:
+async def find_account_snapshot(
+    tx: Tx, rail: str, account_number: str, transaction_id: str | None = None
+) -> AccountSnapshot | None:
     """The bank names only the account number. Everything that a decision needs, in one query."""
     row = await tx.fetchrow(_PLACE, rail, account_number, transaction_id)
     return _place(row) if row else None
@@ -217,7 +219,7 @@ async def find_by_transaction(tx: Tx, business_id: str, rail: str, transaction_i
 
 def _recording(change: CollectionChange) -> list[Any]:
     """In the order of the statement's parameters."""
-    collection, told = change.collection, change.notification_ref
+    collection, told = change.collection, change.ref
     back = change.going_back
     return [
         change.now, collection.business_id, collection.reference, collection.account_id, collection.status,

@@ -14,8 +14,8 @@ from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
 from tidegate.intake import commands
 from tidegate.intake.refused import RefusedNotifications
-from tidegate.rail.interface import RawNotification
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import RawNotification
 
 
 @dataclass(frozen=True)

@@ -27,22 +27,22 @@ from tidegate.ledger import recipes
 from tidegate.ledger.model import HOUSE_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
 from tidegate.payment import settle
-from tidegate.payment.change import Receipt, PaymentSnapshot
+from tidegate.payment.change import PaymentSnapshot, Receipt
 from tidegate.payment.decide import IncomingTransfer, WrongCurrency
 from tidegate.payment.destination_store import Destination
+from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import (
     AttemptOutcome,
     CreditReversed,
     MoneyArrived,
-    RailEvent,
+    Notification,
     NotificationRefused,
     NotificationUnreadable,
+    RailEvent,
     RawNotification,
     ReturnConfirmed,
     Succeeded,
-    Notification,
 )
-from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.notification import AlreadyReceived, DuplicateNotification, NotificationRef
 
 log = structlog.get_logger("intake")
@@ -69,61 +69,65 @@ async def receive(deps: PaymentDeps, rail_name: str, raw: RawNotification, clock
     return len(told)
 
 
-async def _route(deps: PaymentDeps, told: Notification, notification_ref: NotificationRef, clock: Clock) -> None:
+async def _route(deps: PaymentDeps, told: Notification, ref: NotificationRef, clock: Clock) -> None:
     news = told.news
     try:
         if isinstance(news, AttemptOutcome):
-            await _attempt_told(deps, news, notification_ref, clock.now_of(news.business_id))
+            await _attempt_told(deps, news, ref, clock.now_of(news.business_id))
         elif isinstance(news, MoneyArrived):
-            await _money_arrived(deps, news, notification_ref, clock)
+            await _money_arrived(deps, news, ref, clock)
         elif isinstance(news, CreditReversed):
-            await reversal.record(deps, news, notification_ref=notification_ref, clock=clock)
+            await reversal.record(deps, news, ref=ref, clock=clock)
         else:
-            await _return_told(deps, news, notification_ref, clock.now_of(news.business_id))
+            await _return_told(deps, news, ref, clock.now_of(news.business_id))
     except AlreadyReceived:
-        await _same_money_again(deps, news, notification_ref, clock.now())
+        await _same_money_again(deps, news, ref, clock.now())
     except DuplicateNotification:
-        await _same_notification_again(deps, notification_ref, clock.now())
+        await _same_notification_again(deps, ref, clock.now())
 
 
-async def _attempt_told(deps: PaymentDeps, news: AttemptOutcome, notification_ref: NotificationRef, now: datetime) -> None:
+async def _attempt_told(deps: PaymentDeps, news: AttemptOutcome, ref: NotificationRef, now: datetime) -> None:
     try:
         snapshot = await settle.record_state(
             deps,
             news.business_id,
             news.reference,
             news.state,
-            notification_ref=notification_ref,
+            ref=ref,
             now=now,
             # An event that changes nothing is recorded too.
-            unchanged=partial(_note, deps, notification_ref, "done", None, now),
+            unchanged=partial(_note, deps, ref, "done", None, now),
         )
     except WrongCurrency as wrong:
         assert isinstance(news.state, Succeeded)
-        receipt = _unclaimed(notification_ref, news.state.transaction_id, news.state.amount, {}, str(wrong))
-        await _suspend(deps, news.business_id, receipt, notification_ref, account_number=None, now=now)
+        receipt = _unclaimed(ref, news.state.transaction_id, news.state.amount, {}, str(wrong))
+        await _suspend(deps, news.business_id, receipt, ref, account_number=None, now=now)
         return
     if snapshot is not None:
         return
     if isinstance(news.state, Succeeded):
         receipt = _unclaimed(
-            notification_ref, news.state.transaction_id, news.state.amount, {}, f"no attempt has the reference {news.reference}"
+            ref,
+            news.state.transaction_id,
+            news.state.amount,
+            {},
+            f"no attempt has the reference {news.reference}",
         )
-        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, notification_ref, account_number=None, now=now)
+        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, ref, account_number=None, now=now)
     else:
-        await _note(deps, notification_ref, "suspense", f"no attempt has the reference {news.reference}", now)
+        await _note(deps, ref, "suspense", f"no attempt has the reference {news.reference}", now)
 
 
-async def _money_arrived(deps: PaymentDeps, news: MoneyArrived, notification_ref: NotificationRef, clock: Clock) -> None:
-    owner = await _owner_of(deps, news, notification_ref.rail)
+async def _money_arrived(deps: PaymentDeps, news: MoneyArrived, ref: NotificationRef, clock: Clock) -> None:
+    owner = await _owner_of(deps, news, ref.rail)
     now = clock.now_of(owner.business.id if owner else HOUSE_BUSINESS_ID)
     if isinstance(owner, PaymentSnapshot):
-        await _for_a_checkout(deps, owner, news, notification_ref, now)
+        await _for_a_checkout(deps, owner, news, ref, now)
     elif isinstance(owner, AccountSnapshot):
-        await _for_an_account(deps, owner, news, notification_ref, now)
+        await _for_an_account(deps, owner, news, ref, now)
     else:
-        receipt = _unclaimed(notification_ref, news.transaction_id, news.amount, _payer(news), "no account has this number")
-        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, notification_ref, account_number=news.account_number, now=now)
+        receipt = _unclaimed(ref, news.transaction_id, news.amount, _payer(news), "no account has this number")
+        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, ref, account_number=news.account_number, now=now)
 
 
 async def _owner_of(deps: PaymentDeps, news: MoneyArrived, rail: str) -> PaymentSnapshot | AccountSnapshot | None:
@@ -157,37 +161,41 @@ async def _find_place(deps: PaymentDeps, destination: Destination) -> AccountSna
         return await collection_store.find_account_snapshot(tx, *destination)
 
 
-async def _for_a_checkout(deps: PaymentDeps, snapshot: PaymentSnapshot, news: MoneyArrived, notification_ref: NotificationRef, now: datetime) -> None:
+async def _for_a_checkout(
+    deps: PaymentDeps, snapshot: PaymentSnapshot, news: MoneyArrived, ref: NotificationRef, now: datetime
+) -> None:
     expected = snapshot.payment.expected.currency
     if news.amount.currency is not expected:
-        receipt = _in_wrong_currency(notification_ref, news, expected)
+        receipt = _in_wrong_currency(ref, news, expected)
         await _suspend(
-            deps, snapshot.business.id, receipt, notification_ref, account_number=news.account_number, now=now,
+            deps, snapshot.business.id, receipt, ref, account_number=news.account_number, now=now,
             payment_id=snapshot.payment.id,
         )  # fmt: skip
         return
     arrival = IncomingTransfer(
-        rail=notification_ref.rail,
+        rail=ref.rail,
         transaction_id=news.transaction_id,
         amount=news.amount,
         payer=_payer(news),
         valued_at=news.valued_at,
     )
-    await settle.record_arrival(deps, news.account_number, arrival, notification_ref=notification_ref, now=now, known=snapshot)
+    await settle.record_arrival(deps, news.account_number, arrival, ref=ref, now=now, known=snapshot)
 
 
-async def _for_an_account(deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, notification_ref: NotificationRef, now: datetime) -> None:
+async def _for_an_account(
+    deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, ref: NotificationRef, now: datetime
+) -> None:
     expected = place.account.currency
     if news.amount.currency is expected:
-        await inflow.record_arrival(deps, place, news, notification_ref=notification_ref, now=now)
+        await inflow.record_arrival(deps, place, news, ref=ref, now=now)
         return
-    receipt = _in_wrong_currency(notification_ref, news, expected)
-    await _suspend(deps, place.business.id, receipt, notification_ref, account_number=news.account_number, now=now)
+    receipt = _in_wrong_currency(ref, news, expected)
+    await _suspend(deps, place.business.id, receipt, ref, account_number=news.account_number, now=now)
 
 
-def _in_wrong_currency(notification_ref: NotificationRef, news: MoneyArrived, expected: Currency) -> Receipt:
+def _in_wrong_currency(ref: NotificationRef, news: MoneyArrived, expected: Currency) -> Receipt:
     reason = f"the account takes {expected}, not {news.amount.currency}"
-    return _unclaimed(notification_ref, news.transaction_id, news.amount, _payer(news), reason)
+    return _unclaimed(ref, news.transaction_id, news.amount, _payer(news), reason)
 
 
 def _payer(news: MoneyArrived) -> dict[str, Any]:
@@ -195,14 +203,14 @@ def _payer(news: MoneyArrived) -> dict[str, Any]:
     return payer
 
 
-async def _return_told(deps: PaymentDeps, news: ReturnConfirmed, notification_ref: NotificationRef, now: datetime) -> None:
+async def _return_told(deps: PaymentDeps, news: ReturnConfirmed, ref: NotificationRef, now: datetime) -> None:
     async with deps.db.connection() as tx:
-        known = await money_return_store.find(tx, news.business_id, news.reference, rail=notification_ref.rail)
+        known = await money_return_store.find(tx, news.business_id, news.reference, rail=ref.rail)
         collection = None
         if known is not None and known.collection_id is not None:
             collection = await collection_store.find_by_id(tx, news.business_id, known.collection_id)
     if known is None:
-        await _note(deps, notification_ref, "suspense", "no return has this reference", now)
+        await _note(deps, ref, "suspense", "no return has this reference", now)
         return
     if collection is not None:
         await inflow.confirm_return(deps, collection, sent_as=news.transaction_id, now=now)
@@ -212,32 +220,32 @@ async def _return_told(deps: PaymentDeps, news: ReturnConfirmed, notification_re
             await money_return_store.confirm(
                 tx, news.business_id, news.reference, journal, sent_as=news.transaction_id, now=now
             )
-    await _note(deps, notification_ref, "done", None, now)
+    await _note(deps, ref, "done", None, now)
 
 
-async def _same_notification_again(deps: PaymentDeps, notification_ref: NotificationRef, now: datetime) -> None:
+async def _same_notification_again(deps: PaymentDeps, ref: NotificationRef, now: datetime) -> None:
     """A repeat has no effect. A different body under the same identifier is quarantined for an operator."""
     async with deps.db.connection() as tx:
-        before = await store.get_body(tx, notification_ref.rail, notification_ref.id)
-    if before == notification_ref.body:
+        before = await store.get_body(tx, ref.rail, ref.id)
+    if before == ref.body:
         return
-    log.error("a rail contradicts itself", rail=notification_ref.rail, what=notification_ref.id)
-    digest = hashlib.sha256(notification_ref.body).hexdigest()[:16]
-    other = NotificationRef(rail=notification_ref.rail, id=f"{notification_ref.id}#{digest}", body=notification_ref.body)
-    await _quarantine(deps, other, f"{notification_ref.id} was notified before with another body", now)
+    log.error("a rail contradicts itself", rail=ref.rail, what=ref.id)
+    digest = hashlib.sha256(ref.body).hexdigest()[:16]
+    other = NotificationRef(rail=ref.rail, id=f"{ref.id}#{digest}", body=ref.body)
+    await _quarantine(deps, other, f"{ref.id} was notified before with another body", now)
 
 
-async def _same_money_again(deps: PaymentDeps, news: RailEvent, notification_ref: NotificationRef, now: datetime) -> None:
+async def _same_money_again(deps: PaymentDeps, news: RailEvent, ref: NotificationRef, now: datetime) -> None:
     """One transaction under two identifiers. With another amount or account it is quarantined for an operator."""
-    transaction_id, told, business_id = await _known(deps, news, notification_ref.rail)
+    transaction_id, told, business_id = await _known(deps, news, ref.rail)
     async with deps.db.connection() as tx:
-        recorded = await store.find_recorded(tx, business_id, notification_ref.rail, transaction_id)
+        recorded = await store.find_recorded(tx, business_id, ref.rail, transaction_id)
     if recorded is not None and recorded.is_same_as(told):
-        await _note(deps, notification_ref, "done", "this transaction was notified before", now)
+        await _note(deps, ref, "done", "this transaction was notified before", now)
         return
     contradiction = f"{transaction_id} was recorded as {recorded} and is now notified as {told}"
-    log.error("a rail contradicts itself", rail=notification_ref.rail, what=contradiction)
-    await _quarantine(deps, notification_ref, contradiction, now)
+    log.error("a rail contradicts itself", rail=ref.rail, what=contradiction)
+    await _quarantine(deps, ref, contradiction, now)
 
 
 async def _known(deps: PaymentDeps, news: RailEvent, rail: str) -> tuple[str, Recorded, str]:
@@ -249,9 +257,9 @@ async def _known(deps: PaymentDeps, news: RailEvent, rail: str) -> tuple[str, Re
     return news.transaction_id, told, owner.business.id if owner else HOUSE_BUSINESS_ID
 
 
-def _unclaimed(notification_ref: NotificationRef, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:
+def _unclaimed(ref: NotificationRef, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:
     return Receipt(
-        rail=notification_ref.rail,
+        rail=ref.rail,
         transaction_id=transaction_id,
         amount=amount,
         taken="suspense",
@@ -261,7 +269,7 @@ def _unclaimed(notification_ref: NotificationRef, transaction_id: str, amount: M
 
 
 async def _suspend(
-    deps: PaymentDeps, business_id: str, receipt: Receipt, notification_ref: NotificationRef, *, account_number: str | None, now: datetime,
+    deps: PaymentDeps, business_id: str, receipt: Receipt, ref: NotificationRef, *, account_number: str | None, now: datetime,
     payment_id: int | None = None,
 ) -> None:  # fmt: skip
     log.error("money without an owner", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
@@ -274,7 +282,7 @@ async def _suspend(
                 business_id,
                 receipt,
                 journal,
-                notification_ref,
+                ref,
                 account_number=account_number,
                 payment_id=payment_id,
                 now=now,
@@ -283,10 +291,10 @@ async def _suspend(
         raise DuplicateNotification
 
 
-async def _quarantine(deps: PaymentDeps, notification_ref: NotificationRef, why: str, now: datetime) -> None:
-    await _note(deps, notification_ref, "quarantined", why, now)
+async def _quarantine(deps: PaymentDeps, ref: NotificationRef, why: str, now: datetime) -> None:
+    await _note(deps, ref, "quarantined", why, now)
 
 
-async def _note(deps: PaymentDeps, notification_ref: NotificationRef, state: str, note: str | None, now: datetime) -> None:
+async def _note(deps: PaymentDeps, ref: NotificationRef, state: str, note: str | None, now: datetime) -> None:
     async with deps.db.connection() as tx:
-        await store.note(tx, notification_ref, state=state, note=note, now=now)
+        await store.note(tx, ref, state=state, note=note, now=now)

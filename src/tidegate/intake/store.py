@@ -13,7 +13,7 @@ from tidegate.payment.change import Receipt
 from tidegate.rail.notification import AlreadyReceived, NotificationRef
 
 
-async def note(tx: Tx, notification_ref: NotificationRef, *, state: str, note: str | None, now: datetime) -> bool:
+async def note(tx: Tx, ref: NotificationRef, *, state: str, note: str | None, now: datetime) -> bool:
     """False when it was recorded before."""
     done = await tx.fetchval(
         """
@@ -21,7 +21,7 @@ async def note(tx: Tx, notification_ref: NotificationRef, *, state: str, note: s
         ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
         RETURNING true
         """,
-        notification_ref.rail, notification_ref.id, state, notification_ref.body, note, now,
+        ref.rail, ref.id, state, ref.body, note, now,
     )  # fmt: skip
     return done is True
 
@@ -61,7 +61,7 @@ async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str
 
 
 async def put_into_suspense(
-    tx: Tx, business_id: str, receipt: Receipt, journal: Journal, notification_ref: NotificationRef, *, account_number: str | None,
+    tx: Tx, business_id: str, receipt: Receipt, journal: Journal, ref: NotificationRef, *, account_number: str | None,
     payment_id: int | None, now: datetime,
 ) -> bool:  # fmt: skip
     """The notification, the receipt and its journal, in one statement. False when it was recorded before.
@@ -91,7 +91,7 @@ async def put_into_suspense(
         SELECT EXISTS (SELECT FROM known) AS is_known,
                (SELECT post_journal($1, $12, $13, $14, $15, $16, $17, $6) FROM received) AS journal_id
         """,
-        business_id, notification_ref.rail, notification_ref.id, notification_ref.body, receipt.reason, now, receipt.transaction_id,
+        business_id, ref.rail, ref.id, ref.body, receipt.reason, now, receipt.transaction_id,
         account_number, receipt.amount.currency, receipt.amount.minor, msgspec.json.encode(receipt.payer).decode(),
         *journal.columns(), payment_id,
     )  # fmt: skip

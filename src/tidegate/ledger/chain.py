@@ -15,7 +15,7 @@ from tidegate.core.clock import Clock
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import store
 from tidegate.ledger.audit import store as audit
 from tidegate.ledger.model import ChainLink, PostedEntry, PostedJournal

@@ -36,7 +36,7 @@ from datetime import datetime
 
 from tidegate.core.fee import Fee, fee_within
 from tidegate.core.money import Money
-from tidegate.ledger.model import LedgerAccount, Conversion, Entry, Journal, JournalKind, Unbalanced
+from tidegate.ledger.model import Conversion, Entry, Journal, JournalKind, LedgerAccount, Unbalanced
 
 
 def checkout_settled(
@@ -60,11 +60,15 @@ def inflow_converted(*, cause: str, conversion: Conversion, fee: Fee, event_at: 
 
 
 def receipt_held(*, cause: str, received: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RECEIPT_HELD, cause, _moved(received, LedgerAccount.RAIL, LedgerAccount.SUSPENSE), event_at)
+    return Journal(
+        JournalKind.RECEIPT_HELD, cause, _moved(received, LedgerAccount.RAIL, LedgerAccount.SUSPENSE), event_at
+    )
 
 
 def receipt_unclaimed(*, cause: str, received: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RECEIPT_UNCLAIMED, cause, _moved(received, LedgerAccount.RAIL, LedgerAccount.SUSPENSE), event_at)
+    return Journal(
+        JournalKind.RECEIPT_UNCLAIMED, cause, _moved(received, LedgerAccount.RAIL, LedgerAccount.SUSPENSE), event_at
+    )
 
 
 def held_settled(*, cause: str, held: Money, fee: Fee, event_at: datetime) -> Journal:
@@ -76,15 +80,21 @@ def held_converted(*, cause: str, conversion: Conversion, fee: Fee, event_at: da
 
 
 def held_returning(*, cause: str, held: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.HELD_RETURNING, cause, _moved(held, LedgerAccount.SUSPENSE, LedgerAccount.RETURNS), event_at)
+    return Journal(
+        JournalKind.HELD_RETURNING, cause, _moved(held, LedgerAccount.SUSPENSE, LedgerAccount.RETURNS), event_at
+    )
 
 
 def receipt_returning(*, cause: str, returned: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RECEIPT_RETURNING, cause, _moved(returned, LedgerAccount.RAIL, LedgerAccount.RETURNS), event_at)
+    return Journal(
+        JournalKind.RECEIPT_RETURNING, cause, _moved(returned, LedgerAccount.RAIL, LedgerAccount.RETURNS), event_at
+    )
 
 
 def return_done(*, cause: str, returned: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.RETURN_DONE, cause, _moved(returned, LedgerAccount.RETURNS, LedgerAccount.RAIL), event_at)
+    return Journal(
+        JournalKind.RETURN_DONE, cause, _moved(returned, LedgerAccount.RETURNS, LedgerAccount.RAIL), event_at
+    )
 
 
 def refund_started(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
@@ -94,7 +104,9 @@ def refund_started(*, cause: str, refunded: Money, event_at: datetime, fee: Fee 
 
 
 def refund_done(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.REFUND_DONE, cause, _moved(refunded, LedgerAccount.REFUNDS, LedgerAccount.RAIL), event_at)
+    return Journal(
+        JournalKind.REFUND_DONE, cause, _moved(refunded, LedgerAccount.REFUNDS, LedgerAccount.RAIL), event_at
+    )
 
 
 def refund_failed(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
@@ -107,7 +119,9 @@ def credit_reversed(
     owed: Money | None = None,
 ) -> Journal:  # fmt: skip
     """`owed` is the part of the credit that the wallet does not cover."""
-    forth = _converted(conversion, LedgerAccount.RAIL, fee) if conversion else _shared(received, LedgerAccount.RAIL, fee)
+    forth = (
+        _converted(conversion, LedgerAccount.RAIL, fee) if conversion else _shared(received, LedgerAccount.RAIL, fee)
+    )
     back = tuple(Entry(entry.account, -entry.amount) for entry in forth)
     if owed is not None and owed.minor != 0:
         _refuse_backwards(owed)
@@ -120,7 +134,9 @@ def _lighter(entry: Entry, owed: Money) -> Entry:
 
 
 def debt_collected(*, cause: str, collected: Money, event_at: datetime) -> Journal:
-    return Journal(JournalKind.DEBT_COLLECTED, cause, _moved(collected, LedgerAccount.WALLET, LedgerAccount.SUSPENSE), event_at)
+    return Journal(
+        JournalKind.DEBT_COLLECTED, cause, _moved(collected, LedgerAccount.WALLET, LedgerAccount.SUSPENSE), event_at
+    )
 
 
 def held_reversed(*, cause: str, held: Money, event_at: datetime) -> Journal:
@@ -164,7 +180,9 @@ def _converted(conversion: Conversion, source: LedgerAccount, fee: Fee) -> tuple
         Entry(LedgerAccount.CONVERSION, conversion.received),
         Entry(LedgerAccount.CONVERSION, -conversion.worth),
         *_shares(conversion.converted, fee),
-        *_without_zeros(Entry(LedgerAccount.SPREAD, conversion.spread), Entry(LedgerAccount.ROUNDING, conversion.rounding)),
+        *_without_zeros(
+            Entry(LedgerAccount.SPREAD, conversion.spread), Entry(LedgerAccount.ROUNDING, conversion.rounding)
+        ),
     )
 
 
@@ -173,7 +191,11 @@ def _borne(refunded: Money, fee: Fee | None, sign: int) -> tuple[Entry, ...]:
     _refuse_backwards(refunded)
     nothing = Money.zero(refunded.currency)
     given = fee or Fee(nothing, nothing)
-    parts = ((LedgerAccount.WALLET, refunded - given.total), (LedgerAccount.FEE, given.fee), (LedgerAccount.VAT, given.vat))
+    parts = (
+        (LedgerAccount.WALLET, refunded - given.total),
+        (LedgerAccount.FEE, given.fee),
+        (LedgerAccount.VAT, given.vat),
+    )
     return _without_zeros(*(Entry(account, Money(sign * part.minor, part.currency)) for account, part in parts))
 
 
@@ -181,7 +203,9 @@ def _shares(amount: Money, fee: Fee) -> tuple[Entry, ...]:
     """The shares of the merchant, of us and of the tax office."""
     taken = fee_within(amount, fee)
     return _without_zeros(
-        Entry(LedgerAccount.WALLET, amount - taken.total), Entry(LedgerAccount.FEE, taken.fee), Entry(LedgerAccount.VAT, taken.vat)
+        Entry(LedgerAccount.WALLET, amount - taken.total),
+        Entry(LedgerAccount.FEE, taken.fee),
+        Entry(LedgerAccount.VAT, taken.vat),
     )
 
 

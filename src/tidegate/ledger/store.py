@@ -14,7 +14,7 @@ from tidegate.core.errors import InsufficientBalance
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
-from tidegate.ledger.model import Journal, ChainLink, PostedEntry, PostedJournal, Wallet
+from tidegate.ledger.model import ChainLink, Journal, PostedEntry, PostedJournal, Wallet
 
 
 async def post(tx: Tx, business_id: str, journal: Journal, now: datetime) -> int | None:
@@ -119,7 +119,9 @@ async def insert_links(tx: Tx, business_id: str, links: Sequence[ChainLink]) -> 
     )
 
 
-async def list_links(tx: Tx, business_id: str, *, after: int, limit: int) -> list[tuple[ChainLink, PostedJournal | None]]:
+async def list_links(
+    tx: Tx, business_id: str, *, after: int, limit: int
+) -> list[tuple[ChainLink, PostedJournal | None]]:
     """Links in order, each with its journal as it is now; None for a missing journal."""
     rows = await tx.fetch(
         """

@@ -14,7 +14,7 @@ from tidegate.core.money import Currency
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
 from tidegate.merchant.logo import logo_from
-from tidegate.merchant.model import Business, ApiKey, KeyKind, hash_of
+from tidegate.merchant.model import ApiKey, Business, KeyKind, hash_of
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
 from tidegate.merchant.logo import Logo
-from tidegate.merchant.model import Brand, Business, BusinessStatus, Caller, ApiKey, KeyKind, NamePolicy, Support
+from tidegate.merchant.model import ApiKey, Brand, Business, BusinessStatus, Caller, KeyKind, NamePolicy, Support
 
 
 async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, email: str, now: datetime) -> Business:

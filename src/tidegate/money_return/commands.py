@@ -10,10 +10,10 @@ import structlog
 from tidegate.core.clock import Clock
 from tidegate.infra import leased_work
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.money_return import store
-from tidegate.rail.interface import RailTimeout
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import RailTimeout
 
 SEND = WorkKind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 # A return that the rail has not confirmed is requested again; rails recognise a repeated reference.

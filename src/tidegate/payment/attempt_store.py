@@ -15,7 +15,7 @@ from tidegate.infra.lease_store import Lease
 from tidegate.merchant.store import business_of
 from tidegate.money_return.model import ReturnRequest
 from tidegate.payment.attempt import Attempt, AttemptStatus
-from tidegate.payment.change import PaymentChange, ChangeOutcome, Receipt, PaymentSnapshot
+from tidegate.payment.change import ChangeOutcome, PaymentChange, PaymentSnapshot, Receipt
 from tidegate.payment.model import Payment
 from tidegate.payment.row import payment_of
 from tidegate.rail.interface import Action, FailureReason
@@ -45,7 +45,9 @@ async def find_by_pay_code(tx: Tx, business_id: str, pay_code: str) -> PaymentSn
     return snapshot_of(row) if row else None
 
 
-async def find_by_reference(tx: Tx, business_id: str, reference: str, *, rail: str | None = None) -> PaymentSnapshot | None:
+async def find_by_reference(
+    tx: Tx, business_id: str, reference: str, *, rail: str | None = None
+) -> PaymentSnapshot | None:
     """`rail` is the rail that reported it; None when the call is ours."""
     row = await tx.fetchrow(
         """
@@ -156,8 +158,8 @@ def _without_rivals(changes: Sequence[PaymentChange]) -> list[int]:
     taken: set[object] = set()
     first = []
     for position, change in sorted(enumerate(changes), key=lambda numbered: numbered[1].payment.id):
-        notification_ref = change.notification_ref
-        claims = {change.payment.id, (notification_ref.rail, notification_ref.id)} if notification_ref else {change.payment.id}
+        ref = change.ref
+        claims = {change.payment.id, (ref.rail, ref.id)} if ref else {change.payment.id}
         if taken.isdisjoint(claims):
             taken |= claims
             first.append(position)
@@ -285,8 +287,8 @@ def _row(position: int, change: PaymentChange) -> dict[str, Any]:
     }
     if payment.fee is not None:
         row |= {"fee_minor": payment.fee.fee.minor, "vat_minor": payment.fee.vat.minor}
-    if notification_ref := change.notification_ref:
-        row |= {"told_rail": notification_ref.rail, "told_id": notification_ref.id, "told_body": notification_ref.body}
+    if ref := change.ref:
+        row |= {"told_rail": ref.rail, "told_id": ref.id, "told_body": ref.body}
     if change.attempt is not None:
         row |= _attempt(change.attempt)
     if change.receipt is not None:

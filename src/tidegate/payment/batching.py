@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.infra.db import Database
 from tidegate.infra.batcher import Batcher
+from tidegate.infra.db import Database
 from tidegate.payment import store, view_store
 from tidegate.payment.model import Draft
 from tidegate.payment.row import PaymentRow

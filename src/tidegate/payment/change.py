@@ -51,7 +51,7 @@ class PaymentChange(msgspec.Struct, frozen=True, kw_only=True):
     payment: Payment
     now: datetime
     attempt: Attempt | None = None
-    notification_ref: NotificationRef | None = None
+    ref: NotificationRef | None = None
     receipt: Receipt | None = None
     going_back: ReturnRequest | None = None
     journal: Journal | None = None

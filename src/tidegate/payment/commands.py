@@ -10,7 +10,7 @@ from tidegate.infra.db import Database
 from tidegate.merchant import field
 from tidegate.merchant.model import Business
 from tidegate.payment import store, transition
-from tidegate.payment.model import Draft, PaymentOrder, Payment, draft
+from tidegate.payment.model import Draft, Payment, PaymentOrder, draft
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.settle import TRIES, changing_too_fast
 from tidegate.payment.store import Inserted, PaymentKey

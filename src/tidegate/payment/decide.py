@@ -19,7 +19,7 @@ from tidegate.money_return.model import ReturnRequest
 from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import transition
 from tidegate.payment.attempt import RESEND_PAUSE, Attempt, AttemptStatus, ended, next_poll_at
-from tidegate.payment.change import PaymentChange, Receipt, PaymentSnapshot
+from tidegate.payment.change import PaymentChange, PaymentSnapshot, Receipt
 from tidegate.payment.event import charge_successful
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import ReceiptOutcome
@@ -63,7 +63,7 @@ def on_state(
     rule: FeeRule,
     names: MethodNames,
     public_ids: PublicIds,
-    notification_ref: NotificationRef | None,
+    ref: NotificationRef | None,
     now: datetime,
 ) -> PaymentChange | None:
     """None when the report changes nothing: it is old, or repeats what is recorded."""
@@ -72,8 +72,10 @@ def on_state(
     if isinstance(state, Succeeded):
         if state.amount.currency is not payment.expected.currency:
             raise WrongCurrency(f"the payment is in {payment.expected.currency}, not {state.amount.currency}")
-        arrival = IncomingTransfer(rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={})
-        return on_arrival(snapshot, arrival, rule=rule, names=names, public_ids=public_ids, notification_ref=notification_ref, now=now)
+        arrival = IncomingTransfer(
+            rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={}
+        )
+        return on_arrival(snapshot, arrival, rule=rule, names=names, public_ids=public_ids, ref=ref, now=now)
     if not attempt.is_open:
         return None
     if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
@@ -81,14 +83,17 @@ def on_state(
     if isinstance(state, Failed):
         failed = ended(attempt, AttemptStatus.FAILED, failure=state.reason)
         moved = payment if transition.is_final(payment.status) else transition.fail_attempt(payment, now=now)
-        return PaymentChange(payment=moved, attempt=failed, notification_ref=notification_ref, now=now)
+        return PaymentChange(payment=moved, attempt=failed, ref=ref, now=now)
     if transition.is_final(payment.status):
-        return _keep_asking(snapshot, notification_ref=notification_ref, now=now)
+        return _keep_asking(snapshot, ref=ref, now=now)
     if isinstance(state, Waiting):
         return PaymentChange(
-            payment=transition.await_payer(payment), attempt=_waiting(attempt, state, now), notification_ref=notification_ref, now=now
+            payment=transition.await_payer(payment),
+            attempt=_waiting(attempt, state, now),
+            ref=ref,
+            now=now,
         )
-    return _still_running(snapshot, now=now, notification_ref=notification_ref)
+    return _still_running(snapshot, now=now, ref=ref)
 
 
 def on_time_out(snapshot: PaymentSnapshot, *, now: datetime) -> PaymentChange | None:
@@ -96,22 +101,22 @@ def on_time_out(snapshot: PaymentSnapshot, *, now: datetime) -> PaymentChange | 
     if snapshot.attempt is None or not snapshot.attempt.is_open:
         return None
     if transition.is_final(snapshot.payment.status):
-        return _keep_asking(snapshot, notification_ref=None, now=now)
-    return _still_running(snapshot, now=now, notification_ref=None)
+        return _keep_asking(snapshot, ref=None, now=now)
+    return _still_running(snapshot, now=now, ref=None)
 
 
-def _keep_asking(snapshot: PaymentSnapshot, *, notification_ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
+def _keep_asking(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
     """The payment has ended, but this attempt may still take the payer's money, which must then be returned."""
     payment, attempt = snapshot.payment, snapshot.attempt
     if attempt is None or attempt.next_poll_at is None:
         return None
     if now > payment.expires_at + ASKED_AFTER_THE_END_FOR:
-        return PaymentChange(payment=payment, attempt=ended(attempt, AttemptStatus.EXPIRED), notification_ref=notification_ref, now=now)
+        return PaymentChange(payment=payment, attempt=ended(attempt, AttemptStatus.EXPIRED), ref=ref, now=now)
     later = msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_poll_at=next_poll_at(attempt.asks, now=now))
-    return PaymentChange(payment=payment, attempt=later, notification_ref=notification_ref, now=now)
+    return PaymentChange(payment=payment, attempt=later, ref=ref, now=now)
 
 
-def _still_running(snapshot: PaymentSnapshot, *, now: datetime, notification_ref: NotificationRef | None) -> PaymentChange:
+def _still_running(snapshot: PaymentSnapshot, *, now: datetime, ref: NotificationRef | None) -> PaymentChange:
     attempt = snapshot.attempt
     assert attempt is not None
     running = msgspec.structs.replace(
@@ -121,7 +126,7 @@ def _still_running(snapshot: PaymentSnapshot, *, now: datetime, notification_ref
         asks=attempt.asks + 1,
         next_poll_at=next_poll_at(attempt.asks, now=now),
     )
-    return PaymentChange(payment=transition.await_rail(snapshot.payment), attempt=running, notification_ref=notification_ref, now=now)
+    return PaymentChange(payment=transition.await_rail(snapshot.payment), attempt=running, ref=ref, now=now)
 
 
 def _is_asked_too_often(attempt: Attempt, state: Waiting) -> bool:
@@ -159,7 +164,7 @@ def on_arrival(
     rule: FeeRule,
     names: MethodNames,
     public_ids: PublicIds,
-    notification_ref: NotificationRef | None,
+    ref: NotificationRef | None,
     now: datetime,
 ) -> PaymentChange:
     """Money is always recorded: kept, held or returned."""
@@ -180,7 +185,7 @@ def on_arrival(
     change = PaymentChange(
         payment=taken.payment,
         attempt=_after_money(attempt, taken),
-        notification_ref=notification_ref,
+        ref=ref,
         receipt=receipt,
         going_back=_going_back(arrival, taken),
         journal=_journal(snapshot, arrival, taken, now),
@@ -249,7 +254,9 @@ def _going_back(arrival: IncomingTransfer, taken: ReceiptOutcome) -> ReturnReque
     if isinstance(verdict, HoldTransfer):
         return None
     back, reason = (
-        (arrival.amount, verdict.reason) if isinstance(verdict, ReturnTransfer) else (verdict.back, ReturnReason.TOO_MUCH)
+        (arrival.amount, verdict.reason)
+        if isinstance(verdict, ReturnTransfer)
+        else (verdict.back, ReturnReason.TOO_MUCH)
     )
     if back.minor == 0:
         return None

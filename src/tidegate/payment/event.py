@@ -16,7 +16,7 @@ from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
 from tidegate.payment.attempt import Attempt
-from tidegate.payment.change import Receipt, PaymentSnapshot
+from tidegate.payment.change import PaymentSnapshot, Receipt
 from tidegate.payment.model import Payment
 from tidegate.payment.wire import REVERSED_MESSAGE, VARIANCE_MESSAGE
 from tidegate.rail.interface import TransferAction

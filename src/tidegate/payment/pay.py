@@ -31,14 +31,15 @@ from tidegate.payment.attempt import (
 )
 from tidegate.payment.change import PaymentChange, PaymentSnapshot, after
 from tidegate.payment.model import Payment
+from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import (
     Address,
     AddressAction,
     AttemptState,
     Authorization,
-    PaymentInstrument,
     Otp,
     OtpAction,
+    PaymentInstrument,
     Pin,
     PinAction,
     Rail,
@@ -47,7 +48,6 @@ from tidegate.rail.interface import (
     StartAttempt,
     TransferInstrument,
 )
-from tidegate.rail.deps import PaymentDeps
 
 NOT_FOUND = "there is no such payment"
 _ANSWERS: dict[type, tuple[type, ...]] = {
@@ -88,7 +88,9 @@ async def charge(
     payment, attempt = _begin(snapshot, method, rail, details, payer.now)
     if isinstance(instrument, TransferInstrument):
         attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(snapshot, payer.now))
-        instrument = TransferInstrument(account_name=instrument.account_name, expires_at=attempt.expires_at or payer.now)
+        instrument = TransferInstrument(
+            account_name=instrument.account_name, expires_at=attempt.expires_at or payer.now
+        )
     open_before = snapshot.attempt if snapshot.attempt and snapshot.attempt.is_open else None
     async with payer.deps.db.connection() as tx:
         if not await attempt_store.begin(tx, payment, attempt, replaces=open_before, now=payer.now):
@@ -96,7 +98,9 @@ async def charge(
     return await _ask_rail_to_start(payer, rail, attempt, instrument)
 
 
-async def _ask_rail_to_start(payer: Payer, rail: Rail, attempt: Attempt, instrument: PaymentInstrument) -> PaymentSnapshot:
+async def _ask_rail_to_start(
+    payer: Payer, rail: Rail, attempt: Attempt, instrument: PaymentInstrument
+) -> PaymentSnapshot:
     order = StartAttempt(
         business_id=attempt.business_id,
         reference=attempt.reference,
@@ -178,7 +182,7 @@ async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState
     except RailTimeout:
         recorded = await settle.record_time_out(deps, business_id, reference, now=now)
     else:
-        recorded = await settle.record_state(deps, business_id, reference, state, notification_ref=None, now=now)
+        recorded = await settle.record_state(deps, business_id, reference, state, ref=None, now=now)
     if recorded is None:
         raise NotFound(NOT_FOUND)
     return recorded

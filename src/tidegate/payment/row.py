@@ -9,7 +9,7 @@ import msgspec
 from tidegate.core.fee import Fee, FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
-from tidegate.payment.model import Customer, Ending, PaymentOrder, Payment, PaymentStatus
+from tidegate.payment.model import Customer, Ending, Payment, PaymentOrder, PaymentStatus
 from tidegate.payment.variance import Variance
 
 

@@ -12,17 +12,17 @@ import structlog
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.fee import FeeRule
 from tidegate.infra import lease_store
-from tidegate.infra.db import Database, StaleChange
 from tidegate.infra.batcher import BATCH_MAX
+from tidegate.infra.db import Database, StaleChange
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import LeaseLost
 from tidegate.merchant import store as merchant_store
 from tidegate.payment import attempt_store, decide, destination_store
-from tidegate.payment.change import PaymentChange, ChangeOutcome, PaymentSnapshot, after
+from tidegate.payment.change import ChangeOutcome, PaymentChange, PaymentSnapshot, after
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.destination_store import Destination
-from tidegate.rail.interface import AttemptState, Failed, FailureReason
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import AttemptState, Failed, FailureReason
 from tidegate.rail.notification import AlreadyReceived, DuplicateNotification, NotificationRef
 from tidegate.webhook.model import EVENT_CHANNEL
 
@@ -47,7 +47,7 @@ async def record_state(
     reference: str,
     state: AttemptState,
     *,
-    notification_ref: NotificationRef | None,
+    ref: NotificationRef | None,
     now: datetime,
     lease: Lease | None = None,
     unchanged: Unchanged = _nothing,
@@ -58,11 +58,17 @@ async def record_state(
 
     def choose(snapshot: PaymentSnapshot, rule: FeeRule) -> PaymentChange | None:
         change = decide.on_state(
-            snapshot, state, rule=rule, names=deps.names, public_ids=deps.public_ids, notification_ref=notification_ref, now=now
+            snapshot,
+            state,
+            rule=rule,
+            names=deps.names,
+            public_ids=deps.public_ids,
+            ref=ref,
+            now=now,
         )
         return _leased(change, lease)
 
-    rail = notification_ref.rail if notification_ref else None
+    rail = ref.rail if ref else None
     find = partial(_find_by_reference, deps, business_id, reference, rail, lease)
     try:
         return await _change(deps, find, choose, unchanged=unchanged)
@@ -70,7 +76,7 @@ async def record_state(
         log.error("rail issued an account number that is already open", reference=reference)
     # The rail would answer a repeat with the same number; the payer may start another attempt, which gets a new one.
     failed = Failed(FailureReason.NOT_STARTED)
-    return await record_state(deps, business_id, reference, failed, notification_ref=notification_ref, now=now, lease=lease)
+    return await record_state(deps, business_id, reference, failed, ref=ref, now=now, lease=lease)
 
 
 async def record_time_out(
@@ -87,7 +93,7 @@ async def record_arrival(
     account_number: str,
     arrival: IncomingTransfer,
     *,
-    notification_ref: NotificationRef | None,
+    ref: NotificationRef | None,
     now: datetime,
     known: PaymentSnapshot | None = None,
 ) -> PaymentSnapshot | None:
@@ -95,7 +101,13 @@ async def record_arrival(
 
     def choose(snapshot: PaymentSnapshot, rule: FeeRule) -> PaymentChange | None:
         return decide.on_arrival(
-            snapshot, arrival, rule=rule, names=deps.names, public_ids=deps.public_ids, notification_ref=notification_ref, now=now
+            snapshot,
+            arrival,
+            rule=rule,
+            names=deps.names,
+            public_ids=deps.public_ids,
+            ref=ref,
+            now=now,
         )
 
     destination = Destination(arrival.rail, account_number, arrival.transaction_id)
@@ -143,7 +155,7 @@ async def _change(
             return snapshot
         outcome = await _write(deps, change)
         if outcome is ChangeOutcome.ALREADY_RECEIVED:
-            if change.notification_ref is not None:
+            if change.ref is not None:
                 raise AlreadyReceived
             return await find()  # The rail's notification came before its answer to us.
         if outcome is ChangeOutcome.TOLD_BEFORE:

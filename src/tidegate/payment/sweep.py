@@ -16,7 +16,7 @@ from tidegate.core.errors import IllegalTransition, NotFound
 from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import recipes
 from tidegate.money_return.model import ReturnRequest
 from tidegate.money_return.reason import ReturnReason
@@ -24,8 +24,8 @@ from tidegate.payment import attempt_store, settle, sweep_store, transition
 from tidegate.payment.attempt import AttemptStatus, ended
 from tidegate.payment.change import PaymentChange, PaymentSnapshot
 from tidegate.payment.model import Ending
-from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout
 
 EXPIRE = WorkKind(sweep_store.EXPIRE, sweep_store.list_expiring)
 CLOSE = WorkKind(sweep_store.CLOSE, sweep_store.list_to_close)
@@ -79,7 +79,7 @@ async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     except RailTimeout:
         await settle.record_time_out(deps, business_id, reference, lease=lease, now=now)
     else:
-        await settle.record_state(deps, business_id, reference, state, notification_ref=None, lease=lease, now=now)
+        await settle.record_state(deps, business_id, reference, state, ref=None, lease=lease, now=now)
     return True
 
 

@@ -18,9 +18,33 @@ from tidegate.payment.variance import HoldTransfer, ReturnTransfer, SettlePaymen
 ATTEMPTS_MAX = 5
 
 ALLOWED: dict[PaymentStatus, frozenset[PaymentStatus]] = {
-    PaymentStatus.INITIATED: frozenset({PaymentStatus.PENDING, PaymentStatus.PROCESSING, PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED}),
-    PaymentStatus.PENDING: frozenset({PaymentStatus.PENDING, PaymentStatus.PROCESSING, PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED}),
-    PaymentStatus.PROCESSING: frozenset({PaymentStatus.PENDING, PaymentStatus.PROCESSING, PaymentStatus.SUCCESS, PaymentStatus.FAILED, PaymentStatus.EXPIRED}),
+    PaymentStatus.INITIATED: frozenset(
+        {
+            PaymentStatus.PENDING,
+            PaymentStatus.PROCESSING,
+            PaymentStatus.SUCCESS,
+            PaymentStatus.FAILED,
+            PaymentStatus.EXPIRED,
+        }
+    ),
+    PaymentStatus.PENDING: frozenset(
+        {
+            PaymentStatus.PENDING,
+            PaymentStatus.PROCESSING,
+            PaymentStatus.SUCCESS,
+            PaymentStatus.FAILED,
+            PaymentStatus.EXPIRED,
+        }
+    ),
+    PaymentStatus.PROCESSING: frozenset(
+        {
+            PaymentStatus.PENDING,
+            PaymentStatus.PROCESSING,
+            PaymentStatus.SUCCESS,
+            PaymentStatus.FAILED,
+            PaymentStatus.EXPIRED,
+        }
+    ),
     PaymentStatus.SUCCESS: frozenset(),
     PaymentStatus.FAILED: frozenset(),
     PaymentStatus.EXPIRED: frozenset(),
@@ -139,7 +163,9 @@ def _send_back(payment: Payment, received: Money, reason: ReturnReason) -> Recei
     return ReceiptOutcome(payment=after, verdict=ReturnTransfer(reason))
 
 
-def _settle(payment: Payment, verdict: SettlePayment, *, rule: FeeRule, method: Method, now: datetime) -> ReceiptOutcome:
+def _settle(
+    payment: Payment, verdict: SettlePayment, *, rule: FeeRule, method: Method, now: datetime
+) -> ReceiptOutcome:
     # Without a variance the fee is the quoted one, on the amount asked for.
     base = payment.order.asked if verdict.variance is None else verdict.kept
     fee = fee_within(verdict.kept, fee_on(base, rule))

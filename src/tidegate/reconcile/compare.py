@@ -15,7 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidegate.reconcile.model import Direction, Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod, MovementStatus
+from tidegate.reconcile.model import (
+    Direction,
+    Discrepancy,
+    DiscrepancyKind,
+    Movement,
+    MovementStatus,
+    RailLine,
+    ReconcilePeriod,
+)
 
 
 class Comparison:
@@ -68,7 +76,9 @@ class Comparison:
         self._take(movement, place)
         self.matched += 1
         if movement.standing is MovementStatus.UNDER_WAY:
-            self._unconfirmed.append(Discrepancy(kind=DiscrepancyKind.UNCONFIRMED, line=self._lines[place], movement=movement))
+            self._unconfirmed.append(
+                Discrepancy(kind=DiscrepancyKind.UNCONFIRMED, line=self._lines[place], movement=movement)
+            )
 
     def _take(self, movement: Movement, place: int) -> None:
         self._taken[place] = True
@@ -141,7 +151,9 @@ class Comparison:
                 movement = self._taken_by_reference.get(line.reference)
             is_again = movement is not None or key in seen
             seen.add(key)
-            yield Discrepancy(kind=DiscrepancyKind.DUPLICATE if is_again else DiscrepancyKind.MISSING, line=line, movement=movement)
+            yield Discrepancy(
+                kind=DiscrepancyKind.DUPLICATE if is_again else DiscrepancyKind.MISSING, line=line, movement=movement
+            )
 
     def _movements_left(self) -> Iterator[Discrepancy]:
         for movement in self._alone:

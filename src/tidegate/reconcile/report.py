@@ -11,17 +11,26 @@ from typing import Any
 import msgspec
 
 from tidegate.infra.timestamp import to_iso
-from tidegate.reconcile.model import Balance, Direction, Discrepancy, DiscrepancyKind, RailLine, Movement, ReconcilePeriod, MovementStatus
+from tidegate.reconcile.model import (
+    Balance,
+    Direction,
+    Discrepancy,
+    DiscrepancyKind,
+    Movement,
+    MovementStatus,
+    RailLine,
+    ReconcilePeriod,
+)
 
 ADVICE: dict[DiscrepancyKind, str] = {
     DiscrepancyKind.MISSING: "ask the rail to send its notification again; until then it is not credited or debited",
     DiscrepancyKind.EXTRA: "ask the rail where this money is; it moved according to our books",
     DiscrepancyKind.AMOUNT: "ask the rail which amount is right; the amount in our books was credited or debited",
     DiscrepancyKind.CURRENCY: "ask the rail which currency is right; the credited amount may be worth more or less",
-    DiscrepancyKind.DIRECTION: "ask the rail which direction is right; if the rail's is, the books are wrong by twice the amount",
+    DiscrepancyKind.DIRECTION: "ask the rail which direction is right; if the rail's is, the books are off by twice it",
     DiscrepancyKind.DUPLICATE: "ask the rail whether it is listed twice or moved twice; our books have it once",
     DiscrepancyKind.EDGE: "check the neighbouring statement: it is close to an end of the period",
-    DiscrepancyKind.UNCONFIRMED: "wait: the rail has sent it, and its notification has not come yet; ask the rail if it stays so",
+    DiscrepancyKind.UNCONFIRMED: "wait: the rail has sent it and not yet notified us; ask the rail if it stays so",
 }
 _ADVICE_IF_FAILED = "do not repeat this refund: it failed in our books, and the rail lists it as sent"
 
@@ -85,7 +94,11 @@ def _undo(books: defaultdict[_Place, Decimal], finding: Discrepancy) -> None:
     if line is not None:
         books[line.currency, line.direction] -= line.amount
     # The movement of a duplicate is counted with its matched line, and a failed one is not in the books.
-    if movement is not None and movement.standing is not MovementStatus.FAILED and finding.kind is not DiscrepancyKind.DUPLICATE:
+    if (
+        movement is not None
+        and movement.standing is not MovementStatus.FAILED
+        and finding.kind is not DiscrepancyKind.DUPLICATE
+    ):
         books[movement.amount.currency, movement.direction] += movement.amount.major
 
 

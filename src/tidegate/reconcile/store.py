@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.reconcile.model import Balance, Direction, Movement, ReconcilePeriod, MovementStatus
+from tidegate.reconcile.model import Balance, Direction, Movement, MovementStatus, ReconcilePeriod
 
 PREFETCH = 2_000
 

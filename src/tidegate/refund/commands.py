@@ -12,8 +12,8 @@ from tidegate.infra.db import Database, Tx
 from tidegate.ledger import recipes
 from tidegate.refund import model, store, subject_store
 from tidegate.refund.model import RefundView
-from tidegate.refund.subject_store import SubjectKey
 from tidegate.refund.request import RefundRequest
+from tidegate.refund.subject_store import SubjectKey
 
 NOTHING_TO_REFUND = "no payment or collection has this reference"
 NO_REFUND = "no refund has this reference"

@@ -21,7 +21,9 @@ class RefundFilter(msgspec.Struct, frozen=True, kw_only=True):
     end: datetime | None = None
 
 
-async def list_page(tx: Tx, business_id: str, wanted: RefundFilter, *, before_id: int | None, limit: int) -> list[RefundView]:
+async def list_page(
+    tx: Tx, business_id: str, wanted: RefundFilter, *, before_id: int | None, limit: int
+) -> list[RefundView]:
     """The newest first."""
     key = wanted.subject or SubjectKey(business_id, None, None)
     rows = await tx.fetch(

@@ -15,7 +15,7 @@ from tidegate.core.money import Money
 from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.payment import attempt_store, event
@@ -61,7 +61,9 @@ async def _apply(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     return True
 
 
-async def _undo(tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *, deps: PaymentDeps, now: datetime) -> None:
+async def _undo(
+    tx: Tx, one: ReceiptReversal, found: Reversible, kept: Money, *, deps: PaymentDeps, now: datetime
+) -> None:
     if not found.is_paid:
         await reversal_store.release(tx, one, kept, now=now)
         await _post_held(tx, one, kept, now)

@@ -14,12 +14,12 @@ from tidegate.core.errors import NotFound
 from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.ledger import recipes
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Journal
-from tidegate.rail.interface import AttemptState, Failed, RailTimeout, RefundMoney, Succeeded
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import AttemptState, Failed, RailTimeout, RefundMoney, Succeeded
 from tidegate.refund import event, model, store, subject_store
 from tidegate.refund.model import Leg, Refund, RefundStatus, RefundView
 from tidegate.refund.subject_store import SubjectKey
@@ -74,7 +74,9 @@ def _ended(leg: Leg, state: Succeeded | Failed) -> Leg:
     return msgspec.structs.replace(leg, status=RefundStatus.SUCCESSFUL)
 
 
-async def _end(deps: PaymentDeps, lease: Lease, refund_id: int, leg: Leg, *, state: Succeeded | Failed, now: datetime) -> None:
+async def _end(
+    deps: PaymentDeps, lease: Lease, refund_id: int, leg: Leg, *, state: Succeeded | Failed, now: datetime
+) -> None:
     """Writes in one transaction: the leg's outcome, its journal and, after the last leg, the refund's outcome."""
     business_id = lease.business_id
     async with leased_work.writing(deps.db, lease) as tx:

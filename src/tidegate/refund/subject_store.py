@@ -9,7 +9,7 @@ import msgspec
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, Fee, FeeOnRefund
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.refund.model import Subject, RefundableTransfer
+from tidegate.refund.model import RefundableTransfer, Subject
 
 _NOT_PAID = "a payment can be refunded only in status success; this one is {}"
 _NOT_CREDITED = "a collection can be refunded only in status successful; this one is {}"
@@ -134,7 +134,9 @@ def payment_subject(
     )
 
 
-async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: Currency) -> tuple[RefundableTransfer, ...]:
+async def _list_transfers(
+    tx: Tx, business_id: str, payment_id: int, currency: Currency
+) -> tuple[RefundableTransfer, ...]:
     """The newest first, each less what was reversed, returned or refunded."""
     rows = await tx.fetch(
         """
@@ -159,7 +161,9 @@ async def _list_transfers(tx: Tx, business_id: str, payment_id: int, currency: C
         business_id, payment_id,
     )  # fmt: skip
     return tuple(
-        RefundableTransfer(rail=row["rail"], transaction_id=row["transaction_id"], left=Money(int(row["left_minor"]), currency))
+        RefundableTransfer(
+            rail=row["rail"], transaction_id=row["transaction_id"], left=Money(int(row["left_minor"]), currency)
+        )
         for row in rows
     )
 
@@ -185,7 +189,9 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
         variance=None,
         refunded=refunded,
         fee_given=fee_given or _no_fee(currency),
-        transfers=(RefundableTransfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),),
+        transfers=(
+            RefundableTransfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),
+        ),
         obstacle=obstacle or (_CONVERTED if is_converted else None),
     )
 

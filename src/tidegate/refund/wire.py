@@ -20,8 +20,8 @@ from tidegate.merchant.field import Remark
 from tidegate.refund.field import RefundAmount
 from tidegate.refund.list_store import RefundFilter
 from tidegate.refund.model import RefundStatus, RefundView
-from tidegate.refund.subject_store import SubjectKey
 from tidegate.refund.request import RefundRequest
+from tidegate.refund.subject_store import SubjectKey
 
 BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
 AnyReference = Annotated[

@@ -9,9 +9,9 @@ from tidegate.core.errors import Refusal, Unavailable
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult
 from tidegate.intake import commands as intake
+from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import RawNotification
 from tidegate.rail.sandbox import SandboxRail
-from tidegate.rail.deps import PaymentDeps
 
 log = structlog.get_logger("teller")
 

@@ -14,7 +14,7 @@ from tidegate.ledger.model import Wallet
 from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Business
 from tidegate.wallet import store
-from tidegate.wallet.model import Holding, WalletLine, SortOrder, Period
+from tidegate.wallet.model import Holding, Period, SortOrder, WalletLine
 from tidegate.wallet.statement import statement_of
 from tidegate.wallet.statement_pdf import statement_pdf
 

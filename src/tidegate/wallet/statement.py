@@ -11,7 +11,7 @@ from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.ids import Mode
 from tidegate.core.money import Money
 from tidegate.merchant.model import Business
-from tidegate.wallet.model import WalletLine, Period, Totals
+from tidegate.wallet.model import Period, Totals, WalletLine
 
 ISSUER = "Tidegate"
 _TEST_NOTE = "Test mode: no real money was moved."

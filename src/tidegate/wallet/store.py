@@ -7,7 +7,7 @@ from datetime import datetime
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.ledger.model import JournalKind, Wallet
-from tidegate.wallet.model import WalletLine, SortOrder, Period
+from tidegate.wallet.model import Period, SortOrder, WalletLine
 
 
 async def book_after(tx: Tx, wallet: Wallet, moment: datetime) -> None:

@@ -21,7 +21,7 @@ from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import JournalKind
 from tidegate.merchant.model import Business, BusinessStatus
-from tidegate.wallet.model import Holding, WalletLine, SortOrder, Period
+from tidegate.wallet.model import Holding, Period, SortOrder, WalletLine
 
 
 class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):

@@ -65,7 +65,9 @@ class WebhookApi:
     async def delete(self, call: Call) -> Answer:
         business_id = call.caller.business.id
         now = self.clock.now_of(business_id)
-        endpoint = await commands.delete(self.webhook_deps.db, business_id, call.path["endpointId"], by=_by(call), now=now)
+        endpoint = await commands.delete(
+            self.webhook_deps.db, business_id, call.path["endpointId"], by=_by(call), now=now
+        )
         return call.answer(wire.EndpointDeleted(id=endpoint.id))
 
     async def rotate(self, call: Call) -> Answer:

@@ -26,7 +26,14 @@ from tidegate.infra.leased_work import text_of
 from tidegate.infra.telemetry import Meter
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.webhook import queue_store, schedule, sign
-from tidegate.webhook.model import IN_FLIGHT_MAX, EVENT_CHANNEL, Circuit, DisabledReason, DeliveryResult, ClaimedDelivery
+from tidegate.webhook.model import (
+    EVENT_CHANNEL,
+    IN_FLIGHT_MAX,
+    Circuit,
+    ClaimedDelivery,
+    DeliveryResult,
+    DisabledReason,
+)
 from tidegate.webhook.queue_store import DeliveryKey
 
 FAN_OUT_BATCH = 500

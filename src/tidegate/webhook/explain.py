@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from tidegate.webhook import restore, sign
-from tidegate.webhook.restore import Difference, BodyForm
+from tidegate.webhook.restore import BodyForm, Difference
 
 # Allowed distance between timestamp and receiver's clock, as in the Standard Webhooks libraries.
 TOLERANCE = timedelta(seconds=300)

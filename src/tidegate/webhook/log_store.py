@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tidegate.infra.db import Row, Tx
-from tidegate.webhook.model import EVENTS, TEST_EVENT, DeliveryAttempt, Delivery, DeliveryStatus
+from tidegate.webhook.model import EVENTS, TEST_EVENT, Delivery, DeliveryAttempt, DeliveryStatus
 
 # The newest attempts of a delivery; repeated resends make more.
 ATTEMPTS_SHOWN_MAX = 10

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Row, Tx
-from tidegate.webhook.model import Circuit, DisabledReason, DeliveryResult, ClaimedDelivery
+from tidegate.webhook.model import Circuit, ClaimedDelivery, DeliveryResult, DisabledReason
 
 DeliveryKey = tuple[str, str]  # Of an endpoint: its business's id, and its own.
 
@@ -198,7 +198,9 @@ async def lock_circuits(tx: Tx, keys: Iterable[DeliveryKey]) -> dict[DeliveryKey
     }
 
 
-async def finish(tx: Tx, landed: Sequence[DeliveryResult], circuits: Mapping[DeliveryKey, Circuit], clock: Clock) -> int:
+async def finish(
+    tx: Tx, landed: Sequence[DeliveryResult], circuits: Mapping[DeliveryKey, Circuit], clock: Clock
+) -> int:
     """Writes the results whose lease is still ours, and the circuits of their endpoints. Returns how many."""
     return int(await tx.fetchval(_FINISH, *_results(landed, clock), *_turns(circuits, clock)))
 
@@ -248,7 +250,9 @@ _FINISH = """
 """
 
 
-async def put_off(tx: Tx, parcel: ClaimedDelivery, error: str, *, next_attempt_at: datetime | None, now: datetime) -> None:
+async def put_off(
+    tx: Tx, parcel: ClaimedDelivery, error: str, *, next_attempt_at: datetime | None, now: datetime
+) -> None:
     """For a result that cannot be written: the delivery stays on its schedule, with the error for the operator."""
     await tx.execute(
         _PUT_OFF, now, parcel.business_id, parcel.endpoint_id, parcel.delivery_id, parcel.lease_token,

@@ -74,7 +74,9 @@ def _rewritten(value: Any) -> Iterator[BodyForm]:
         value = read(value.encode())
     written = encode(value)
     yield BodyForm(written, "it was parsed and written again")
-    yield BodyForm(encode(_with_whole_numbers(value)), "it was parsed and written again, with decimals at whole numbers")
+    yield BodyForm(
+        encode(_with_whole_numbers(value)), "it was parsed and written again, with decimals at whole numbers"
+    )
     for form in ("NFC", "NFD"):
         other = unicodedata.normalize(form, written.decode()).encode()
         yield BodyForm(other, "it was parsed and written again, with its accented letters composed differently")

@@ -104,7 +104,7 @@ async def delete(tx: Tx, business_id: str, endpoint_id: str, *, now: datetime) -
 
 
 async def lock(tx: Tx, business_id: str, endpoint_id: str) -> Endpoint | None:
-    """By its row in endpoint_state, like every change of its deliveries; returns the endpoint as it is under the lock."""
+    """By its row in endpoint_state, like every change of its deliveries; returns the endpoint as locked."""
     row = await tx.fetchrow(
         """
         SELECT endpoint.*

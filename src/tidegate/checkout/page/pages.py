@@ -190,7 +190,9 @@ class CheckoutPages:
     def back_to(self, request: PageRequest, query: str = "") -> Html:
         return see_other(self._here(request) + query)
 
-    async def _act(self, request: PageRequest, act: Callable[[PayerRequest], Awaitable[PaymentSnapshot]], query: str = "") -> Html:
+    async def _act(
+        self, request: PageRequest, act: Callable[[PayerRequest], Awaitable[PaymentSnapshot]], query: str = ""
+    ) -> Html:
         payer = self.admit(request)
         try:
             await act(payer)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tidegate.infra.embedded.account import (
     SHARED_STATE,
-    SystemAccount,
     EmbeddedPostgresFailed,
+    SystemAccount,
     current_account,
     make_shared_state,
     short_hash,

@@ -21,11 +21,11 @@ from tidegate.rail.interface import (
     PromptAction,
     RedirectAction,
     StartAttempt,
-    TransferInstrument,
     TransferAction,
+    TransferInstrument,
     month_has_passed,
 )
-from tidegate.rail.sandbox.model import DIAL_CODE_LASTS, SCRIPTS, SandboxAttempt, Behaviour
+from tidegate.rail.sandbox.model import DIAL_CODE_LASTS, SCRIPTS, Behaviour, SandboxAttempt
 
 BANK_NAME = "Tidegate Test Bank"
 BANK_CODE = "999"

@@ -20,14 +20,14 @@ from tidegate.rail.interface import (
     Failed,
     FailureReason,
     MoneyArrived,
-    RailEvent,
+    Notification,
     NotificationRefused,
     NotificationUnreadable,
     Party,
+    RailEvent,
     RawNotification,
     ReturnConfirmed,
     Succeeded,
-    Notification,
 )
 
 SIGNATURE_HEADER = "sandbox-signature"

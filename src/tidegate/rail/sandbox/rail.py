@@ -14,30 +14,30 @@ from tidegate.core.method import METHODS_OF
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Row, Tx
 from tidegate.infra.lease_store import Lease
-from tidegate.infra.leased_work import WorkKind, RoundResult
+from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.rail.interface import (
     AccountDetails,
-    AttemptState,
     AttemptOutcome,
+    AttemptState,
     Authorization,
     Capabilities,
     CreditReversed,
     FailureReason,
     MoneyArrived,
-    RailEvent,
+    Notification,
     OpenAccount,
+    RailEvent,
     RailTimeout,
     RawNotification,
     RefundMoney,
-    ReturnMoney,
     ReturnConfirmed,
+    ReturnMoney,
     StartAttempt,
     Succeeded,
-    Notification,
 )
 from tidegate.rail.sandbox import account, model, notice, store
 from tidegate.rail.sandbox.begin import begin, needs_serial, resend
-from tidegate.rail.sandbox.model import SandboxAttempt, BankTransfer, Payout, PayoutKind
+from tidegate.rail.sandbox.model import BankTransfer, Payout, PayoutKind, SandboxAttempt
 
 SECRET_BYTES_MIN = 16
 # One at a time, so that notifications mostly keep the order of events.

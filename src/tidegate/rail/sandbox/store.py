@@ -11,7 +11,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.rail.interface import AccountDetails, Action, FailureReason, OpenAccount
-from tidegate.rail.sandbox.model import SandboxAttempt, Behaviour, Payout, PayoutKind
+from tidegate.rail.sandbox.model import Behaviour, Payout, PayoutKind, SandboxAttempt
 
 
 async def next_serial(tx: Tx) -> int:
