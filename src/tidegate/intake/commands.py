@@ -269,8 +269,8 @@ def _unclaimed(ref: NotificationRef, transaction_id: str, amount: Money, payer: 
 
 
 async def _suspend(
-    deps: PaymentDeps, business_id: str, receipt: Receipt, ref: NotificationRef, *, account_number: str | None, now: datetime,
-    payment_id: int | None = None,
+    deps: PaymentDeps, business_id: str, receipt: Receipt, ref: NotificationRef, *, account_number: str | None,
+    now: datetime, payment_id: int | None = None,
 ) -> None:  # fmt: skip
     log.error("money without an owner", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
     cause = f"{receipt.rail}/{receipt.transaction_id}"
