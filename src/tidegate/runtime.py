@@ -35,7 +35,7 @@ from tidegate.webhook.deliver import Sender
 PAUSE_FIRST_S = 0.1
 PAUSE_MOST_S = 3.0
 
-log = structlog.get_logger("house")
+log = structlog.get_logger("runtime")
 # Called with the reason while the database is not available.
 OnWaiting = Callable[[str], None]
 

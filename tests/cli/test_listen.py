@@ -47,7 +47,7 @@ async def sender(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     if "shop" not in request.fixturenames:
         yield
         return
-    runtime: Runtime = request.getfixturevalue("house")
+    runtime: Runtime = request.getfixturevalue("runtime")
     task = asyncio.create_task(runtime.sender(Meter()).run(grace_s=1.0))
     yield
     task.cancel()

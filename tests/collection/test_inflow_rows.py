@@ -330,7 +330,7 @@ async def test_d15_two_deposits_in_the_same_moment_are_two(inflows: Inflows) -> 
 async def test_d17_the_event_is_written_with_the_money_and_not_by_whoever_rings(
     inflows: Inflows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(inflows.runtime.db), "ring", lambda *_: None)
+    monkeypatch.setattr(type(inflows.runtime.db), "notify", lambda *_: None)
     await inflows.told(credit(await inflows.number(Currency.USD), currency="USD"))
     is_fanned_out = await inflows.admin.fetchval("SELECT is_fanned_out FROM event WHERE type = 'collection.successful'")
     assert is_fanned_out is False

@@ -156,7 +156,7 @@ async def test_an_unknown_bank_is_refused_and_nothing_is_started(world: World) -
 
 
 @pytest.mark.parametrize(
-    ("means", "message"),
+    ("instrument", "message"),
     [
         (card(PLAIN), "already approved"),
         (card(WITH_PIN), "only mobile money and USSD"),

@@ -63,7 +63,7 @@ def test_a_short_secret_is_refused(open_db: Database) -> None:
         SandboxRail(open_db, b"short")
 
 
-@pytest.mark.parametrize("means", EVERY_MEANS, ids=lambda instrument: type(instrument).__name__)
+@pytest.mark.parametrize("instrument", EVERY_MEANS, ids=lambda instrument: type(instrument).__name__)
 async def test_ten_starts_at_once_are_one_attempt_with_one_answer(
     world: World, instrument: PaymentInstrument, admin: Any
 ) -> None:

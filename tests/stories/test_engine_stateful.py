@@ -214,9 +214,9 @@ class Engine(RuleBasedStateMachine):
             if part is not None:
                 minor = max(payment.received.minor * part // 100, 1)
                 amount = Decimal(minor - minor % 100 + UNLUCKY_MINOR if is_declined else minor).scaleb(-2)
-            asked_refund = RefundRequest(reference=pay_code, amount=amount)
+            request = RefundRequest(reference=pay_code, amount=amount)
             async with self.runtime.db.transaction() as tx:
-                await refunds.begin(tx, self.business.id, asked_refund, by=OPERATOR, now=self.runtime.clock.now())
+                await refunds.begin(tx, self.business.id, request, by=OPERATOR, now=self.runtime.clock.now())
 
         self.attempt(step())
 
@@ -292,7 +292,7 @@ def test_no_order_of_events_breaks_the_books(story_url: str) -> None:
         runtime.clock = SettableClock(runtime.clock.now())
         admin = runner.run(asyncpg.connect(story_url))
         seen: set[str] = set()
-        given: dict[str, Any] = {"house": runtime, "run": staticmethod(runner.run), "seen": seen}
+        given: dict[str, Any] = {"runtime": runtime, "run": staticmethod(runner.run), "seen": seen}
         given |= {"clean": staticmethod(lambda: empty(admin)), "look": staticmethod(lambda: states(admin))}
         machine: Any = type("Story", (Engine,), given)
         limits: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}

@@ -218,7 +218,7 @@ def test_no_order_of_inflows_breaks_the_books(inflow_story_url: str) -> None:
         runtime.clock = SettableClock(runtime.clock.now())
         admin = runner.run(asyncpg.connect(inflow_story_url))
         seen: set[str] = set()
-        given: dict[str, Any] = {"house": runtime, "run": staticmethod(runner.run), "seen": seen, "admin": admin}
+        given: dict[str, Any] = {"runtime": runtime, "run": staticmethod(runner.run), "seen": seen, "admin": admin}
         machine: Any = type("Story", (Inflow,), given)
         limits: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
         machine.TestCase.settings = settings(max_examples=EXAMPLES, stateful_step_count=STEPS, **limits)

@@ -169,7 +169,7 @@ async def test_the_schedule_is_kept_to_the_end_and_the_rest_can_be_sent_by_hand(
 
 
 @pytest.mark.parametrize(
-    ("wish", "at_least", "at_most"),
+    ("retry_after", "at_least", "at_most"),
     [
         ("60", 60, 60),
         ("1", 4, 6),
@@ -181,9 +181,9 @@ async def test_the_schedule_is_kept_to_the_end_and_the_rest_can_be_sent_by_hand(
     ],
 )
 async def test_retry_after_counts_between_the_next_slot_and_a_day_W16(
-    world: World, receiver: Receiver, asked_refund: str, at_least: int, at_most: int
+    world: World, receiver: Receiver, retry_after: str, at_least: int, at_most: int
 ) -> None:
-    receiver.behaviour = answer(503, retry_after=asked_refund)
+    receiver.behaviour = answer(503, retry_after=retry_after)
     await world.endpoint(receiver.url())
     await world.event()
     await world.deliver()

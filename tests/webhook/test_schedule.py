@@ -52,7 +52,7 @@ def test_a_wish_of_the_receiver_lies_between_the_next_slot_and_a_day_W16(
 
 
 @pytest.mark.parametrize(
-    ("text", "wish"),
+    ("text", "seconds_asked"),
     [
         (None, None),
         ("120", timedelta(seconds=120)),
@@ -70,14 +70,14 @@ def test_a_wish_of_the_receiver_lies_between_the_next_slot_and_a_day_W16(
         ("Fri, 31 Dec 9999 23:59:59 -2359", RETRY_AFTER_MAX),
     ],
 )  # fmt: skip
-def test_how_retry_after_is_read_W16(text: str | None, asked_refund: timedelta | None) -> None:
-    assert retry_after_in(text, now=NOW) == asked_refund
+def test_how_retry_after_is_read_W16(text: str | None, seconds_asked: timedelta | None) -> None:
+    assert retry_after_in(text, now=NOW) == seconds_asked
 
 
 @given(st.text(max_size=60) | st.from_regex(r"\w{3}, \d\d \w{3} \d{4,5} \d\d:\d\d:\d\d [+-]?\d{4,6}", fullmatch=True))
 def test_no_text_of_a_receiver_upsets_it_W16(text: str) -> None:
-    asked_refund = retry_after_in(text, now=NOW)
-    assert asked_refund is None or timedelta(0) <= asked_refund <= RETRY_AFTER_MAX
+    seconds_asked = retry_after_in(text, now=NOW)
+    assert seconds_asked is None or timedelta(0) <= seconds_asked <= RETRY_AFTER_MAX
 
 
 # The circuit.

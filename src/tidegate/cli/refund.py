@@ -36,7 +36,7 @@ def refund() -> None:
 @speaks_plainly
 def create(business_id: str, reference: str, amount: str | None, as_json: bool, **texts: str | None) -> None:
     """Refund a payment or an inflow. REFERENCE is the merchant's reference, a pay code, or the inflow's reference."""
-    asked_refund = RefundRequest(
+    request = RefundRequest(
         reference=reference,
         amount=None if amount is None else _amount(amount),
         reason=words("--reason", texts["reason"]) if texts["reason"] else None,
@@ -45,7 +45,7 @@ def create(business_id: str, reference: str, amount: str | None, as_json: bool, 
 
     async def run(deps: PaymentDeps, clock: Clock) -> RefundView:
         async with deps.db.transaction() as tx:
-            return await commands.begin(tx, business_id, asked_refund, by=OPERATOR, now=clock.now_of(business_id))
+            return await commands.begin(tx, business_id, request, by=OPERATOR, now=clock.now_of(business_id))
 
     told = with_payment_deps(run)
     if as_json:

@@ -19,17 +19,17 @@ NOTHING_TO_REFUND = "no payment or collection has this reference"
 NO_REFUND = "no refund has this reference"
 
 
-async def begin(tx: Tx, business_id: str, asked_refund: RefundRequest, *, by: Actor, now: datetime) -> RefundView:
+async def begin(tx: Tx, business_id: str, request: RefundRequest, *, by: Actor, now: datetime) -> RefundView:
     """The wallet is debited at once, in the same transaction; the rail is called afterwards."""
-    key = await subject_store.find_key(tx, business_id, asked_refund.reference)
+    key = await subject_store.find_key(tx, business_id, request.reference)
     if key is None:
-        if ids.looks_like_refund_reference(asked_refund.reference):
+        if ids.looks_like_refund_reference(request.reference):
             raise Conflict("a refund cannot be refunded")
         raise NotFound(NOTHING_TO_REFUND)
     await subject_store.lock(tx, key)
     subject = await subject_store.get(tx, key)
-    amount = model.amount_of(subject, asked_refund.amount_in(subject.received.currency))
-    refund, legs = model.begin(subject, amount, reason=asked_refund.reason, note=asked_refund.note, now=now)
+    amount = model.amount_of(subject, request.amount_in(subject.received.currency))
+    refund, legs = model.begin(subject, amount, reason=request.reason, note=request.note, now=now)
     journal = recipes.refund_started(cause=refund.reference, refunded=amount, fee=refund.fee_returned, event_at=now)
     made = await store.insert(tx, refund, legs, journal)
     await audit.insert(

@@ -59,7 +59,7 @@ MEASURE_EVERY_S = 10.0
 LOOP = queue_store.DELIVER
 SECRETS_KEPT_MAX = 10_000
 
-log = structlog.get_logger("courier")
+log = structlog.get_logger("webhook")
 
 
 class Sender:
