@@ -23,7 +23,9 @@ ANYTHING = ".+"
 
 @dataclass(frozen=True)
 class Use:
-    """A call of `words` or `words.rich`. The pattern is that of a regular expression; without gaps it is the key."""
+    """A call of `words` or `words.rich`, or `words[…]` in a template.
+
+    The pattern is that of a regular expression; without gaps it is the key."""
 
     line: int
     last_line: int
@@ -87,6 +89,9 @@ def uses_in_template(text: str) -> Iterator[Use]:
         if _is_words_in_template(call.node):
             names = [keyword.key for keyword in call.kwargs] + (["**"] if call.dyn_kwargs else [])
             yield Use(call.lineno, call.lineno, _pattern_in_template(call.args[0]), frozenset(names))
+    for item in Environment(autoescape=True).parse(text).find_all(nodes.Getitem):
+        if _is_words_in_template(item.node):
+            yield Use(item.lineno, item.lineno, _pattern_in_template(item.arg), frozenset())
 
 
 def _is_words_in_template(called: nodes.Expr) -> bool:

@@ -137,9 +137,9 @@ def test_a_file_whose_type_is_not_known_is_found_at_start(on_path: Path) -> None
         static.load(package, "static", under="/pay/static", site=SITE)
 
 
-def test_comments_and_indentation_are_not_sent(on_path: Path) -> None:
+def test_comments_and_white_space_are_not_sent(on_path: Path) -> None:
     script = b'// Why.\nif (a) {\n  // Why, again.\n  b("//");  // Beside code it stays.\n}\n'
     style = b"/* Why. */\np {\n  color: red;\n}\n"
     files = static.load(make_package(on_path, page_css=style, page_js=script), "static", under="/pay/static", site=SITE)
     assert files["page.js"].body == b'if (a) {\nb("//");  // Beside code it stays.\n}\n'
-    assert files["page.css"].body == b"p {\ncolor: red;\n}\n"
+    assert files["page.css"].body == b"p{color:red;}"

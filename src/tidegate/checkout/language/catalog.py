@@ -92,10 +92,14 @@ class Catalog:
             countries=dict(sorted(_countries(locale), key=lambda country: _folded(country[1]))),
         )
 
-    def __call__(self, key: str, /, **values: Value) -> str:
+    def __getitem__(self, key: str) -> str:
+        """A text without placeholders, as templates ask for most of them: Jinja takes longer for a call."""
         text = self.texts[key]
-        if not values and not text.names:
-            return text.pieces[0]
+        if text.names:
+            raise TypeError(f"{key} takes the values {sorted(text.names)}")
+        return text.pieces[0]
+
+    def __call__(self, key: str, /, **values: Value) -> str:
         if any(isinstance(value, Markup) for value in values.values()):
             raise TypeError(f"{key} is asked for as plain text; with markup in it, ask for it rich")
         return "".join(self._pieces(key, values))

@@ -35,6 +35,7 @@ DESCRIPTION_LENGTH_MAX = 140
 # Money that comes now goes back.
 _UNPAID = frozenset({PageState.EXPIRED, PageState.CANCELLED, PageState.USED_UP})
 _TIME = Markup('<time datetime="{}" data-offset="{}" data-style="{}">{}</time>')
+_HIDDEN = Markup('<input type="hidden" name="token" value="{}">\n<input type="hidden" name="seen" value="{}">')
 _COUNTDOWN = Markup('<b role="timer" data-countdown="{}">{}</b>')
 
 
@@ -151,6 +152,11 @@ class PageModel:
     def form_href(self, method: Method) -> str | None:
         """Where another number or another bank is given; None where no attempt is left for it."""
         return f"{self.method_href(method)}&again=1" if attempts_left(self.payment, method) > 0 else None
+
+    @cached_property
+    def hidden_fields(self) -> Markup:
+        """Of every form: its token, and the version of the payment that it was made for."""
+        return _HIDDEN.format(self.token, self.payment.version)
 
     @property
     def notice(self) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
 from tidegate.checkout.page.layout import Layout, colours_of, layout_of
@@ -69,22 +69,29 @@ class PageRenderer:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        icon = vars(self._environment.get_template("icon.html").module)["icon"]
         self._environment.globals.update(
             # The style sheet goes into the page itself, so that the first paint needs one request.
             css=self._files[STYLE].body.decode(),
             script=self._files[SCRIPT],
-            icon=lru_cache(icon),
             languages=LANGUAGES,
             attempts_max=ATTEMPTS_MAX,
             countries=phone.COUNTRIES,
-            country_options=_country_options,
+            countries_of=_countries_of,
             operators=phone.OPERATORS,
             phone_prefixes=_phone_prefixes,
             ussd_banks=bank.USSD_BANKS,
+            bank_codes=frozenset(one.code for banks in bank.USSD_BANKS.values() for one in banks),
+            known=lambda value, allowed: value if value in allowed else None,
         )
         self._environment.filters.update(grouped=grouped, plain_digits=plain_digits, unbroken=unbroken)
-        self._environment.globals["parts"] = self._environment.get_template("parts.html").module
+        macros = {
+            name: lru_cache(macro) for name, macro in vars(self._macros("prepared.html")).items() if callable(macro)
+        }
+        self._environment.globals["prepared"] = SimpleNamespace(**macros)
+        self._environment.globals["parts"] = self._macros("parts.html")
+
+    def _macros(self, template: str) -> Any:
+        return self._environment.get_template(template).module
 
     @property
     def scripts(self) -> list[static.StaticFile]:
@@ -162,16 +169,7 @@ def _phone_prefixes(currency: Currency) -> str:
     return msgspec.json.encode(phone.prefixes(currency)).decode()
 
 
-def _country_options(page: PageModel) -> Markup:
-    options, chosen = _options(page.words.language, page.currency), page.form.values.get("country", "")
-    if chosen not in page.words.countries:
-        return options
-    value = Markup('value="{}"').format(chosen)
-    return options.replace(value, value + " selected")
-
-
-@lru_cache
-def _options(language: str, currency: Currency) -> Markup:
+def _countries_of(language: str, currency: Currency) -> list[tuple[str, str]]:
     """The country of the currency first: most payers are at home."""
-    countries = sorted(catalog_for(language).countries.items(), key=lambda country: country[0] != currency.value[:2])
-    return Markup("").join(Markup('<option value="{}">{}</option>\n').format(*country) for country in countries)
+    countries = catalog_for(language).countries.items()
+    return sorted(countries, key=lambda country: country[0] != currency.value[:2])

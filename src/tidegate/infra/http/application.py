@@ -70,7 +70,7 @@ class Application:
             if self.admission.admit(scope):
                 await self._serve(scope, receive, reply)
             else:
-                await _send_json(_full(), STATUS_OF[Unavailable], request_id, reply)
+                await reply.whole(STATUS_OF[Unavailable], encode(error_body(_FULL, request_id)), _FULL_HEADERS)
         except Exception as error:
             await self._answer_error(error, scope, reply)
         finally:
@@ -115,8 +115,9 @@ def _send_json(refusal: Refusal, status: int, request_id: str, reply: Reply) -> 
     return reply.whole(status, encode(error_body(refusal, request_id)), [*JSON, *headers_of(refusal, status)])
 
 
-def _full() -> Unavailable:
-    return Unavailable("too many requests at once; try again", retry_after_s=FULL_RETRY_AFTER_S)
+# Prepared: what refusals cost is taken from the requests that were admitted.
+_FULL = Unavailable("too many requests at once; try again", retry_after_s=FULL_RETRY_AFTER_S)
+_FULL_HEADERS = [*JSON, *headers_of(_FULL, STATUS_OF[Unavailable])]
 
 
 async def _live(lifespan: Lifespan, receive: Receive, send: Send) -> None:
