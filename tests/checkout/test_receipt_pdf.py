@@ -12,14 +12,14 @@ import pytest
 
 from pdf_file import A4_SIDES, claims_accessibility, places, read, squeezed, tags, text_of
 from pictures import png
-from tidegate.checkout.page.receipt_pdf import Receipt, receipt_pdf
+from tidegate.checkout.page.receipt_pdf import ReceiptDocument, receipt_pdf
 
 SIZE_MAX = 60_000
 # Of receipt.typ, in points.
 MARGIN = 64
 CHARACTERS_IN_A_LINE = 130
 
-ENGLISH = Receipt(
+ENGLISH = ReceiptDocument(
     language="en",
     direction="ltr",
     title="Receipt",
@@ -71,7 +71,7 @@ HOSTILE = [
 ]
 
 
-def pages(receipt: Receipt) -> list[pypdf.PageObject]:
+def pages(receipt: ReceiptDocument) -> list[pypdf.PageObject]:
     return list(read(receipt_pdf(receipt)).pages)
 
 
@@ -116,7 +116,7 @@ def test_amounts_stand_below_each_other() -> None:
 
 
 @pytest.mark.parametrize("receipt", [ENGLISH, ARABIC], ids=["en", "ar"])
-def test_a_receipt_is_small_and_accessible(receipt: Receipt) -> None:
+def test_a_receipt_is_small_and_accessible(receipt: ReceiptDocument) -> None:
     file = receipt_pdf(receipt)
     assert len(file) < SIZE_MAX
     assert claims_accessibility(file)
@@ -125,7 +125,7 @@ def test_a_receipt_is_small_and_accessible(receipt: Receipt) -> None:
 
 
 @pytest.mark.parametrize("receipt", [ENGLISH, ARABIC], ids=["en", "ar"])
-def test_the_same_receipt_is_the_same_file(receipt: Receipt) -> None:
+def test_the_same_receipt_is_the_same_file(receipt: ReceiptDocument) -> None:
     assert receipt_pdf(receipt) == receipt_pdf(replace(receipt))
     assert receipt_pdf(receipt) != receipt_pdf(replace(receipt, amount="₦10,000.01"))
 

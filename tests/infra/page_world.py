@@ -19,7 +19,7 @@ from tidegate.infra.http.application import Application
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import Html
-from tidegate.infra.page.router import Handler, PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.router import PageHandler, PageRequest, PageRoute, PageRouter
 from tidegate.infra.telemetry import Meter
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
@@ -52,7 +52,7 @@ def error_page(refusal: Refusal, status: int, request: PageRequest) -> Html:
     return Html(f"<!doctype html><title>{status}</title><p>{refusal.message}</p>".encode())
 
 
-def site_of(*pages: tuple[str, str, Handler]) -> list[Route]:
+def site_of(*pages: tuple[str, str, PageHandler]) -> list[Route]:
     router = PageRouter(error_page)
     return [*router.routes(PageRoute(method, path, handler.__name__, handler) for method, path, handler in pages)]
 

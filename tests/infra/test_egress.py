@@ -23,7 +23,7 @@ from receiver import Behaviour, answer, receiving, says
 from tidegate.core.ids import Mode
 from tidegate.infra import egress as egress_module
 from tidegate.infra.address import Ip
-from tidegate.infra.egress import BODY_BYTES_MAX, Egress, Reply
+from tidegate.infra.egress import BODY_BYTES_MAX, Egress, WebhookResponse
 from tidegate.infra.guard import Forbidden, Guard
 
 SOURCE = Path(egress_module.__file__).parents[1]
@@ -49,7 +49,7 @@ async def way_out(
         yield opened
 
 
-async def post(url: str, **options: Any) -> Reply:
+async def post(url: str, **options: Any) -> WebhookResponse:
     async with way_out(**options) as out:
         return await out.post(url, b"{}", {"content-type": "application/json"})
 

@@ -23,7 +23,7 @@ from tidegate.infra.http.routing import Route, Routing
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.cookie import CookieLines
 from tidegate.infra.page.response import Html, see_other
-from tidegate.infra.page.router import Handler, PageRequest, PageRoute, PageRouter, RenderError
+from tidegate.infra.page.router import PageHandler, PageRequest, PageRoute, PageRouter, RenderError
 
 # A busy machine is no failure.
 unhurried = settings(deadline=None)
@@ -201,7 +201,7 @@ def render_badly(refusal: errors.Refusal, status: int, request: PageRequest) -> 
 
 @pytest.mark.parametrize("render", [fail_to_render, render_badly])
 @pytest.mark.parametrize("handler", [refuse, break_down])
-async def test_even_an_error_page_that_fails_is_a_page(render: RenderError, handler: Handler) -> None:
+async def test_even_an_error_page_that_fails_is_a_page(render: RenderError, handler: PageHandler) -> None:
     page = PageRoute("GET", "/{kind}", "it", handler)
     async with visiting(lambda _: [*PageRouter(render).routes([page])]) as client:
         answer = await client.get("/NotFound")

@@ -31,7 +31,7 @@ from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import view
 from tidegate.infra.reference.example import Shell
 from tidegate.infra.reference.routes import SandboxKeys, breakable, highlighted, prose, routes
-from tidegate.infra.reference.schema import Row, Schemas
+from tidegate.infra.reference.schema import FieldRow, Schemas
 from tidegate.infra.reference.variable import variables_of
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
@@ -139,11 +139,11 @@ async def address_of(name: str) -> str:
     return address
 
 
-def rows_of(schema: dict[str, Any], **shared: Any) -> list[Row]:
+def rows_of(schema: dict[str, Any], **shared: Any) -> list[FieldRow]:
     return list(Schemas({"components": {"schemas": shared}}).rows(schema))
 
 
-def row_of(**schema: Any) -> Row:
+def row_of(**schema: Any) -> FieldRow:
     return Schemas({"components": {"schemas": {}}}).row("field", schema, is_required=False)
 
 

@@ -34,7 +34,7 @@ from tidegate.rail.interface import (
 )
 from tidegate.rail.phone import OPERATORS
 
-Text = Annotated[str, Meta(min_length=1, max_length=100)]
+ShortText = Annotated[str, Meta(min_length=1, max_length=100)]
 
 _STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `failed` or `expired`."
 _ATTEMPT_STATUS = (
@@ -63,19 +63,23 @@ class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
-    line: Annotated[Text, Meta(description="Street and number.")]
-    city: Text
-    state: Annotated[Text | None, Meta(description="State, province or region, where the country has them.")] = None
-    country: Text
-    postal_code: Text | None = None
+    line: Annotated[ShortText, Meta(description="Street and number.")]
+    city: ShortText
+    state: Annotated[ShortText | None, Meta(description="State, province or region, where the country has them.")] = (
+        None
+    )
+    country: ShortText
+    postal_code: ShortText | None = None
 
 
 class Charge(msgspec.Struct, kw_only=True, rename="camel"):
-    type: Annotated[Text, Meta(description="The payment method, one of those offered.")]
+    type: Annotated[ShortText, Meta(description="The payment method, one of those offered.")]
     card: CardFields | None = None
-    phone: Annotated[Text | None, Meta(description="For mobile money.")] = None
-    operator: Annotated[Text | None, Meta(description="For mobile money; guessed from the number when absent.")] = None
-    bank: Annotated[Text | None, Meta(description="For USSD: the bank's code.")] = None
+    phone: Annotated[ShortText | None, Meta(description="For mobile money.")] = None
+    operator: Annotated[
+        ShortText | None, Meta(description="For mobile money; guessed from the number when absent.")
+    ] = None
+    bank: Annotated[ShortText | None, Meta(description="For USSD: the bank's code.")] = None
 
 
 class Authorize(msgspec.Struct, kw_only=True, rename="camel"):

@@ -37,7 +37,7 @@ _COLOURS = {
     AccountStatus.CLOSED: "red",
 }
 
-Act = Callable[[PaymentDeps, datetime], Awaitable[Account]]
+AccountCommand = Callable[[PaymentDeps, datetime], Awaitable[Account]]
 
 reason_option = click.option(
     "--reason", required=True, metavar="TEXT", help="The reason; shown to the merchant in the account's record."
@@ -205,7 +205,7 @@ def _end_in(text: str, now: datetime) -> datetime:
     return end
 
 
-def _act_and_show(act: Act, account_id: str, as_json: bool) -> None:
+def _act_and_show(act: AccountCommand, account_id: str, as_json: bool) -> None:
     async def run(deps: PaymentDeps, clock: Clock) -> tuple[wire.AccountRecord, str]:
         now = clock.now_of((await commands.get_unscoped(deps.db, account_id)).business_id)
         after = await act(deps, now)

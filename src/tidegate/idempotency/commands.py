@@ -18,7 +18,7 @@ RETRY_AFTER_S = 1
 HEADER = b"idempotency-key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
-Act = Callable[[Tx], Awaitable[Answer]]
+IdempotentAct = Callable[[Tx], Awaitable[Answer]]
 
 
 def is_asked_for_once(call: Call) -> bool:
@@ -26,7 +26,7 @@ def is_asked_for_once(call: Call) -> bool:
     return bool(call.headers.all(HEADER))
 
 
-async def once(db: Database, call: Call, act: Act, *, now: datetime, is_one_statement: bool = True) -> Answer:
+async def once(db: Database, call: Call, act: IdempotentAct, *, now: datetime, is_one_statement: bool = True) -> Answer:
     """The command and its kept answer commit in one transaction.
 
     Only successes are kept: a refused request writes nothing and is checked again. A command of one statement needs

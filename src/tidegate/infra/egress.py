@@ -38,7 +38,7 @@ _BREAKS_A_LINE = re.compile(r"[\x00-\x20\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class WebhookResponse:
     """What came back. With an `error` there is no whole answer, though there may be a status."""
 
     status: int | None
@@ -87,7 +87,7 @@ class Egress:
         ) as self._session:
             yield
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> WebhookResponse:
         """Never raises for what the other side does."""
         received = _Received()
         started = monotonic_s()
@@ -98,7 +98,7 @@ class Egress:
         except (Forbidden, OSError, aiohttp.ClientError, ValueError) as problem:
             error = _name_of(problem)
         duration_ms = round((monotonic_s() - started) * 1000)
-        return Reply(received.status, error, received.body, received.retry_after, duration_ms)
+        return WebhookResponse(received.status, error, received.body, received.retry_after, duration_ms)
 
     async def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], received: _Received) -> None:
         assert self._session is not None

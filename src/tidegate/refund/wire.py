@@ -23,7 +23,7 @@ from tidegate.refund.model import RefundStatus, RefundView
 from tidegate.refund.request import RefundRequest
 from tidegate.refund.subject_store import SubjectKey
 
-BusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
+OwnBusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
 AnyReference = Annotated[
     str,
     Meta(min_length=1, max_length=100, description="Your reference, a pay code, or the reference of a collection."),
@@ -42,7 +42,7 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     currency: Annotated[Currency | None, Meta(description="If given, it must be the currency received.")] = None
     reason: Annotated[Remark | None, Meta(description="Shown to your customer.")] = None
     note: Annotated[Remark | None, Meta(description="Not shown to your customer.")] = None
-    business: BusinessId | None = None
+    business: OwnBusinessId | None = None
 
 
 def refund_request_from(request: CreateRefund) -> RefundRequest:
@@ -58,7 +58,7 @@ def refund_request_from(request: CreateRefund) -> RefundRequest:
 class ListRefunds(msgspec.Struct, kw_only=True, rename="camel"):
     """Filters of the list of refunds."""
 
-    business: BusinessId
+    business: OwnBusinessId
     trans_reference: AnyReference | UnsetType = UNSET
     status: RefundStatus | UnsetType = UNSET
     date_from: Annotated[Moment, Meta(description="From this day or time, inclusive.")] | UnsetType = UNSET

@@ -7,12 +7,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tidegate.sandbox.wire import Text
+from tidegate.sandbox.wire import SandboxText
 
 
 class Why(msgspec.Struct, kw_only=True):
-    reason: Annotated[Text | None, Meta(description="Shown in the account's record.")] = None
+    reason: Annotated[SandboxText | None, Meta(description="Shown in the account's record.")] = None
 
 
 class Decision(msgspec.Struct, kw_only=True):
-    note: Annotated[Text | None, Meta(description="The operator's note, for the audit trail.")] = None
+    note: Annotated[SandboxText | None, Meta(description="The operator's note, for the audit trail.")] = None

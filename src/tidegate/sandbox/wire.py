@@ -27,7 +27,7 @@ AMOUNT_DIGITS_MAX = 25
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _DURATION = re.compile(r"(\d{1,6})([smhd])", re.ASCII)
 
-Text = Annotated[str, Meta(min_length=1, max_length=140)]
+SandboxText = Annotated[str, Meta(min_length=1, max_length=140)]
 Scheme = Annotated[str, Meta(min_length=1, max_length=35)]
 # Banks pass on whatever the payer typed, or nothing; any text can be tested.
 PayerName = Annotated[str, Meta(max_length=1_000)]
@@ -80,8 +80,8 @@ class Duration(str):
 
 class PayerFields(msgspec.Struct, kw_only=True, rename="camel"):
     name: Annotated[PayerName, Meta(description="As the bank passes it on; may be empty.")]
-    account_number: Text | None = None
-    bank_name: Text | None = None
+    account_number: SandboxText | None = None
+    bank_name: SandboxText | None = None
 
 
 class PayeeFields(msgspec.Struct):
@@ -90,17 +90,17 @@ class PayeeFields(msgspec.Struct):
 
 class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
     account_number: Annotated[
-        Text, Meta(description="Any account, temporary or permanent; an IBAN may be typed in groups.")
+        SandboxText, Meta(description="Any account, temporary or permanent; an IBAN may be typed in groups.")
     ]
     amount: Annotated[Amount, Meta(description="In major units; may have decimals.")]
     currency: Annotated[Currency, Meta(description="Any of these; an account accepts only its own.")]
     payer: Annotated[PayerFields, Meta(description="The sender.")]
     payee: Annotated[PayeeFields | None, Meta(description="The recipient's name, as the payer typed it.")] = None
     reference: Annotated[
-        Text | None,
+        SandboxText | None,
         Meta(description="The bank's reference; a repeated one repeats the notification of the same transfer."),
     ] = None
-    remittance: Annotated[Text | None, Meta(description="The payer's remittance text.")] = None
+    remittance: Annotated[SandboxText | None, Meta(description="The payer's remittance text.")] = None
     scheme: Annotated[
         Scheme | None,
         Meta(description="The scheme, such as `sepa`, `ach` or `wire`. By default the usual one of the currency."),
@@ -120,7 +120,7 @@ class TransferSent(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Reverse(msgspec.Struct, kw_only=True):
-    reason: Annotated[Text | None, Meta(description="The bank's reason.")] = None
+    reason: Annotated[SandboxText | None, Meta(description="The bank's reason.")] = None
 
 
 class TransferReversed(msgspec.Struct, kw_only=True, rename="camel"):
@@ -129,7 +129,7 @@ class TransferReversed(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class Decline(msgspec.Struct, kw_only=True):
-    reason: Annotated[Text | None, Meta(description="`not_approved` when absent.")] = None
+    reason: Annotated[SandboxText | None, Meta(description="`not_approved` when absent.")] = None
 
 
 class Acted(msgspec.Struct, kw_only=True, rename="camel"):

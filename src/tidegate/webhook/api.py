@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidegate.audit import model as audit
 from tidegate.core import errors
 from tidegate.core.clock import Clock
-from tidegate.idempotency.commands import Act, once
+from tidegate.idempotency.commands import IdempotentAct, once
 from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Tx
 from tidegate.infra.http.cursor import Cursor
@@ -137,7 +137,7 @@ class WebhookApi:
 
         return await self._once_and_ring(call, act)
 
-    async def _once_and_ring(self, call: Call, act: Act) -> Answer:
+    async def _once_and_ring(self, call: Call, act: IdempotentAct) -> Answer:
         now = self.clock.now_of(call.caller.business.id)
         answer = await once(self.webhook_deps.db, call, act, now=now, is_one_statement=False)
         self.webhook_deps.db.notify(EVENT_CHANNEL)

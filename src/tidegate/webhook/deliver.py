@@ -21,7 +21,7 @@ from tidegate.audit.model import OURSELVES
 from tidegate.core.clock import Clock, SystemClock, monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.infra.db import REFUSED, Database
-from tidegate.infra.egress import Egress, Reply
+from tidegate.infra.egress import Egress, WebhookResponse
 from tidegate.infra.leased_work import text_of
 from tidegate.infra.telemetry import Meter
 from tidegate.infra.vault import NoKey, Vault
@@ -122,13 +122,13 @@ class Sender:
             reply = await self._post(parcel)
         except NoKey as problem:
             log.error("webhook cannot be signed", endpoint=parcel.endpoint_id, why=str(problem))
-            reply = Reply(None, "secret_unreadable", b"", None, 0)
+            reply = WebhookResponse(None, "secret_unreadable", b"", None, 0)
         except Exception:
             log.exception("webhook cannot be sent", endpoint=parcel.endpoint_id, delivery=parcel.delivery_id)
-            reply = Reply(None, "internal_error", b"", None, 0)
+            reply = WebhookResponse(None, "internal_error", b"", None, 0)
         return self._landed_with(parcel, reply, started_at)
 
-    async def _post(self, parcel: ClaimedDelivery) -> Reply:
+    async def _post(self, parcel: ClaimedDelivery) -> WebhookResponse:
         keys = [self._secret(parcel.business_id, sealed) for sealed in parcel.sealed_secrets]
         timestamp_s = int(self._wall.now().timestamp())
         headers = sign.headers(parcel.event_id, parcel.body, keys, timestamp_s=timestamp_s)
@@ -179,7 +179,7 @@ class Sender:
             secret = self._opened[business_id, sealed] = self._vault.open(sealed, owner=business_id)
         return secret
 
-    def _landed_with(self, parcel: ClaimedDelivery, reply: Reply, started_at: datetime) -> DeliveryResult:
+    def _landed_with(self, parcel: ClaimedDelivery, reply: WebhookResponse, started_at: datetime) -> DeliveryResult:
         landed = DeliveryResult(
             parcel=parcel,
             started_at=started_at,

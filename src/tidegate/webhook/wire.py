@@ -53,7 +53,7 @@ EventNames = Annotated[
         description="Besides `charge.successful` and `collection.successful`, which every endpoint gets.",
     ),
 ]
-Rate = Annotated[
+DeliveriesPerSecond = Annotated[
     int, Meta(ge=1, le=RATE_PER_SECOND_MAX, description="The most requests a second that your server accepts.")
 ]
 EndpointId = Annotated[str, Meta(pattern="^we_[0-9A-Za-z]{22}$")]
@@ -62,7 +62,7 @@ Url = Annotated[WebUrl, Meta(description="https, port 443 or 8443; in the sandbo
 
 Status = Annotated[EndpointStatus, Meta(description="Enabling also resets the failures of an endpoint.")]
 AnyEventName = Annotated[str, Meta(pattern="^[a-z]{1,30}[.][a-z]{1,30}$", description="Such as `charge.successful`.")]
-Reference = Annotated[
+EventReference = Annotated[
     str, Meta(pattern="^[A-Za-z0-9_.=:-]{1,100}$", description="Your reference of the payment or other subject.")
 ]
 From = Annotated[Moment, Meta(description="From this day or time, inclusive.")]
@@ -74,7 +74,7 @@ class CreateEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
     url: Url
     events: EventNames | None = None
     description: Annotated[Description | None, Meta(description="Your own text, shown in lists.")] = None
-    rate_per_second: Rate = RATE_PER_SECOND
+    rate_per_second: DeliveriesPerSecond = RATE_PER_SECOND
     secret: Annotated[
         Secret | None, Meta(description="`whsec_` and 24 to 64 bytes in base64. Generated when absent.")
     ] = None
@@ -85,7 +85,7 @@ class ChangeEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
     events: EventNames | UnsetType = UNSET
     description: Description | UnsetType | None = UNSET
     status: Status | UnsetType = UNSET
-    rate_per_second: Rate | UnsetType = UNSET
+    rate_per_second: DeliveriesPerSecond | UnsetType = UNSET
 
 
 class EndpointRecord(msgspec.Struct, kw_only=True, rename="camel"):
@@ -123,7 +123,7 @@ class ListDeliveries(msgspec.Struct, kw_only=True, rename="camel"):
     status: DeliveryStatus | UnsetType = UNSET
     event: AnyEventName | UnsetType = UNSET
     endpoint_id: EndpointId | UnsetType = UNSET
-    reference: Reference | UnsetType = UNSET
+    reference: EventReference | UnsetType = UNSET
     date_from: From | UnsetType = UNSET
     date_to: To | UnsetType = UNSET
     per_page: Annotated[int, Meta(ge=1, le=DELIVERIES_PER_PAGE_MAX)] = PER_PAGE

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.language.time_format import countdown_text, offset_minutes, zone_of
 from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
-from tidegate.checkout.page.state import PageState, Resend, Step, resend_of, selected_method, state_of, step_of
+from tidegate.checkout.page.state import PageState, PanelStep, Resend, resend_of, selected_method, state_of, step_of
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency, Money
 from tidegate.infra.page.site import Site
@@ -165,7 +165,7 @@ class PageModel:
             return self.announcement
         if outcome != "extended":
             return words(f"notice.{outcome}")  # words: notice.changed, notice.refused, notice.soon
-        if attempt is None or self.step is not Step.ACCOUNT:
+        if attempt is None or self.step is not PanelStep.ACCOUNT:
             return None
         is_last = attempt.expires_at == self.payment.expires_at
         # words: notice.extended, notice.extended_last
@@ -205,8 +205,8 @@ class PageModel:
     # The attempt under way.
 
     @cached_property
-    def step(self) -> Step:
-        return step_of(self.snapshot, self.attempt.method, now=self.now) if self.attempt else Step.FORM
+    def step(self) -> PanelStep:
+        return step_of(self.snapshot, self.attempt.method, now=self.now) if self.attempt else PanelStep.FORM
 
     @property
     def is_answered_by_phone(self) -> bool:

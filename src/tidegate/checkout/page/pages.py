@@ -26,7 +26,7 @@ from tidegate.checkout.page import form_data
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState, PageModel, countdown
 from tidegate.checkout.page.receipt import pdf_of
 from tidegate.checkout.page.receipt_pdf import receipt_pdf
-from tidegate.checkout.page.renderer import PageRenderer, SimulatorPanel
+from tidegate.checkout.page.renderer import PageRenderer, PanelSource
 from tidegate.checkout.page.state import PageState, state_of
 from tidegate.core import ids
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, RateLimited, Refusal, TooSoon
@@ -59,7 +59,7 @@ _OUTCOMES = ("changed", "extended", "refused", "soon")
 log = structlog.get_logger("page")
 
 
-class Simulator(SimulatorPanel, Protocol):
+class PageSimulator(PanelSource, Protocol):
     """What the sandbox adds to the page, and the pages that it adds."""
 
     def routes(self, pages: CheckoutPages) -> Sequence[Route]: ...
@@ -71,7 +71,7 @@ class CheckoutPages:
     site: Site
     # Known once the database is open.
     secret: Callable[[], bytes]
-    simulator: Simulator | None = None
+    simulator: PageSimulator | None = None
 
     @cached_property
     def csrf(self) -> Csrf:

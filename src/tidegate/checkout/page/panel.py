@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.price import Cost
-from tidegate.checkout.page.state import Step
+from tidegate.checkout.page.state import PanelStep
 from tidegate.core.method import Method
 from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.transition import attempts_left
 from tidegate.rail.interface import FailureReason
 
-_TEMPLATES: dict[tuple[Method, Step], str] = {
-    (Method.BANK_TRANSFER, Step.FORM): "transfer_form.html",
-    (Method.BANK_TRANSFER, Step.ACCOUNT): "transfer_account.html",
-    (Method.BANK_TRANSFER, Step.ACCOUNT_CLOSED): "transfer_closed.html",
-    (Method.CARD, Step.FORM): "card_form.html",
-    (Method.MOBILE_MONEY, Step.FORM): "mobile_form.html",
-    (Method.MOBILE_MONEY, Step.PROMPT): "mobile_prompt.html",
-    (Method.USSD, Step.FORM): "ussd_form.html",
-    (Method.USSD, Step.DIAL): "ussd_dial.html",
+_TEMPLATES: dict[tuple[Method, PanelStep], str] = {
+    (Method.BANK_TRANSFER, PanelStep.FORM): "transfer_form.html",
+    (Method.BANK_TRANSFER, PanelStep.ACCOUNT): "transfer_account.html",
+    (Method.BANK_TRANSFER, PanelStep.ACCOUNT_CLOSED): "transfer_closed.html",
+    (Method.CARD, PanelStep.FORM): "card_form.html",
+    (Method.MOBILE_MONEY, PanelStep.FORM): "mobile_form.html",
+    (Method.MOBILE_MONEY, PanelStep.PROMPT): "mobile_prompt.html",
+    (Method.USSD, PanelStep.FORM): "ussd_form.html",
+    (Method.USSD, PanelStep.DIAL): "ussd_dial.html",
 }
 # Shown when no attempt is left by a method.
 _CLOSED = "method_closed.html"
@@ -52,12 +52,12 @@ def panels_of(page: PageModel, costs: list[Cost]) -> list[Panel]:
 
 def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
     is_selected = method is page.method
-    step = page.step if page.attempt and page.attempt.method is method else Step.FORM
+    step = page.step if page.attempt and page.attempt.method is method else PanelStep.FORM
     # The payer gives another number or another bank instead of what is under way.
-    if page.goes_back and is_selected and step in (Step.PROMPT, Step.DIAL):
-        step = Step.FORM
+    if page.goes_back and is_selected and step in (PanelStep.PROMPT, PanelStep.DIAL):
+        step = PanelStep.FORM
     left = attempts_left(page.payment, method)
-    is_closed = step is Step.FORM and left <= 0
+    is_closed = step is PanelStep.FORM and left <= 0
     failure = _failure(page, method)
     return Panel(
         method=method,
@@ -69,7 +69,7 @@ def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
         amount=page.money(cost.expected),
         template=_CLOSED if is_closed else _TEMPLATES[method, step],
         failure=failure,
-        tries=_tries(page, left, has_failed=failure is not None) if step is Step.FORM else None,
+        tries=_tries(page, left, has_failed=failure is not None) if step is PanelStep.FORM else None,
         is_closed=left <= 0,
     )
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from tidegate.checkout.page import receipt_pdf
 from tidegate.checkout.page.layout import contact_of
 from tidegate.checkout.page.model import PageModel
-from tidegate.checkout.page.result import Row, method_text, movements_of
+from tidegate.checkout.page.result import ResultRow, method_text, movements_of
 from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.fee import FeeBearer
 
@@ -18,7 +18,7 @@ from tidegate.core.fee import FeeBearer
 @dataclass(frozen=True)
 class ReceiptPage:
     amount: str
-    rows: list[Row]
+    rows: list[ResultRow]
     notes: list[str]
 
 
@@ -26,13 +26,13 @@ def receipt_of(page: PageModel) -> ReceiptPage:
     return ReceiptPage(page.money(page.payment.received), list(_rows(page)), list(movements_of(page)))
 
 
-def pdf_of(page: PageModel, *, logo: bytes | None) -> receipt_pdf.Receipt:
+def pdf_of(page: PageModel, *, logo: bytes | None) -> receipt_pdf.ReceiptDocument:
     words, business = page.words, page.business
     receipt, contact = receipt_of(page), contact_of(page)
     # A receipt of no money must not pass for one.
     test = (words("shell.test_mode"),) if page.is_test else ()
     questions = (f"{words('shell.questions', shop=business.name)} {contact.address}",) if contact else ()
-    return receipt_pdf.Receipt(
+    return receipt_pdf.ReceiptDocument(
         language=words.language,
         direction="rtl" if words.direction == "rtl" else "ltr",
         title=words("receipt.title"),
@@ -52,24 +52,24 @@ def _plain(text: str) -> str:
     return text.striptags() if isinstance(text, Markup) else text
 
 
-def _rows(page: PageModel) -> Iterator[Row]:
+def _rows(page: PageModel) -> Iterator[ResultRow]:
     payment, words = page.payment, page.words
-    yield Row(words("row.paid_to"), page.shop_name)
-    yield Row(words("row.paid_by"), payment.order.customer.name)
-    yield Row(words("row.reference"), payment.reference)
-    yield Row(words("row.method"), method_text(page))
+    yield ResultRow(words("row.paid_to"), page.shop_name)
+    yield ResultRow(words("row.paid_by"), payment.order.customer.name)
+    yield ResultRow(words("row.reference"), payment.reference)
+    yield ResultRow(words("row.method"), method_text(page))
     if payment.paid_at:
-        yield Row(words("row.when"), page.moment(payment.paid_at))
-    yield Row(words("row.expected"), page.money(payment.expected))
-    yield Row(words("row.received"), page.money(payment.received))
+        yield ResultRow(words("row.when"), page.moment(payment.paid_at))
+    yield ResultRow(words("row.expected"), page.money(payment.expected))
+    yield ResultRow(words("row.received"), page.money(payment.received))
     if payment.reversed.minor:
-        yield Row(words("row.reversed"), page.money(payment.reversed))
+        yield ResultRow(words("row.reversed"), page.money(payment.reversed))
     if payment.refunded.minor:
-        yield Row(words("row.refunded"), page.money(payment.refunded))
+        yield ResultRow(words("row.refunded"), page.money(payment.refunded))
     if payment.refunded.minor and not payment.reversed.minor:
-        yield Row(words("row.net"), page.money(payment.received - payment.refunded))
+        yield ResultRow(words("row.net"), page.money(payment.received - payment.refunded))
     # As it was taken: on another amount than was asked for it is another fee.
     if payment.fee is not None and payment.order.fee_bearer is FeeBearer.CUSTOMER and payment.fee.total.minor:
-        yield Row(words("row.fee"), page.money(payment.fee.total))
+        yield ResultRow(words("row.fee"), page.money(payment.fee.total))
     if payment.pay_code != payment.reference:
-        yield Row(words("row.code"), payment.pay_code)
+        yield ResultRow(words("row.code"), payment.pay_code)

@@ -12,7 +12,7 @@ from tidegate.infra.pdf.compile import compile_pdf
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ReceiptDocument:
     """Strings that are ready to be read; the template has them as `data`."""
 
     language: str
@@ -32,7 +32,7 @@ class Receipt:
     made_at: datetime
 
 
-def receipt_pdf(receipt: Receipt) -> bytes:
+def receipt_pdf(receipt: ReceiptDocument) -> bytes:
     return compile_pdf(_template(), receipt, made_at=receipt.made_at)
 
 

@@ -49,7 +49,7 @@ _TEMPLATES: dict[PageState, str] = {
 }
 
 
-class SimulatorPanel(Protocol):
+class PanelSource(Protocol):
     """What the sandbox adds to the page."""
 
     def panel(self, page: PageModel) -> Any: ...
@@ -58,7 +58,7 @@ class SimulatorPanel(Protocol):
 class PageRenderer:
     """Templates, icons and style sheet are prepared once; nothing is kept from one page to the next."""
 
-    def __init__(self, site: Site, simulator: SimulatorPanel | None) -> None:
+    def __init__(self, site: Site, simulator: PanelSource | None) -> None:
         self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
         self._simulator = simulator
         self._environment = Environment(

@@ -27,7 +27,7 @@ LEAVE_WITHIN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
-class Row:
+class ResultRow:
     label: str
     value: str
     # What a copy button copies; without it there is no button.
@@ -53,7 +53,7 @@ class Result:
     message: str | None
     lead: str | None
     notes: list[str]
-    rows: list[Row]
+    rows: list[ResultRow]
     # Back to the shop; without seconds only when the payer presses the button.
     leave_url: str | None
     leave_after_s: int | None
@@ -179,34 +179,34 @@ def _returns_of(page: PageModel) -> Iterator[str]:
             yield page.words.rich("ending.going_back", amount=amount, why=why)
 
 
-def _paid_rows(page: PageModel) -> Iterator[Row]:
+def _paid_rows(page: PageModel) -> Iterator[ResultRow]:
     payment, words = page.payment, page.words
-    yield Row(words("row.paid_to"), page.shop_name)
-    yield Row(words("row.reference"), payment.reference, raw=payment.reference)
+    yield ResultRow(words("row.paid_to"), page.shop_name)
+    yield ResultRow(words("row.reference"), payment.reference, raw=payment.reference)
     if payment.variance:
-        yield Row(words("row.expected"), page.money(payment.expected))
-        yield Row(words("row.received"), page.money(payment.received))
+        yield ResultRow(words("row.expected"), page.money(payment.expected))
+        yield ResultRow(words("row.received"), page.money(payment.received))
     if payment.returned.minor:
-        yield Row(words("row.returned"), page.money(payment.returned))
+        yield ResultRow(words("row.returned"), page.money(payment.returned))
     refunded = [refund.amount for refund in page.movements.refunds if refund.status is RefundStatus.SUCCESSFUL]
     if refunded:
-        yield Row(words("row.refunded"), page.money(sum(refunded, start=Money.zero(page.currency))))
+        yield ResultRow(words("row.refunded"), page.money(sum(refunded, start=Money.zero(page.currency))))
     if payment.reversed.minor:
-        yield Row(words("row.reversed"), page.money(payment.reversed))
-    yield Row(words("row.method"), method_text(page))
+        yield ResultRow(words("row.reversed"), page.money(payment.reversed))
+    yield ResultRow(words("row.method"), method_text(page))
     if payment.paid_at:
-        yield Row(words("row.when"), page.moment(payment.paid_at))
+        yield ResultRow(words("row.when"), page.moment(payment.paid_at))
 
 
-def _unpaid_rows(page: PageModel) -> Iterator[Row]:
+def _unpaid_rows(page: PageModel) -> Iterator[ResultRow]:
     payment, words = page.payment, page.words
-    yield Row(words("row.pay_to"), page.shop_name)
-    yield Row(words("row.reference"), payment.reference, raw=payment.reference)
-    yield Row(words("row.expected"), page.money(payment.expected))
+    yield ResultRow(words("row.pay_to"), page.shop_name)
+    yield ResultRow(words("row.reference"), payment.reference, raw=payment.reference)
+    yield ResultRow(words("row.expected"), page.money(payment.expected))
     if payment.held.minor:
-        yield Row(words("row.received"), page.money(payment.held))
+        yield ResultRow(words("row.received"), page.money(payment.held))
     if payment.returned.minor:
-        yield Row(words("row.returned"), page.money(payment.returned))
+        yield ResultRow(words("row.returned"), page.money(payment.returned))
 
 
 def method_text(page: PageModel) -> str:

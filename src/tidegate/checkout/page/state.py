@@ -38,7 +38,7 @@ class PageState(StrEnum):
     CLOSED = "closed"  # the business takes no payments
 
 
-class Step(StrEnum):
+class PanelStep(StrEnum):
     """What a method's own panel shows."""
 
     FORM = "form"
@@ -73,10 +73,10 @@ _QUESTIONS: dict[type[Action], PageState] = {
     AddressAction: PageState.ADDRESS,
     RedirectAction: PageState.ISSUER,
 }
-_STEPS: dict[type[Action], Step] = {
-    TransferAction: Step.ACCOUNT,
-    PromptAction: Step.PROMPT,
-    DialAction: Step.DIAL,
+_STEPS: dict[type[Action], PanelStep] = {
+    TransferAction: PanelStep.ACCOUNT,
+    PromptAction: PanelStep.PROMPT,
+    DialAction: PanelStep.DIAL,
 }
 
 
@@ -113,15 +113,15 @@ def _to_begin(snapshot: PaymentSnapshot) -> PageState:
     return PageState.CHOOSE if snapshot.business.is_active else PageState.CLOSED
 
 
-def step_of(snapshot: PaymentSnapshot, method: Method, *, now: datetime) -> Step:
+def step_of(snapshot: PaymentSnapshot, method: Method, *, now: datetime) -> PanelStep:
     attempt = snapshot.attempt
     if attempt is None or attempt.method is not method:
-        return Step.FORM
+        return PanelStep.FORM
     if attempt.account_number and (attempt.status is AttemptStatus.EXPIRED or not attempt.takes_money_at(now)):
-        return Step.ACCOUNT_CLOSED
+        return PanelStep.ACCOUNT_CLOSED
     if attempt.status is not AttemptStatus.WAITING:
-        return Step.FORM
-    return _STEPS.get(type(attempt.action), Step.FORM)  # type: ignore[arg-type]
+        return PanelStep.FORM
+    return _STEPS.get(type(attempt.action), PanelStep.FORM)  # type: ignore[arg-type]
 
 
 def selected_method(snapshot: PaymentSnapshot, asked: Method | None) -> Method:

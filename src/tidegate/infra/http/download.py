@@ -15,7 +15,7 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from tidegate.core.errors import RateLimited, Unavailable
-from tidegate.infra.http.operation import Call, File, RawHeaders, Stream
+from tidegate.infra.http.operation import Call, FileAnswer, RawHeaders, Stream
 
 VARIES: RawHeaders = [(b"vary", b"accept")]
 # At once, for each path in each process. A download lasts as long as its client likes, so it takes no place among
@@ -38,7 +38,7 @@ class Downloads:
     def __init__(self) -> None:
         self._by_caller: Counter[str] = Counter()
 
-    async def send(self, file: File, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+    async def send(self, file: FileAnswer, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "HEAD":
             await _send_head(file, await file.handler(call), send)
             return
@@ -69,13 +69,13 @@ class Downloads:
                 del self._by_caller[caller]
 
 
-async def _send_head(file: File, stream: Stream, send: Send) -> None:
+async def _send_head(file: FileAnswer, stream: Stream, send: Send) -> None:
     async with aclosing(stream.chunks):  # Closed without having begun.
         await _begin(file, stream, send)
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_while_taken(file: File, stream: Stream, receive: Receive, send: Send) -> None:
+async def _send_while_taken(file: FileAnswer, stream: Stream, receive: Receive, send: Send) -> None:
     """Until it is whole, or the client has gone: nobody makes what nobody reads."""
     sending = asyncio.create_task(_send_all(file, stream, send))
     leaving = asyncio.create_task(_until_gone(receive))
@@ -94,7 +94,7 @@ async def _until_gone(receive: Receive) -> None:
         pass
 
 
-async def _send_all(file: File, stream: Stream, send: Send) -> None:
+async def _send_all(file: FileAnswer, stream: Stream, send: Send) -> None:
     async with aclosing(stream.chunks):
         # Before anything is said, so that what goes wrong at the start is answered like any other refusal.
         first = await anext(stream.chunks, b"")
@@ -114,7 +114,7 @@ async def _send_chunk(chunk: bytes, send: Send, *, is_last: bool = False) -> Non
     await asyncio.sleep(0)  # Rows may come without waiting; everybody else has a turn between them.
 
 
-async def _begin(file: File, stream: Stream, send: Send) -> None:
+async def _begin(file: FileAnswer, stream: Stream, send: Send) -> None:
     headers = [
         (b"content-type", file.content_type),
         (b"content-disposition", f'attachment; filename="{stream.filename}"'.encode()),

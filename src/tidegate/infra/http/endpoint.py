@@ -11,7 +11,7 @@ from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.accept import prefers
 from tidegate.infra.http.body import read_body, refuse_other_media
 from tidegate.infra.http.download import VARIES, Downloads
-from tidegate.infra.http.operation import Call, Credentials, File, Headers, Operation
+from tidegate.infra.http.operation import Call, Credentials, FileAnswer, Headers, Operation
 from tidegate.infra.http.query import query_of
 from tidegate.infra.http.reply import JSON, Reply
 from tidegate.infra.http.routing import Route
@@ -26,10 +26,10 @@ def routes_of(operations: Iterable[Operation], admit: Admit) -> list[Route]:
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
-    return [Route(path, Endpoint(methods, admit)) for path, methods in by_path.items()]
+    return [Route(path, OperationEndpoint(methods, admit)) for path, methods in by_path.items()]
 
 
-class Endpoint:
+class OperationEndpoint:
     def __init__(self, by_method: dict[str, Operation], admit: Admit) -> None:
         self._by_method = dict(by_method)
         if "GET" in by_method:
@@ -72,9 +72,9 @@ def _query_of(operation: Operation, raw: bytes, body: bytes) -> dict[str, Any]:
     return query_of(raw, operation.query, body if operation.takes_query_in_body else b"")
 
 
-def _file_for(operation: Operation, headers: Headers) -> File | None:
+def _file_for(operation: Operation, headers: Headers) -> FileAnswer | None:
     """None for whoever would rather have JSON, or does not say."""
-    chosen: File | None = None
+    chosen: FileAnswer | None = None
     for file in operation.files:
         if prefers(headers.all(b"accept"), file.media, over=chosen.media if chosen else JSON_MEDIA):
             chosen = file

@@ -129,7 +129,7 @@ class Pdf:
     handler: Callable[[Call], Awaitable[Stream]]
 
 
-File = Csv | Pdf
+FileAnswer = Csv | Pdf
 
 
 @dataclass(frozen=True)
@@ -209,6 +209,6 @@ class Operation:
         return self.request is not None or self.takes_query_in_body
 
     @cached_property
-    def files(self) -> tuple[File, ...]:
+    def files(self) -> tuple[FileAnswer, ...]:
         """What its answer can be instead of JSON."""
         return tuple(file for file in (self.csv, self.pdf) if file)

@@ -39,7 +39,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     form: Form = NOTHING_SENT
 
 
-Handler = Callable[[PageRequest], Awaitable[Html | File]]
+PageHandler = Callable[[PageRequest], Awaitable[Html | File]]
 # Also for unexpected exceptions, with status 500.
 RenderError = Callable[[Refusal, int, PageRequest], Html]
 # The page of a visitor who is rate limited; raises the refusal for an ordinary error page.
@@ -51,7 +51,7 @@ class PageRoute:
     method: str
     path: str
     name: str
-    handler: Handler
+    handler: PageHandler
     # Checked before a form is read.
     limit: Limit | None = None
 

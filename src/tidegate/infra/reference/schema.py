@@ -16,7 +16,7 @@ Schema = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Row:
+class FieldRow:
     """One field, parameter or header."""
 
     name: str
@@ -36,7 +36,7 @@ class Schemas:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._by_name = document["components"]["schemas"]
 
-    def rows(self, schema: Schema, parent: str = "", depth: int = 0) -> Iterator[Row]:
+    def rows(self, schema: Schema, parent: str = "", depth: int = 0) -> Iterator[FieldRow]:
         """The fields of an object, each followed by the fields inside it."""
         if depth > DEPTH_MAX:
             return
@@ -48,10 +48,10 @@ class Schemas:
             if "items" in choice:
                 yield from self.rows(choice["items"], f"{parent.removesuffix('.')}[].", depth)
 
-    def row(self, name: str, schema: Schema, *, is_required: bool, parent: str = "", depth: int = 0) -> Row:
+    def row(self, name: str, schema: Schema, *, is_required: bool, parent: str = "", depth: int = 0) -> FieldRow:
         choices = list(self._choices(schema))
         inline = (schema, *schema.get("anyOf", ()))
-        return Row(
+        return FieldRow(
             name,
             " or ".join(dict.fromkeys(self._type(choice) for choice in choices)),
             is_required,

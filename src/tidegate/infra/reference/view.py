@@ -20,7 +20,7 @@ from tidegate.infra.http.request_head import HEADER_BYTES_MAX, HEADERS_MAX, URL_
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import example as examples
 from tidegate.infra.reference.example import Example
-from tidegate.infra.reference.schema import Row, Schemas
+from tidegate.infra.reference.schema import FieldRow, Schemas
 from tidegate.infra.reference.variable import Variable
 
 _REQUEST_ID = "req_4fQ0xYb7Lk2ZsW9d"
@@ -95,10 +95,10 @@ class OperationView:
     path: tuple[str, ...]  # Every second piece is a parameter.
     summary: str
     description: str
-    headers: tuple[Row, ...]
-    parameters: tuple[Row, ...]
-    query: tuple[Row, ...]
-    fields: tuple[Row, ...]
+    headers: tuple[FieldRow, ...]
+    parameters: tuple[FieldRow, ...]
+    query: tuple[FieldRow, ...]
+    fields: tuple[FieldRow, ...]
     is_body_optional: bool
     example: Example
     prepared_by: tuple[Link, ...]  # What the example sends first.
@@ -107,7 +107,7 @@ class OperationView:
     used_by: tuple[Link, ...]  # which are these.
     answer_status: int
     answer: str
-    answer_fields: tuple[Row, ...]
+    answer_fields: tuple[FieldRow, ...]
     file: str  # The head line of the same answer as CSV; empty where there is none.
     errors: tuple[ErrorRow, ...]
 
@@ -220,7 +220,7 @@ class _Shown:
             errors=tuple(_error_row(refusal) for refusal in openapi.refusals_of(operation)),
         )
 
-    def _parameter_rows(self, parameters: Sequence[Mapping[str, Any]], place: str) -> Iterator[Row]:
+    def _parameter_rows(self, parameters: Sequence[Mapping[str, Any]], place: str) -> Iterator[FieldRow]:
         for given in parameters:
             if given["in"] == place:
                 schema = {"description": given.get("description", ""), **given["schema"]}
@@ -237,13 +237,13 @@ def _links(operations: Iterable[Operation]) -> tuple[Link, ...]:
     return tuple(Link(operation.name, operation.summary) for operation in operations)
 
 
-def _credential_rows(operation: Operation) -> Iterator[Row]:
+def _credential_rows(operation: Operation) -> Iterator[FieldRow]:
     for name in operation.credentials.headers:
-        yield Row(name, "string", is_required=True, description=examples.credential(name).words)
+        yield FieldRow(name, "string", is_required=True, description=examples.credential(name).words)
     if operation.request:
         is_required = not operation.is_body_optional
         description = "" if is_required else "With a body."
-        yield Row("Content-Type", "string", is_required, description, rules="Only `application/json`.")
+        yield FieldRow("Content-Type", "string", is_required, description, rules="Only `application/json`.")
 
 
 def _header_uses(by_group: Mapping[str, Sequence[Operation]]) -> Iterator[HeaderUse]:
