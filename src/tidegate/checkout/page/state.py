@@ -58,14 +58,7 @@ class Resend(StrEnum):
 
 
 RESULTS = frozenset(
-    {
-        PageState.PAID,
-        PageState.CANCELLED,
-        PageState.USED_UP,
-        PageState.EXPIRED,
-        PageState.DISABLED,
-        PageState.CLOSED,
-    }
+    {PageState.PAID, PageState.CANCELLED, PageState.USED_UP, PageState.EXPIRED, PageState.DISABLED, PageState.CLOSED}
 )
 _QUESTIONS: dict[type[Action], PageState] = {
     PinAction: PageState.PIN,
