@@ -158,7 +158,7 @@ async def test_an_account_whose_number_another_has_meanwhile_gets_no_more_time(p
     await pool.pay()
     answer = await first.extend()
     assert answer.status_code == 409
-    assert "begin again" in answer.json()["message"]
+    assert "start another attempt" in answer.json()["message"]
 
 
 async def test_two_rails_may_use_the_same_number(pool: Pool) -> None:
