@@ -12,7 +12,7 @@ import pytest
 
 from pdf_file import A4_SIDES, claims_accessibility, places, read, squeezed, tags, text_of
 from pictures import png
-from tidegate.checkout.page.receipt_pdf import ReceiptDocument, receipt_pdf
+from tidegate.checkout.page.receipt import ReceiptDocument, receipt_pdf
 
 SIZE_MAX = 60_000
 # Of receipt.typ, in points.

@@ -24,8 +24,7 @@ from tidegate.checkout.language.negotiate import negotiate_language
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
 from tidegate.checkout.page import form_data
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState, PageModel, countdown
-from tidegate.checkout.page.receipt import pdf_of
-from tidegate.checkout.page.receipt_pdf import receipt_pdf
+from tidegate.checkout.page.receipt import pdf_of, receipt_pdf
 from tidegate.checkout.page.renderer import PageRenderer, PanelSource
 from tidegate.checkout.page.state import PageState, state_of
 from tidegate.core import ids

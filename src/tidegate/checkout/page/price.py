@@ -81,7 +81,8 @@ def _price_of_result(page: PageModel, cost: Cost) -> Price:
     payment, words = page.payment, page.words
     shown = payment.received if payment.paid_at else payment.expected
     text = page.money(shown)
-    label = words("summary.paid_total") if payment.paid_at else words("row.expected")
+    is_paid = payment.paid_at and not payment.is_reversed
+    label = words("summary.paid_total") if is_paid else words("row.expected")
     return Price(
         text=text, parts=words.money_parts(shown), lines=[*_lines(page, cost), (label, text)], state=_state(page)
     )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from importlib import resources
+from typing import Literal
 
 from markupsafe import Markup
 
-from tidegate.checkout.page import receipt_pdf
 from tidegate.checkout.page.layout import contact_of
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.result import ResultRow, method_text, movements_of
 from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.fee import FeeBearer
+from tidegate.infra.pdf.compile import compile_pdf
 
 
 @dataclass(frozen=True)
@@ -22,17 +26,38 @@ class ReceiptPage:
     notes: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class ReceiptDocument:
+    """Texts of the PDF; `templates/receipt.typ`, its design, has them as `data`."""
+
+    language: str
+    direction: Literal["ltr", "rtl"]
+    title: str
+    merchant: str
+    amount: str
+    # Label and value.
+    rows: tuple[tuple[str, str], ...]
+    # Sentences below the list: what differs from the amount asked for, what went back, how to reach the merchant.
+    notes: tuple[str, ...]
+    footer: str
+    # As #rrggbb.
+    accent: str
+    # PNG, JPEG or WebP.
+    logo: bytes | None = field(repr=False)
+    made_at: datetime
+
+
 def receipt_of(page: PageModel) -> ReceiptPage:
     return ReceiptPage(page.money(page.payment.received), list(_rows(page)), list(movements_of(page)))
 
 
-def pdf_of(page: PageModel, *, logo: bytes | None) -> receipt_pdf.ReceiptDocument:
+def pdf_of(page: PageModel, *, logo: bytes | None) -> ReceiptDocument:
     words, business = page.words, page.business
     receipt, contact = receipt_of(page), contact_of(page)
     # A receipt of no money must not pass for one.
     test = (words("shell.test_mode"),) if page.is_test else ()
     questions = (f"{words('shell.questions', shop=business.name)} {contact.address}",) if contact else ()
-    return receipt_pdf.ReceiptDocument(
+    return ReceiptDocument(
         language=words.language,
         direction="rtl" if words.direction == "rtl" else "ltr",
         title=words("receipt.title"),
@@ -73,3 +98,12 @@ def _rows(page: PageModel) -> Iterator[ResultRow]:
         yield ResultRow(words("row.fee"), page.money(payment.fee.total))
     if payment.pay_code != payment.reference:
         yield ResultRow(words("row.code"), payment.pay_code)
+
+
+def receipt_pdf(receipt: ReceiptDocument) -> bytes:
+    return compile_pdf(_template(), receipt, made_at=receipt.made_at)
+
+
+@cache
+def _template() -> str:
+    return (resources.files(__package__) / "templates" / "receipt.typ").read_text("utf-8")

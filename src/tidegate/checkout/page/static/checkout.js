@@ -312,7 +312,7 @@
     all("[data-countdown]", root).forEach((place) => every.push(() => {
       const left = Math.max(0, Number(place.dataset.countdown) - (performance.now() - started) / 1000);
       place.hidden = left > Number(place.dataset.loudFrom);
-      place.textContent = clock(left);
+      place.textContent = clock(Math.ceil(left));
       const pause = place.closest("[data-pause]");
       const notice = pause ?? place.closest(".told");
       if (pause) one("button", pause.parentElement).disabled = left > 0;
