@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Generator
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from pages.stage import LinkedCheckout, NewPage, NewPayment, Stage
 from pages.windows import Windows
 from serving import serving
 from tidegate.infra.db import Database
+from tidegate.rail.sandbox import model as sandbox_model
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
@@ -34,6 +36,12 @@ def pytest_runtest_makereport(
     report = yield
     item.stash[HAS_FAILED] = item.stash.get(HAS_FAILED, False) or report.failed
     return report
+
+
+@pytest.fixture
+def slow_payouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A return takes two seconds, less than a page on a busy machine: with this it takes an hour."""
+    monkeypatch.setattr(sandbox_model, "PAYOUT_TAKES", timedelta(hours=1))
 
 
 @pytest.fixture(scope="session")

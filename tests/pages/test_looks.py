@@ -117,6 +117,7 @@ async def receipt_on_paper(still_stage: Stage) -> Page:
     return page
 
 
+@pytest.mark.usefixtures("slow_payouts")
 async def test_a_printed_receipt_has_only_what_belongs_on_it(still_stage: Stage) -> None:
     page = await receipt_on_paper(still_stage)
     for text in ("Lekki Coffee Roasters", "₦10,150.50 paid", "LCR-20418", "is on its way back to you"):

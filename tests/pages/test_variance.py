@@ -52,6 +52,7 @@ async def test_another_amount_is_accepted_and_said(
     assert await payer.values() >= {("Amount asked for", "₦10,000.00"), ("Amount received", f"₦{sent:,}.00")}
 
 
+@pytest.mark.usefixtures("slow_payouts")
 async def test_too_little_is_topped_up(stage: Stage) -> None:
     payer = await at_the_account(stage, "top_up")
     async with payer.watching():
@@ -81,6 +82,7 @@ async def test_a_part_is_given_back_on_request(stage: Stage) -> None:
     assert ("Sent back", "₦4,000.00") in await payer.values()
 
 
+@pytest.mark.usefixtures("slow_payouts")
 async def test_too_little_goes_back_and_the_payment_stays_open(stage: Stage) -> None:
     payer = await at_the_account(stage, "return")
     async with payer.watching():
@@ -125,6 +127,7 @@ async def test_the_part_of_an_expired_payment_goes_back(stage: Stage) -> None:
     await payer.merchant_is_told(status="expired", amountReceived=0)
 
 
+@pytest.mark.usefixtures("slow_payouts")
 async def test_a_second_transfer_for_a_paid_payment_goes_back(stage: Stage) -> None:
     payer = await at_the_account(stage)
     account = (await payer.checkout.view())["attempt"]["action"]["virtualAccount"]["accountNumber"]
