@@ -114,10 +114,10 @@ class Caller:
 
 @pytest.fixture
 async def caller(shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Caller]:
-    hours = itertools.count(1)
-    # Between any two looks at it an hour passes, so that no limit is ever reached.
-    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: 3_600.0 * next(hours))
     created = (await shop.create(order())).json()["data"]
+    # Between any two looks at it an hour passes, so that no limit is ever reached.
+    started_at, hours = rate_limit.monotonic_s(), itertools.count(1)
+    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: started_at + 3_600.0 * next(hours))
     application = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
     async with _living(application):
         caller = Caller(application, shop, created["payCode"])

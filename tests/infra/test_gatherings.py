@@ -59,7 +59,7 @@ async def test_no_more_are_served_at_once_than_there_are_lanes() -> None:
 
 
 async def test_who_waits_too_long_for_a_lane_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyed_batcher, "LANE_WAIT_S", 0.01)
+    monkeypatch.setattr(keyed_batcher, "SLOT_WAIT_S", 0.01)
     desk, all_of_them = Desk(), KeyedBatcher(concurrency=1)
     first = all_of_them.do("a", "a", desk.serve)
     await settle_down()
