@@ -23,7 +23,7 @@ from conftest import ENCRYPTION_KEY
 from tidegate import app
 from tidegate.app import operations_of
 from tidegate.checkout.page.form_data import FIELDS
-from tidegate.core.clock import SystemClock
+from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.infra import rate_limit
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.body import BODY_BYTES_MAX
@@ -116,7 +116,7 @@ class Caller:
 async def caller(shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Caller]:
     created = (await shop.create(order())).json()["data"]
     # Between any two looks at it an hour passes, so that no limit is ever reached.
-    started_at, hours = rate_limit.monotonic_s(), itertools.count(1)
+    started_at, hours = monotonic_s(), itertools.count(1)
     monkeypatch.setattr(rate_limit, "monotonic_s", lambda: started_at + 3_600.0 * next(hours))
     application = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
     async with _living(application):
