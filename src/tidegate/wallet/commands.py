@@ -20,7 +20,7 @@ from tidegate.wallet.statement_pdf import statement_pdf
 
 # Lines per query while a file is written.
 BATCH = 1_000
-# About 80 pages: 2 seconds of CPU time and 300 MB in a child process.
+# About 80 pages: 2 seconds of CPU time and 240 MB in a child process.
 PRINTED_LINES_MAX = 2_000
 NO_WALLET = "this business has no wallet in this currency; the first money received in it creates one"
 
