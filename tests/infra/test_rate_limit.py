@@ -60,3 +60,20 @@ def test_a_process_that_knows_fewer_slots_takes_none_from_the_others(tmp_path: P
     newer = RateLimit(tmp_path / "limit", slots=512)
     # Beyond what the newer one has mapped; of a file that was cut short, this would end the process.
     assert passed(older, 4_095, 300) == passed(newer, 511, 300) == 100
+
+
+def test_a_limit_kept_in_a_file_survives_a_reboot(tmp_path: Path, stopwatch: Stopwatch) -> None:
+    """The clock of a machine begins again at nought; what was written before must not refuse anyone for weeks."""
+    before = RateLimit(tmp_path / "limit")
+    passed(before, 7, 300)
+    stopwatch.now = 10.0
+    assert passed(RateLimit(tmp_path / "limit"), 7, 300) == 100
+
+
+def test_an_allowance_is_at_most_used_up(stopwatch: Stopwatch) -> None:
+    limit = RateLimit()
+    for _ in range(1_000):
+        limit.count(1, per_second=50, burst=100)
+    assert limit.wait_s(1, per_second=50, burst=100) == pytest.approx(0.02)
+    stopwatch.now += 1
+    assert passed(limit, 1, 300) == 50

@@ -36,19 +36,24 @@ class RateLimit:
         """0 when the request is allowed, otherwise the seconds to wait. A refused request is not counted."""
         wait_s = self.peek_s(slot, per_second=per_second, burst=burst)
         if not wait_s:
-            self.count(slot, per_second=per_second)
+            self.count(slot, per_second=per_second, burst=burst)
         return wait_s
 
     def peek_s(self, slot: int, *, per_second: float, burst: int) -> float:
         """As `wait_s`, without counting the request."""
         now = monotonic_s()
-        excess = max(self._full_at[slot % self._slots], now) - now - (burst - 1) / per_second
+        excess = self._read(slot, now, burst / per_second) - now - (burst - 1) / per_second
         return excess if excess > _ROUNDING_S else 0.0
 
-    def count(self, slot: int, *, per_second: float) -> None:
+    def count(self, slot: int, *, per_second: float, burst: int) -> None:
         """Counts unconditionally, for events that are counted after they happened."""
-        slot %= self._slots
-        self._full_at[slot] = max(self._full_at[slot], monotonic_s()) + 1 / per_second
+        now, full_s = monotonic_s(), burst / per_second
+        self._full_at[slot % self._slots] = min(self._read(slot, now, full_s) + 1 / per_second, now + full_s)
+
+    def _read(self, slot: int, now: float, full_s: float) -> float:
+        """A time further ahead than an empty allowance was written before a reboot, or for a slower allowance."""
+        full_at = self._full_at[slot % self._slots]
+        return full_at if now < full_at <= now + full_s + _ROUNDING_S else now
 
 
 def _open(path: Path | None) -> IO[bytes]:

@@ -79,7 +79,7 @@ class Limiter:
 
     def count(self, counted: Iterable[Counted]) -> None:
         for one in counted:
-            self.slots.count(self._slot(one), per_second=one.allowance.per_second)
+            self.slots.count(self._slot(one), per_second=one.allowance.per_second, burst=one.allowance.burst)
 
     def _slot(self, one: Counted) -> int:
         name = self._keyed.copy()
