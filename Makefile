@@ -9,7 +9,7 @@ PORT   ?= 8080
 # Set to the bin/ folder of another PostgreSQL to run the tests on it.
 POSTGRES_BIN ?=
 # Tests run side by side, each process with a database, a server and a browser of its own.
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= 4
 # How many inflows `make bench-data` loads.
 ROWS   ?= 10000000
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
