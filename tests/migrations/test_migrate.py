@@ -11,6 +11,9 @@ import asyncpg
 import pytest
 
 from conftest import with_database_name
+from tidegate.core.ids import Mode
+from tidegate.deployment import commands as deployment
+from tidegate.deployment.commands import WrongDatabase
 from tidegate.infra import migrate
 from tidegate.infra.db import APP_ROLE, Database
 from tidegate.infra.migrate import Migration, MigrationFailed
@@ -85,6 +88,21 @@ async def test_a_changed_migration_is_refused(empty_url: str, folder: Path) -> N
     (folder / "0090_first.sql").write_text("CREATE TABLE later (id bigint);")
     with pytest.raises(MigrationFailed, match=r"0090_first\.sql .* new migration"):
         await migrate.migrate(empty_url)
+
+
+async def test_no_process_serves_a_database_built_by_other_migrations(empty_url: str) -> None:
+    await deployment.prepare(empty_url, Mode.SANDBOX)
+    db = Database(empty_url)
+    await db.open()
+    await deployment.check(db, Mode.SANDBOX)
+    connection = await asyncpg.connect(empty_url)
+    await connection.execute("INSERT INTO migration (version, name, checksum) VALUES (9999, '9999_newer.sql', '')")
+    await deployment.check(db, Mode.SANDBOX)
+    await connection.execute("UPDATE migration SET checksum = 'another' WHERE version = 1")
+    with pytest.raises(WrongDatabase, match="empty database"):
+        await deployment.check(db, Mode.SANDBOX)
+    await connection.close()
+    await db.close()
 
 
 async def test_a_failed_migration_leaves_nothing_behind(empty_url: str, folder: Path) -> None:

@@ -37,6 +37,11 @@ async def check(db: Database, mode: Mode) -> Deployment:
                 f"the database is at migration {version} and this program needs {migrate.latest_version()}: "
                 "run `tidegate migrate` first"
             )
+        if await migrate.has_other_history(tx):
+            raise WrongDatabase(
+                "this database was built by migrations that this program does not have: begin with an empty database "
+                "(for the sandbox of `make run`: `make clean`)"
+            )
         return _refuse_other_mode(await store.find(tx), mode)
 
 

@@ -134,11 +134,11 @@ async def _work_on(db: Database, lease: Lease, work: Work, clock: Clock) -> Roun
 async def _fail(db: Database, lease: Lease, error: Exception, now: datetime) -> None:
     failures = lease.failures + 1
     again_at = next_try_at(failures, now=now)
+    # A repeated traceback adds nothing, and that of an outage of the database comes once for every row.
+    has_news = (failures == 1 or again_at is None) and not isinstance(error, Unavailable)
     log.error(
         "work on a row failed", kind=lease.kind, business=lease.business_id, id=lease.id, failures=failures,
-        is_parked=again_at is None,
-        # A repeated traceback adds nothing.
-        exc_info=error if failures == 1 or again_at is None else None,
+        is_parked=again_at is None, error=text_of(error), exc_info=error if has_news else None,
     )  # fmt: skip
     with suppress(Unavailable):  # The rest of the lease is the pause.
         async with db.connection() as tx:

@@ -58,6 +58,13 @@ async def applied_version(connection: db.Tx) -> int:
     return int(await connection.fetchval("SELECT coalesce(max(version), 0) FROM migration"))
 
 
+async def has_other_history(connection: db.Tx) -> bool:
+    """Whether it was built by other files of the same numbers. Later numbers are those of a newer release."""
+    rows = await connection.fetch("SELECT version, checksum FROM migration")
+    applied = {row["version"]: row["checksum"] for row in rows}
+    return any(applied.get(known.version, known.checksum) != known.checksum for known in migrations())
+
+
 async def migrate(url: str, *, on_applied: Callable[[Migration], None] = lambda _: None) -> int:
     """Applies what is missing and returns how many. Safe to run from several processes at once."""
     connection = await db.connect(url)
