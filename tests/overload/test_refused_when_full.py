@@ -131,6 +131,21 @@ async def test_a_refused_client_may_retry_on_the_same_connection(wire: Wire, mon
     assert (await wire.answer()).content == b"a thing"
 
 
+async def test_a_client_that_does_not_wait_is_not_read(full_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its requests cost nothing meanwhile, and those of others are answered."""
+    monkeypatch.setattr(protocol, "PAUSE_WHEN_FULL_S", 3_600.0)
+    async with open_wire(full_url) as hasty, open_wire(full_url) as other:
+        await hasty.send(GET)
+        assert (await hasty.answer()).status_code == 503
+        monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", 1)
+        await hasty.send(GET)
+        await other.send(GET)
+        assert (await other.answer()).content == b"a thing"
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await hasty.answer()
+
+
 # Where requests end, and where they do not.
 
 

@@ -8,6 +8,8 @@ from starlette.types import Scope
 IN_FLIGHT_MAX = 512
 # A load balancer must not take a full server for a dead one.
 ALWAYS_ANSWERED = ("/healthz", "/readyz")
+# Set in the scope of a request that was refused because the process is full.
+WAS_FULL = "tidegate.was_full"
 _IS_COUNTED = "tidegate.is_counted"
 
 
@@ -17,6 +19,7 @@ class AdmissionControl:
 
     def admit(self, scope: Scope) -> bool:
         if self._in_flight >= IN_FLIGHT_MAX and scope["path"] not in ALWAYS_ANSWERED:
+            scope[WAS_FULL] = True
             return False
         self._in_flight += 1
         scope[_IS_COUNTED] = True

@@ -17,6 +17,7 @@ from tidegate.core import ids
 from tidegate.core.errors import Refusal
 from tidegate.infra.http.body import ARRIVED, BROKEN
 from tidegate.infra.http.error_answer import error_body
+from tidegate.infra.http.in_flight import WAS_FULL
 from tidegate.infra.http.lingering import LingeringTransport
 from tidegate.infra.http.operation import encode
 from tidegate.infra.http.request_head import URL_BYTES_MAX, headers_too_large, malformed, uri_too_long
@@ -25,6 +26,8 @@ from tidegate.infra.http.status import STATUS_OF
 # All that is not body: a header that never ends, and the framing of a body sent in tiny chunks.
 OVERHEAD_BYTES_MAX = 64 * 1024
 HEADER_TIMEOUT_S = 10.0
+# Clients that ignore Retry-After would take the time of those that were admitted.
+PAUSE_WHEN_FULL_S = 0.5
 
 _UPGRADE_HEADERS = frozenset({b"connection", b"upgrade", b"http2-settings"})
 
@@ -41,7 +44,8 @@ class GuardedProtocol(HttpToolsProtocol):
     """uvicorn reads heads without a limit and waits for ever. Here what the client still owes has a deadline.
 
     While a request runs, its operation sets the deadline for the body. At all other times it is set here. Of uvicorn
-    this uses the hooks of its protocol, and which request is the newest (`cycle`) and which ones wait (`pipeline`).
+    this uses the hooks of its protocol, its flow control, and which request is the newest (`cycle`) and which ones
+    wait (`pipeline`).
     """
 
     url = b""
@@ -53,6 +57,7 @@ class GuardedProtocol(HttpToolsProtocol):
     # To be written after the answers to all requests before it.
     _refusal: Refusal | None = None
     _deadline: asyncio.TimerHandle | None = None
+    _pause: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._lingering = LingeringTransport(transport, self._is_client_sending)
@@ -61,6 +66,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_deadline()
+        if self._pause is not None:
+            self._pause.cancel()
         self._stop_keep_alive()  # uvicorn leaves it running after a reset.
         if self._running is not None:
             self.cycle = self._running  # uvicorn tells only this one that the client has gone.
@@ -130,10 +137,14 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        was_full = self._running is not None and WAS_FULL in self._running.scope
         self._running = self.pipeline[-1][0] if self.pipeline else None  # uvicorn starts it now.
         super().on_response_complete()
         if self._is_broken and self._running is None:
             self._end()
+        if was_full:
+            self.flow.pause_reading()
+            self._pause = self.loop.call_later(PAUSE_WHEN_FULL_S, self.flow.resume_reading)
         self._watch()
 
     # What cannot be read.
