@@ -31,8 +31,8 @@ CREATE TABLE bench_pattern (number bigint, LIKE collection);
 # By account and kind. What the bank took back is made from what is held, as the product would change it.
 _KEEP = """
 INSERT INTO bench_pattern
-SELECT (row_number() OVER (ORDER BY id) - 1) / $2 * 10 + (row_number() OVER (ORDER BY id) - 1) % $2, pattern.*
-  FROM jsonb_populate_recordset(NULL::collection, $1) AS pattern
+SELECT (n - 1) / $2 * 10 + (n - 1) % $2, (jsonb_populate_record(NULL::collection, pattern)).*
+  FROM jsonb_array_elements($1) WITH ORDINALITY AS patterns (pattern, n)
 """
 _KEEP_TAKEN_BACK = """
 INSERT INTO bench_pattern
