@@ -38,7 +38,7 @@ async def test_what_arrives_in_the_very_moment_is_deleted_too(new_checkout: Make
 
 
 async def test_a_change_that_locks_in_another_order_is_waited_for(new_checkout: MakeCheckout, admin: Any) -> None:
-    """A deadlock: PostgreSQL stops one of the two, usually the reset, which has waited longer. The reset tries again."""
+    """A deadlock: PostgreSQL stops one of the two, usually the reset, which waits longer. The reset tries again."""
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "100")
     business_id = checkout.shop.business_id
