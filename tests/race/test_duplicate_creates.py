@@ -19,7 +19,7 @@ from process import api
 from tidegate.infra.db import Database
 
 # The full measure is 1,000 × 20; a build machine gets fewer references, never fewer rivals.
-REFERENCES = int(os.environ.get("TIDEGATE_TEST_REFERENCES", "60"))
+REFERENCES = int(os.environ.get("TIDEGATE_TEST_REFERENCES", "25"))
 RIVALS = 20
 
 
