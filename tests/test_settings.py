@@ -32,7 +32,7 @@ def test_live_mode_without_a_rail_is_refused_and_nothing_else_is_complained_abou
     assert [problem.split()[0] for problem in wrong.value.problems] == ["TIDEGATE_RAILS"]
 
 
-def test_a_rail_nobody_knows_is_named() -> None:
+def test_an_unknown_rail_is_named() -> None:
     with pytest.raises(WrongSettings, match="'sandbox', which is not a rail"):
         from_environment({**LIVE, "TIDEGATE_RAILS": "sandbox"})
 

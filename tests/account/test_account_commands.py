@@ -37,7 +37,7 @@ async def deliveries(inflows: Inflows, url: str) -> list[dict[str, Any]]:
     return [json.loads(row["payload"]) for row in rows]
 
 
-async def test_a_merchant_is_told_of_what_it_asked_for_once_each(inflows: Inflows) -> None:
+async def test_each_step_of_an_account_has_one_event(inflows: Inflows) -> None:
     asked, silent = "http://127.0.0.1:8099/asked", "http://127.0.0.1:8099/silent"
     await inflows.call("POST", "/webhooks/endpoints", {"url": asked, "events": ON_REQUEST})
     await inflows.call("POST", "/webhooks/endpoints", {"url": silent})
@@ -110,7 +110,7 @@ async def test_approval_that_was_cut_short_gives_the_same_number_the_next_time(
         await commands.approve(inflows.runtime.deps, made, by=OPERATOR, now=inflows.now)
 
 
-async def test_of_operators_at_once_one_wins_and_the_others_are_told(inflows: Inflows) -> None:
+async def test_of_operators_at_once_one_wins_and_the_others_get_a_conflict(inflows: Inflows) -> None:
     db = inflows.runtime.db
     for _ in range(3):
         made = (await inflows.account()).id

@@ -100,7 +100,7 @@ def test_only_an_approved_account_takes_money(state: str, obstacle: BlockReason 
 
 
 @pytest.mark.parametrize("state", ["approved", "suspended"])
-def test_an_account_has_expired_from_its_last_moment_on_whether_somebody_swept_or_not(state: str) -> None:
+def test_an_account_has_expired_from_its_last_moment_on_with_or_without_a_sweep(state: str) -> None:
     one = account(state, expires_at=NOW)
     assert one.obstacle(NOW) is BlockReason.EXPIRED
     assert one.obstacle(NOW - timedelta(microseconds=1)) is not BlockReason.EXPIRED
@@ -124,6 +124,6 @@ def test_a_name_that_can_never_be_typed_right_opens_no_account(holder: str) -> N
 
 @settings(deadline=None)
 @given(st.lists(st.text("abcdefghijklmnopqrstuvwxyzéüñ'-", min_size=2, max_size=12), min_size=2, max_size=4))
-def test_whoever_types_the_name_as_it_stands_passes(words: list[str]) -> None:
+def test_the_holders_name_as_it_stands_passes(words: list[str]) -> None:
     holder = " ".join(word.strip("'-") or "ada" for word in words)
     assert is_payable(holder, is_company=False)

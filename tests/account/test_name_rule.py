@@ -236,7 +236,7 @@ def test_the_tables_cover_every_verdict_and_repeat_nothing() -> None:
 
 
 @pytest.mark.parametrize("holder", ["Lagos Bakery Ltd", "Müller G.m.b.H.", "Kowalski Sp. z o.o.", "Acme Ltd (UK)"])
-def test_a_holder_with_a_legal_form_is_a_company_without_being_told(holder: str) -> None:
+def test_a_holder_with_a_legal_form_counts_as_a_company(holder: str) -> None:
     assert named(f"The {holder}", holder).reason == "all words and the legal form are equal"
 
 
@@ -293,7 +293,7 @@ def test_a_hostile_text_is_no_name_and_cut(text: str) -> None:
     assert len(check.steps) < 20
 
 
-def test_a_check_tells_what_it_did() -> None:
+def test_a_check_lists_its_steps() -> None:
     check = named("Dr. Adaeze OBBI", "Adaeze Obi")
     assert check.reason == "the last name differs by one letter: OBBI / Obi"
     assert check.steps == (

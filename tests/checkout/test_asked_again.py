@@ -107,7 +107,7 @@ async def silent(*_: Any, **__: Any) -> Any:
     raise RailTimeout
 
 
-async def test_a_reason_that_a_sweep_hears_of_is_shown_too(new_checkout: MakeCheckout, runtime: Runtime) -> None:
+async def test_a_reason_found_by_the_sweep_is_shown_too(new_checkout: MakeCheckout, runtime: Runtime) -> None:
     """The answer to a wrong code was lost on its way to us; asking about the attempt tells the same."""
     checkout = await new_checkout()
     charged = (await checkout.charge(card(WANTS_3DS))).json()["data"]

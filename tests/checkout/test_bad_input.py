@@ -99,7 +99,7 @@ def every_request(client: httpx.AsyncClient, pay_code: str) -> list[Any]:
         pytest.param(lambda code: NOT_FOR_TESTS, id="a card number"),
     ],
 )
-async def test_a_pay_code_that_is_not_ours_is_not_found_whatever_is_wrong_with_it_P1(
+async def test_a_pay_code_that_is_not_ours_is_not_found_whatever_is_wrong_with_it(
     new_checkout: MakeCheckout, admin: Any, spoil: Any
 ) -> None:
     checkout = await new_checkout()
@@ -128,7 +128,7 @@ async def expired(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("end", [paid, failed, expired])
-async def test_a_payment_that_has_ended_takes_nothing_more_P2(new_checkout: MakeCheckout, admin: Any, end: Any) -> None:
+async def test_a_payment_that_has_ended_takes_nothing_more(new_checkout: MakeCheckout, admin: Any, end: Any) -> None:
     checkout = await new_checkout()
     await end(checkout)
     before = await checkout.view()
@@ -143,7 +143,7 @@ async def test_a_payment_that_has_ended_takes_nothing_more_P2(new_checkout: Make
     assert await checkout.view() == before
 
 
-async def test_a_payment_whose_time_is_over_takes_nothing_even_before_anybody_noticed_P2(
+async def test_a_payment_whose_time_is_over_takes_nothing_even_before_the_sweep(
     new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
@@ -174,7 +174,7 @@ async def test_a_card_that_waits_for_its_pin_is_not_charged_when_the_money_came_
 # What is not the payer's to say.
 
 
-async def test_the_payer_cannot_change_the_terms_P3(new_checkout: MakeCheckout) -> None:
+async def test_the_payer_cannot_change_the_terms(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(redirectUrl="https://shop.example.com/")
     before = await checkout.record()
     terms = {
@@ -205,7 +205,7 @@ async def test_the_payer_cannot_change_the_terms_P3(new_checkout: MakeCheckout) 
         pytest.param({}, id="absent"),
     ],
 )
-async def test_a_method_that_is_not_offered_is_refused_P4(
+async def test_a_method_that_is_not_offered_is_refused(
     new_checkout: MakeCheckout, admin: Any, body: dict[str, Any]
 ) -> None:
     checkout = await new_checkout(paymentMethods=["bank_transfer"])
@@ -241,7 +241,7 @@ async def test_a_body_is_an_object(new_checkout: MakeCheckout, admin: Any, body:
         pytest.param("\u200e5319317801366660\u202c", id="pasted with invisible marks"),
     ],
 )
-async def test_a_card_number_is_read_however_it_is_typed_P7(new_checkout: MakeCheckout, number: str) -> None:
+async def test_a_card_number_is_read_however_it_is_typed(new_checkout: MakeCheckout, number: str) -> None:
     checkout = await new_checkout()
     assert (await begun(checkout, card(number)))["status"] == "success"
     details = (await checkout.view())["attempt"]["details"]
@@ -268,7 +268,7 @@ async def test_a_card_number_is_read_however_it_is_typed_P7(new_checkout: MakeCh
         pytest.param(..., id="absent"),
     ],
 )
-async def test_what_is_no_card_number_is_refused_and_never_repeated_P7(
+async def test_what_is_no_card_number_is_refused_and_never_repeated(
     new_checkout: MakeCheckout, admin: Any, number: Any
 ) -> None:
     checkout = await new_checkout()
@@ -306,7 +306,7 @@ async def test_what_is_no_card_number_is_refused_and_never_repeated_P7(
         pytest.param({"holder": 1}, "card.holder", id="holder as a number"),
     ],
 )
-async def test_a_card_field_in_the_wrong_form_is_refused_P8(
+async def test_a_card_field_in_the_wrong_form_is_refused(
     new_checkout: MakeCheckout, admin: Any, changes: dict[str, Any], field: str
 ) -> None:
     checkout = await new_checkout()
@@ -330,7 +330,7 @@ async def test_a_card_payment_needs_a_card(new_checkout: MakeCheckout, admin: An
 
 
 @pytest.mark.parametrize(("month", "year"), [(12, 2020), (12, 20), (1, 0), (1, 2024), (6, 1999)])
-async def test_a_card_of_the_past_is_refused_before_its_bank_is_asked_P8(
+async def test_a_card_of_the_past_is_refused_before_its_bank_is_asked(
     new_checkout: MakeCheckout, admin: Any, month: int, year: int
 ) -> None:
     checkout = await new_checkout()
@@ -430,7 +430,7 @@ async def test_a_card_number_in_any_other_place_is_refused_and_not_repeated(
         pytest.param(None, id="null"),
     ],
 )
-async def test_a_phone_that_cannot_have_the_wallet_is_refused_P14(
+async def test_a_phone_that_cannot_have_the_wallet_is_refused(
     new_checkout: MakeCheckout, admin: Any, number: Any
 ) -> None:
     checkout = await new_checkout(currency="KES")
@@ -440,7 +440,7 @@ async def test_a_phone_that_cannot_have_the_wallet_is_refused_P14(
 @pytest.mark.parametrize(
     ("number", "kind"), [(None, "empty"), ("0712", "too_short"), ("+44 7911 123456", "other_country")]
 )
-def test_a_page_is_told_which_rule_a_phone_breaks(number: str | None, kind: str) -> None:
+def test_a_page_gets_the_rule_that_a_phone_breaks(number: str | None, kind: str) -> None:
     request = wire.Charge(type="mobile_money", phone=number)
     with pytest.raises(Invalid) as refused:
         instrument.instrument_from(request, Method.MOBILE_MONEY, Currency.KES, account_name="", now=datetime.now(UTC))
@@ -639,7 +639,7 @@ async def test_a_payer_sees_what_the_page_shows_and_no_more(new_checkout: MakeCh
 
 
 @pytest.mark.parametrize("header", ["x-forwarded-host", "x-original-host", "forwarded"])
-async def test_links_stay_on_our_host_whatever_a_header_says_P17(new_checkout: MakeCheckout, header: str) -> None:
+async def test_links_stay_on_our_host_whatever_a_header_says(new_checkout: MakeCheckout, header: str) -> None:
     checkout = await new_checkout()
     value = "host=evil.example.com" if header == "forwarded" else "evil.example.com"
     headers = {header: value, "x-forwarded-proto": "gopher"}

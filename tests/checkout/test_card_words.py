@@ -46,7 +46,7 @@ async def test_a_number_with_a_wrong_digit_is_said_to_have_one(new_checkout: Mak
 
 
 @pytest.mark.parametrize("number", ["", "531931780136", "53193178013666600000", "letters"])
-async def test_a_number_that_is_too_short_or_long_is_told_the_length(new_checkout: MakeCheckout, number: str) -> None:
+async def test_a_number_that_is_too_short_or_long_gets_the_length(new_checkout: MakeCheckout, number: str) -> None:
     assert "Check the card number: 13 to 19 digits" in (await sent(await new_checkout(), number=number)).text
 
 

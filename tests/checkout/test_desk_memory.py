@@ -21,7 +21,7 @@ from tidegate.settings import Settings
 NEW_RATE = 77
 
 
-async def test_a_business_that_changes_during_a_look_is_seen_as_it_now_is(
+async def test_a_business_that_changes_during_a_request_is_read_anew_by_the_next(
     database_url: str, db: Database, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = await new_checkout()

@@ -95,7 +95,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_watcher_hears_at_once_how_the_payment_stands(watched: Watched, new_checkout: MakeCheckout) -> None:
+async def test_a_stream_begins_with_the_state_of_the_payment(watched: Watched, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     async with watched.stream(checkout) as stream:
         assert stream.answer.status_code == 200
@@ -104,7 +104,7 @@ async def test_a_watcher_hears_at_once_how_the_payment_stands(watched: Watched, 
         assert await stream.next_view() == await checkout.view()
 
 
-async def test_two_watchers_hear_of_every_change_and_then_of_the_end(
+async def test_two_streams_get_every_change_and_then_the_end(
     watched: Watched, new_checkout: MakeCheckout
 ) -> None:
     checkout = await new_checkout()
@@ -126,7 +126,7 @@ async def test_two_watchers_hear_of_every_change_and_then_of_the_end(
     await until(lambda: watched.watchers == 0)
 
 
-async def test_a_failed_attempt_is_told_and_the_stream_goes_on(watched: Watched, new_checkout: MakeCheckout) -> None:
+async def test_a_failed_attempt_is_sent_and_the_stream_goes_on(watched: Watched, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     async with watched.stream(checkout) as stream:
         await stream.next_view()
@@ -140,7 +140,7 @@ async def test_a_failed_attempt_is_told_and_the_stream_goes_on(watched: Watched,
             await stream.next_block()
 
 
-async def test_a_payment_that_has_ended_is_told_once(watched: Watched, new_checkout: MakeCheckout) -> None:
+async def test_the_stream_of_an_ended_payment_has_one_event(watched: Watched, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     await checkout.cancel()
     answer = await watched.client.get(f"/checkout/payments/{checkout.pay_code}/events")
@@ -148,7 +148,7 @@ async def test_a_payment_that_has_ended_is_told_once(watched: Watched, new_check
     assert json.loads(answer.text.partition("data: ")[2])["status"] == "failed"
 
 
-async def test_nobody_hears_of_another_payment(watched: Watched, new_checkout: MakeCheckout) -> None:
+async def test_a_stream_has_no_events_of_another_payment(watched: Watched, new_checkout: MakeCheckout) -> None:
     mine, other = await new_checkout(), await new_checkout()
     async with watched.stream(mine) as stream:
         await stream.next_view()
@@ -195,7 +195,7 @@ async def test_streams_end_when_the_server_is_about_to_stop(watched: Watched, ne
             watched.service.is_draining = False
 
 
-async def test_a_watcher_who_leaves_frees_the_place_without_a_word_in_the_log(
+async def test_a_stream_whose_client_leaves_is_freed_without_a_log_line(
     watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(application, "log", structlog.get_logger("http"))  # A used one may be bound elsewhere.
@@ -212,7 +212,7 @@ async def test_a_watcher_who_leaves_frees_the_place_without_a_word_in_the_log(
     assert not watched.watch._networks
 
 
-async def test_streams_take_no_place_among_the_requests(watched: Watched, new_checkout: MakeCheckout) -> None:
+async def test_streams_do_not_count_as_requests_in_flight(watched: Watched, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     async with watched.stream(checkout) as one, watched.stream(checkout) as other:
         await one.next_view()
@@ -222,7 +222,7 @@ async def test_streams_take_no_place_among_the_requests(watched: Watched, new_ch
     assert watched.service.admission._in_flight == 0
 
 
-async def test_one_watcher_too_many_is_told_so_before_the_answer_begins(
+async def test_one_stream_too_many_is_refused_before_the_answer_begins(
     watched: Watched, new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = await new_checkout()
@@ -244,7 +244,7 @@ async def test_asking_for_the_head_alone_opens_no_stream(watched: Watched, new_c
     assert watched.watchers == 0
 
 
-async def test_a_page_that_opens_just_after_a_change_is_told_and_those_who_know_it_are_not(
+async def test_a_page_older_than_the_last_change_gets_it_and_others_do_not(
     runtime: Runtime, new_checkout: MakeCheckout, tick: Callable[[], Awaitable[None]]
 ) -> None:
     checkout = await new_checkout()

@@ -64,7 +64,7 @@ def check_count_of_looks(answers: list[httpx.Response]) -> None:
     assert len(answers) - 1 in (59, 60)
 
 
-async def test_the_sixth_attempt_on_a_payment_is_refused_P9(
+async def test_the_sixth_attempt_on_a_payment_is_refused(
     new_checkout: MakeCheckout, admin: Any, let_pass: LetPass
 ) -> None:
     checkout = await new_checkout()
@@ -128,7 +128,7 @@ async def test_forty_payers_behind_one_address_have_their_cards_declined_and_non
     assert (await (await new_checkout()).charge(card())).status_code == 200
 
 
-async def test_an_address_whose_cards_are_declined_is_slowed_and_others_go_on_P9(
+async def test_an_address_whose_cards_are_declined_is_slowed_and_others_go_on(
     new_checkout: MakeCheckout, admin: Any, payers: Payers, let_pass: LetPass
 ) -> None:
     async with payers(address_declines_per_hour=TWO_AT_ONCE) as payer_at:
@@ -145,7 +145,7 @@ async def test_an_address_whose_cards_are_declined_is_slowed_and_others_go_on_P9
         assert (await checkout.charge(card())).status_code == 200
 
 
-async def test_a_payer_whose_card_is_slowed_sees_the_payment_and_pays_otherwise_P9(
+async def test_a_payer_whose_card_is_slowed_sees_the_payment_and_pays_otherwise(
     new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass
 ) -> None:
     async with payers(address_declines_per_hour=TWO_AT_ONCE) as payer_at:
@@ -217,7 +217,7 @@ async def test_who_is_refused_is_answered_before_the_body_has_come(
     assert (await ask(base_url, head(None, length=1, line=line))).status_code == 429
 
 
-def test_everything_that_anybody_may_call_and_that_reads_a_body_declares_a_limit(database_url: str) -> None:
+def test_every_operation_without_a_key_that_reads_a_body_declares_a_limit(database_url: str) -> None:
     runtime = Runtime.of(Settings(database_url=database_url))
     unlimited = [one.name for one in app.operations_of(runtime) if one.credentials is ANYBODY and one.limit is None]
     routes = app.build(Settings(database_url=database_url)).routing.routes
@@ -267,7 +267,7 @@ async def test_a_card_typed_wrongly_is_no_attempt(new_checkout: MakeCheckout, le
     assert (await checkout.charge(card())).status_code == 200
 
 
-async def test_a_hundred_quick_looks_are_too_many_and_a_moment_later_all_is_well_P15(
+async def test_a_hundred_quick_views_are_too_many_and_a_moment_later_they_are_not(
     new_checkout: MakeCheckout, let_pass: LetPass
 ) -> None:
     checkout = await new_checkout()
@@ -332,7 +332,7 @@ async def test_acting_is_limited(new_checkout: MakeCheckout, admin: Any, let_pas
     assert (await checkout.post(url, body)).status_code == 409
 
 
-async def test_a_claimed_address_changes_no_limit_P17(payer_client: httpx.AsyncClient, let_pass: LetPass) -> None:
+async def test_a_claimed_address_changes_no_limit(payer_client: httpx.AsyncClient, let_pass: LetPass) -> None:
     names = ("x-forwarded-for", "x-real-ip", "true-client-ip", "cf-connecting-ip", "x-forwarded-host")
 
     def look(number: int) -> Any:
@@ -396,7 +396,7 @@ def test_a_refused_request_costs_nothing(limiter: Limiter, let_pass: LetPass) ->
     uses_up(limiter, "192.0.2.2")
 
 
-def test_failures_keep_nobody_from_looking(let_pass: LetPass) -> None:
+def test_failures_do_not_limit_views(let_pass: LetPass) -> None:
     """Not even where all of them share the slot of everybody else."""
     allowances = PayerAllowances(
         address_looks_per_second=20,

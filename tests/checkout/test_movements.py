@@ -151,7 +151,7 @@ async def test_rows_of_earlier_versions_are_read(new_checkout: MakeCheckout, db:
     assert [back.status for back in (await movements_of(db, checkout)).returns] == [ReturnStatus.CONFIRMED]
 
 
-async def test_the_bank_is_told_the_reason_in_words(new_checkout: MakeCheckout, admin: Any) -> None:
+async def test_the_bank_gets_the_reason_in_words(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout(settings={"variance_policy": "return"})
     await checkout.transfer(await checkout.account(), "40")
     assert await admin.fetchval("SELECT reason FROM sandbox_payout") == ReturnReason.TOO_LITTLE.sentence

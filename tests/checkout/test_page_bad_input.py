@@ -1,4 +1,4 @@
-"""Rows P1 to P18: what a payer, or somebody who is none, can do to the hosted page."""
+"""The hosted page with bad input: wrong links, tampered forms, wrong fields, odd headers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def assert_guarded(answer: httpx.Response) -> None:
         pytest.param("%2e%2e%2f%2e%2e%2fetc%2fpasswd", id="folders"),
     ],
 )
-async def test_p1_a_wrong_pay_code_is_not_found_without_a_hint(payer_client: httpx.AsyncClient, pay_code: str) -> None:
+async def test_a_wrong_pay_code_is_not_found_without_a_hint(payer_client: httpx.AsyncClient, pay_code: str) -> None:
     page = await open_page(payer_client, f"/pay/{pay_code}")
     assert page.status == 404
     assert "There is no payment here" in page.text
@@ -63,7 +63,7 @@ async def test_p1_a_wrong_pay_code_is_not_found_without_a_hint(payer_client: htt
     assert_guarded(page.answer)
 
 
-async def test_p2_a_paid_link_shows_the_receipt_and_no_form(new_checkout: MakeCheckout) -> None:
+async def test_a_paid_link_shows_the_receipt_and_no_form(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     form_page = await visit(checkout, "?method=card")
     await form_page.send("/charge", IS_CARD, **CARD)
@@ -76,7 +76,7 @@ async def test_p2_a_paid_link_shows_the_receipt_and_no_form(new_checkout: MakeCh
     assert await attempts_made(checkout) == 1
 
 
-async def test_p2_a_disabled_link_says_so_and_takes_nothing(new_checkout: MakeCheckout) -> None:
+async def test_a_disabled_link_says_so_and_takes_nothing(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     form_page = await visit(checkout, "?method=card")
     path = f"/checkout/payments/merchant-reference/{checkout.reference}/disable"
@@ -89,7 +89,7 @@ async def test_p2_a_disabled_link_says_so_and_takes_nothing(new_checkout: MakeCh
     assert await attempts_made(checkout) == 0
 
 
-async def test_p3_what_the_form_says_of_amount_and_redirect_is_not_applied(new_checkout: MakeCheckout) -> None:
+async def test_what_the_form_says_of_amount_and_redirect_is_not_applied(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(redirectUrl="https://shop.example/back")
     page = await visit(checkout, "?method=card")
     tampered = {"amount": "1", "currency": "USD", "feeBearer": "customer", "redirectUrl": "https://evil.example"}
@@ -101,7 +101,7 @@ async def test_p3_what_the_form_says_of_amount_and_redirect_is_not_applied(new_c
 
 
 @pytest.mark.parametrize("method", ["mobile_money", "cheque", ""])
-async def test_p4_a_method_that_is_not_offered_is_refused(new_checkout: MakeCheckout, method: str) -> None:
+async def test_a_method_that_is_not_offered_is_refused(new_checkout: MakeCheckout, method: str) -> None:
     checkout = await new_checkout()
     page = await visit(checkout)
     page = await page.send("/charge", {"type": "bank_transfer"}, type=method)
@@ -111,7 +111,7 @@ async def test_p4_a_method_that_is_not_offered_is_refused(new_checkout: MakeChec
 
 
 @pytest.mark.parametrize("token", [..., "", "x" * 64, "é"])
-async def test_p5_a_form_without_its_token_is_refused(new_checkout: MakeCheckout, token: Any) -> None:
+async def test_a_form_without_its_token_is_refused(new_checkout: MakeCheckout, token: Any) -> None:
     checkout = await new_checkout()
     page = await visit(checkout, "?method=card")
     page = await page.send("/charge", IS_CARD, **CARD, token=token)
@@ -121,7 +121,7 @@ async def test_p5_a_form_without_its_token_is_refused(new_checkout: MakeCheckout
     assert await attempts_made(checkout) == 0
 
 
-async def test_p5_a_token_of_another_payment_or_visitor_is_refused(new_checkout: MakeCheckout) -> None:
+async def test_a_token_of_another_payment_or_visitor_is_refused(new_checkout: MakeCheckout) -> None:
     checkout, other = await new_checkout(), await new_checkout()
     foreign = (await visit(other)).form("/charge").fields["token"]
     page = await visit(checkout, "?method=card")
@@ -132,14 +132,14 @@ async def test_p5_a_token_of_another_payment_or_visitor_is_refused(new_checkout:
 
 
 @pytest.mark.parametrize("path", ["charge", "authorize", "extend", "cancel", "simulate"])
-async def test_p5_every_form_wants_its_token(new_checkout: MakeCheckout, path: str) -> None:
+async def test_every_form_needs_its_token(new_checkout: MakeCheckout, path: str) -> None:
     checkout = await new_checkout()
     await visit(checkout)
     answer = await checkout.shop.client.post(f"/pay/{checkout.pay_code}/{path}", data={"type": "card"})
     assert answer.status_code == 403
 
 
-async def test_p6_a_double_click_is_one_charge(new_checkout: MakeCheckout) -> None:
+async def test_a_double_click_is_one_charge(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     page = await visit(checkout, "?method=card")
     sheets = await asyncio.gather(*(page.send("/charge", IS_CARD, **CARD) for _ in range(6)))
@@ -148,7 +148,7 @@ async def test_p6_a_double_click_is_one_charge(new_checkout: MakeCheckout) -> No
     assert (await checkout.record())["amountReceived"] == 100
 
 
-async def test_p6_two_windows_are_one_charge(new_checkout: MakeCheckout) -> None:
+async def test_two_windows_are_one_charge(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     first, second = await visit(checkout, "?method=card"), await visit(checkout)
     await first.send("/charge", IS_CARD, **{**CARD, "number": "5366139833864633"})
@@ -166,14 +166,14 @@ async def test_p6_two_windows_are_one_charge(new_checkout: MakeCheckout) -> None
         pytest.param("５３１９３１７８０１３６６６６０", id="full-width"),
     ],
 )
-async def test_p7_a_card_number_is_read_as_people_write_it(new_checkout: MakeCheckout, number: str) -> None:
+async def test_a_card_number_is_read_as_people_write_it(new_checkout: MakeCheckout, number: str) -> None:
     page = await visit(await new_checkout(), "?method=card")
     page = await page.send("/charge", IS_CARD, **{**CARD, "number": number})
     assert "₦100.00 paid" in page.text
 
 
 @pytest.mark.parametrize("number", ["", "531931780136", "53193178013666600000", "5319317801366661", "abcd"])
-async def test_p7_another_number_is_refused(new_checkout: MakeCheckout, number: str) -> None:
+async def test_what_is_no_card_number_is_refused(new_checkout: MakeCheckout, number: str) -> None:
     checkout = await new_checkout()
     page = await visit(checkout, "?method=card")
     page = await page.send("/charge", IS_CARD, **{**CARD, "number": number})
@@ -193,7 +193,7 @@ async def test_p7_another_number_is_refused(new_checkout: MakeCheckout, number: 
         pytest.param({"cvv": "abc"}, "3 digits, on the back of the card", id="letters"),
     ],
 )
-async def test_p8_wrong_expiry_and_code_are_said_at_the_field(
+async def test_a_wrong_expiry_or_security_code_is_shown_at_its_field(
     new_checkout: MakeCheckout, changes: dict[str, str], words: str
 ) -> None:
     checkout = await new_checkout()
@@ -204,7 +204,7 @@ async def test_p8_wrong_expiry_and_code_are_said_at_the_field(
     assert await attempts_made(checkout) == 0
 
 
-async def test_p9_after_five_attempts_the_payment_has_failed(new_checkout: MakeCheckout) -> None:
+async def test_after_five_attempts_the_payment_has_failed(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(paymentMethods=["card"])
     page = await visit(checkout, "?method=card")
     for _ in range(5):
@@ -213,7 +213,7 @@ async def test_p9_after_five_attempts_the_payment_has_failed(new_checkout: MakeC
     assert (await checkout.record())["status"] == "failed"
 
 
-async def test_p11_the_address_cannot_bring_texts_or_targets(new_checkout: MakeCheckout) -> None:
+async def test_query_parameters_cannot_set_texts_or_the_redirect(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(redirectUrl="https://shop.example/back")
     await (await visit(checkout)).send("/cancel", sure="yes")
     page = await visit(checkout, "?redirectUrl=https://evil.example&successMessage=<b>hi</b>&shop=Evil")
@@ -222,7 +222,7 @@ async def test_p11_the_address_cannot_bring_texts_or_targets(new_checkout: MakeC
 
 
 @pytest.mark.parametrize("phone", ["", "0712", "letters", "+2348012345678", "0712345678901234"])
-async def test_p14_a_number_of_another_country_or_length_is_refused(new_checkout: MakeCheckout, phone: str) -> None:
+async def test_a_number_of_another_country_or_length_is_refused(new_checkout: MakeCheckout, phone: str) -> None:
     checkout = await new_checkout(currency="KES", paymentMethods=["mobile_money"])
     page = await (await visit(checkout)).send("/charge", phone=phone)
     assert page.status == 422
@@ -230,7 +230,7 @@ async def test_p14_a_number_of_another_country_or_length_is_refused(new_checkout
     assert await attempts_made(checkout) == 0
 
 
-async def test_p15_looking_too_often_is_slowed_down(
+async def test_opening_the_page_too_often_is_rate_limited(
     new_checkout: MakeCheckout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkout = await new_checkout()
@@ -245,7 +245,7 @@ async def test_p15_looking_too_often_is_slowed_down(
 
 
 @pytest.mark.parametrize("header", ["host", "x-forwarded-host"])
-async def test_p17_links_stay_on_our_host(new_checkout: MakeCheckout, header: str) -> None:
+async def test_links_stay_on_our_host(new_checkout: MakeCheckout, header: str) -> None:
     page = await visit(await new_checkout(), headers={header: "evil.example"})
     assert "evil.example" not in page.answer.text
 
@@ -259,7 +259,7 @@ async def test_p17_links_stay_on_our_host(new_checkout: MakeCheckout, header: st
         pytest.param({"cookie": "tidegate=é; ;;=; tidegate-language=../../etc"}, id="cookie-garbage"),
     ],
 )
-async def test_p18_odd_headers_give_the_page_in_english(new_checkout: MakeCheckout, headers: dict[str, str]) -> None:
+async def test_odd_headers_give_the_page_in_english(new_checkout: MakeCheckout, headers: dict[str, str]) -> None:
     checkout = await new_checkout()
     raw = {name: value.encode("latin-1") for name, value in headers.items()}
     page = await visit(checkout, headers=raw)

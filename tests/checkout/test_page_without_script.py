@@ -142,7 +142,7 @@ async def test_too_little_is_topped_up(new_checkout: MakeCheckout) -> None:
     assert "₦10,000.00 paid" in (await page.again()).text
 
 
-async def test_who_gives_up_after_a_part_is_told_that_it_goes_back(new_checkout: MakeCheckout) -> None:
+async def test_cancelling_after_a_part_payment_says_that_it_is_returned(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(amount=10_000, settings={"variance_policy": "top_up"})
     page = await (await visit(checkout)).send("/charge", {"type": "bank_transfer"})
     await send_money(checkout, 4_000)
@@ -191,7 +191,7 @@ async def test_giving_up_leads_back_to_the_shop(new_checkout: MakeCheckout) -> N
     assert (await checkout.record())["status"] == "failed"
 
 
-async def test_without_a_redirect_url_nobody_is_sent_anywhere(new_checkout: MakeCheckout) -> None:
+async def test_without_a_redirect_url_there_is_no_redirect(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     page = await pay_by_card(checkout, SUCCEEDS)
     assert "₦100.00 paid" in page.text

@@ -66,7 +66,7 @@ async def test_exactly_what_the_account_asked_for_is_exact(
 
 
 @pytest.mark.parametrize("suffix", ["0001", "0005"])
-async def test_a_phone_approved_in_time_counts_though_we_hear_of_it_late(
+async def test_a_phone_approved_in_time_counts_though_notified_late(
     new_checkout: MakeCheckout, suffix: str
 ) -> None:
     checkout = await new_checkout(currency="KES")
@@ -75,7 +75,7 @@ async def test_a_phone_approved_in_time_counts_though_we_hear_of_it_late(
     assert (await checkout.record())["status"] == "success"
 
 
-async def test_a_transfer_valued_in_time_counts_though_we_hear_of_it_late(new_checkout: MakeCheckout) -> None:
+async def test_a_transfer_valued_in_time_counts_though_notified_late(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     account = await checkout.account()
     body = {"accountNumber": account, "amount": 100, "currency": "NGN", "payer": {"name": "Ada"}}

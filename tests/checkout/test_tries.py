@@ -386,7 +386,7 @@ async def test_too_little_is_not_called_paid(new_checkout: MakeCheckout) -> None
 
 
 @pytest.mark.parametrize("body", [{"type": "bank_transfer"}, None], ids=["account was shown", "nothing was begun"])
-async def test_an_expired_page_speaks_to_somebody_who_has_just_sent_money(
+async def test_an_expired_page_has_a_note_for_a_payer_who_has_just_sent_money(
     new_checkout: MakeCheckout, body: dict[str, Any] | None
 ) -> None:
     checkout = await new_checkout()

@@ -226,7 +226,7 @@ def assert_stops_gently(base_url: str, process: subprocess.Popen[str]) -> None:
     assert stop(process) == 0
 
 
-def test_a_worker_stops_when_told(database_url: str) -> None:
+def test_a_worker_stops_on_a_signal(database_url: str) -> None:
     port = free_port()
     process = tidegate("worker", DATABASE_URL=database_url, TIDEGATE_METRICS_PORT=str(port))
     ends_at = time.monotonic() + START_TIMEOUT_S

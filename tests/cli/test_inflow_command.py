@@ -71,7 +71,7 @@ async def test_an_unknown_inflow_is_said_in_a_sentence(operator: Operator, shop:
         assert "no collection has this reference" in await operator.refused("inflow", command, reference)
 
 
-async def test_a_rate_is_set_used_and_in_the_trail_of_the_house(inflows: Inflows, operator: Operator) -> None:
+async def test_a_rate_is_set_used_and_audited_under_the_operators_business(inflows: Inflows, operator: Operator) -> None:
     made = await operator.json("rate", "set", "EUR", "USD", "1.0842", "--source", "ecb", "--spread-percent", "0.5")
     assert (made["rate"], made["spreadPercent"], made["source"]) == (1.0842, 0.5, "ecb")
     told = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD)))
@@ -106,7 +106,7 @@ async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: 
         (["EUR", "USD", "1", "--spread-percent", "0.001"], "at most 2 decimals"),
     ],
 )
-async def test_a_rate_that_cannot_be_is_refused_D16(
+async def test_an_impossible_rate_is_refused(
     inflows: Inflows, operator: Operator, arguments: list[str], expected: str
 ) -> None:
     assert expected in await operator.refused("rate", "set", "--source", "ecb", *arguments)

@@ -205,7 +205,7 @@ async def test_events_of_before_come_when_they_are_replayed(shop: Shop, new_chec
         assert (await listener.next()).reference == reference
 
 
-async def test_a_test_event_that_somebody_sends_is_passed_on(shop: Shop, receiver: Receiver) -> None:
+async def test_a_test_event_is_forwarded(shop: Shop, receiver: Receiver) -> None:
     async with listening(shop, receiver.url()) as listener:
         [endpoint] = (await call(shop, "GET", ENDPOINTS))["results"]
         await call(shop, "POST", f"{ENDPOINTS}/{endpoint['id']}/test")
@@ -301,7 +301,7 @@ def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, tm
     ("path", "key", "expected"),
     [("", "sk_test_x", "is refused: "), ("/nowhere", "", "is refused: "), ("/docs?", "", "no sandbox answers at")],
 )
-async def test_what_the_api_refuses_is_told(path: str, key: str, expected: str, base_url: str) -> None:
+async def test_a_refusal_of_the_api_is_shown(path: str, key: str, expected: str, base_url: str) -> None:
     forwarder = Forwarder(None, SystemClock(), lambda _: None)
     with pytest.raises(Refusal, match=expected):
         await listen.run(MerchantAccount(base_url + path, key, None), forwarder, [], asyncio.Event(), is_quiet=True)

@@ -73,7 +73,7 @@ def test_what_stands_behind_the_end_is_seen(verify: Verify) -> None:
     assert "··" in said
 
 
-def test_an_old_one_is_told_by_its_age(verify: Verify) -> None:
+def test_an_old_signature_is_reported_with_its_age(verify: Verify) -> None:
     code, said = verify(*options(ago_s=7_200))
     assert code == 1
     assert "s old, and 300 s are allowed" in said

@@ -122,26 +122,26 @@ async def test_a_fee_larger_than_a_converted_amount(inflows: Inflows) -> None:
 
 @pytest.mark.parametrize(
     ("quoted", "reason"),
-    [("D16 missing", "there is no exchange rate"), ("D16 stale", "too old"), ("D16 too small", "worth less")],
+    [("missing", "there is no exchange rate"), ("stale", "too old"), ("too small", "worth less")],
 )
 async def test_without_a_rate_to_be_trusted_it_is_held(inflows: Inflows, quoted: str, reason: str) -> None:
     number = await inflows.number(Currency.EUR, Currency.USD)
     await inflows.set_rate(Currency.USD, Currency.EUR, "0.9")
-    if quoted == "D16 stale":
+    if quoted == "stale":
         lasts = inflows.runtime.deps.inflow_terms.rate_lasts
         await inflows.set_rate(
             Currency.EUR, Currency.USD, "1.1", quoted_at=inflows.now - lasts - timedelta(milliseconds=1)
         )
-    if quoted == "D16 too small":
+    if quoted == "too small":
         await inflows.set_rate(Currency.EUR, Currency.USD, "0.1")
-    record = await inflows.told(credit(number, 1 if quoted == "D16 too small" else 100_00))
+    record = await inflows.told(credit(number, 1 if quoted == "too small" else 100_00))
     assert record["status"] == "pending"
     assert reason in record["reason"]
     assert await inflows.wallet("USD") == 0
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "NaN", "Infinity"])
-async def test_d16_no_rate_of_nothing_can_be_stored(inflows: Inflows, value: str) -> None:
+async def test_a_rate_of_zero_cannot_be_stored(inflows: Inflows, value: str) -> None:
     with pytest.raises(asyncpg.PostgresError):
         await inflows.set_rate(Currency.EUR, Currency.USD, value)
 

@@ -1,4 +1,4 @@
-"""What arrives on virtual accounts: rows D1 to D17 by number. Nothing is lost, nothing is credited twice."""
+"""Transfers to virtual accounts: nothing is lost, nothing is credited twice."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_the_event_has_every_field_and_each_is_true(inflows: Inflows) -> N
     }  # fmt: skip
 
 
-async def test_d1_what_the_rail_did_not_sign_is_refused_and_not_stored(inflows: Inflows) -> None:
+async def test_an_unsigned_notification_is_refused_and_not_stored(inflows: Inflows) -> None:
     body = credit(await inflows.number())
     before = await counts(inflows)
     for header in ("", "t=1,v1=" + "0" * 64, "t=99999999999,v1=" + "0" * 64, "junk"):
@@ -72,7 +72,7 @@ async def test_d1_what_the_rail_did_not_sign_is_refused_and_not_stored(inflows: 
     assert await counts(inflows) == before
 
 
-async def test_d2_the_same_notice_fifty_times_is_one_credit(inflows: Inflows) -> None:
+async def test_the_same_notification_fifty_times_is_one_credit(inflows: Inflows) -> None:
     body = credit(await inflows.number())
     for _ in range(5):
         answers = await asyncio.gather(*(inflows.tell(body) for _ in range(10)))
@@ -85,7 +85,7 @@ async def test_d2_the_same_notice_fifty_times_is_one_credit(inflows: Inflows) ->
 @pytest.mark.parametrize(
     "told",
     [({}, {"amount": "20000"}), ({}, {"currency": "USD"}), ({"currency": "USD"}, {})],
-    ids=["D3 another amount", "D3 another currency", "D3 another currency first"],
+    ids=["another amount", "another currency", "another currency first"],
 )
 async def test_the_same_bank_reference_in_other_words_is_quarantined(
     inflows: Inflows, told: tuple[dict[str, Any], dict[str, Any]]
@@ -101,7 +101,7 @@ async def test_the_same_bank_reference_in_other_words_is_quarantined(
     assert await counts(inflows) == {**before, "notification": 2}
 
 
-async def test_d3_the_same_bank_reference_for_another_account_is_quarantined(inflows: Inflows) -> None:
+async def test_the_same_bank_reference_for_another_account_is_quarantined(inflows: Inflows) -> None:
     for number in (await inflows.number(), await inflows.number()):
         assert (await inflows.tell(credit(number, transactionId="T-1"))).status_code == 200
     [why] = await quarantined(inflows)
@@ -110,7 +110,7 @@ async def test_d3_the_same_bank_reference_for_another_account_is_quarantined(inf
 
 
 @pytest.mark.parametrize("amount", [0, -1, "0", "-5", "1.005", "1e9999", "", "x", None, [], 10**19])
-async def test_d4_an_amount_that_is_none_is_quarantined(inflows: Inflows, amount: Any) -> None:
+async def test_an_amount_that_is_no_amount_is_quarantined(inflows: Inflows, amount: Any) -> None:
     answer = await inflows.tell(credit(await inflows.number(), amount=amount))
     assert answer.status_code == 422
     seen = await counts(inflows)
@@ -124,12 +124,12 @@ async def test_d4_an_amount_that_is_none_is_quarantined(inflows: Inflows, amount
      {"payeeName": "a\0b"}, {"remittance": "\ud800"}, {"scheme": ""}, {"accountNumber": "\0"}],
     ids=str,
 )  # fmt: skip
-async def test_d4_what_cannot_be_stored_is_kept_for_somebody_to_look_at(inflows: Inflows, odd: dict[str, Any]) -> None:
+async def test_a_notification_with_text_that_cannot_be_stored_is_quarantined(inflows: Inflows, odd: dict[str, Any]) -> None:
     assert (await inflows.tell(credit(await inflows.number(), **odd))).status_code == 422
     assert len(await quarantined(inflows)) == 1
 
 
-async def test_d5_another_currency_is_recorded_in_suspense(inflows: Inflows) -> None:
+async def test_another_currency_is_recorded_in_suspense(inflows: Inflows) -> None:
     number = await inflows.number()
     for currency in ("USD", "NGN"):
         assert (await inflows.tell(credit(number, currency=currency))).status_code == 200
@@ -141,7 +141,7 @@ async def test_d5_another_currency_is_recorded_in_suspense(inflows: Inflows) -> 
     assert (await inflows.page())["total"] == 0
 
 
-async def test_d6_an_unknown_account_is_recorded_under_the_house(inflows: Inflows) -> None:
+async def test_an_unknown_account_is_recorded_under_the_operators_business(inflows: Inflows) -> None:
     body = credit("DE89370400440532013000")
     for _ in range(3):
         assert (await inflows.tell(body)).status_code == 200
@@ -150,17 +150,17 @@ async def test_d6_an_unknown_account_is_recorded_under_the_house(inflows: Inflow
     assert [tuple(row) for row in rows] == [(HOUSE_BUSINESS_ID, 100_00)]
 
 
-@pytest.mark.parametrize("state", ["D7 suspended", "D7 expired", "D7 expired and swept", "D7 closed"])
+@pytest.mark.parametrize("state", ["suspended", "expired", "expired and swept", "closed"])
 async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, state: str) -> None:
     db = inflows.runtime.db
     expires_at = inflows.now + timedelta(microseconds=1) if "expired" in state else None
     account = await inflows.account(expires_at=expires_at)
     assert account.details is not None
-    if state == "D7 suspended":
+    if state == "suspended":
         await accounts.suspend(db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
-    if state == "D7 closed":
+    if state == "closed":
         await accounts.close(db, account.id, "for good", by=OPERATOR, now=inflows.now)
-    if state == "D7 expired and swept":
+    if state == "expired and swept":
         await accounts.expire_due(inflows.runtime.deps, inflows.runtime.clock)
     asked = await inflows.told(credit(account.details.account_number))
     assert (asked["status"], asked["isReversed"], asked["amountReceived"]) == ("reversed", 1, None)
@@ -191,7 +191,7 @@ async def test_an_account_that_was_reinstated_takes_money_again(inflows: Inflows
     assert (await inflows.told(credit(account.details.account_number)))["status"] == "successful"
 
 
-async def test_d8_another_name_goes_back_with_the_reason(inflows: Inflows) -> None:
+async def test_an_inflow_under_another_name_is_returned_with_the_reason(inflows: Inflows) -> None:
     record = await inflows.told(credit(await inflows.number(), payeeName=DIFFERENT))
     assert (record["status"], record["refundInfo"]["reasonCode"]) == ("reversed", "name_differs")
     assert record["nameCheck"]["verdict"] == "different"
@@ -213,12 +213,12 @@ async def test_d8_another_name_goes_back_with_the_reason(inflows: Inflows) -> No
         ("Obi", "reversed"),
     ],
 )
-async def test_d9_names_are_compared_by_the_one_rule(inflows: Inflows, typed: str, status: str) -> None:
+async def test_names_are_compared_by_the_one_rule(inflows: Inflows, typed: str, status: str) -> None:
     assert (await inflows.told(credit(await inflows.number(), payeeName=typed)))["status"] == status
 
 
 @pytest.mark.parametrize("payer", ["Ada Obi", "Chidi Eze", None])
-async def test_d9_without_a_name_for_the_recipient_it_is_held_whoever_sent_it(
+async def test_an_inflow_without_a_recipient_name_is_held_for_any_sender(
     inflows: Inflows, payer: str | None
 ) -> None:
     body = credit(await inflows.number(), payeeName=None, payer={**NOBODY, "name": payer}, remittance=None)
@@ -239,7 +239,7 @@ async def test_what_the_bank_does_not_say_is_empty_text(inflows: Inflows) -> Non
 @pytest.mark.parametrize(
     "name", ["", "x" * 1_000, "عبد الله", "\u202eiba", "'; DROP TABLE collection --", "<script>", "𝔸𝕕𝕒", "a " * 500]
 )
-async def test_d10_any_text_may_stand_for_a_name(inflows: Inflows, name: str) -> None:
+async def test_any_text_may_stand_for_a_name(inflows: Inflows, name: str) -> None:
     record = await inflows.told(credit(await inflows.number(), payeeName=name, payer={**NOBODY, "name": name}))
     assert record["status"] == ("reversed" if name else "pending")
     assert record["reason"]
@@ -249,7 +249,7 @@ async def test_d10_any_text_may_stand_for_a_name(inflows: Inflows, name: str) ->
     ("valued_at", "flag"),
     [("2099-01-01T00:00:00Z", "future"), ("2016-01-01T00:00:00+05:30", "old"), ("1900-06-01T00:00:00Z", "old")],
 )
-async def test_d11_an_odd_value_date_is_shown_and_the_books_have_our_time(
+async def test_an_odd_value_date_is_shown_and_the_books_have_our_time(
     inflows: Inflows, valued_at: str, flag: str
 ) -> None:
     record = await inflows.told(credit(await inflows.number(), valuedAt=valued_at))
@@ -258,12 +258,12 @@ async def test_d11_an_odd_value_date_is_shown_and_the_books_have_our_time(
     assert abs(booked_at - inflows.now) < timedelta(minutes=1)
 
 
-async def test_d11_a_usual_value_date_has_no_flag(inflows: Inflows) -> None:
+async def test_a_usual_value_date_has_no_flag(inflows: Inflows) -> None:
     valued_at = (inflows.now - timedelta(days=2)).isoformat()
     assert (await inflows.told(credit(await inflows.number(), valuedAt=valued_at)))["valueDateFlag"] is None
 
 
-async def test_d12_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -> None:
+async def test_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -> None:
     body = credit(await inflows.number())
     assert (await inflows.tell(reversal_of(body))).status_code == 200
     assert await inflows.journals() == {}
@@ -276,7 +276,7 @@ async def test_d12_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -
     assert (await inflows.wallet("EUR"), "collection.successful" in await inflows.events()) == (0, False)
 
 
-async def test_d13_a_reversal_told_twice_is_one(inflows: Inflows) -> None:
+async def test_a_reversal_notified_twice_is_one(inflows: Inflows) -> None:
     body = credit(await inflows.number())
     await inflows.told(body)
     back = reversal_of(body)
@@ -300,7 +300,7 @@ async def arrive(inflows: Inflows, deps: PaymentDeps, body: dict[str, Any]) -> d
     return await inflows.inflow(body["transactionId"])
 
 
-async def test_d14_an_amount_that_the_operator_wants_to_review_is_held_and_said_so(inflows: Inflows) -> None:
+async def test_an_amount_from_the_operators_review_limit_on_is_held_with_the_reason(inflows: Inflows) -> None:
     number, limit, deps = await inflows.number(), 50_000_00, inflows.runtime.deps
     strict = replace(deps, inflow_terms=replace(deps.inflow_terms, review_from_major=50_000))
     below, held = [await arrive(inflows, strict, credit(number, minor)) for minor in (limit - 1, limit)]
@@ -319,7 +319,7 @@ async def test_money_for_a_suspended_business_is_held(inflows: Inflows) -> None:
     assert tuple(row) == ("pending", "business_suspended")
 
 
-async def test_d15_two_deposits_in_the_same_moment_are_two(inflows: Inflows) -> None:
+async def test_two_deposits_in_the_same_moment_are_two(inflows: Inflows) -> None:
     number = await inflows.number()
     answers = await asyncio.gather(*(inflows.tell(credit(number)) for _ in range(8)))
     assert {answer.status_code for answer in answers} == {200}
@@ -327,7 +327,7 @@ async def test_d15_two_deposits_in_the_same_moment_are_two(inflows: Inflows) -> 
     assert (await inflows.events())["collection.successful"] == 8
 
 
-async def test_d17_the_event_is_written_with_the_money_and_not_by_whoever_rings(
+async def test_the_event_is_written_with_the_money_and_not_with_the_wake_up(
     inflows: Inflows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(inflows.runtime.db), "notify", lambda *_: None)

@@ -166,6 +166,6 @@ def test_an_account_number_typed_in_groups_is_the_same_number(typed: str) -> Non
     assert normal_account_number(typed) == "DE89370400440532013000"
 
 
-def test_what_tells_account_numbers_apart_stays() -> None:
+def test_characters_that_distinguish_account_numbers_stay() -> None:
     assert normal_account_number("0012/34.5_6") == "0012/34.5_6"
     assert normal_account_number(" - ") == ""

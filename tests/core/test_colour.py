@@ -98,7 +98,7 @@ def test_an_accent_between_both_labels_moves_no_further_than_it_must() -> None:
     assert TEXT_MIN <= contrast(palette.accent, palette.on_accent) < TEXT_MIN + 0.2
 
 
-def test_an_accent_that_nobody_sees_gets_an_edge() -> None:
+def test_an_accent_without_contrast_gets_an_edge() -> None:
     palette = palette_for("#ffffff", LIGHT)
     assert contrast(palette.accent, LIGHT.card) == 1
     assert contrast(palette.accent_edge, LIGHT.card) >= EDGE_MIN

@@ -74,7 +74,7 @@ async def test_every_kind_of_inflow_leaves_nothing_to_find(inflows: Inflows) -> 
     assert "sandbox/T-9: waits for its credit" in found["reversals"].what
 
 
-async def test_with_nothing_to_decide_the_operator_is_told_so(inflows: Inflows) -> None:
+async def test_with_nothing_to_decide_the_list_says_so(inflows: Inflows) -> None:
     found = await findings(inflows)
     assert found["held inflows"].what == "no inflow waits for a decision"
     assert "none is owed" in found["reversals"].what
@@ -121,7 +121,7 @@ TAMPERED = {
 
 
 @pytest.mark.breaks_the_books
-async def test_each_question_finds_what_somebody_tampered_with(inflows: Inflows) -> None:
+async def test_each_check_finds_what_was_tampered_with(inflows: Inflows) -> None:
     """Each in a transaction of its own that is undone again, by the table's owner, with all triggers off."""
     await one_of_each(inflows)
     asked = dict(zip(("credits", "inflow events", "holds", "returns", "totals"), QUESTIONS, strict=True))

@@ -32,7 +32,7 @@ def is_csv(*accept: bytes) -> bool:
         b",,text/csv,",
     ],
 )
-def test_csv_is_given_to_whoever_prefers_it(accept: bytes) -> None:
+def test_csv_is_given_where_accept_prefers_it(accept: bytes) -> None:
     assert is_csv(accept)
 
 

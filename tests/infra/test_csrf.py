@@ -168,7 +168,7 @@ def test_a_new_visitor_gets_a_cookie_and_is_known_by_it(site: Site, name: str, a
     assert csrf.cookie(again) == ()
 
 
-def test_visitors_are_told_apart() -> None:
+def test_visitors_have_different_tokens() -> None:
     assert len({CSRF.visitor_of({}).id for _ in range(100)}) == 100
 
 

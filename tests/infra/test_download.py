@@ -249,21 +249,21 @@ async def test_the_mark_of_the_end_is_never_sent_for_half_a_file(tap: Tap) -> No
 # Nobody takes it.
 
 
-async def test_whoever_goes_while_rows_are_made_stops_them(tap: Tap) -> None:
+async def test_a_client_that_leaves_while_rows_are_made_stops_them(tap: Tap) -> None:
     async with calling(listed(tap.waiting)) as (client, _):
         async with asking(client):
             await happens(tap.begun)
         assert await happens(tap.closed)
 
 
-async def test_whoever_goes_in_the_middle_of_the_file_stops_it(tap: Tap) -> None:
+async def test_a_client_that_leaves_in_the_middle_of_the_file_stops_it(tap: Tap) -> None:
     async with calling(listed(tap.endless)) as (client, _):
         async with asking(client) as wire:
             await wire.until(b"name,count")
         assert await happens(tap.closed)
 
 
-async def test_whoever_takes_nothing_is_cut_off(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_nothing_is_cut_off(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "STALLED_AFTER_S", 0.2)
     monkeypatch.setattr(lingering, "FLUSH_S", 0.2)
     async with calling(listed(tap.endless)) as (client, _), asking(client) as wire:
@@ -291,7 +291,7 @@ async def test_a_long_wait_for_rows_is_no_reason_to_cut(tap: Tap, monkeypatch: p
 # In nobody's way.
 
 
-async def test_a_download_takes_no_place_among_the_requests_in_flight(
+async def test_a_download_does_not_count_as_a_request_in_flight(
     tap: Tap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", 1)

@@ -1,4 +1,4 @@
-"""The way out, met by hostile names and hostile servers (R20, R21)."""
+"""Requests to merchants' servers: hostile host names and hostile servers."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(receivers.HALF, 200, "connection_lost", id="half a body"),
         pytest.param(receivers.reset, None, "connection_lost", id="reset"),
         pytest.param(receivers.close, None, "connection_lost", id="closed"),
-        pytest.param(answer(302, location="http://169.254.169.254/latest"), 302, None, id="W7 a redirect"),
+        pytest.param(answer(302, location="http://169.254.169.254/latest"), 302, None, id="a redirect"),
         pytest.param(
             says(b"HTTP/1.1 200 OK\r\ncontent-length: 9999999999999999999999\r\n\r\n"), None, None, id="absurd"
         ),
@@ -109,7 +109,7 @@ async def test_no_server_of_the_environment_is_asked(monkeypatch: pytest.MonkeyP
         assert (len(proxy.received), len(target.received)) == (0, 1)
 
 
-async def test_no_cookie_comes_back_W13() -> None:
+async def test_cookies_of_the_receiver_are_not_kept() -> None:
     async with receiving(answer(200, set_cookie="a=b; Path=/")) as target, way_out() as out:
         for _ in range(2):
             await out.post(target.url(), b"{}", {})
@@ -117,14 +117,14 @@ async def test_no_cookie_comes_back_W13() -> None:
 
 
 @pytest.mark.parametrize("headers", [{"a": "b\r\nevil: 1"}, {"a\nevil": "1"}, {"a": "b\rc"}])
-async def test_a_header_is_one_line_W13(headers: dict[str, str]) -> None:
+async def test_a_line_break_in_a_header_is_refused(headers: dict[str, str]) -> None:
     async with receiving() as target, way_out() as out:
         assert (await out.post(target.url(), b"{}", headers)).error == "bad_response"
         assert target.received == []
 
 
 @pytest.mark.parametrize("path", ["/ HTTP/1.1\r\nevil: 1", "/\nevil: 1"])
-async def test_an_address_is_one_line_W12(path: str) -> None:
+async def test_a_line_break_in_an_address_is_refused(path: str) -> None:
     """As if somebody had written it past us."""
     async with receiving() as target, way_out() as out:
         assert (await out.post(target.url(path), b"{}", {})).error == "address_refused"
@@ -143,18 +143,18 @@ async def test_connections_are_used_again() -> None:
 
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("inside", ["10.1.2.3", "169.254.169.254", "fd00:ec2::254", "64:ff9b::a00:1", "224.0.0.1"])
-async def test_a_name_with_one_address_inside_is_not_called_at_all_W5(mode: Mode, inside: str) -> None:
+async def test_a_host_name_with_one_private_address_is_not_called_at_all(mode: Mode, inside: str) -> None:
     names = {"shop.example.com": [PUBLIC, ipaddress.ip_address(inside)]}
     reply = await post("https://shop.example.com/", mode=mode, names=names)
     assert reply.error == "address_refused"
 
 
 @pytest.mark.parametrize("error", ["name_not_found"])
-async def test_a_name_that_does_not_exist_fails_the_attempt_W10(error: str) -> None:
+async def test_a_host_name_that_does_not_exist_fails_the_attempt(error: str) -> None:
     assert (await post("https://nowhere.example.com/")).error == error
 
 
-async def test_a_name_server_that_does_not_answer_fails_it_in_time_W10(hurried: None) -> None:
+async def test_a_name_server_that_does_not_answer_fails_the_attempt_in_time(hurried: None) -> None:
     async def never(_: str) -> list[Ip]:
         return await asyncio.Event().wait()  # type: ignore[return-value]
 
@@ -163,11 +163,11 @@ async def test_a_name_server_that_does_not_answer_fails_it_in_time_W10(hurried: 
         assert (await out.post("https://slow.example.com/", b"", {})).error == "connect_timeout"
 
 
-async def test_a_name_without_addresses_fails_it_W10() -> None:
+async def test_a_host_name_without_addresses_fails_the_attempt() -> None:
     assert (await post("https://empty.example.com/", names={"empty.example.com": []})).error == "name_not_found"
 
 
-async def test_a_name_that_turns_inward_is_never_followed_there_W6(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_host_name_that_becomes_private_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
     """Public when it is checked, this machine a moment later: what is dialled is what was checked."""
     dialled: list[str] = []
 
@@ -197,7 +197,7 @@ async def test_a_name_that_turns_inward_is_never_followed_there_W6(monkeypatch: 
     assert (errors.count("connect_failed"), errors.count("address_refused")) == (500, 500)
 
 
-async def test_the_last_look_is_at_the_socket_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_last_check_is_of_the_connected_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if nobody had judged the address before, nothing is dialled that must not be."""
     async with receiving() as inside:
         out = Egress(Guard(Mode.LIVE, OWN[Mode.LIVE]))
@@ -273,7 +273,7 @@ async def test_a_good_certificate_is_accepted(authority: tuple[Certify, ssl.SSLC
 
 
 @pytest.mark.parametrize("case", ["of another host", "expired", "signed by nobody we know"])
-async def test_a_wrong_certificate_fails_the_attempt_W11(case: str, authority: tuple[Certify, ssl.SSLContext]) -> None:
+async def test_a_wrong_certificate_fails_the_attempt(case: str, authority: tuple[Certify, ssl.SSLContext]) -> None:
     certify, trust = authority
     files = certify("shop.example.com", days=-1 if case == "expired" else 30)
     host = "other.example.com" if case == "of another host" else "shop.example.com"
@@ -283,7 +283,7 @@ async def test_a_wrong_certificate_fails_the_attempt_W11(case: str, authority: t
         assert (reply.error, target.received) == ("tls_failed", [])
 
 
-async def test_an_old_tls_fails_it_W11(authority: tuple[Certify, ssl.SSLContext]) -> None:
+async def test_an_old_tls_version_fails_the_attempt(authority: tuple[Certify, ssl.SSLContext]) -> None:
     certify, trust = authority
     server = server_with(*certify("shop.example.com"))
     with pytest.warns(DeprecationWarning, match="TLSv1"):
@@ -298,13 +298,13 @@ async def test_an_old_tls_fails_it_W11(authority: tuple[Certify, ssl.SSLContext]
         assert target.received == []
 
 
-async def test_a_handshake_that_stalls_fails_it_in_time_W11(hurried: None) -> None:
+async def test_a_tls_handshake_that_stalls_fails_the_attempt_in_time(hurried: None) -> None:
     async with receiving(receivers.hang) as target, asyncio.timeout(60):
         url = target.url(host="shop.example.com").replace("http:", "https:")
         assert (await post(url, names=LOCAL)).error in ("connect_timeout", "timeout", "tls_failed")
 
 
-def test_nobody_else_calls_out() -> None:
+def test_no_other_module_makes_requests() -> None:
     """Whatever leaves us goes through the guard (72). What a developer types calls his own machine, as himself."""
     clients = {"aiohttp", "httpx", "requests", "urllib3", "http.client", "urllib.request"}
     found = set()

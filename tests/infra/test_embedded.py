@@ -333,7 +333,7 @@ def test_below_a_closed_folder_root_keeps_data_and_programs_elsewhere(
 
 
 @only_root
-def test_a_folder_of_somebody_else_is_refused_by_name(home: Path) -> None:
+def test_a_folder_of_another_user_is_refused_by_name(home: Path) -> None:
     os.chown(home, 54321, 54321)
     with pytest.raises(EmbeddedPostgresFailed, match="user id 54321"):
         EmbeddedPostgres(home, bin_dir=BIN_DIR).start()

@@ -47,7 +47,7 @@ async def test_a_group_has_no_more_than_its_most() -> None:
     assert counter.groups == [[0, 1], [2, 3], [4]]
 
 
-async def test_nobody_fails_for_another() -> None:
+async def test_a_failing_item_fails_alone() -> None:
     counter = Counter()
     counter.may_go.set()
     gathering = Batcher(counter.double_all)
@@ -57,7 +57,7 @@ async def test_nobody_fails_for_another() -> None:
     assert counter.groups == [[12, 13, 14], [12], [13], [14]]
 
 
-async def test_whoever_has_gone_keeps_nobody_waiting() -> None:
+async def test_a_cancelled_caller_delays_no_other() -> None:
     counter = Counter()
     gathering = Batcher(counter.double_all)
     leaving, staying = gathering.do(1), gathering.do(2)
@@ -84,7 +84,7 @@ async def test_everybody_is_served_however_they_come() -> None:
             assert await asyncio.gather(*map(ask, numbers)) == [2 * number for number in numbers]
 
 
-async def test_who_waits_is_told_when_the_end_comes() -> None:
+async def test_waiting_callers_fail_when_the_batcher_closes() -> None:
     counter = Counter()
     gathering = Batcher(counter.double_all)
     waiting = gathering.do(1)
@@ -108,7 +108,7 @@ async def test_not_now_is_said_to_all_at_once() -> None:
     assert asked == [3]
 
 
-async def test_who_has_waited_too_long_is_told_and_the_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_that_waited_too_long_fails_and_the_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
     counter = Counter()
     gathering = Batcher(counter.double_all, concurrency=1)
     first = gathering.do(1)
@@ -124,7 +124,7 @@ async def test_who_has_waited_too_long_is_told_and_the_others_are_served(monkeyp
     assert counter.groups == [[1], [3]]
 
 
-async def test_a_wrong_number_of_outcomes_leaves_nobody_waiting() -> None:
+async def test_a_wrong_number_of_results_fails_every_caller() -> None:
     async def forget_the_last(numbers: Sequence[int]) -> list[int]:
         return [2 * number for number in numbers[:-1]]
 
@@ -134,7 +134,7 @@ async def test_a_wrong_number_of_outcomes_leaves_nobody_waiting() -> None:
     assert isinstance(outcomes[2], ValueError)
 
 
-async def test_who_comes_behind_a_lane_that_is_stopped_is_told() -> None:
+async def test_a_caller_behind_a_cancelled_batch_fails() -> None:
     counter = Counter()
     gathering = Batcher(counter.double_all, concurrency=1)
     served = gathering.do(1)

@@ -48,7 +48,7 @@ async def test_who_waits_under_one_name_is_served_together_and_under_another_apa
     assert desk.groups == [["u", "v"], ["y"], ["w", "x"]]
 
 
-async def test_no_more_are_served_at_once_than_there_are_lanes() -> None:
+async def test_no_more_batches_run_at_once_than_the_concurrency() -> None:
     desk, all_of_them = Desk(), KeyedBatcher(concurrency=2)
     waiting = [all_of_them.do(name, name, desk.serve) for name in "abcdef"]
     await settle_down()
@@ -58,7 +58,7 @@ async def test_no_more_are_served_at_once_than_there_are_lanes() -> None:
     assert desk.at_once_max == 2
 
 
-async def test_who_waits_too_long_for_a_lane_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_that_waits_too_long_for_a_batch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyed_batcher, "SLOT_WAIT_S", 0.01)
     desk, all_of_them = Desk(), KeyedBatcher(concurrency=1)
     first = all_of_them.do("a", "a", desk.serve)
@@ -70,7 +70,7 @@ async def test_who_waits_too_long_for_a_lane_is_told_to_come_back(monkeypatch: p
     assert await all_of_them.do("b", "b", desk.serve) == "B"
 
 
-async def test_a_name_is_forgotten_when_nobody_waits_under_it() -> None:
+async def test_a_key_is_forgotten_when_no_caller_waits_under_it() -> None:
     desk, all_of_them = Desk(), KeyedBatcher()
     desk.is_open.set()
     for number in range(100):

@@ -58,7 +58,7 @@ async def test_the_reference_can_be_switched_off(database_url: str) -> None:
     assert "/docs" not in answers[0].json()["message"]
 
 
-def test_live_mode_shows_no_reference_unless_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_mode_shows_no_api_docs_unless_set(monkeypatch: pytest.MonkeyPatch) -> None:
     live = {"TIDEGATE_MODE": "live"}
     assert not read_despite_problems(live, monkeypatch).has_docs
     assert read_despite_problems({**live, "TIDEGATE_DOCS": "on"}, monkeypatch).has_docs
@@ -74,7 +74,7 @@ def read_despite_problems(environment: dict[str, str], monkeypatch: pytest.Monke
     return read
 
 
-async def test_whom_to_tell_about_a_weakness_is_said_until_half_a_year_from_now(database_url: str) -> None:
+async def test_security_txt_names_a_contact_and_expires_in_half_a_year(database_url: str) -> None:
     settings = Settings(
         database_url=database_url, security_contact="mailto:safe@example.com", encryption_keys=(ENCRYPTION_KEY,)
     )

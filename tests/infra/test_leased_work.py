@@ -101,7 +101,7 @@ async def test_many_workers_work_on_each_row_once(db: Database) -> None:
     assert len(set(seen)) == 30
 
 
-async def test_whoever_lost_the_lease_writes_nothing_and_ends_nothing(db: Database, admin: Any) -> None:
+async def test_a_holder_that_lost_the_lease_writes_and_ends_nothing(db: Database, admin: Any) -> None:
     business_id, clock = await new_business(db), SettableClock(NOW)
     kind = kind_of(business_id, ["row"])
 

@@ -94,7 +94,7 @@ def is_page(answer: httpx.Response) -> bool:
     return answer.headers["content-type"] == "text/html; charset=utf-8" and "content-security-policy" in answer.headers
 
 
-async def test_a_handler_is_told_what_the_browser_said(client: httpx.AsyncClient) -> None:
+async def test_a_handler_gets_what_the_browser_sent(client: httpx.AsyncClient) -> None:
     answer = await client.post(
         "/things/a%20b?x=1&x=2&y=%zz", data={"k": "v"}, headers={"cookie": "c=1; c=2", "user-agent": "me"}
     )
@@ -177,7 +177,7 @@ def log_lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 @pytest.mark.parametrize("path", ["/broken", "/split"])
-async def test_an_unexpected_error_is_logged_and_the_page_tells_nothing_of_it(
+async def test_an_unexpected_error_is_logged_and_not_shown_on_the_page(
     client: httpx.AsyncClient, log_lines: list[Any], path: str
 ) -> None:
     answer = await client.get(path)

@@ -40,24 +40,24 @@ def test_a_page_is_given_as_text_or_as_a_number() -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1e9", "abc", "1.5", "", "01", "+1", "1 ", "٣", "0x1", "1_0", "true"])
-def test_what_is_no_page_number_is_refused_A9(text: str) -> None:
+def test_a_malformed_page_number_is_refused(text: str) -> None:
     raw = f"page={text.replace('+', '%2B')}".encode() if text.isascii() else b"page=%D9%A3"
     assert problems_of(raw) == [("page", "must be a whole number from 1")]
     assert problems_of(raw.replace(b"page", b"perPage")) == [("perPage", "must be a whole number from 1 to 100")]
 
 
 @pytest.mark.parametrize("value", [b"0", b"-1", b"1e9", b"1.0", b"true", b"null", b"[1]", b'{"a": 1}', b'"1.5"'])
-def test_what_is_no_page_number_in_a_body_is_refused_too_A9(value: bytes) -> None:
+def test_a_malformed_page_number_in_a_body_is_refused_too(value: bytes) -> None:
     assert problems_of(b"", b'{"page": %s}' % value) == [("page", "must be a whole number from 1")]
 
 
 @pytest.mark.parametrize("text", ["101", "10001", "1" + "0" * 30, "9" * 5000])
-def test_a_page_has_at_most_a_hundred_rows_A9(text: str) -> None:
+def test_a_page_has_at_most_a_hundred_rows(text: str) -> None:
     assert problems_of(f"perPage={text}".encode()) == [("perPage", "must be a whole number from 1 to 100")]
 
 
 @pytest.mark.parametrize("text", ["10001", "1000000000", "9" * 5000])
-def test_a_page_that_no_size_brings_near_is_refused_with_advice_A14(text: str) -> None:
+def test_a_page_beyond_the_limit_at_any_size_is_refused_with_advice(text: str) -> None:
     [(field, message)] = problems_of(f"page={text}".encode())
     assert field == "page"
     assert "first 10000 rows" in message
@@ -65,12 +65,12 @@ def test_a_page_that_no_size_brings_near_is_refused_with_advice_A14(text: str) -
 
 
 @pytest.mark.parametrize(("page", "per_page"), [(1, 100), (100, 100), (10_000, 1), (1_000, 10), (334, 30)])
-def test_a_page_that_begins_among_the_first_rows_is_given_A14(page: int, per_page: int) -> None:
+def test_a_page_that_begins_within_the_limit_is_given(page: int, per_page: int) -> None:
     refuse_deep(PageNumber(page), PerPage(per_page))
 
 
 @pytest.mark.parametrize(("page", "per_page"), [(101, 100), (1_001, 10), (335, 30)])
-def test_a_page_that_begins_beyond_them_is_refused_with_advice_A14(page: int, per_page: int) -> None:
+def test_a_page_that_begins_beyond_the_limit_is_refused_with_advice(page: int, per_page: int) -> None:
     with pytest.raises(Invalid, match=r"^page begins beyond the first 10000 rows; go on with `cursor`"):
         refuse_deep(PageNumber(page), PerPage(per_page))
 

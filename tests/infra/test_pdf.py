@@ -192,12 +192,12 @@ def test_a_template_reads_nothing_but_the_library(path: str) -> None:
         compile_pdf(f'#read("{path}")', {}, made_at=MADE_AT)
 
 
-async def test_what_goes_wrong_in_a_child_is_told() -> None:
+async def test_an_error_in_the_child_process_is_reported() -> None:
     with pytest.raises(RuntimeError, match="unknown variable"):
         await compile_in_child("#nothing", {}, made_at=MADE_AT)
 
 
-async def test_a_child_ends_when_nobody_waits_for_its_document(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_child_process_ends_when_its_caller_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     started: asyncio.Queue[asyncio.subprocess.Process] = asyncio.Queue()
     start = asyncio.create_subprocess_exec
 

@@ -125,7 +125,7 @@ async def give_settings(owner_url: str) -> None:
     await owner.close()
 
 
-async def test_payments_are_created_verified_paid_and_told_through_a_pooler(pooled: Pooled) -> None:
+async def test_payments_are_created_verified_paid_and_notified_through_a_pooler(pooled: Pooled) -> None:
     await give_settings(pooled.owner_url)
     db = Database(pooled.owner_url)
     await db.open()

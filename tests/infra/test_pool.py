@@ -62,7 +62,7 @@ async def test_who_waits_longest_is_served_first(pool: Pool) -> None:
     assert order == [0, 1, 2, 3, 4]
 
 
-async def test_who_waits_too_long_is_told(database_url: str) -> None:
+async def test_a_caller_that_waits_too_long_gets_an_error(database_url: str) -> None:
     pool = Pool(lambda: asyncpg.connect(database_url), connections_max=1, wait_s=0.01)
     held = await pool.take()
     with pytest.raises(TimeoutError):
@@ -73,7 +73,7 @@ async def test_who_waits_too_long_is_told(database_url: str) -> None:
 
 
 @pytest.mark.parametrize("is_sound", [True, False])
-async def test_one_in_doubt_is_closed_and_leaves_its_place(pool: Pool, is_sound: bool) -> None:
+async def test_a_connection_in_doubt_is_closed_and_frees_its_slot(pool: Pool, is_sound: bool) -> None:
     for _ in range(5):
         connection = await pool.take()
         if is_sound:
@@ -82,7 +82,7 @@ async def test_one_in_doubt_is_closed_and_leaves_its_place(pool: Pool, is_sound:
         assert connection.is_closed()
 
 
-async def test_the_place_of_a_lost_one_goes_to_who_waits(pool: Pool) -> None:
+async def test_the_slot_of_a_lost_connection_goes_to_a_waiting_caller(pool: Pool) -> None:
     held = [await pool.take(), await pool.take()]
     waiting = asyncio.create_task(pool.take())
     await asyncio.sleep(0)
@@ -107,7 +107,7 @@ async def test_nothing_is_lost_when_who_waits_goes_away(pool: Pool) -> None:
         pool.give_back(connection, is_sound=True)
 
 
-async def test_a_server_that_cannot_be_reached_costs_no_place() -> None:
+async def test_an_unreachable_server_costs_no_slot() -> None:
     async def refuse() -> Any:
         raise ConnectionRefusedError
 
@@ -117,7 +117,7 @@ async def test_a_server_that_cannot_be_reached_costs_no_place() -> None:
             await pool.take()
 
 
-async def test_after_the_end_nobody_gets_one(pool: Pool) -> None:
+async def test_a_closed_pool_gives_no_connection(pool: Pool) -> None:
     held = [await pool.take(), await pool.take()]
     waiting = asyncio.create_task(pool.take())
     await asyncio.sleep(0)

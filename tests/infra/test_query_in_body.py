@@ -85,11 +85,11 @@ async def test_a_body_may_come_in_chunks(client: httpx.AsyncClient) -> None:
         ("?name=a", b'{"name": null}'),
     ],
 )
-async def test_a_name_given_twice_is_refused_A7(client: httpx.AsyncClient, query: str, body: bytes) -> None:
+async def test_a_parameter_given_twice_is_refused(client: httpx.AsyncClient, query: str, body: bytes) -> None:
     assert problems(await get(client, f"/things{query}", body)) == [("name", "is given twice; give it once")]
 
 
-async def test_an_unknown_name_is_refused_wherever_it_stands_A15(client: httpx.AsyncClient) -> None:
+async def test_an_unknown_parameter_is_refused_in_query_and_body(client: httpx.AsyncClient) -> None:
     message = "is no parameter here; there are name, perPage"
     assert problems(await get(client, "/things?name=a&sort=x")) == [("sort", message)]
     assert problems(await get(client, "/things?name=a", b'{"sort": "x", "per_page": 1}')) == [

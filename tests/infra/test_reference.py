@@ -400,7 +400,7 @@ async def test_no_text_escapes_from_its_quotes(text: str) -> None:
     assert f"x-other-key: {keys['x-other-key']}" in words
 
 
-async def test_a_value_nobody_makes_stands_in_the_path_as_it_is() -> None:
+async def test_a_path_value_without_a_source_stays_as_it_is() -> None:
     operation = make_operation()
     words = await words_of(Shell(BASE_URL, {"x-other-key": "k"}, [operation]).example_of(operation).command)
     assert words[:3] == ["-X", "PUT", f"{BASE_URL}/things/a%2Fb"]

@@ -85,7 +85,7 @@ def test_the_first_route_at_an_address_has_it() -> None:
 
 
 @pytest.mark.parametrize(("methods", "allowed"), [(("GET",), ["GET", "HEAD"]), (("POST",), ["POST"])])
-async def test_another_method_is_told_which_are_allowed(methods: tuple[str, ...], allowed: list[str]) -> None:
+async def test_another_method_gets_405_with_the_allowed_ones(methods: tuple[str, ...], allowed: list[str]) -> None:
     async def respond(_: Any) -> Any:
         raise AssertionError("nobody asked for this")
 

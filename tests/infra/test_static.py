@@ -75,7 +75,7 @@ async def test_what_compressing_makes_larger_stays_as_it_is(client: httpx.AsyncC
     assert "content-encoding" not in answer.headers
 
 
-async def test_head_tells_all_but_the_file(client: httpx.AsyncClient) -> None:
+async def test_head_has_the_headers_and_no_file(client: httpx.AsyncClient) -> None:
     answer = await client.head(file().path)
     assert answer.status_code == 200
     assert answer.content == b""

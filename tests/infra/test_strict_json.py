@@ -108,7 +108,7 @@ def test_what_could_not_be_kept_is_invalid_and_its_place_is_named(body: bytes, f
     assert field in [problem.field for problem in refusal.problems]
 
 
-def test_at_most_twenty_problems_are_told_and_that_there_are_more() -> None:
+def test_at_most_twenty_problems_are_listed_and_that_there_are_more() -> None:
     few = refusal_of(json.dumps(["\0"] * PROBLEMS_MAX).encode())
     many = refusal_of(json.dumps(["\0"] * 5_000).encode())
     assert isinstance(few, Invalid)

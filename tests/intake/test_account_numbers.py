@@ -127,7 +127,7 @@ async def test_money_for_a_number_that_no_open_account_has_goes_back_from_the_ne
     assert await admin.fetchval("SELECT taken FROM receipt") == "returned"
 
 
-async def test_money_that_was_told_before_its_number_was_used_again_is_not_the_successors(
+async def test_money_notified_before_its_number_was_reused_is_not_the_successors(
     pool: Pool, admin: Any
 ) -> None:
     first, _ = await pool.pay()
@@ -172,14 +172,14 @@ async def test_two_rails_may_use_the_same_number(pool: Pool) -> None:
     assert await status(first) == "success"
 
 
-async def test_money_that_another_rail_tells_of_is_not_for_this_account(pool: Pool, admin: Any) -> None:
+async def test_money_notified_by_another_rail_is_not_for_this_account(pool: Pool, admin: Any) -> None:
     checkout, _ = await pool.pay()
     await pool.told(credit(NUMBER), rail="other")
     assert await status(checkout) == "pending"
     assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
 
 
-async def test_an_outcome_that_another_rail_tells_of_changes_nothing(pool: Pool, admin: Any) -> None:
+async def test_an_outcome_notified_by_another_rail_changes_nothing(pool: Pool, admin: Any) -> None:
     checkout, snapshot = await pool.pay()
     assert snapshot.attempt is not None
     outcome: Callable[[str], dict[str, Any]] = lambda kind: {  # noqa: E731
@@ -195,7 +195,7 @@ async def test_an_outcome_that_another_rail_tells_of_changes_nothing(pool: Pool,
     assert await admin.fetchval("SELECT status FROM attempt") == "waiting"
 
 
-async def test_a_return_that_another_rail_tells_of_is_not_confirmed(pool: Pool, admin: Any) -> None:
+async def test_a_return_notified_by_another_rail_is_not_confirmed(pool: Pool, admin: Any) -> None:
     checkout, _ = await pool.pay()
     await pool.told(credit(NUMBER))
     await pool.told(credit(NUMBER))

@@ -80,7 +80,7 @@ async def counts(admin: Any) -> dict[str, int]:
     return {table: await admin.fetchval(f"SELECT count(*) FROM {table}") for table in tables}
 
 
-async def test_d1_a_notification_that_the_rail_did_not_sign_is_refused_and_not_stored(
+async def test_an_unsigned_notification_is_refused_and_not_stored(
     bank: Bank, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     account = await (await new_checkout()).account()
@@ -95,7 +95,7 @@ async def test_an_unknown_rail_is_not_found(client: httpx.AsyncClient) -> None:
     assert (await client.post("/intake/nobody", content=b"{}")).status_code == 404
 
 
-async def test_d2_the_same_notification_fifty_times_credits_once(
+async def test_the_same_notification_fifty_times_credits_once(
     bank: Bank, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
@@ -118,7 +118,7 @@ async def test_the_same_money_under_two_notifications_credits_once(
     assert (seen["notification"], seen["receipt"], seen["journal"]) == (10, 1, 1)
 
 
-async def test_d3_the_same_money_with_another_amount_is_quarantined(
+async def test_the_same_money_with_another_amount_is_quarantined(
     bank: Bank, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
@@ -131,7 +131,7 @@ async def test_d3_the_same_money_with_another_amount_is_quarantined(
 
 
 @pytest.mark.parametrize("amount", [0, -1, "0", "-5", "1.5", "1e3", "", "x", None, [], 10**19])
-async def test_d4_an_amount_that_is_none_is_quarantined(
+async def test_an_amount_that_is_no_amount_is_quarantined(
     bank: Bank, new_checkout: MakeCheckout, admin: Any, amount: Any
 ) -> None:
     account = await (await new_checkout()).account()
@@ -147,7 +147,7 @@ async def test_signed_nonsense_is_kept_and_refused(bank: Bank, admin: Any, db: A
     assert await admin.fetchval("SELECT state FROM notification") == "quarantined"
 
 
-async def test_d5_another_currency_goes_to_suspense(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
+async def test_another_currency_goes_to_suspense(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout()
     account = await checkout.account()
     assert (await bank.tell(credit(account, currency="KES"))).status_code == 200
@@ -156,7 +156,7 @@ async def test_d5_another_currency_goes_to_suspense(bank: Bank, new_checkout: Ma
     assert (await checkout.record())["status"] == "pending"
 
 
-async def test_d6_money_for_an_unknown_account_goes_to_suspense_under_the_house(
+async def test_money_for_an_unknown_account_goes_to_suspense_under_the_operators_business(
     bank: Bank, admin: Any, db: Any
 ) -> None:
     for _ in range(3):
@@ -168,7 +168,7 @@ async def test_d6_money_for_an_unknown_account_goes_to_suspense_under_the_house(
     assert suspense == 10_000
 
 
-async def test_an_outcome_for_an_attempt_nobody_knows_goes_to_suspense(bank: Bank, admin: Any, db: Any) -> None:
+async def test_an_outcome_for_an_unknown_attempt_goes_to_suspense(bank: Bank, admin: Any, db: Any) -> None:
     told = {"businessId": ids.new_business_id(), "reference": "at_unknown"}
     won = {"type": "attempt.succeeded", "id": "n-1", "transactionId": "T-1", "amount": "500", "currency": "NGN", **told}
     lost = {"type": "attempt.failed", "id": "n-2", "reason": "declined", **told}
@@ -179,7 +179,7 @@ async def test_an_outcome_for_an_attempt_nobody_knows_goes_to_suspense(bank: Ban
     assert [row["state"] for row in states] == ["suspense", "suspense"]
 
 
-async def test_d15_two_transfers_in_the_same_moment_are_two(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
+async def test_two_transfers_in_the_same_moment_are_two(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout(settings={"variance_policy": "top_up"})
     account = await checkout.account()
     halves = [credit(account, 5_000), credit(account, 5_000)]
@@ -193,7 +193,7 @@ async def attempt_of(checkout: Checkout) -> str:
     return reference
 
 
-async def test_r7_shuffled_and_contradictory_outcomes_have_one_effect(
+async def test_shuffled_and_contradictory_outcomes_have_one_effect(
     bank: Bank, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
@@ -225,7 +225,7 @@ async def test_a_success_after_a_failure_of_the_same_attempt_is_money_all_the_sa
     assert (await checkout.record())["status"] == "success"
 
 
-async def test_d17_the_event_is_written_with_the_money(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
+async def test_the_event_is_written_with_the_money(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout(metadata={"cart": 1})
     await bank.tell(credit(await checkout.account()))
     event = json.loads(await admin.fetchval("SELECT payload FROM event"))
@@ -240,7 +240,7 @@ async def test_d17_the_event_is_written_with_the_money(bank: Bank, new_checkout:
 
 
 @pytest.mark.parametrize("minor", [4_000, 25_000])
-async def test_money_that_went_back_is_known_when_it_is_told_again(
+async def test_returned_money_is_recognised_when_notified_again(
     bank: Bank, new_checkout: MakeCheckout, admin: Any, minor: int
 ) -> None:
     checkout = await new_checkout(settings={"variance_policy": "return"})

@@ -54,7 +54,7 @@ async def verify(admin: Any, business_id: str) -> list[str]:
     return await chain.verify(admin, business_id, now=NOW)
 
 
-async def test_a_chain_that_nobody_touched_is_well(db: Database, business_id: str, admin: Any) -> None:
+async def test_an_untouched_chain_is_valid(db: Database, business_id: str, admin: Any) -> None:
     assert await verify(admin, business_id) == []
     assert (await chain.extend(db, CLOCK)).done == 0
     assert await admin.fetchval("SELECT count(*) FROM journal_to_link") == 0

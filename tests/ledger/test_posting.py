@@ -194,7 +194,7 @@ async def test_posting_works_inside_another_statement(db: Database, business_id:
     assert (await wallet_of(db, business_id)).balance == ngn(10_000)
 
 
-async def test_the_house_keeps_what_nobody_claims(db: Database) -> None:
+async def test_unclaimed_money_is_booked_under_the_operators_business(db: Database) -> None:
     unclaimed = recipes.receipt_unclaimed(cause="bank:1", received=ngn(700), event_at=NOW)
     assert await post(db, HOUSE_BUSINESS_ID, unclaimed) != [None]
     async with db.connection() as tx:
@@ -203,7 +203,7 @@ async def test_the_house_keeps_what_nobody_claims(db: Database) -> None:
     assert HOUSE_BUSINESS_ID not in {business.id for business in await merchants.list_all(db)}
 
 
-async def test_the_house_has_no_keys_and_stays_suspended(admin: Any) -> None:
+async def test_the_operators_business_has_no_keys_and_stays_suspended(admin: Any) -> None:
     with pytest.raises(asyncpg.CheckViolationError, match="business_house_stays_suspended"):
         await admin.execute("UPDATE business SET status = 'active' WHERE id = $1", HOUSE_BUSINESS_ID)
     with pytest.raises(asyncpg.CheckViolationError, match="credential_is_never_of_the_house"):

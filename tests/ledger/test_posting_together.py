@@ -69,7 +69,7 @@ async def test_a_group_of_causes_that_were_all_posted_before_does_nothing(db: Da
     assert await admin.fetchval("SELECT count(*) FROM journal") == 2
 
 
-async def test_whoever_takes_from_a_wallet_is_posted_alone(db: Database, admin: Any) -> None:
+async def test_a_debit_of_a_wallet_is_posted_alone(db: Database, admin: Any) -> None:
     business_id = await new_business(db)
     await post(db, business_id, paid(1_151))
     with pytest.raises(asyncpg.FeatureNotSupportedError):

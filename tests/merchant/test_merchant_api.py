@@ -24,7 +24,7 @@ async def test_a_business_sees_itself_and_no_secret(new_shop: MakeShop) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "sk_test_wrong"])
-async def test_nobody_else_is_told(shop: Shop, key: str) -> None:
+async def test_without_a_valid_key_nothing_is_shown(shop: Shop, key: str) -> None:
     answer = await shop.client.get("/profile/merchants/me", headers={"api-key": key})
     assert (answer.status_code, answer.json()["errorType"]) == (401, "UNAUTHENTICATED")
 

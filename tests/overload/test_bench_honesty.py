@@ -95,7 +95,7 @@ def test_pgbench_at_a_rate_is_measured_from_when_each_was_due_and_not_before_it_
     assert (seen["since_due_ms"]["max"], seen["since_sent_ms"]["max"]) == (80.0, 20.0)
 
 
-def test_moments_in_which_the_machine_stands_still_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moments_in_which_the_machine_stalls_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that moves a millisecond each time it is asked, and ten while the machine is slow."""
     slow_from_ms, slow_ms = 2_000, 400
     quick = [ms / 1000 for ms in range(slow_from_ms)]

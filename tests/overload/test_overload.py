@@ -64,7 +64,7 @@ def refuse_rudeness(refused: list[httpx.Response]) -> None:
         assert answer.json()["errorType"] in ("RATE_LIMITED", "SERVICE_UNAVAILABLE")
 
 
-async def test_a_crowd_is_served_or_told_to_come_again(busy_shop: Shop, admin: Any) -> None:
+async def test_under_overload_requests_are_served_or_refused_with_retry_after(busy_shop: Shop, admin: Any) -> None:
     answers = dict(await asyncio.gather(*(create(busy_shop, name) for name in references("crowd"))))
     created = {name for name, answer in answers.items() if answer.status_code == 201}
     assert created
@@ -98,7 +98,7 @@ async def test_no_more_than_the_limit_are_in_flight(
     assert (await busy_shop.create(order(reference="afterwards"))).status_code == 201
 
 
-async def test_one_business_in_haste_takes_nothing_from_another(
+async def test_one_business_at_its_rate_limit_takes_nothing_from_another(
     busy_shop: Shop, db: Database, crowded: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, admin: Any
 ) -> None:
     monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", 2 * AT_ONCE)

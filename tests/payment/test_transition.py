@@ -152,7 +152,7 @@ def test_money_is_always_taken_kept_or_sent_back(
     if after.status is PaymentStatus.SUCCESS and status is not PaymentStatus.SUCCESS:
         assert after.fee is not None
         assert after.settled is not None
-        # I7: what was received is what was settled, the fee and the tax.
+        # What was received is what was settled, the fee and the tax.
         assert after.received == after.settled + after.fee.total
         assert after.settled.minor >= 0
 

@@ -63,7 +63,7 @@ async def test_a_draft_that_was_inserted_before_counts_as_new_once_more(db: Data
     assert count == 2
 
 
-async def test_nobody_fails_for_a_neighbour(db: Database, business: Business) -> None:
+async def test_a_failing_create_fails_alone(db: Database, business: Business) -> None:
     taken, *good = [draft_of(business) for _ in range(6)]
     batching = PaymentBatching(db)
     # Before them all: each of a group that failed is tried alone, and whichever of two with one code came first had it.

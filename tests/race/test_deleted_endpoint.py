@@ -80,7 +80,7 @@ async def until_somebody_waits(admin: Any) -> None:
             )
 
 
-async def test_an_endpoint_that_wants_something_else_since_this_moment_is_not_told_of_it(
+async def test_an_endpoint_that_has_just_unsubscribed_gets_no_event(
     world: World, admin: Any
 ) -> None:
     endpoint_id = (await world.endpoint("http://127.0.0.1:9/")).endpoint.id

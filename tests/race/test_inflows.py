@@ -56,7 +56,7 @@ async def credited(admin: Any) -> tuple[int, int]:
     return journals, int(await admin.fetchval("SELECT coalesce(sum(balance_minor), 0) FROM wallet"))
 
 
-async def test_the_same_credit_told_many_times_at_once_is_one(inflows: Inflows) -> None:
+async def test_the_same_credit_notified_many_times_at_once_is_one(inflows: Inflows) -> None:
     number = await inflows.number()
     bodies = [credit(number, transactionId="T-1") for _ in range(RIVALS // 2)]
     answers = await asyncio.gather(*(inflows.tell(body) for body in [*bodies, *bodies]))
@@ -85,7 +85,7 @@ async def test_a_suspension_in_the_same_moment_is_before_or_after(inflows: Inflo
         assert (await inflows.inflow(f"late-{n}"))["status"] == "reversed"
 
 
-async def test_a_change_of_the_account_is_seen_by_whoever_decided_before_it(inflows: Inflows) -> None:
+async def test_a_decision_made_before_a_change_of_the_account_is_made_again(inflows: Inflows) -> None:
     account = await inflows.account()
     assert account.details is not None
     number = account.details.account_number
@@ -136,7 +136,7 @@ async def test_a_return_confirmed_many_times_at_once_is_confirmed_once(inflows: 
     assert (await inflows.journals())["return_done"] == 1
 
 
-async def test_d17_whoever_dies_before_it_rings_has_written_the_event_all_the_same(
+async def test_a_process_that_dies_before_the_wake_up_has_written_the_event(
     inflows: Inflows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Killed(BaseException):

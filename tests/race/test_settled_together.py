@@ -116,7 +116,7 @@ async def test_many_at_once_are_written_in_few_transactions_and_the_balances_run
     assert wallet == balance > 0
 
 
-async def test_repeats_and_contradictions_among_good_ones_disturb_nobody(
+async def test_repeats_and_contradictions_in_a_batch_affect_no_other(
     new_checkout: MakeCheckout, shop: Shop, runtime: Runtime, deps: PaymentDeps, admin: Any
 ) -> None:
     checkouts, accounts = await waiting(new_checkout, shop, MANY)
@@ -187,7 +187,7 @@ async def test_one_notification_for_two_payments_in_a_group_is_acted_on_once(
     assert await apply_all(deps, changes[1]) == [ChangeOutcome.TOLD_BEFORE]
 
 
-async def test_a_group_tells_stale_and_told_before_and_written_apart(
+async def test_a_batch_distinguishes_stale_duplicate_and_written(
     new_checkout: MakeCheckout, shop: Shop, runtime: Runtime, deps: PaymentDeps, admin: Any
 ) -> None:
     _, accounts = await waiting(new_checkout, shop, 5)
@@ -216,6 +216,6 @@ async def test_money_that_is_known_keeps_nothing_else_of_its_group_from_being_wr
     assert await count(admin, "receipt", shop.business_id) == 2
 
 
-def test_whatever_door_a_change_comes_through_it_gathers_in_one_till(runtime: Runtime) -> None:
+def test_changes_of_every_caller_share_one_batcher(runtime: Runtime) -> None:
     """Each till has its own lanes to the database; several of them would take all its connections."""
     assert runtime.deps is runtime.deps

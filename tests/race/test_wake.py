@@ -24,7 +24,7 @@ async def world(db: Database) -> AsyncIterator[World]:
         yield made
 
 
-async def test_what_becomes_due_while_a_courier_looks_is_not_overlooked(world: World, admin: Any) -> None:
+async def test_a_delivery_that_becomes_due_during_a_poll_is_not_overlooked(world: World, admin: Any) -> None:
     endpoints = [(await world.endpoint(f"http://127.0.0.1:9/{n}")).endpoint.id for n in range(ENDPOINTS)]
     for count in range(ROUNDS):
         await admin.execute("UPDATE endpoint_state SET look_at = $1", world.clock.now())

@@ -143,7 +143,7 @@ def test_the_operator_is_guessed_from_the_number(number: str, currency: Currency
 
 
 @pytest.mark.parametrize("number", ["", "junk", "+256710345678", "+442079460000"])
-def test_an_operator_that_nobody_knows_is_not_guessed(number: str) -> None:
+def test_an_unknown_operator_is_not_guessed(number: str) -> None:
     assert phone.operator_of(number, Currency.UGX) is None
 
 

@@ -103,7 +103,7 @@ async def test_an_account_stays_when_the_business_is_emptied(world: World) -> No
     assert await opened(world) == before
 
 
-async def test_money_for_an_iban_typed_in_groups_is_told_of_the_account_itself(world: World) -> None:
+async def test_money_for_an_iban_typed_in_groups_is_notified_for_the_account_itself(world: World) -> None:
     details = await opened(world)
     typed = " ".join(details.account_number[at : at + 4] for at in range(0, 22, 4)).lower()
     await world.send(typed, Money(12_34, Currency.EUR))

@@ -52,7 +52,7 @@ async def world(db: Database) -> World:
     return await make_world(db)
 
 
-async def test_a_card_without_a_step_succeeds_at_once_and_is_told_again(world: World) -> None:
+async def test_a_card_without_a_step_succeeds_at_once_and_is_notified_too(world: World) -> None:
     order = world.order(card(PLAIN))
     answer = await world.rail.start(order, now=NOW)
     assert isinstance(answer, Succeeded)

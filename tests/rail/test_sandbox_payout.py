@@ -45,7 +45,7 @@ def refunded(world: World, minor: int = 40_00, reference: str = "ref-1") -> Refu
     )
 
 
-async def test_a_return_is_told_after_two_seconds(world: World) -> None:
+async def test_a_return_is_confirmed_after_two_seconds(world: World) -> None:
     await world.rail.send_back(returned(world), now=NOW)
     assert await world.told(later(seconds=1)) == []
     [told] = await world.told(later(seconds=2))

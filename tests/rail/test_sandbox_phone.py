@@ -45,7 +45,7 @@ async def outcome_told(world: World, order: StartAttempt, now: datetime = NOW) -
     return told.news.state
 
 
-async def test_0000_is_approved_at_once_and_told(world: World) -> None:
+async def test_0000_is_approved_at_once_and_notified(world: World) -> None:
     order = world.order(phone("0000"))
     assert await world.rail.start(order, now=NOW) == Running()
     state = await outcome_told(world, order)
@@ -136,7 +136,7 @@ async def test_a_dialled_code_is_declined(world: World) -> None:
     assert await outcome_told(world, order) == Failed(FailureReason.NOT_APPROVED)
 
 
-async def test_a_code_lapses_after_ten_minutes_and_nobody_tells(world: World) -> None:
+async def test_a_code_lapses_after_ten_minutes_without_a_notification(world: World) -> None:
     order = world.order(GTB)
     answer = await world.rail.start(order, now=NOW)
     assert await world.rail.ask(world.business_id, order.reference, now=later(minutes=9)) == answer

@@ -49,7 +49,7 @@ async def test_a_reversal_without_a_reason_has_one(world: World) -> None:
     assert taken.reason == REVERSED_BECAUSE
 
 
-async def test_a_reversal_told_again_is_the_same_in_every_byte(world: World) -> None:
+async def test_a_reversal_notified_again_is_the_same_in_every_byte(world: World) -> None:
     await world.send(IBAN, FIFTY, transaction_id="SEPA-1")
     await world.told()
     await world.take_back("SEPA-1", "sent twice")
@@ -66,7 +66,7 @@ async def test_reversals_asked_for_at_once_are_one(world: World) -> None:
     assert len({one.reversal_id for one in taken}) == 1
 
 
-async def test_a_reversal_of_a_delayed_credit_is_told_before_it(world: World) -> None:
+async def test_a_reversal_of_a_delayed_credit_is_notified_before_it(world: World) -> None:
     sent = await world.send(IBAN, FIFTY, delay=timedelta(seconds=10))
     await world.take_back(sent, now=later(seconds=1))
     [first] = await world.told(later(seconds=1))
@@ -76,7 +76,7 @@ async def test_a_reversal_of_a_delayed_credit_is_told_before_it(world: World) ->
     assert first.news.transaction_id == second.news.transaction_id == sent
 
 
-async def test_what_a_bank_takes_back_is_what_it_told_first(world: World) -> None:
+async def test_a_reversal_is_of_the_credit_as_first_notified(world: World) -> None:
     await world.send(IBAN, FIFTY, transaction_id="SEPA-1")
     await world.send(IBAN, Money(1, Currency.EUR), transaction_id="SEPA-1")
     assert (await world.take_back("SEPA-1")).amount == FIFTY

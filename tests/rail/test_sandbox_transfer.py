@@ -64,7 +64,7 @@ def test_different_serials_give_different_account_numbers_in_every_currency() ->
     assert len(numbers) == len(serials)
 
 
-async def test_money_is_told_at_once_with_all_that_the_bank_knows(world: World) -> None:
+async def test_money_is_notified_at_once_with_all_that_the_bank_knows(world: World) -> None:
     number = (await account(world)).account_number
     payer = Party(name="Ada Obi", account_number="0123456789", bank_name="Another Bank", bank_code="044")
     transaction_id = await world.send(
@@ -138,7 +138,7 @@ async def test_names_are_passed_on_as_they_were_typed(world: World, name: str) -
     assert (told.news.payer.name, told.news.payee_name) == (name, name)
 
 
-async def test_the_same_transfer_eight_times_at_once_is_told_in_the_same_words(world: World) -> None:
+async def test_the_same_transfer_eight_times_at_once_is_notified_with_the_same_body(world: World) -> None:
     sending = (
         world.send("9000000001", HUNDRED, transaction_id="SEPA-1", now=later(seconds=second)) for second in range(8)
     )
@@ -148,7 +148,7 @@ async def test_the_same_transfer_eight_times_at_once_is_told_in_the_same_words(w
     assert len({one.body for one in notices}) == 1
 
 
-async def test_several_transfers_of_any_amount_and_currency_are_each_told(world: World) -> None:
+async def test_several_transfers_of_any_amount_and_currency_are_each_notified(world: World) -> None:
     number = (await account(world)).account_number
     amounts = [Money(1, Currency.NGN), HUNDRED, HUNDRED, Money(10**15, Currency.UGX)]
     sent = [await world.send(number, amount) for amount in amounts]
@@ -165,7 +165,7 @@ async def test_money_comes_long_after_the_account_ran_out(world: World) -> None:
     assert len(await world.told(later(days=30))) == 1
 
 
-async def test_the_same_transaction_is_the_same_news_told_again(world: World) -> None:
+async def test_the_same_transaction_is_the_same_notification_again(world: World) -> None:
     assert await world.send("9000000001", HUNDRED, transaction_id="NIP-1") == "NIP-1"
     assert await world.send("9000000001", HUNDRED, transaction_id="NIP-1", now=later(seconds=9)) == "NIP-1"
     first, second = await world.sent(later(seconds=9))
@@ -176,7 +176,7 @@ async def test_the_same_transaction_is_the_same_news_told_again(world: World) ->
     assert {one.news.amount.minor for one in told if isinstance(one.news, MoneyArrived)} == {1, 10_000}
 
 
-async def test_the_same_transaction_name_in_another_business_is_other_news(world: World, db: Database) -> None:
+async def test_the_same_transaction_id_in_another_business_is_another_notification(world: World, db: Database) -> None:
     other = await make_world(db)
     await world.send("9000000001", HUNDRED, transaction_id="NIP-1")
     await other.send("9000000002", HUNDRED, transaction_id="NIP-1")

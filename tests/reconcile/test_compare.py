@@ -68,7 +68,7 @@ def test_what_agrees_is_no_finding() -> None:
         ({"direction": OUT}, DiscrepancyKind.DIRECTION),
     ],
 )
-def test_the_same_money_told_otherwise_is_one_finding(changes: dict[str, Any], kind: DiscrepancyKind) -> None:
+def test_the_same_money_with_other_details_is_one_finding(changes: dict[str, Any], kind: DiscrepancyKind) -> None:
     [found] = compared([line(**changes)], [movement()])
     assert (found.kind, found.line, found.movement) == (kind, line(**changes), movement())
 

@@ -1,4 +1,4 @@
-"""R14: a large statement with a hundredth of its lines broken. All breaks are found and named, and nothing else is."""
+"""A large statement with a hundredth of its lines broken. All breaks are found and named, and nothing else is."""
 
 from __future__ import annotations
 

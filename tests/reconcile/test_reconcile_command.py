@@ -175,7 +175,7 @@ async def test_a_ledger_that_says_otherwise_is_said(
         ("", ["--columns", "amount"], "must be like"),
     ],
 )
-async def test_what_cannot_be_compared_is_told_apart_from_breaks(
+async def test_lines_that_cannot_be_compared_are_no_breaks(
     database_url: str, tmp_path: Path, text: str, arguments: list[str], said: str
 ) -> None:
     path = tmp_path / "s.csv"

@@ -87,7 +87,7 @@ async def refund(checkout: Checkout, amount: float | None = None) -> httpx.Respo
     return answer
 
 
-async def test_what_the_bank_takes_back_leaves_the_wallet_and_everybody_is_told(
+async def test_a_reversal_debits_the_wallet_and_is_shown_everywhere(
     bank: Bank, new_checkout: MakeCheckout
 ) -> None:
     checkout = await new_checkout()
@@ -113,7 +113,7 @@ async def test_a_payment_that_was_not_taken_back_says_so(bank: Bank, new_checkou
     assert (record["isReversed"], record["amountReversed"], record["message"]) == (False, 0, None)
 
 
-async def test_a_reversal_that_is_told_twice_counts_once(bank: Bank, new_checkout: MakeCheckout) -> None:
+async def test_a_reversal_that_is_notified_twice_counts_once(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     told = await bank.paid(checkout)
     other = await new_checkout(checkout.shop)
@@ -303,7 +303,7 @@ TAMPERED = (
 
 
 @pytest.mark.breaks_the_books
-async def test_the_doctor_finds_a_reversal_that_somebody_tampered_with(
+async def test_the_doctor_finds_a_reversal_that_was_tampered_with(
     bank: Bank, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()

@@ -87,7 +87,7 @@ async def begin(checkout: Checkout, **fields: Any) -> str:
     return reference
 
 
-async def test_the_end_of_a_refund_is_told_once(paid: Checkout, admin: Any) -> None:
+async def test_the_end_of_a_refund_has_one_event(paid: Checkout, admin: Any) -> None:
     good, bad = await begin(paid, amount=10, reason="sold out"), await begin(paid, amount=10.13)
     assert await events_of(admin, paid.shop.business_id) == []
     await paid.tick()
@@ -156,7 +156,7 @@ async def test_a_worker_that_stops_between_asking_and_writing_loses_nothing(
     assert await admin.fetchval("SELECT count(*) FROM sandbox_payout WHERE kind = 'refund'") == 1
 
 
-async def test_f12_what_the_bank_has_taken_back_is_not_refunded(new_checkout: MakeCheckout, admin: Any) -> None:
+async def test_a_reversed_transfer_is_not_refunded(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "100", reference="BANK-1")
     assert (await checkout.sandbox("transfers/BANK-1/reverse")).status_code == 200
@@ -167,7 +167,7 @@ async def test_f12_what_the_bank_has_taken_back_is_not_refunded(new_checkout: Ma
     await assert_refused(admin, sending, 409, "CONFLICT")
 
 
-async def test_a_name_with_u_0000_is_nobody_s(paid: Checkout, admin: Any) -> None:
+async def test_a_reference_with_u_0000_is_not_found(paid: Checkout, admin: Any) -> None:
     headers = {"api-key": paid.shop.secret_key}
     for path in (f"{REFUND}/%00", "/webhooks/endpoints/%00", "/collections/reference/a%00"):
         await assert_refused(admin, paid.shop.client.get(path, headers=headers), 404, "RESOURCE_NOT_FOUND")

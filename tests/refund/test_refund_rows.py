@@ -1,4 +1,4 @@
-"""Rows F1 to F12 of what may be sent to the refund operation, and R9: never more than was received."""
+"""The refund operation with good and bad input: never more is refunded than was received."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ async def test_what_the_rail_declines_is_the_wallet_s_again(paid: Checkout, admi
 
 
 @pytest.mark.parametrize("amount", [100.01, 1_000_000])
-async def test_f1_more_than_was_received_is_refused(paid: Checkout, admin: Any, amount: float) -> None:
+async def test_more_than_was_received_is_refused(paid: Checkout, admin: Any, amount: float) -> None:
     await assert_refused(admin, ask(paid, amount=amount), 422, "REFUND_EXCEEDS_AVAILABLE")
 
 
-async def test_f1_more_than_remains_is_refused_and_says_what_does(paid: Checkout, admin: Any) -> None:
+async def test_more_than_remains_is_refused_and_says_what_does(paid: Checkout, admin: Any) -> None:
     await refund(paid, amount=60)
     answer = await assert_refused(admin, ask(paid, amount=40.01), 422, "REFUND_EXCEEDS_AVAILABLE")
     assert "at most NGN 40.00" in answer.json()["message"]
@@ -108,29 +108,29 @@ async def test_f1_more_than_remains_is_refused_and_says_what_does(paid: Checkout
 @pytest.mark.parametrize(
     "amount",
     [
-        pytest.param(0, id="F2 zero"),
-        pytest.param(-1, id="F2 negative"),
-        pytest.param(0.001, id="F2 float with too many decimals"),
-        pytest.param(10.005, id="F2 half a minor unit"),
-        pytest.param("10", id="F2 string"),
-        pytest.param(True, id="F2 boolean"),
-        pytest.param(None, id="F2 null"),
-        pytest.param([10], id="F2 list"),
-        pytest.param(10**16, id="F2 beyond counting"),
+        pytest.param(0, id="zero"),
+        pytest.param(-1, id="negative"),
+        pytest.param(0.001, id="float with too many decimals"),
+        pytest.param(10.005, id="half a minor unit"),
+        pytest.param("10", id="string"),
+        pytest.param(True, id="boolean"),
+        pytest.param(None, id="null"),
+        pytest.param([10], id="list"),
+        pytest.param(10**16, id="beyond counting"),
     ],
 )
-async def test_f2_an_amount_that_is_none_is_refused(paid: Checkout, admin: Any, amount: Any) -> None:
+async def test_a_refund_amount_that_is_no_amount_is_refused(paid: Checkout, admin: Any, amount: Any) -> None:
     await assert_refused(admin, ask(paid, amount=amount), 422, INVALID, field="amount")
 
 
-async def test_f2_a_currency_without_decimals_takes_none(new_checkout: MakeCheckout, admin: Any) -> None:
+async def test_a_currency_without_decimals_takes_none(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout(currency="UGX", amount=5_000)
     await checkout.transfer(await checkout.account(), "5000", currency="UGX")
     await assert_refused(admin, ask(checkout, amount=10.5), 422, INVALID, field="amount")
     assert (await refund(checkout, amount=10))["amountRefunded"] == 10
 
 
-async def test_f3_what_was_not_paid_is_not_refunded(new_checkout: MakeCheckout, admin: Any) -> None:
+async def test_an_unpaid_payment_is_not_refunded(new_checkout: MakeCheckout, admin: Any) -> None:
     waiting = await new_checkout()
     await assert_refused(admin, ask(waiting, amount=1), 409, "CONFLICT")
     cancelled = await new_checkout()
@@ -138,7 +138,7 @@ async def test_f3_what_was_not_paid_is_not_refunded(new_checkout: MakeCheckout, 
     await assert_refused(admin, ask(cancelled), 409, "CONFLICT")
 
 
-async def test_f4_another_s_payment_is_not_found(paid: Checkout, new_shop: MakeShop, admin: Any) -> None:
+async def test_a_payment_of_another_business_is_not_found(paid: Checkout, new_shop: MakeShop, admin: Any) -> None:
     stranger = await new_shop()
     unknown = await assert_refused(admin, _ask_as(stranger, "no-such-reference"), 404, "RESOURCE_NOT_FOUND")
     for reference in (paid.reference, paid.pay_code):
@@ -150,7 +150,7 @@ def _ask_as(shop: Shop, reference: str) -> Any:
     return shop.client.post(REFUND, json={"transReference": reference}, headers={"api-key": shop.secret_key})
 
 
-async def test_f5_the_same_key_twice_is_one_refund(paid: Checkout, admin: Any) -> None:
+async def test_one_idempotency_key_is_one_refund(paid: Checkout, admin: Any) -> None:
     key = {"idempotency-key": secrets.token_hex(8)}
     first = await ask(paid, amount=10, headers=key)
     again = await ask(paid, amount=10, headers=key)
@@ -160,7 +160,7 @@ async def test_f5_the_same_key_twice_is_one_refund(paid: Checkout, admin: Any) -
     await assert_refused(admin, ask(paid, amount=11, headers=key), 422, INVALID, field="Idempotency-Key")
 
 
-async def test_f6_of_64_full_refunds_at_once_one_is_made(
+async def test_of_64_full_refunds_at_once_one_is_made(
     paid: Checkout, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     await fill(new_checkout, paid)
@@ -171,7 +171,7 @@ async def test_f6_of_64_full_refunds_at_once_one_is_made(
     assert await admin.fetchval("SELECT sum(amount_minor) FROM refund") == 10_000
 
 
-async def test_r9_random_parts_at_once_never_exceed_what_was_received(
+async def test_random_refunds_at_once_never_exceed_what_was_received(
     paid: Checkout, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     await fill(new_checkout, paid)
@@ -185,7 +185,7 @@ async def test_r9_random_parts_at_once_never_exceed_what_was_received(
     assert (await wallet(admin, paid))[1] == 0
 
 
-async def test_f7_an_underpayment_is_refunded_whole_and_keeps_its_history(
+async def test_an_underpayment_is_refunded_whole_and_keeps_its_history(
     new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
@@ -199,7 +199,7 @@ async def test_f7_an_underpayment_is_refunded_whole_and_keeps_its_history(
     assert (record["message"], record["actionRequired"]) == ("INCORRECT_AMOUNT", None)
 
 
-async def test_f8_of_an_overpayment_the_excess_is_refunded_once_and_the_sale_stays(
+async def test_of_an_overpayment_the_excess_is_refunded_once_and_the_sale_stays(
     new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
@@ -214,17 +214,17 @@ async def test_f8_of_an_overpayment_the_excess_is_refunded_once_and_the_sale_sta
     assert "give an amount" in answer.json()["message"]
 
 
-async def test_f9_a_wallet_that_holds_less_is_not_overdrawn(paid: Checkout, admin: Any) -> None:
+async def test_a_wallet_that_holds_less_is_not_overdrawn(paid: Checkout, admin: Any) -> None:
     await assert_refused(admin, ask(paid), 422, "INSUFFICIENT_BALANCE")
     assert await wallet(admin, paid) == (9_849, 0)
 
 
-async def test_f10_another_currency_is_refused(paid: Checkout, admin: Any) -> None:
+async def test_another_currency_is_refused(paid: Checkout, admin: Any) -> None:
     await assert_refused(admin, ask(paid, amount=1, currency="USD"), 422, INVALID, field="currency")
     assert (await refund(paid, amount=1, currency="NGN"))["currency"] == "NGN"
 
 
-async def test_f11_a_rail_that_does_not_answer_is_asked_again_and_the_end_is_counted_once(
+async def test_a_rail_that_does_not_answer_is_asked_again_and_the_end_is_counted_once(
     paid: Checkout, admin: Any
 ) -> None:
     begun = await refund(paid, amount=20.17)
@@ -236,7 +236,7 @@ async def test_f11_a_rail_that_does_not_answer_is_asked_again_and_the_end_is_cou
     assert await admin.fetchval("SELECT count(*) FROM journal WHERE kind = 'refund_done'") == 1
 
 
-async def test_f12_a_refund_is_not_refunded(paid: Checkout, admin: Any) -> None:
+async def test_a_refund_is_not_refunded(paid: Checkout, admin: Any) -> None:
     begun = await refund(paid, amount=10)
     await assert_refused(admin, ask(paid, reference=begun["reference"]), 409, "CONFLICT")
 

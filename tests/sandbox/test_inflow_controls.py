@@ -155,7 +155,7 @@ async def test_many_transfers_at_once_are_all_sent(shop: Shop, told: TellAll) ->
     assert sorted(one.transaction_id for one in news if isinstance(one, MoneyArrived)) == sorted(made)
 
 
-async def test_the_same_transfer_many_times_at_once_is_told_in_the_same_words(shop: Shop, told: TellAll) -> None:
+async def test_the_same_transfer_many_times_at_once_is_notified_with_the_same_body(shop: Shop, told: TellAll) -> None:
     await asyncio.gather(*(sent(shop, reference="BANK-1") for _ in range(20)))
     one, *others = await told()
     assert others == [one] * 19

@@ -128,7 +128,7 @@ async def test_a_rate_is_set_for_the_inflows_of_the_business(inflows: Inflows, a
         ({"quotedAt": "2199-01-01"}, "quotedAt"), ({"source": " "}, "source"),
     ],
 )  # fmt: skip
-async def test_a_rate_that_cannot_be_is_refused_over_http_D16(
+async def test_an_impossible_rate_is_refused_over_http(
     inflows: Inflows, admin: Any, changes: dict[str, Any], field: str
 ) -> None:
     body = {"base": "EUR", "quote": "USD", "rate": 1, **changes}

@@ -112,7 +112,7 @@ async def test_a_webhook_is_sent_again_by_the_time_of_its_own_business(
     assert [[one["attemptsMade"] for one in results] for results in listed] == [[2], [1]]
 
 
-async def test_a_business_far_ahead_gets_its_news_at_once(inflows: Inflows, receiver: Receiver) -> None:
+async def test_a_business_whose_clock_is_ahead_gets_its_notifications_at_once(inflows: Inflows, receiver: Receiver) -> None:
     await inflows.let_pass("300d")
     await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url("/hook")})
     await inflows.told(credit(await inflows.number()))

@@ -145,7 +145,7 @@ async def test_an_unknown_outcome_is_waited_for_and_counts(new_checkout: MakeChe
     assert (await checkout.record())["status"] == "success"
 
 
-async def test_expiring_twice_before_a_worker_comes_by_is_expiring_once(new_checkout: MakeCheckout) -> None:
+async def test_expiring_twice_before_the_worker_runs_is_expiring_once(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     await expire(checkout)
     ended_at = (await checkout.view())["expiresAt"]

@@ -109,7 +109,7 @@ async def test_a_wrong_amount_is_said_on_the_page_and_nothing_is_created(
     assert "None yet." in again.text
 
 
-async def test_programs_get_json_at_the_front_door(sandbox: httpx.AsyncClient, client: httpx.AsyncClient) -> None:
+async def test_programs_get_json_at_the_root(sandbox: httpx.AsyncClient, client: httpx.AsyncClient) -> None:
     for one in (sandbox, client):
         for accept in ("*/*", "application/json", ""):
             told = await one.get("/", headers={"accept": accept})

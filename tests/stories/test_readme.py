@@ -158,7 +158,7 @@ def test_make_run_starts_the_sandbox_on_the_port_that_is_asked_for(folder: Path)
     assert "PORT=9000 .venv/bin/tidegate dev" in done.stdout
 
 
-def test_the_real_port_is_told_everywhere(folder: Path) -> None:
+def test_the_real_port_is_shown_everywhere(folder: Path) -> None:
     """Port 0 is whichever the system gives."""
     home = str(folder / ".tidegate")
     sandbox = tidegate("dev", "--port", "0", TIDEGATE_HOME=home)

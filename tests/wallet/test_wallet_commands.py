@@ -93,7 +93,7 @@ async def test_a_mistake_is_said_in_a_sentence(teller: Teller, tg: Any, argument
     assert words in " ".join(said.split())
 
 
-async def test_a_business_nobody_knows_is_said_to_be_unknown(db: Database, tg: Any) -> None:
+async def test_an_unknown_business_is_reported_as_unknown(db: Database, tg: Any) -> None:
     for arguments in (("wallet", "list", "f" * 24), ("statement", "f" * 24, "NGN")):
         code, said = await tg(*arguments)
         assert code == 1

@@ -48,7 +48,7 @@ async def test_there_is_one_wallet_for_each_currency_that_was_received(teller: T
     assert found == [("UGX", 14), ("USD", Decimal("0.07"))]
 
 
-async def test_nobody_sees_another_one_s_wallet(teller: Teller, new_shop: MakeShop) -> None:
+async def test_a_business_cannot_see_the_wallet_of_another(teller: Teller, new_shop: MakeShop) -> None:
     await teller.book(sale(100_00))
     stranger = Teller(teller.db, await new_shop())
     assert await stranger.wallets() == []

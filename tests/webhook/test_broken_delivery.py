@@ -60,7 +60,7 @@ async def queue(world: World, receiver: Receiver, admin: Any) -> int:
     return int(await admin.fetchval("SELECT min(id) FROM webhook_delivery"))
 
 
-async def test_a_result_that_cannot_be_written_delays_nobody_and_is_shown(
+async def test_a_result_that_cannot_be_written_delays_no_other_and_is_shown(
     world: World, receiver: Receiver, admin: Any, database_url: str, tmp_path: Path
 ) -> None:
     operator, first = Operator(database_url, tmp_path), await queue(world, receiver, admin)

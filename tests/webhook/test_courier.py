@@ -67,7 +67,7 @@ async def statuses(world: World) -> Counter[str]:
     return Counter(str(delivery.status) for delivery in await world.deliveries())
 
 
-async def test_a_ring_wakes_it_though_it_would_not_look_by_itself(
+async def test_a_notification_wakes_the_sender_before_its_next_poll(
     world: World, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deliver, "POLL_S", NEVER_S)
@@ -90,7 +90,7 @@ async def test_a_landing_makes_room_for_the_next_at_once(
         await receiver.got(3 * IN_FLIGHT_MAX)
 
 
-async def test_without_rings_looking_now_and_then_is_enough(
+async def test_without_notifications_polling_is_enough(
     world: World, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deliver, "POLL_S", 0.02)
@@ -124,7 +124,7 @@ async def test_a_lost_listener_listens_again(
         await receiver.got(2)  # Whoever listens again looks first: there may have been news meanwhile.
 
 
-async def test_a_retry_comes_when_it_is_due_and_not_when_somebody_looks(
+async def test_a_retry_comes_when_it_is_due_and_not_at_the_next_poll(
     world: World, receiver: Receiver, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deliver, "POLL_S", NEVER_S)
@@ -153,7 +153,7 @@ async def _is(world: World, **wanted: int) -> bool:
     return await statuses(world) == Counter(wanted)
 
 
-async def test_one_that_hangs_with_a_long_queue_delays_nobody_W19(world: World, receiver: Receiver) -> None:
+async def test_an_endpoint_that_hangs_with_a_long_queue_delays_no_other(world: World, receiver: Receiver) -> None:
     other = await new_business(world.db)
     async with receiving(hang) as dead:
         await world.endpoint(dead.url(), rate_per_second=1_000)

@@ -93,7 +93,7 @@ async def test_a_repeated_fan_out_makes_nothing_twice(world: World, receiver: Re
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
-async def test_every_2xx_is_a_success_W15(world: World, receiver: Receiver, status: int) -> None:
+async def test_every_2xx_is_a_success(world: World, receiver: Receiver, status: int) -> None:
     receiver.behaviour = answer(status)
     await world.endpoint(receiver.url())
     await world.event()
@@ -102,7 +102,7 @@ async def test_every_2xx_is_a_success_W15(world: World, receiver: Receiver, stat
 
 
 @pytest.mark.parametrize("status", [101, 300, 301, 302, 304, 307, 400, 401, 404, 418, 429, 500, 503, 599])
-async def test_everything_else_is_tried_again_W15(world: World, receiver: Receiver, status: int) -> None:
+async def test_everything_else_is_tried_again(world: World, receiver: Receiver, status: int) -> None:
     receiver.script = [answer(status, b"" if status == 304 else b"not yet", location="/elsewhere")]
     await world.endpoint(receiver.url())
     event_id = await world.event()
@@ -115,7 +115,7 @@ async def test_everything_else_is_tried_again_W15(world: World, receiver: Receiv
     assert [(got.path, got.event_id, got.body) for got in receiver.received] == [("/hook", event_id, PAYLOAD)] * 2
 
 
-async def test_410_disables_the_endpoint_and_enabling_it_goes_on_W15(
+async def test_410_disables_the_endpoint_and_enabling_it_goes_on(
     world: World, receiver: Receiver, admin: Any
 ) -> None:
     receiver.script = [answer(410)]
@@ -180,7 +180,7 @@ async def test_the_schedule_is_kept_to_the_end_and_the_rest_can_be_sent_by_hand(
         ("as soon as you like", 4, 6),
     ],
 )
-async def test_retry_after_counts_between_the_next_slot_and_a_day_W16(
+async def test_retry_after_counts_between_the_next_slot_and_a_day(
     world: World, receiver: Receiver, retry_after: str, at_least: int, at_most: int
 ) -> None:
     receiver.behaviour = answer(503, retry_after=retry_after)
@@ -192,7 +192,7 @@ async def test_retry_after_counts_between_the_next_slot_and_a_day_W16(
     assert timedelta(seconds=at_least) <= due_at - NOW <= timedelta(seconds=at_most)
 
 
-async def test_an_endpoint_deleted_under_way_gets_what_was_sent_and_nothing_more_W17(
+async def test_an_endpoint_deleted_under_way_gets_what_was_sent_and_nothing_more(
     world: World, receiver: Receiver
 ) -> None:
     receiver.behaviour = answer(500)
@@ -212,7 +212,7 @@ async def test_an_endpoint_deleted_under_way_gets_what_was_sent_and_nothing_more
     assert await world.deliver() == []
 
 
-async def test_a_broken_endpoint_does_not_touch_the_other_of_its_business_W19(world: World, receiver: Receiver) -> None:
+async def test_a_broken_endpoint_does_not_affect_the_other_of_its_business(world: World, receiver: Receiver) -> None:
     async with receiving(reset) as broken:
         await world.endpoint(broken.url())
         await world.endpoint(receiver.url())
@@ -274,7 +274,7 @@ async def test_a_quarter_of_a_second_earns_its_share(world: World, receiver: Rec
     assert len(await world.deliver()) == 1
 
 
-async def test_news_goes_before_retries_and_replays(world: World, receiver: Receiver) -> None:
+async def test_new_events_go_before_retries_and_replays(world: World, receiver: Receiver) -> None:
     receiver.behaviour = answer(500)
     await world.endpoint(receiver.url(), rate_per_second=3)
     old = [await world.event() for _ in range(3)]
@@ -349,7 +349,7 @@ async def test_a_success_in_between_saves_it(world: World, receiver: Receiver) -
     assert (await commands.get(world.db, world.business_id, made.endpoint.id)).status == "enabled"
 
 
-async def test_what_nobody_came_back_with_is_sent_again_and_the_log_says_so(world: World, receiver: Receiver) -> None:
+async def test_a_delivery_whose_worker_died_is_sent_again_and_the_log_shows_it(world: World, receiver: Receiver) -> None:
     await world.endpoint(receiver.url())
     await world.event()
     await world.sender.fan_out()
@@ -365,7 +365,7 @@ async def test_what_nobody_came_back_with_is_sent_again_and_the_log_says_so(worl
 
 
 @pytest.mark.parametrize("status", [200, 500])
-async def test_whoever_lost_his_lease_writes_nothing(world: World, receiver: Receiver, status: int) -> None:
+async def test_a_worker_that_lost_its_lease_writes_nothing(world: World, receiver: Receiver, status: int) -> None:
     await world.endpoint(receiver.url())
     await world.event()
     await world.sender.fan_out()
@@ -457,7 +457,7 @@ async def test_secrets_are_encrypted_in_the_database(world: World, receiver: Rec
         assert not any(made.secret in row["row"] or made.secret[6:] in row["row"] for row in rows)
 
 
-async def test_a_secret_that_cannot_be_opened_fails_the_attempt_and_stops_nobody(
+async def test_a_secret_that_cannot_be_decrypted_fails_the_attempt_and_no_other(
     world: World, receiver: Receiver, admin: Any
 ) -> None:
     made = await world.endpoint(receiver.url("/a"))

@@ -107,7 +107,7 @@ def test_a_timestamp_that_is_none_is_said(text: str, words: str) -> None:
     assert words in about(look({**signed(), "webhook-timestamp": text}), "webhook-timestamp").what
 
 
-def test_an_exchanged_id_or_timestamp_is_told_from_a_changed_body() -> None:
+def test_an_exchanged_id_or_timestamp_is_distinguished_from_a_changed_body() -> None:
     found = look({**signed(), "webhook-id": "evt_2"})
     assert about(found, "signature").is_well
     assert "webhook-id or webhook-timestamp is not the one" in about(found, "webhook-signature").what

@@ -61,7 +61,7 @@ async def listen(checkout: Checkout, told: Told) -> None:
     assert made.status_code == 201, made.text
 
 
-async def test_a_transfer_is_told_with_every_field_of_both_sets(new_checkout: MakeCheckout, told: Told) -> None:
+async def test_the_event_of_a_transfer_has_every_field_of_both_sets(new_checkout: MakeCheckout, told: Told) -> None:
     checkout = await new_checkout(
         reference="ORD-2025",
         metadata={"cart": 7, "rate": 0.1},
@@ -106,7 +106,7 @@ async def test_a_transfer_is_told_with_every_field_of_both_sets(new_checkout: Ma
         ({"currency": "NGN"}, {"type": "payAttitude", "bank": "058"}, "payattitude"),
     ],
 )
-async def test_other_methods_are_told_without_an_account(
+async def test_the_event_of_another_method_has_no_account(
     new_checkout: MakeCheckout, told: Told, fields: dict[str, Any], charge: dict[str, Any], method: str
 ) -> None:
     checkout = await new_checkout(**fields)
@@ -121,7 +121,7 @@ async def test_other_methods_are_told_without_an_account(
 
 
 @pytest.mark.parametrize(("amount", "variance"), [("60", "underpayment"), ("250", "overpayment")])
-async def test_too_little_and_too_much_are_told_as_well(
+async def test_underpayment_and_overpayment_have_an_event_as_well(
     new_checkout: MakeCheckout, told: Told, amount: str, variance: str
 ) -> None:
     checkout = await new_checkout()
@@ -144,7 +144,7 @@ async def test_what_the_payers_bank_does_not_say_is_empty_text(new_checkout: Mak
     assert [name for name, value in account.items() if not isinstance(value, str)] == ["payerBankCode"]
 
 
-async def test_nothing_is_told_of_a_checkout_that_failed_ran_out_or_was_given_up(
+async def test_a_checkout_that_failed_expired_or_was_cancelled_has_no_event(
     new_checkout: MakeCheckout, told: Told
 ) -> None:
     failed, given_up, ran_out = [await new_checkout(paymentMethods=["card"]) for _ in range(3)]

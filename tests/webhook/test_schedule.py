@@ -39,7 +39,7 @@ def test_ten_attempts_are_all(failures: int, jitter: float) -> None:
 
 
 @given(failures=st.integers(1, ATTEMPTS_MAX - 1), jitter=JITTERS, seconds=st.integers(0, 10**10 - 1))
-def test_a_wish_of_the_receiver_lies_between_the_next_slot_and_a_day_W16(
+def test_a_delay_the_receiver_asks_for_lies_between_the_next_slot_and_a_day(
     failures: int, jitter: float, seconds: int
 ) -> None:
     slot = next_attempt_at(failures, now=NOW, jitter=jitter)
@@ -70,12 +70,12 @@ def test_a_wish_of_the_receiver_lies_between_the_next_slot_and_a_day_W16(
         ("Fri, 31 Dec 9999 23:59:59 -2359", RETRY_AFTER_MAX),
     ],
 )  # fmt: skip
-def test_how_retry_after_is_read_W16(text: str | None, seconds_asked: timedelta | None) -> None:
+def test_how_retry_after_is_read(text: str | None, seconds_asked: timedelta | None) -> None:
     assert retry_after_in(text, now=NOW) == seconds_asked
 
 
 @given(st.text(max_size=60) | st.from_regex(r"\w{3}, \d\d \w{3} \d{4,5} \d\d:\d\d:\d\d [+-]?\d{4,6}", fullmatch=True))
-def test_no_text_of_a_receiver_upsets_it_W16(text: str) -> None:
+def test_any_text_in_retry_after_is_survived(text: str) -> None:
     seconds_asked = retry_after_in(text, now=NOW)
     assert seconds_asked is None or timedelta(0) <= seconds_asked <= RETRY_AFTER_MAX
 

@@ -373,7 +373,7 @@ async def test_what_cannot_be_sent_again_says_why(desk: Desk) -> None:
     assert len((await desk.list())["results"]) == 1
 
 
-async def test_so_many_wishes_to_resend_are_limited_W18(
+async def test_resends_a_second_are_limited(
     desk: Desk, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # However long the wishes take, none is allowed again meanwhile.
@@ -479,7 +479,7 @@ def _text(moment: datetime) -> str:
 # Whose is what.
 
 
-async def test_nobody_reaches_anybody_else_s(desk: Desk, new_shop: MakeShop, admin: Any) -> None:
+async def test_a_business_cannot_reach_endpoints_of_another(desk: Desk, new_shop: MakeShop, admin: Any) -> None:
     made = await desk.endpoint()
     await desk.events(1)
     await desk.deliver()

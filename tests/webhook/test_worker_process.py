@@ -87,7 +87,7 @@ async def test_a_killed_worker_loses_nothing(world: World, receiver: Receiver) -
     assert len({got.body for got in receiver.received}) == 1
 
 
-async def test_a_worker_shows_its_numbers_where_it_is_told_to(world: World, receiver: Receiver) -> None:
+async def test_a_worker_serves_its_metrics_on_the_configured_port(world: World, receiver: Receiver) -> None:
     port = free_port()
     await world.endpoint(receiver.url())
     await world.event()

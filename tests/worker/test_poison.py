@@ -51,7 +51,7 @@ async def parked_work(operator: Operator) -> str:
 
 
 @pytest.mark.parametrize("poison", POISONS, ids=lambda poison: poison.kind)
-async def test_one_broken_row_delays_nobody_and_is_done_once_its_cause_is_mended(poison: Poison, scene: Scene) -> None:
+async def test_one_broken_row_delays_no_other_and_is_done_once_its_cause_is_fixed(poison: Poison, scene: Scene) -> None:
     runtime, operator, admin = scene.inflows.runtime, scene.operator, scene.admin
     await poison.make(scene)
     await admin.execute(poison.cause)

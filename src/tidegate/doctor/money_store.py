@@ -10,7 +10,7 @@ from tidegate.infra.db import Tx
 
 
 async def list_wrongly_posted(tx: Tx) -> list[str]:
-    """I4: each successful payment has exactly one settling journal; any other has none."""
+    """Each successful payment has exactly one settling journal; any other has none."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -25,7 +25,7 @@ async def list_wrongly_posted(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_told(tx: Tx) -> list[str]:
-    """I5: each successful payment has exactly one event; any other has none."""
+    """Each successful payment has exactly one event; any other has none."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -40,7 +40,7 @@ async def list_wrongly_told(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_delivered(tx: Tx) -> list[str]:
-    """I12: every delivered webhook was answered with a 2xx."""
+    """Every delivered webhook was answered with a 2xx."""
     rows = await tx.fetch(
         """
         SELECT delivery.business_id || '/' || delivery.id AS delivery
@@ -57,7 +57,7 @@ async def list_wrongly_delivered(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_settled(tx: Tx) -> list[str]:
-    """I7: received is settled plus fee plus tax, and the wallet was credited what was settled."""
+    """Received is settled plus fee plus tax, and the wallet was credited what was settled."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -76,7 +76,7 @@ async def list_wrongly_settled(tx: Tx) -> list[str]:
 
 
 async def list_lost_money(tx: Tx) -> list[str]:
-    """I11: everything that arrived for a payment was kept, is held, was returned, or was reversed while it was held."""
+    """Everything that arrived for a payment was kept, is held, was returned, or was reversed while it was held."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -106,7 +106,7 @@ async def list_lost_money(tx: Tx) -> list[str]:
 
 
 async def list_unbooked_receipts(tx: Tx) -> list[str]:
-    """I11: every receipt has its journal."""
+    """Every receipt has its journal."""
     rows = await tx.fetch(
         """
         SELECT receipt.business_id || '/' || receipt.rail || '/' || receipt.transaction_id AS receipt
@@ -124,7 +124,7 @@ async def list_unbooked_receipts(tx: Tx) -> list[str]:
 
 
 async def list_forgotten(tx: Tx, before: datetime) -> list[str]:
-    """I9: a payment ends soon after its session, unless its last attempt is still being polled."""
+    """A payment ends soon after its session, unless its last attempt is still being polled."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment

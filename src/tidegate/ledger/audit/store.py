@@ -16,7 +16,7 @@ async def begin(tx: Tx) -> None:
 
 
 async def list_unbalanced_journals(tx: Tx) -> list[str]:
-    """I1: a journal sums to zero in each currency, and has entries."""
+    """A journal sums to zero in each currency, and has entries."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || journal_id || ' is off by ' || sum(amount_minor) || ' minor units of ' || currency
@@ -33,7 +33,7 @@ async def list_unbalanced_journals(tx: Tx) -> list[str]:
 
 
 async def list_unbalanced_currencies(tx: Tx) -> list[str]:
-    """I2: the whole ledger sums to zero in each currency."""
+    """The whole ledger sums to zero in each currency."""
     rows = await tx.fetch(
         """
         SELECT currency || ' is off by ' || sum(amount_minor) || ' minor units' AS name
@@ -45,7 +45,7 @@ async def list_unbalanced_currencies(tx: Tx) -> list[str]:
 
 
 async def list_wrong_wallets(tx: Tx) -> list[str]:
-    """I3: a wallet's balance is the sum of its entries, its locked amount the sum of its refunds."""
+    """A wallet's balance is the sum of its entries, its locked amount the sum of its refunds."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || currency || ' keeps ' || coalesce(balance_minor, 0) || ' and '
@@ -67,7 +67,7 @@ async def list_wrong_wallets(tx: Tx) -> list[str]:
 
 
 async def list_wrong_running_balances(tx: Tx) -> list[str]:
-    """I3: the balance after an entry is the sum up to it; so the last one is the wallet's balance."""
+    """The balance after an entry is the sum up to it; so the last one is the wallet's balance."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || journal_id || '/' || line || ' says '
@@ -84,7 +84,7 @@ async def list_wrong_running_balances(tx: Tx) -> list[str]:
 
 
 async def list_overdrawn_wallets(tx: Tx) -> list[str]:
-    """I8: no wallet is below zero."""
+    """No wallet is below zero."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || currency || ' holds ' || balance_minor || ' and locks ' || locked_minor AS name
