@@ -72,15 +72,15 @@ def credit(account_number: str, minor: Any = 100_00, **changes: Any) -> dict[str
     }
 
 
-def reversal_of(told: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def reversal_of(credited: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {
         "type": "credit.reversed",
         "id": ids.new_event_id(),
-        "accountNumber": told["accountNumber"],
-        "transactionId": told["transactionId"],
+        "accountNumber": credited["accountNumber"],
+        "transactionId": credited["transactionId"],
         "reversalId": ids.new_event_id(),
-        "amount": told["amount"],
-        "currency": told["currency"],
+        "amount": credited["amount"],
+        "currency": credited["currency"],
         "reason": "sent twice",
         **changes,
     }
@@ -132,14 +132,14 @@ class Inflows:
         assert details is not None
         return details.account_number
 
-    async def tell(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
+    async def notify(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         signed = notice.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
         return await self.shop.client.post("/intake/sandbox", content=raw, headers={**signed.headers, **headers})
 
-    async def told(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Told and taken; gives the inflow as the merchant sees it."""
-        answer = await self.tell(body)
+    async def notified(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Sends the notification; returns the inflow as the merchant sees it."""
+        answer = await self.notify(body)
         assert answer.status_code == 200, answer.text
         return await self.inflow(body["transactionId"])
 
@@ -171,16 +171,16 @@ class Inflows:
         await self.tick()
 
     async def deliver(self) -> int:
-        """What a courier does on one walk; how many webhooks it sent."""
+        """Sends what is due; returns how many webhooks were sent."""
         webhook_deps = self.runtime.webhook_deps
         way_out = Egress(webhook_deps.guard)
         sender = Sender(self.runtime.db, way_out, webhook_deps.vault, self.runtime.clock, Meter())
         async with way_out.open():
             await sender.fan_out()
-            landed = list(await asyncio.gather(*map(sender.send, await sender.take())))
-            if landed:
-                await sender.finish(landed)
-        return len(landed)
+            results = list(await asyncio.gather(*map(sender.send, await sender.take())))
+            if results:
+                await sender.finish(results)
+        return len(results)
 
     async def set_rate(self, base: Currency, quote: Currency, rate: str, *, spread: int = 0, **changes: Any) -> Rate:
         made = Rate(

@@ -67,7 +67,7 @@ def build(
     document = openapi.document(operations, title=TITLE, server_url=settings.base_url)
     is_sandbox = isinstance(runtime.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
-    pages = CheckoutPages(checkout.desk, Site(settings.base_url), lambda: runtime.secret, panel)
+    pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, panel)
     site = SitePages(
         Site(settings.base_url),
         is_sandbox=is_sandbox,
@@ -176,8 +176,8 @@ def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutAp
             business_declines_per_hour=settings.business_declines_per_hour,
         ),
     )
-    desk = CheckoutCommands(runtime.deps, key_cache, runtime.clock, limit, settings.checkout_url)
-    return CheckoutApi(desk, watch)
+    commands = CheckoutCommands(runtime.deps, key_cache, runtime.clock, limit, settings.checkout_url)
+    return CheckoutApi(commands, watch)
 
 
 def _watch(runtime: Runtime) -> Watch:

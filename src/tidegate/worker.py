@@ -73,7 +73,7 @@ LOOPS = (
     Loop("purge_leases", _purge_leases, every_s=60.0),
 )
 # The sandbox's rail is in the database; the worker sends its notifications.
-SANDBOX_LOOPS = (*LOOPS, Loop("tell_for_the_sandbox_rail", notifier.tell, every_s=0.1))
+SANDBOX_LOOPS = (*LOOPS, Loop("send_sandbox_notices", notifier.send_notices, every_s=0.1))
 
 
 async def run(

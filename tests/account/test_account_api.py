@@ -249,9 +249,7 @@ async def test_without_a_key_nothing_is_shown(inflows: Inflows) -> None:
     await assert_refused(inflows.admin, wanted, 401, "UNAUTHENTICATED")
 
 
-async def test_an_unknown_a_malformed_and_anothers_id_get_the_same_answer(
-    inflows: Inflows, new_shop: MakeShop
-) -> None:
+async def test_an_unknown_a_malformed_and_anothers_id_get_the_same_answer(inflows: Inflows, new_shop: MakeShop) -> None:
     account = await inflows.account()
     other = await new_shop()
     wrong = (account.id, ids.new_account_id(), "x", account.id.upper() + "%00", "%27%20OR%201=1", "0" * 100)

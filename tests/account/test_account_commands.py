@@ -50,8 +50,8 @@ async def test_each_step_of_an_account_has_one_event(inflows: Inflows) -> None:
     await commands.close(db, made, "for good", by=OPERATOR, now=inflows.now)
     other = (await inflows.ask_for()).json()["data"]["_id"]
     await commands.decline(db, other, "no proof", by=OPERATOR, now=inflows.now)
-    told = await deliveries(inflows, asked)
-    assert [(one["event"], one["data"]["reason"]) for one in told] == [
+    events = await deliveries(inflows, asked)
+    assert [(one["event"], one["data"]["reason"]) for one in events] == [
         ("virtualaccount.approved", None),
         ("virtualaccount.suspended", "a complaint"),
         ("virtualaccount.suspended", "another"),
@@ -60,9 +60,9 @@ async def test_each_step_of_an_account_has_one_event(inflows: Inflows) -> None:
     ]
     assert await deliveries(inflows, silent) == []
     shown = (await inflows.call("GET", f"/profile/virtual-accounts/{made}")).json()["data"]
-    assert told[3]["data"] == shown
-    assert told[0]["data"]["accountInformation"] == shown["accountInformation"]
-    assert (told[1]["data"]["isSuspended"], told[1]["data"]["isActive"]) == (True, False)
+    assert events[3]["data"] == shown
+    assert events[0]["data"]["accountInformation"] == shown["accountInformation"]
+    assert (events[1]["data"]["isSuspended"], events[1]["data"]["isActive"]) == (True, False)
 
 
 async def test_each_action_is_written_down_with_who_did_it(inflows: Inflows) -> None:
@@ -123,10 +123,10 @@ async def test_of_operators_at_once_one_wins_and_the_others_get_a_conflict(inflo
         # One after the other both may be right: suspended, and then closed.
         assert 1 <= len(won) <= 2
         assert account.version == 1 + len(won)
-        told = await inflows.admin.fetchval(
+        events = await inflows.admin.fetchval(
             "SELECT count(*) FROM event WHERE starts_with(cause, 'account/' || $1)", made
         )
-        assert told == 1 + len(won)
+        assert events == 1 + len(won)
 
 
 async def test_approving_at_once_opens_one_account(inflows: Inflows) -> None:

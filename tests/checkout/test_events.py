@@ -104,9 +104,7 @@ async def test_a_stream_begins_with_the_state_of_the_payment(watched: Watched, n
         assert await stream.next_view() == await checkout.view()
 
 
-async def test_two_streams_get_every_change_and_then_the_end(
-    watched: Watched, new_checkout: MakeCheckout
-) -> None:
+async def test_two_streams_get_every_change_and_then_the_end(watched: Watched, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     async with watched.stream(checkout) as one, watched.stream(checkout) as other:
         for stream in (one, other):

@@ -66,9 +66,7 @@ async def test_exactly_what_the_account_asked_for_is_exact(
 
 
 @pytest.mark.parametrize("suffix", ["0001", "0005"])
-async def test_a_phone_approved_in_time_counts_though_notified_late(
-    new_checkout: MakeCheckout, suffix: str
-) -> None:
+async def test_a_phone_approved_in_time_counts_though_notified_late(new_checkout: MakeCheckout, suffix: str) -> None:
     checkout = await new_checkout(currency="KES")
     await checkout.charge({"type": "mobile_money", "phone": EXAMPLES[Currency.KES][suffix]})
     await checkout.let_pass("3h")

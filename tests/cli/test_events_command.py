@@ -163,9 +163,9 @@ async def test_filters_narrow(
     world.later(hours=1)
     await world.event(reference="ORD-3")
     await world.sender.fan_out()
-    for parcel in await world.sender.take():
-        if parcel.failures == 0:
-            await world.sender.finish([await world.sender.send(parcel)])
+    for delivery in await world.sender.take():
+        if delivery.failures == 0:
+            await world.sender.finish([await world.sender.send(delivery)])
     assert [record["reference"] for record in await tg_json("events", "list", *options)] == expected
 
 

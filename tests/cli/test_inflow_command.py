@@ -21,16 +21,16 @@ def operator(database_url: str, tmp_path: Path) -> Operator:
 
 
 async def held(inflows: Inflows) -> str:
-    told = await inflows.told(credit(await inflows.number(), payeeName=CLOSE))
-    assert told["status"] == "pending"
-    reference: str = told["reference"]
+    inflow = await inflows.notified(credit(await inflows.number(), payeeName=CLOSE))
+    assert inflow["status"] == "pending"
+    reference: str = inflow["reference"]
     return reference
 
 
 async def test_what_is_held_is_listed_the_longest_waiting_first(inflows: Inflows, operator: Operator) -> None:
     assert "Nothing is held" in await operator.said("inflow", "list")
     first, second = await held(inflows), await held(inflows)
-    await inflows.told(credit(await inflows.number()))
+    await inflows.notified(credit(await inflows.number()))
     assert [one["reference"] for one in await operator.json("inflow", "list")] == [first, second]
     assert await operator.json("inflow", "list", "--business", "0" * 24) == []
     said = await operator.said("inflow", "list", "--business", inflows.shop.business_id)
@@ -71,11 +71,13 @@ async def test_an_unknown_inflow_is_said_in_a_sentence(operator: Operator, shop:
         assert "no collection has this reference" in await operator.refused("inflow", command, reference)
 
 
-async def test_a_rate_is_set_used_and_audited_under_the_operators_business(inflows: Inflows, operator: Operator) -> None:
+async def test_a_rate_is_set_used_and_audited_under_the_operators_business(
+    inflows: Inflows, operator: Operator
+) -> None:
     made = await operator.json("rate", "set", "EUR", "USD", "1.0842", "--source", "ecb", "--spread-percent", "0.5")
     assert (made["rate"], made["spreadPercent"], made["source"]) == (1.0842, 0.5, "ecb")
-    told = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD)))
-    assert (told["status"], told["exchange"]["source"]) == ("successful", "ecb")
+    inflow = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD)))
+    assert (inflow["status"], inflow["exchange"]["source"]) == ("successful", "ecb")
     row = await inflows.admin.fetchrow("SELECT business_id, actor, subject FROM audit WHERE action = 'rate.set'")
     assert tuple(row) == (HOUSE_BUSINESS_ID, "operator", "EUR/USD")
 

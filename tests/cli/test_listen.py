@@ -262,10 +262,10 @@ async def test_each_event_is_one_line(
         assert words in line
     assert json.loads("\n".join(payload)) == json.loads(arrival.body)
     listen.show_as_json(arrival)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["id"], told["reference"], told["answer"]["status"]) == (arrival.event_id, reference, 500)
-    assert told["isSigned"] == {"webhook-signature": True, "signature": True}
-    assert told["body"].encode() == arrival.body
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["id"], shown["reference"], shown["answer"]["status"]) == (arrival.event_id, reference, 500)
+    assert shown["isSigned"] == {"webhook-signature": True, "signature": True}
+    assert shown["body"].encode() == arrival.body
 
 
 async def test_without_a_worker_it_says_that_nothing_arrives(

@@ -33,8 +33,8 @@ async def busy(inflows: Inflows, new_checkout: MakeCheckout, operator: Operator,
     await operator.said("webhook", "add", URL, "--description", "the shop's own server in the cellar", *business)
     sold = await new_checkout(inflows.shop, reference="ORDER-2026-11-16-0000000001")
     assert (await sold.charge(card())).status_code == 200
-    await inflows.told(credit(await inflows.number(), 1_234_567_89))
-    await inflows.told(credit(await inflows.number(), payeeName=CLOSE))
+    await inflows.notified(credit(await inflows.number(), 1_234_567_89))
+    await inflows.notified(credit(await inflows.number(), payeeName=CLOSE))
     await operator.said("rate", "set", "EUR", "USD", "1.0842", "--source", "European Central Bank")
     await operator.said("refund", "create", inflows.shop.business_id, sold.reference, "--amount", "40")
     await operator.said("events", "replay", "--from", "2h", "--to", "0s", "--confirm", *business)

@@ -82,10 +82,10 @@ def test_an_old_signature_is_reported_with_its_age(verify: Verify) -> None:
 
 def test_a_script_reads_json(verify: Verify) -> None:
     code, said = verify(*options(), "--json", body=BODY + b"\n")
-    told: dict[str, Any] = json.loads(said)
-    assert (code, told["ok"]) == (1, False)
-    assert told["difference"]["offset"] == len(BODY)
-    assert {check["subject"]: check["ok"] for check in told["checks"]} == {
+    shown: dict[str, Any] = json.loads(said)
+    assert (code, shown["ok"]) == (1, False)
+    assert shown["difference"]["offset"] == len(BODY)
+    assert {check["subject"]: check["ok"] for check in shown["checks"]} == {
         "webhook-timestamp": True,
         "webhook-signature": False,
         "signature": False,

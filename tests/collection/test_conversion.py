@@ -64,7 +64,7 @@ def test_a_rate_says_nothing_about_another_currency() -> None:
 async def test_both_legs_the_spread_and_the_rate_are_kept(inflows: Inflows) -> None:
     used = await inflows.set_rate(Currency.EUR, Currency.USD, "1.0857", spread=50)
     number = await inflows.number(Currency.EUR, Currency.USD)
-    record = await inflows.told(credit(number, 200_00))
+    record = await inflows.notified(credit(number, 200_00))
     # 217.14 in all; half a percent is ours, and so are 5.00 EUR as 5.43 USD.
     assert await inflows.entries("inflow_converted") == {
         ("rail", "EUR", -200_00),
@@ -97,7 +97,7 @@ async def test_both_legs_the_spread_and_the_rate_are_kept(inflows: Inflows) -> N
 
 async def test_a_currency_without_decimals(inflows: Inflows) -> None:
     await inflows.set_rate(Currency.USD, Currency.UGX, "3700.5", spread=100)
-    record = await inflows.told(credit(await inflows.number(Currency.USD, Currency.UGX), 10_01, currency="USD"))
+    record = await inflows.notified(credit(await inflows.number(Currency.USD, Currency.UGX), 10_01, currency="USD"))
     # 37,042 in all, of which 370 are ours for the conversion and 18,503 are the fee of five dollars.
     assert (str(record["destinationAmount"]), str(record["fee"])) == ("36672", "18503")
     assert await inflows.wallet("UGX") == 36672 - 18503
@@ -105,7 +105,7 @@ async def test_a_currency_without_decimals(inflows: Inflows) -> None:
 
 @pytest.mark.parametrize("minor", [1, 4_99, 5_00])
 async def test_a_fee_larger_than_the_amount_takes_all_of_it_and_no_more(inflows: Inflows, minor: int) -> None:
-    record = await inflows.told(credit(await inflows.number(), minor))
+    record = await inflows.notified(credit(await inflows.number(), minor))
     assert (record["status"], int(record["fee"] * 100), int(record["amountReceived"])) == ("successful", minor, 0)
     assert await inflows.wallet("EUR") == 0
     assert await inflows.entries("inflow_credited") == {("rail", "EUR", -minor), ("fee", "EUR", minor)}
@@ -113,10 +113,10 @@ async def test_a_fee_larger_than_the_amount_takes_all_of_it_and_no_more(inflows:
 
 async def test_a_fee_larger_than_a_converted_amount(inflows: Inflows) -> None:
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.1")
-    record = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD), 1))
+    record = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD), 1))
     assert (record["status"], int(record["amountReceived"])) == ("successful", 0)
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.1", spread=9_999)
-    record = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD), 1))
+    record = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD), 1))
     assert (record["status"], record["amountReceived"]) == ("pending", None)
 
 
@@ -134,7 +134,7 @@ async def test_without_a_rate_to_be_trusted_it_is_held(inflows: Inflows, quoted:
         )
     if quoted == "too small":
         await inflows.set_rate(Currency.EUR, Currency.USD, "0.1")
-    record = await inflows.told(credit(number, 1 if quoted == "too small" else 100_00))
+    record = await inflows.notified(credit(number, 1 if quoted == "too small" else 100_00))
     assert record["status"] == "pending"
     assert reason in record["reason"]
     assert await inflows.wallet("USD") == 0
@@ -150,4 +150,4 @@ async def test_the_newest_rate_counts(inflows: Inflows) -> None:
     number = await inflows.number(Currency.EUR, Currency.USD)
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.5")
     await inflows.set_rate(Currency.EUR, Currency.USD, "9", quoted_at=inflows.now - timedelta(minutes=1))
-    assert str((await inflows.told(credit(number)))["exchange"]["rate"]) == "1.5"
+    assert str((await inflows.notified(credit(number)))["exchange"]["rate"]) == "1.5"

@@ -28,11 +28,11 @@ async def seven(inflows: Inflows) -> list[str]:
     """References, newest first: of two accounts, in three states; and one of the second account."""
     euro = await inflows.number(merchant_reference="SHOP-EUR")
     dollar = await inflows.number(Currency.USD)
-    told = [
+    bodies = [
         credit(euro), credit(dollar, currency="USD"), credit(euro, payeeName=CLOSE), credit(euro, payeeName=DIFFERENT),
         credit(dollar, currency="USD", payeeName=DIFFERENT), credit(euro, 1), credit(euro, payeeName=None),
     ]  # fmt: skip
-    references = [(await inflows.told(body))["reference"] for body in told]
+    references = [(await inflows.notified(body))["reference"] for body in bodies]
     return references[::-1]
 
 
@@ -46,7 +46,7 @@ async def test_a_record_has_every_field_and_each_is_true(inflows: Inflows) -> No
     account = await inflows.account(merchant_reference="SHOP-EUR")
     assert account.details is not None
     body = credit(account.details.account_number, 100_50)
-    record = await inflows.told(body)
+    record = await inflows.notified(body)
     assert [name for name in FIELDS if name not in record] == []
     assert isinstance(record["id"], int)
     assert record["id"] < 2**53
@@ -97,7 +97,7 @@ async def test_filters_combine_and_without_any_all_is_listed(inflows: Inflows, s
 
 async def test_a_list_gives_fifty_rows_unless_asked(inflows: Inflows) -> None:
     number = await inflows.number()
-    answers = [await inflows.tell(credit(number)) for _ in range(51)]
+    answers = [await inflows.notify(credit(number)) for _ in range(51)]
     assert {answer.status_code for answer in answers} == {200}
     page = await inflows.page()
     assert (len(page["results"]), page["total"]) == (50, 51)
@@ -111,7 +111,7 @@ async def test_filters_may_come_in_the_body(inflows: Inflows, seven: list[str]) 
 
 
 async def test_the_business_id_is_required_and_must_be_the_keys_own(inflows: Inflows, new_shop: MakeShop) -> None:
-    await inflows.told(credit(await inflows.number()))
+    await inflows.notified(credit(await inflows.number()))
     await assert_refused(inflows.admin, inflows.call("GET", "/collections"), 422, "VALIDATION_FAILED", field="business")
     other = await new_shop()
     for business in (other.business_id, "0" * 24):
@@ -131,7 +131,7 @@ async def test_a_parameter_given_twice_is_refused(inflows: Inflows, name: str) -
 async def test_the_account_of_another_business_shows_nothing(inflows: Inflows, new_shop: MakeShop) -> None:
     account = await inflows.account()
     assert account.details is not None
-    await inflows.told(credit(account.details.account_number))
+    await inflows.notified(credit(account.details.account_number))
     other = await new_shop()
     query = {"business": other.business_id, "virtualAccount": account.id}
     answer = await other.client.get("/collections", params=query, headers={"api-key": other.secret_key})
@@ -192,7 +192,7 @@ async def test_a_date_that_is_no_date_is_refused(inflows: Inflows, query: str, f
 
 
 async def test_dates_are_utc_whatever_their_offset(inflows: Inflows) -> None:
-    record = await inflows.told(credit(await inflows.number()))
+    record = await inflows.notified(credit(await inflows.number()))
     made_at = datetime.fromisoformat(record["createdAt"])
     east = timedelta(hours=5, minutes=30)
     after = made_at + timedelta(milliseconds=1)
@@ -236,7 +236,7 @@ async def test_rows_inserted_while_paging_are_neither_repeated_nor_skipped(inflo
         if page["nextCursor"] is None:
             break
         cursor = {"cursor": page["nextCursor"]}
-        await inflows.told(credit(number))
+        await inflows.notified(credit(number))
     assert walked == seven
     assert (await inflows.page())["total"] == len(seven) + 3
 
@@ -244,7 +244,7 @@ async def test_rows_inserted_while_paging_are_neither_repeated_nor_skipped(inflo
 async def test_one_inflow_is_found_by_its_reference_and_anothers_is_unknown(
     inflows: Inflows, new_shop: MakeShop
 ) -> None:
-    record = await inflows.told(credit(await inflows.number()))
+    record = await inflows.notified(credit(await inflows.number()))
     other = await new_shop()
     headers = {"api-key": other.secret_key}
     answers = []
@@ -283,7 +283,7 @@ async def test_a_file_holds_all_that_the_filters_let_pass(
 async def test_nothing_that_a_payer_writes_is_a_formula(inflows: Inflows, text: str) -> None:
     payer = {"name": text, "accountNumber": text, "bankName": text, "bankCode": None}
     body = credit(await inflows.number(), payer=payer, payeeName="Ada Obi", remittance=text)
-    await inflows.told(body)
+    await inflows.notified(body)
     answer = await inflows.shop.client.get(
         "/collections",
         params={"business": inflows.shop.business_id},

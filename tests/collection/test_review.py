@@ -22,7 +22,7 @@ from tidegate.merchant import commands as merchants
 
 async def held(inflows: Inflows, **changes: Any) -> dict[str, Any]:
     number = changes.pop("number", None) or await inflows.number()
-    record = await inflows.told(credit(number, payeeName=CLOSE, **changes))
+    record = await inflows.notified(credit(number, payeeName=CLOSE, **changes))
     assert record["status"] == "pending"
     return record
 
@@ -90,9 +90,9 @@ async def test_a_strict_business_returns_at_once_whatever_is_not_the_same_name(
     number = await inflows.number()
     changed = {"inflow_name_policy": "strict"}
     await merchants.change(inflows.runtime.db, inflows.shop.business_id, changed, now=inflows.now)
-    record = await inflows.told(credit(number, payeeName=typed))
+    record = await inflows.notified(credit(number, payeeName=typed))
     assert (record["status"], record["heldUntil"]) == ("reversed", None)
-    assert (await inflows.told(credit(number)))["status"] == "successful"
+    assert (await inflows.notified(credit(number)))["status"] == "successful"
 
 
 async def test_a_held_inflow_is_sent_back_by_an_operator(inflows: Inflows) -> None:
@@ -105,8 +105,8 @@ async def test_a_held_inflow_is_sent_back_by_an_operator(inflows: Inflows) -> No
     await inflows.tick()
     await inflows.let_pass("1m")
     assert (await inflows.get(before["reference"]))["refundInfo"]["status"] == "confirmed"
-    told = await inflows.events()
-    assert ("collection.successful" in told, told["collection.returned"]) == (False, 1)
+    events = await inflows.events()
+    assert ("collection.successful" in events, events["collection.returned"]) == (False, 1)
     assert (await audited(inflows, before["reference"]))[0][1] == "collection.sent_back"
     with pytest.raises(IllegalTransition):
         await pass_(inflows, before["reference"])
@@ -161,8 +161,8 @@ async def test_an_unknown_reference_is_not_found(inflows: Inflows) -> None:
 
 async def test_a_credit_that_the_bank_takes_back_leaves_the_wallet_with_its_fee(inflows: Inflows) -> None:
     body = credit(await inflows.number())
-    await inflows.told(body)
-    assert (await inflows.tell(reversal_of(body))).status_code == 200
+    await inflows.notified(body)
+    assert (await inflows.notify(reversal_of(body))).status_code == 200
     record = await inflows.inflow(body["transactionId"])
     assert (record["status"], record["isReversed"], await inflows.wallet("EUR")) == ("reversed", 1, 0)
     refund = record["refundInfo"]
@@ -170,24 +170,24 @@ async def test_a_credit_that_the_bank_takes_back_leaves_the_wallet_with_its_fee(
     assert await inflows.entries("credit_reversed") == {
         ("rail", "EUR", 100_00), ("wallet", "EUR", -95_00), ("fee", "EUR", -5_00),
     }  # fmt: skip
-    told = await inflows.events()
-    assert (told["collection.returned"], told["collection.successful"]) == (1, 1)
+    events = await inflows.events()
+    assert (events["collection.returned"], events["collection.successful"]) == (1, 1)
 
 
 async def test_a_converted_credit_is_taken_back_as_it_came(inflows: Inflows) -> None:
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.0857", spread=50)
     body = credit(await inflows.number(Currency.EUR, Currency.USD), 200_00)
-    await inflows.told(body)
+    await inflows.notified(body)
     await inflows.set_rate(Currency.EUR, Currency.USD, "5")
-    await inflows.tell(reversal_of(body))
+    await inflows.notify(reversal_of(body))
     forth, back = await inflows.entries("inflow_converted"), await inflows.entries("credit_reversed")
     assert back == {(account, currency, -minor) for account, currency, minor in forth}
 
 
 async def test_a_held_one_that_is_taken_back_has_failed(inflows: Inflows) -> None:
     body = credit(await inflows.number(), payeeName=CLOSE)
-    record = await inflows.told(body)
-    await inflows.tell(reversal_of(body))
+    record = await inflows.notified(body)
+    await inflows.notify(reversal_of(body))
     after = await inflows.get(record["reference"])
     assert (after["status"], after["isReversed"], after["refundInfo"]["reasonCode"]) == ("failed", 0, "taken_back")
     assert await inflows.entries("held_reversed") == {("suspense", "EUR", -100_00), ("rail", "EUR", 100_00)}
@@ -197,27 +197,27 @@ async def test_a_held_one_that_is_taken_back_has_failed(inflows: Inflows) -> Non
 
 async def test_what_the_wallet_no_longer_has_is_owed(inflows: Inflows) -> None:
     body = credit(await inflows.number())
-    record = await inflows.told(body)
+    record = await inflows.notified(body)
     await inflows.spend("EUR", 90_00)
-    assert (await inflows.tell(reversal_of(body))).status_code == 200
+    assert (await inflows.notify(reversal_of(body))).status_code == 200
     after = await inflows.get(record["reference"])
     # What is there is taken, and what is missing is owed.
     assert (after["status"], after["amountOwed"], await inflows.wallet("EUR")) == ("reversed", 90, 0)
     assert await inflows.entries("credit_reversed") >= {
         ("rail", "EUR", 100_00), ("wallet", "EUR", -5_00), ("fee", "EUR", -5_00), ("suspense", "EUR", -90_00),
     }  # fmt: skip
-    await inflows.told(credit(body["accountNumber"], 45_00))
+    await inflows.notified(credit(body["accountNumber"], 45_00))
     await inflows.tick()
     assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (50, 0)
-    await inflows.told(credit(body["accountNumber"], 100_00))
+    await inflows.notified(credit(body["accountNumber"], 100_00))
     await asyncio.gather(*(reversal.collect_debts(inflows.runtime.deps, inflows.runtime.clock) for _ in range(4)))
     assert ((await inflows.get(record["reference"]))["amountOwed"], await inflows.wallet("EUR")) == (0, 45_00)
 
 
 async def test_a_reversal_of_money_in_suspense_takes_it_out_again(inflows: Inflows) -> None:
     body = credit(await inflows.number(), currency="USD")
-    assert (await inflows.tell(body)).status_code == 200
-    assert (await inflows.tell(reversal_of(body))).status_code == 200
+    assert (await inflows.notify(body)).status_code == 200
+    assert (await inflows.notify(reversal_of(body))).status_code == 200
     await inflows.tick()
     assert await inflows.entries("held_reversed") == {("suspense", "USD", -100_00), ("rail", "USD", 100_00)}
     findings, _ = await examine_books(inflows.runtime.db, now=inflows.now)
@@ -237,11 +237,11 @@ async def test_a_reversal_of_what_paid_a_checkout_is_no_alarm(inflows: Inflows, 
 @pytest.mark.parametrize("words", [{}, {"amount": "9999"}, {"currency": "USD"}])
 async def test_a_reversal_that_does_not_fit_is_quarantined(inflows: Inflows, words: dict[str, str]) -> None:
     body = credit(await inflows.number(), payeeName=CLOSE if words else DIFFERENT)
-    record = await inflows.told(body)
+    record = await inflows.notified(body)
     before = await inflows.journals()
     back = reversal_of(body, **words)
     for _ in range(2):
-        assert (await inflows.tell(back)).status_code == 200
+        assert (await inflows.notify(back)).status_code == 200
     note = await inflows.admin.fetchval("SELECT note FROM notification WHERE state = 'quarantined'")
     assert record["reference"] in note
     # What was sent back and is taken back as well has left twice, and the books say so.
@@ -251,9 +251,9 @@ async def test_a_reversal_that_does_not_fit_is_quarantined(inflows: Inflows, wor
 
 async def test_a_second_reversal_of_another_amount_is_no_repeat(inflows: Inflows) -> None:
     body = credit(await inflows.number())
-    await inflows.told(body)
+    await inflows.notified(body)
     for back in (reversal_of(body), reversal_of(body, amount="1")):
-        assert (await inflows.tell(back)).status_code == 200
+        assert (await inflows.notify(back)).status_code == 200
     rows = await inflows.admin.fetch("SELECT note FROM notification WHERE state = 'quarantined'")
     assert ["another amount" in row["note"] for row in rows] == [True]
     assert await inflows.journals() == {"inflow_credited": 1, "credit_reversed": 1}

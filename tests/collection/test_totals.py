@@ -141,9 +141,7 @@ async def test_totals_and_walks_show_just_what_is_there(
 
 
 @pytest.mark.breaks_the_books
-async def test_rows_inserted_while_paging_neither_repeat_nor_hide_others(
-    inflows: Inflows, accounts: list[str]
-) -> None:
+async def test_rows_inserted_while_paging_neither_repeat_nor_hide_others(inflows: Inflows, accounts: list[str]) -> None:
     """Also those that come late with an earlier time, as from a process whose clock is behind."""
     shelf = Shelf(inflows, accounts)
     before = [

@@ -144,7 +144,7 @@ async def test_an_inflow_record_has_every_field_of_its_type_in_every_state(inflo
     """Table 2.7."""
     number = await inflows.number()
     for typed in (None, "Ada Obi", CLOSE, DIFFERENT):
-        await inflows.tell(credit(number, payeeName=typed))
+        await inflows.notify(credit(number, payeeName=typed))
     answer = (await inflows.list()).json()
     assert {"success", "message", "data"} == set(answer)
     results = answer["data"]["results"]
@@ -158,8 +158,8 @@ async def test_a_deposit_event_has_every_field_of_its_type_also_when_converted(i
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.0842")
     nobody = {"name": None, "accountNumber": None, "bankName": None, "bankCode": None}
     for number in (await inflows.number(), await inflows.number(Currency.EUR, Currency.USD)):
-        await inflows.tell(credit(number))
-        await inflows.tell(credit(number, payer=nobody, remittance=None))
+        await inflows.notify(credit(number))
+        await inflows.notify(credit(number, payer=nobody, remittance=None))
     payloads = await events_of(inflows.admin, inflows.shop.business_id, "collection.successful")
     assert [(payload["event"], shape.misfits(payload["data"], shape.DEPOSIT)) for payload in payloads] == [
         ("collection.successful", {})

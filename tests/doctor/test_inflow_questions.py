@@ -18,7 +18,7 @@ from tidegate.ledger import chain
 Ask = Callable[[Tx], Awaitable[list[str]]]
 QUESTIONS: tuple[Ask, ...] = (
     inflow_store.list_wrongly_credited,
-    inflow_store.list_wrongly_told,
+    inflow_store.list_wrong_events,
     inflow_store.list_wrongly_held,
     inflow_store.list_wrongly_reversed,
     inflow_store.list_wrong_tallies,
@@ -38,26 +38,27 @@ async def one_of_each(inflows: Inflows) -> None:
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.1", spread=30)
     number, abroad = await inflows.number(), await inflows.number(Currency.EUR, Currency.USD)
     for body in (credit(number), credit(abroad), credit(number, payeeName=DIFFERENT), credit(number, 1)):
-        await inflows.told(body)
+        await inflows.notified(body)
     held = [
-        (await inflows.told(credit(where, payeeName=CLOSE)))["reference"] for where in (number, abroad, number, number)
+        (await inflows.notified(credit(where, payeeName=CLOSE)))["reference"]
+        for where in (number, abroad, number, number)
     ]
     await review.credit(deps, held[0], note=None, by=OPERATOR, now=now)
     await review.credit(deps, held[1], note=None, by=OPERATOR, now=now)
     await review.send_back(deps, held[2], note=None, by=OPERATOR, now=now)
     await inflows.tick()
     await inflows.let_pass("1m")
-    await inflows.told(credit(number, payeeName=DIFFERENT))
+    await inflows.notified(credit(number, payeeName=DIFFERENT))
     for body in (credit(number), credit(abroad), credit(number, payeeName=CLOSE)):
-        await inflows.told(body)
-        await inflows.tell(reversal_of(body))
+        await inflows.notified(body)
+        await inflows.notify(reversal_of(body))
 
 
 async def owe(inflows: Inflows) -> str:
     body = credit(await inflows.number(Currency.USD), 70_00, currency="USD")
-    reference: str = (await inflows.told(body))["reference"]
+    reference: str = (await inflows.notified(body))["reference"]
     await inflows.spend("USD", await inflows.wallet("USD"))
-    await inflows.tell(reversal_of(body))
+    await inflows.notify(reversal_of(body))
     return reference
 
 
@@ -65,7 +66,7 @@ async def test_every_kind_of_inflow_leaves_nothing_to_find(inflows: Inflows) -> 
     await one_of_each(inflows)
     owed = await owe(inflows)
     waiting = reversal_of(credit("DE00", transactionId="T-9"))
-    await inflows.tell(waiting)
+    await inflows.notify(waiting)
     found = await findings(inflows)
     assert [finding for finding in found.values() if not finding.is_well] == []
     assert "EUR 100.00" in found["held inflows"].what

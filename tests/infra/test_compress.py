@@ -88,7 +88,7 @@ async def test_a_short_page_stays_as_it_is() -> None:
 @in_a_browser
 async def test_a_real_browser_reads_it() -> None:
     """A script at its end sends back what the browser made of it."""
-    told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    seen: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def show_and_ask(request: PageRequest) -> Html:
         script = (
@@ -101,11 +101,11 @@ async def test_a_real_browser_reads_it() -> None:
         return Html(start + STYLE + b"</style><p>Here it is, whole.</p>" + end)
 
     async def listen(request: PageRequest) -> Html:
-        told.set_result(request.form["seen"])
+        seen.set_result(request.form["seen"])
         return Html(b"")
 
     async with visiting(lambda _: site_of(("GET", "/", show_and_ask), ("POST", "/", listen))) as client:
         packed = await client.get("/")
         assert packed.headers["content-encoding"] == "gzip"
         async with browser_at(str(client.base_url)):
-            assert await told == "300Here it is, whole."
+            assert await seen == "300Here it is, whole."

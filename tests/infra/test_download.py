@@ -291,9 +291,7 @@ async def test_a_long_wait_for_rows_is_no_reason_to_cut(tap: Tap, monkeypatch: p
 # In nobody's way.
 
 
-async def test_a_download_does_not_count_as_a_request_in_flight(
-    tap: Tap, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_download_does_not_count_as_a_request_in_flight(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_flight, "IN_FLIGHT_MAX", 1)
     async with calling(listed(tap.waiting)) as (client, _), asking(client):
         await happens(tap.begun)

@@ -136,13 +136,13 @@ def test_a_query_is_read_only_so_far() -> None:
 # Over the wire.
 
 
-async def tell(request: PageRequest) -> Html:
+async def echo(request: PageRequest) -> Html:
     return Html(repr(sorted(request.form.items())).encode())
 
 
 @pytest.fixture(scope="module")
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with visiting(lambda _: site_of(("POST", "/", tell))) as opened:
+    async with visiting(lambda _: site_of(("POST", "/", echo))) as opened:
         yield opened
 
 

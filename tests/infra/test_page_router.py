@@ -36,7 +36,7 @@ REFUSALS: dict[str, errors.Refusal] = {
 REFUSALS["Invalid"] = errors.Invalid(errors.Problem("amount", "is required"))
 
 
-async def tell(request: PageRequest) -> Html:
+async def echo(request: PageRequest) -> Html:
     said = {
         "method": request.method,
         "thing": request.path["thing"],
@@ -73,8 +73,8 @@ async def move(request: PageRequest) -> Html:
 def routes(_: str) -> list[Route]:
     return [
         *site_of(
-            ("GET", "/things/{thing}", tell),
-            ("POST", "/things/{thing}", tell),
+            ("GET", "/things/{thing}", echo),
+            ("POST", "/things/{thing}", echo),
             ("GET", "/refused/{kind}", refuse),
             ("GET", "/broken", break_down),
             ("GET", "/split", split),

@@ -81,7 +81,7 @@ class Pool:
         instrument = TransferInstrument(account_name="Shop", expires_at=now)
         return checkout, await pay.charge(payer, seen, next(iter(seen.payment.order.methods)), instrument, {})
 
-    async def told(self, body: dict[str, Any], *, rail: str = "sandbox") -> None:
+    async def notify(self, body: dict[str, Any], *, rail: str = "sandbox") -> None:
         raw = notice.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
         await intake.receive(self.deps, rail, raw, self.runtime.clock)
 
@@ -110,7 +110,7 @@ async def test_a_number_is_used_again_once_its_account_has_ended(pool: Pool) -> 
     second, snapshot = await pool.pay()
     assert snapshot.attempt is not None
     assert (snapshot.attempt.status, snapshot.attempt.account_number) == (AttemptStatus.WAITING, NUMBER)
-    await pool.told(credit(NUMBER))
+    await pool.notify(credit(NUMBER))
     assert (await status(first), await status(second)) == ("pending", "success")
 
 
@@ -127,13 +127,11 @@ async def test_money_for_a_number_that_no_open_account_has_goes_back_from_the_ne
     assert await admin.fetchval("SELECT taken FROM receipt") == "returned"
 
 
-async def test_money_notified_before_its_number_was_reused_is_not_the_successors(
-    pool: Pool, admin: Any
-) -> None:
+async def test_money_notified_before_its_number_was_reused_is_not_the_successors(pool: Pool, admin: Any) -> None:
     first, _ = await pool.pay()
-    await pool.told(credit(NUMBER, transactionId="T-1"))
+    await pool.notify(credit(NUMBER, transactionId="T-1"))
     second, _ = await pool.pay()
-    await pool.told(credit(NUMBER, transactionId="T-1"))
+    await pool.notify(credit(NUMBER, transactionId="T-1"))
     assert (await status(first), await status(second)) == ("success", "pending")
     assert await admin.fetchval("SELECT count(*) FROM receipt") == 1
 
@@ -144,7 +142,7 @@ async def test_a_number_that_an_open_account_has_fails_the_attempt_and_nothing_e
     assert snapshot.attempt is not None
     assert (snapshot.attempt.status, snapshot.attempt.failure) == (AttemptStatus.FAILED, FailureReason.NOT_STARTED)
     assert await status(second) == "pending"
-    await pool.told(credit(NUMBER))
+    await pool.notify(credit(NUMBER))
     assert (await status(first), await status(second)) == ("success", "pending")
     # The number is free again, and so may the payer try again.
     _, again = await pool.pay(second)
@@ -166,15 +164,15 @@ async def test_two_rails_may_use_the_same_number(pool: Pool) -> None:
     second, snapshot = await pool.pay(rail="other")
     assert snapshot.attempt is not None
     assert snapshot.attempt.status is AttemptStatus.WAITING
-    await pool.told(credit(NUMBER), rail="other")
+    await pool.notify(credit(NUMBER), rail="other")
     assert (await status(first), await status(second)) == ("pending", "success")
-    await pool.told(credit(NUMBER))
+    await pool.notify(credit(NUMBER))
     assert await status(first) == "success"
 
 
 async def test_money_notified_by_another_rail_is_not_for_this_account(pool: Pool, admin: Any) -> None:
     checkout, _ = await pool.pay()
-    await pool.told(credit(NUMBER), rail="other")
+    await pool.notify(credit(NUMBER), rail="other")
     assert await status(checkout) == "pending"
     assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
 
@@ -186,8 +184,8 @@ async def test_an_outcome_notified_by_another_rail_changes_nothing(pool: Pool, a
         "type": f"attempt.{kind}", "id": f"N-{kind}", "businessId": checkout.shop.business_id,
         "reference": snapshot.attempt.reference if snapshot.attempt else "",
     }  # fmt: skip
-    await pool.told({**outcome("failed"), "reason": "declined"}, rail="other")
-    await pool.told(
+    await pool.notify({**outcome("failed"), "reason": "declined"}, rail="other")
+    await pool.notify(
         {**outcome("succeeded"), "transactionId": "T-1", "amount": "10000", "currency": "NGN"}, rail="other"
     )
     assert await status(checkout) == "pending"
@@ -197,16 +195,16 @@ async def test_an_outcome_notified_by_another_rail_changes_nothing(pool: Pool, a
 
 async def test_a_return_notified_by_another_rail_is_not_confirmed(pool: Pool, admin: Any) -> None:
     checkout, _ = await pool.pay()
-    await pool.told(credit(NUMBER))
-    await pool.told(credit(NUMBER))
+    await pool.notify(credit(NUMBER))
+    await pool.notify(credit(NUMBER))
     reference = await admin.fetchval("SELECT reference FROM money_return")
     body = {
         "type": "return.left", "id": "N-1", "businessId": checkout.shop.business_id, "reference": reference,
         "transactionId": "T-1",
     }  # fmt: skip
-    await pool.told(body, rail="other")
+    await pool.notify(body, rail="other")
     assert await admin.fetchval("SELECT status FROM money_return") != "confirmed"
-    await pool.told(body)
+    await pool.notify(body)
     assert await admin.fetchval("SELECT status FROM money_return") == "confirmed"
 
 
@@ -225,14 +223,14 @@ async def test_a_permanent_number_is_used_again_once_its_account_is_closed(
     await accounts.close(runtime.db, first.id, "not used", by=OPERATOR, now=inflows.now)
     second = await approved(inflows, runtime)
     body = inflow_credit(NUMBER)
-    await inflows.told(body)
+    await inflows.notified(body)
     assert await admin.fetchval("SELECT account_id FROM collection") == second.id
     assert await inflows.wallet("EUR") == 95_00
     # What the bank takes back of it is found through the account that had it.
-    await inflows.tell(reversal_of(body))
+    await inflows.notify(reversal_of(body))
     assert await inflows.wallet("EUR") == 0
     await accounts.close(runtime.db, second.id, "not used", by=OPERATOR, now=inflows.now)
-    late = await inflows.told(inflow_credit(NUMBER))
+    late = await inflows.notified(inflow_credit(NUMBER))
     assert (late["status"], await inflows.wallet("EUR")) == ("reversed", 0)
 
 
@@ -248,8 +246,8 @@ async def test_an_open_account_of_either_kind_comes_before_a_closed_one(
     closed = await approved(inflows, runtime)
     await accounts.close(runtime.db, closed.id, "not used", by=OPERATOR, now=inflows.now)
     checkout, _ = await pool.pay()
-    await pool.told(credit(NUMBER))
+    await pool.notify(credit(NUMBER))
     assert await status(checkout) == "success"
     opened = await approved(inflows, runtime, currency=Currency.EUR, holder=HOLDER)
-    await pool.told(inflow_credit(NUMBER))
+    await pool.notify(inflow_credit(NUMBER))
     assert await admin.fetchval("SELECT account_id FROM collection") == opened.id

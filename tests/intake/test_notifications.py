@@ -38,14 +38,14 @@ class Bank:
     runtime: Runtime
     secret: bytes
 
-    async def tell(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
+    async def notify(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         signed = notice.sign(raw, self.secret, now=self.runtime.clock.now())
         return await self.client.post("/intake/sandbox", content=raw, headers={**signed.headers, **headers})
 
-    async def tell_until_heard(self, body: dict[str, Any]) -> httpx.Response:
+    async def notify_until_accepted(self, body: dict[str, Any]) -> httpx.Response:
         """As every rail does: a busy answer means once more."""
-        while (answer := await self.tell(body)).status_code == 503:
+        while (answer := await self.notify(body)).status_code == 503:
             pass
         return answer
 
@@ -86,7 +86,7 @@ async def test_an_unsigned_notification_is_refused_and_not_stored(
     account = await (await new_checkout()).account()
     before = await counts(admin)
     for header in ("", "t=1,v1=" + "0" * 64, "t=99999999999,v1=" + "0" * 64, "junk"):
-        answer = await bank.tell(credit(account), **{"sandbox-signature": header})
+        answer = await bank.notify(credit(account), **{"sandbox-signature": header})
         assert answer.status_code == 401
     assert await counts(admin) == before
 
@@ -100,7 +100,7 @@ async def test_the_same_notification_fifty_times_credits_once(
 ) -> None:
     checkout = await new_checkout()
     body = credit(await checkout.account())
-    answers = await asyncio.gather(*(bank.tell_until_heard(body) for _ in range(50)))
+    answers = await asyncio.gather(*(bank.notify_until_accepted(body) for _ in range(50)))
     assert {answer.status_code for answer in answers} == {200}
     assert (await checkout.record())["status"] == "success"
     assert await counts(admin) == {"notification": 1, "receipt": 1, "journal": 1, "event": 1, "money_return": 0}
@@ -112,7 +112,7 @@ async def test_the_same_money_under_two_notifications_credits_once(
     checkout = await new_checkout()
     account = await checkout.account()
     bodies = [credit(account, transactionId="T-1") for _ in range(10)]
-    answers = await asyncio.gather(*(bank.tell_until_heard(body) for body in bodies))
+    answers = await asyncio.gather(*(bank.notify_until_accepted(body) for body in bodies))
     assert {answer.status_code for answer in answers} == {200}
     seen = await counts(admin)
     assert (seen["notification"], seen["receipt"], seen["journal"]) == (10, 1, 1)
@@ -123,8 +123,8 @@ async def test_the_same_money_with_another_amount_is_quarantined(
 ) -> None:
     checkout = await new_checkout()
     account = await checkout.account()
-    await bank.tell(credit(account, transactionId="T-1"))
-    assert (await bank.tell(credit(account, 20_000, transactionId="T-1"))).status_code == 200
+    await bank.notify(credit(account, transactionId="T-1"))
+    assert (await bank.notify(credit(account, 20_000, transactionId="T-1"))).status_code == 200
     row = await admin.fetchrow("SELECT note FROM notification WHERE state = 'quarantined'")
     assert "T-1" in row["note"]
     assert (await counts(admin))["receipt"] == 1
@@ -135,7 +135,7 @@ async def test_an_amount_that_is_no_amount_is_quarantined(
     bank: Bank, new_checkout: MakeCheckout, admin: Any, amount: Any
 ) -> None:
     account = await (await new_checkout()).account()
-    answer = await bank.tell(credit(account, amount=amount))
+    answer = await bank.notify(credit(account, amount=amount))
     assert answer.status_code == 422
     assert await admin.fetchval("SELECT count(*) FROM notification WHERE state = 'quarantined'") == 1
     assert (await counts(admin))["receipt"] == 0
@@ -143,14 +143,14 @@ async def test_an_amount_that_is_no_amount_is_quarantined(
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"type":"other"}', b"[" * 50_000])
 async def test_signed_nonsense_is_kept_and_refused(bank: Bank, admin: Any, db: Any, body: bytes) -> None:
-    assert (await bank.tell(body)).status_code == 422
+    assert (await bank.notify(body)).status_code == 422
     assert await admin.fetchval("SELECT state FROM notification") == "quarantined"
 
 
 async def test_another_currency_goes_to_suspense(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout()
     account = await checkout.account()
-    assert (await bank.tell(credit(account, currency="KES"))).status_code == 200
+    assert (await bank.notify(credit(account, currency="KES"))).status_code == 200
     row = await admin.fetchrow("SELECT business_id, taken, reason FROM receipt")
     assert (row["business_id"], row["taken"]) == (checkout.shop.business_id, "suspense")
     assert (await checkout.record())["status"] == "pending"
@@ -160,8 +160,8 @@ async def test_money_for_an_unknown_account_goes_to_suspense_under_the_operators
     bank: Bank, admin: Any, db: Any
 ) -> None:
     for _ in range(3):
-        assert (await bank.tell(credit("0000000000", id="same", transactionId="T-9"))).status_code == 200
-    assert (await bank.tell(credit("0000000000", id="other", transactionId="T-9"))).status_code == 200
+        assert (await bank.notify(credit("0000000000", id="same", transactionId="T-9"))).status_code == 200
+    assert (await bank.notify(credit("0000000000", id="other", transactionId="T-9"))).status_code == 200
     rows = await admin.fetch("SELECT business_id, amount_minor FROM receipt")
     assert [(row["business_id"], row["amount_minor"]) for row in rows] == [(HOUSE_BUSINESS_ID, 10_000)]
     suspense = await admin.fetchval("SELECT sum(amount_minor) FROM entry WHERE account = 'suspense'")
@@ -169,11 +169,18 @@ async def test_money_for_an_unknown_account_goes_to_suspense_under_the_operators
 
 
 async def test_an_outcome_for_an_unknown_attempt_goes_to_suspense(bank: Bank, admin: Any, db: Any) -> None:
-    told = {"businessId": ids.new_business_id(), "reference": "at_unknown"}
-    won = {"type": "attempt.succeeded", "id": "n-1", "transactionId": "T-1", "amount": "500", "currency": "NGN", **told}
-    lost = {"type": "attempt.failed", "id": "n-2", "reason": "declined", **told}
-    assert (await bank.tell(won)).status_code == 200
-    assert (await bank.tell(lost)).status_code == 200
+    attempt = {"businessId": ids.new_business_id(), "reference": "at_unknown"}
+    won = {
+        "type": "attempt.succeeded",
+        "id": "n-1",
+        "transactionId": "T-1",
+        "amount": "500",
+        "currency": "NGN",
+        **attempt,
+    }
+    lost = {"type": "attempt.failed", "id": "n-2", "reason": "declined", **attempt}
+    assert (await bank.notify(won)).status_code == 200
+    assert (await bank.notify(lost)).status_code == 200
     assert (await counts(admin))["receipt"] == 1
     states = await admin.fetch("SELECT state FROM notification ORDER BY id")
     assert [row["state"] for row in states] == ["suspense", "suspense"]
@@ -183,7 +190,7 @@ async def test_two_transfers_in_the_same_moment_are_two(bank: Bank, new_checkout
     checkout = await new_checkout(settings={"variance_policy": "top_up"})
     account = await checkout.account()
     halves = [credit(account, 5_000), credit(account, 5_000)]
-    await asyncio.gather(*(bank.tell(half) for half in halves))
+    await asyncio.gather(*(bank.notify(half) for half in halves))
     assert (await checkout.record())["status"] == "success"
     assert (await counts(admin))["receipt"] == 2
 
@@ -198,14 +205,14 @@ async def test_shuffled_and_contradictory_outcomes_have_one_effect(
 ) -> None:
     checkout = await new_checkout()
     await checkout.charge({"type": "payAttitude", "bank": "058"})
-    told = {"businessId": checkout.shop.business_id, "reference": await attempt_of(checkout)}
-    won = {"type": "attempt.succeeded", "transactionId": "T-1", "amount": "10000", "currency": "NGN", **told}
-    first = await bank.tell({**won, "id": "first"})
+    attempt = {"businessId": checkout.shop.business_id, "reference": await attempt_of(checkout)}
+    won = {"type": "attempt.succeeded", "transactionId": "T-1", "amount": "10000", "currency": "NGN", **attempt}
+    first = await bank.notify({**won, "id": "first"})
     assert first.status_code == 200
     storm = [{**won, "id": f"won-{n % 20}"} for n in range(40)]
-    storm += [{"type": "attempt.failed", "id": f"lost-{n}", "reason": "declined", **told} for n in range(10)]
+    storm += [{"type": "attempt.failed", "id": f"lost-{n}", "reason": "declined", **attempt} for n in range(10)]
     random.Random(7).shuffle(storm)
-    answers = await asyncio.gather(*(bank.tell_until_heard(body) for body in storm))
+    answers = await asyncio.gather(*(bank.notify_until_accepted(body) for body in storm))
     assert {answer.status_code for answer in answers} == {200}
     assert (await checkout.record())["status"] == "success"
     seen = await counts(admin)
@@ -217,17 +224,24 @@ async def test_a_success_after_a_failure_of_the_same_attempt_is_money_all_the_sa
 ) -> None:
     checkout = await new_checkout()
     await checkout.charge({"type": "payAttitude", "bank": "058"})
-    told = {"businessId": checkout.shop.business_id, "reference": await attempt_of(checkout)}
-    await bank.tell({"type": "attempt.failed", "id": "a", "reason": "declined", **told})
+    attempt = {"businessId": checkout.shop.business_id, "reference": await attempt_of(checkout)}
+    await bank.notify({"type": "attempt.failed", "id": "a", "reason": "declined", **attempt})
     assert (await checkout.view())["status"] == "pending"
-    won = {"type": "attempt.succeeded", "id": "b", "transactionId": "T", "amount": "10000", "currency": "NGN", **told}
-    await bank.tell(won)
+    won = {
+        "type": "attempt.succeeded",
+        "id": "b",
+        "transactionId": "T",
+        "amount": "10000",
+        "currency": "NGN",
+        **attempt,
+    }
+    await bank.notify(won)
     assert (await checkout.record())["status"] == "success"
 
 
 async def test_the_event_is_written_with_the_money(bank: Bank, new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout(metadata={"cart": 1})
-    await bank.tell(credit(await checkout.account()))
+    await bank.notify(credit(await checkout.account()))
     event = json.loads(await admin.fetchval("SELECT payload FROM event"))
     assert event["event"] == "charge.successful"
     data = event["data"]
@@ -246,7 +260,7 @@ async def test_returned_money_is_recognised_when_notified_again(
     checkout = await new_checkout(settings={"variance_policy": "return"})
     account = await checkout.account()
     for _ in range(3):
-        assert (await bank.tell(credit(account, minor, transactionId="T-1"))).status_code == 200
+        assert (await bank.notify(credit(account, minor, transactionId="T-1"))).status_code == 200
     seen = await counts(admin)
     assert (seen["notification"], seen["receipt"], seen["money_return"]) == (3, 1, 1)
 
@@ -255,8 +269,8 @@ async def test_other_words_under_the_same_identifier_are_quarantined(
     bank: Bank, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     account = await (await new_checkout()).account()
-    assert (await bank.tell(credit(account, id="same", transactionId="T-1"))).status_code == 200
-    assert (await bank.tell(credit(account, 99, id="same", transactionId="T-1"))).status_code == 200
+    assert (await bank.notify(credit(account, id="same", transactionId="T-1"))).status_code == 200
+    assert (await bank.notify(credit(account, 99, id="same", transactionId="T-1"))).status_code == 200
     states = await admin.fetch("SELECT state FROM notification ORDER BY state")
     assert [row["state"] for row in states] == ["done", "quarantined"]
 
@@ -266,9 +280,16 @@ async def test_an_outcome_in_another_currency_goes_to_suspense(
 ) -> None:
     checkout = await new_checkout()
     await checkout.charge({"type": "payAttitude", "bank": "058"})
-    told = {"businessId": checkout.shop.business_id, "reference": await attempt_of(checkout)}
-    won = {"type": "attempt.succeeded", "id": "n", "transactionId": "T", "amount": "10000", "currency": "KES", **told}
-    assert (await bank.tell(won)).status_code == 200
+    attempt = {"businessId": checkout.shop.business_id, "reference": await attempt_of(checkout)}
+    won = {
+        "type": "attempt.succeeded",
+        "id": "n",
+        "transactionId": "T",
+        "amount": "10000",
+        "currency": "KES",
+        **attempt,
+    }
+    assert (await bank.notify(won)).status_code == 200
     assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
     assert (await checkout.record())["status"] == "pending"
 
@@ -312,4 +333,4 @@ async def test_who_sends_many_that_are_refused_is_refused_before_the_body_has_co
         account = await (await new_checkout()).account()
         async with httpx.AsyncClient(base_url=url, headers={"x-forwarded-for": "192.0.2.3"}, timeout=60) as client:
             for _ in range(70):
-                assert (await replace(bank, client=client).tell(credit(account))).status_code == 200
+                assert (await replace(bank, client=client).notify(credit(account))).status_code == 200

@@ -52,10 +52,10 @@ async def test_ordinary_payments_leave_no_error_in_the_log_of_the_database(
     assert (await by_phone.charge(phone("0712340000"))).status_code == 200
     assert (await by_ussd.charge({"type": "payAttitude", "bank": "057"})).status_code == 200
     assert (await by_ussd.sandbox(f"charges/{by_ussd.pay_code}/approve")).is_success
-    told = credit(await by_transfer.account())
-    same_money = {**told, "id": told["id"] + "x"}
-    for body in (told, told, same_money):
-        assert (await bank.tell(body)).status_code == 200
+    transfer = credit(await by_transfer.account())
+    same_money = {**transfer, "id": transfer["id"] + "x"}
+    for body in (transfer, transfer, same_money):
+        assert (await bank.notify(body)).status_code == 200
     for checkout in (by_card, by_pin, by_transfer, by_ussd, by_phone):
         await checkout.tick()
         assert (await checkout.view())["status"] == "success", checkout
@@ -68,10 +68,10 @@ async def test_ordinary_inflows_leave_no_error_in_the_log_of_the_database(
     inflows: Inflows,
     errors_since: ErrorsSince,
 ) -> None:
-    told = credit_of_inflow(await inflows.number())
-    same_money = {**told, "id": told["id"] + "x"}
-    for body in (told, told, same_money):
-        assert (await bank.tell(body)).status_code == 200
+    transfer = credit_of_inflow(await inflows.number())
+    same_money = {**transfer, "id": transfer["id"] + "x"}
+    for body in (transfer, transfer, same_money):
+        assert (await bank.notify(body)).status_code == 200
     once = request(merchantReference="KYC-1")
     assert [(await inflows.ask_for(once)).status_code for _ in range(2)] == [201, 409]
     assert errors_since() == []

@@ -105,11 +105,11 @@ def doctor(database_url: str, *arguments: str) -> tuple[int, str]:
 
 def test_the_doctor_examines_the_books(database_url: str, business_id: str) -> None:
     _, said = doctor(database_url, "--books", "--json")
-    told = json.loads(said)
-    books_of = {f["subject"]: f for f in told["findings"] if f["subject"] in BREAKS}
+    report = json.loads(said)
+    books_of = {f["subject"]: f for f in report["findings"] if f["subject"] in BREAKS}
     assert books_of.keys() == BREAKS.keys()
     assert all(finding["ok"] for finding in books_of.values())
-    assert {"currency": "USD", "account": "rail", "amountMinor": -10_000} in told["trialBalance"]
+    assert {"currency": "USD", "account": "rail", "amountMinor": -10_000} in report["trialBalance"]
 
 
 async def test_the_doctor_names_what_breaks_the_books(database_url: str, business_id: str, admin: Any) -> None:

@@ -54,8 +54,10 @@ def test_what_stands_behind_the_end_is_not_kept(body: bytes, junk: bytes) -> Non
 
 
 def test_what_a_file_says_besides_the_picture_is_not_kept() -> None:
-    told = pictures.png(extra=((b"tEXt", b"Comment\0<script>alert(1)</script>"), (b"eXIf", b"MM\0*where it was taken")))
-    body = logo_from(told).body
+    commented = pictures.png(
+        extra=((b"tEXt", b"Comment\0<script>alert(1)</script>"), (b"eXIf", b"MM\0*where it was taken"))
+    )
+    body = logo_from(commented).body
     assert b"script" not in body
     assert b"where" not in body
 

@@ -12,9 +12,9 @@ async def test_a_business_sees_itself_and_no_secret(new_shop: MakeShop) -> None:
     shop = await new_shop(session_minutes=30, redirect_hosts=["shop.example.com"], accent="#0f7b6c")
     answer = await shop.client.get("/profile/merchants/me", headers={"api-key": shop.secret_key})
     assert answer.status_code == 200, answer.text
-    told = answer.json()
-    assert told["success"] is True
-    record = told["data"]
+    envelope = answer.json()
+    assert envelope["success"] is True
+    record = envelope["data"]
     assert (record["id"], record["name"], record["email"]) == (shop.business_id, "Test Shop", "shop@example.com")
     assert (record["status"], record["mode"], record["sessionMinutes"]) == ("active", "sandbox", 30)
     assert (record["redirectHosts"], record["accentColour"]) == (["shop.example.com"], "#0f7b6c")

@@ -209,9 +209,7 @@ async def test_metadata_may_be_absent_or_empty(shop: Shop, metadata: Any) -> Non
         pytest.param({"e": "😀", "z": "a\u200bb", "rtl": "שלום"}, id="text of any script"),
         pytest.param({"__proto__": {"isAdmin": True}, "constructor": 1, "toString": "x"}, id="names of JavaScript"),
         pytest.param({"__class__": 1, "$where": "1==1", "' OR 1=1": "--"}, id="names of other languages"),
-        pytest.param(
-            {"z": 1, "a": [None, True, False, {"b": []}], "m": {"y": 1, "x": 2}}, id="every kind of value"
-        ),
+        pytest.param({"z": 1, "a": [None, True, False, {"b": []}], "m": {"y": 1, "x": 2}}, id="every kind of value"),
     ],
 )
 async def test_metadata_is_returned_as_sent(shop: Shop, metadata: dict[str, Any]) -> None:

@@ -252,9 +252,7 @@ async def test_a_body_without_a_type_is_refused(shop: Shop, admin: Any) -> None:
         pytest.param(
             {"customer": '{"name":"A","name":"B","email":"a@b.co"}'}, "customer", id="a key twice in the string"
         ),
-        pytest.param(
-            {"customer": '{"name":"A\\u0000","email":"a@b.co"}'}, "customer", id="U+0000 within the string"
-        ),
+        pytest.param({"customer": '{"name":"A\\u0000","email":"a@b.co"}'}, "customer", id="U+0000 within the string"),
         pytest.param({"customer": "[" * 50_000}, "customer", id="nested arrays in the string"),
         pytest.param(named(""), "customer.name", id="name empty"),
         pytest.param(named("   "), "customer.name", id="name of spaces"),
@@ -342,7 +340,9 @@ async def test_a_body_without_a_type_is_refused(shop: Shop, admin: Any) -> None:
         pytest.param({"reference": True}, "reference", id="reference true"),
         pytest.param(back_to("javascript:alert(1)"), "redirectUrl", id="redirectUrl: javascript:"),
         pytest.param(
-            back_to("JavaScript://a.com/%0aalert(1)"), "redirectUrl", id="redirectUrl: javascript: that looks like a URL"
+            back_to("JavaScript://a.com/%0aalert(1)"),
+            "redirectUrl",
+            id="redirectUrl: javascript: that looks like a URL",
         ),
         pytest.param(back_to("data:text/html,x"), "redirectUrl", id="redirectUrl: data:"),
         pytest.param(back_to("ftp://x"), "redirectUrl", id="redirectUrl: ftp:"),
@@ -373,7 +373,9 @@ async def test_a_body_without_a_type_is_refused(shop: Shop, admin: Any) -> None:
         pytest.param(back_to("https://user:pass@a.com"), "redirectUrl", id="redirectUrl: user and password"),
         pytest.param(back_to("https://user@a.com"), "redirectUrl", id="redirectUrl: user"),
         pytest.param(back_to("https://@a.com"), "redirectUrl", id="redirectUrl: empty user"),
-        pytest.param(back_to("https://a.com:80@evil.com"), "redirectUrl", id="redirectUrl: user that looks like a host"),
+        pytest.param(
+            back_to("https://a.com:80@evil.com"), "redirectUrl", id="redirectUrl: user that looks like a host"
+        ),
         pytest.param(back_to("https://a.com/" + "p" * 2_035), "redirectUrl", id="redirectUrl: 2,049 characters"),
         pytest.param(back_to("https://a.com:99999"), "redirectUrl", id="redirectUrl: port 99999"),
         pytest.param(back_to("https://a.com:0000099999"), "redirectUrl", id="redirectUrl: port 99999 after zeros"),
@@ -402,8 +404,12 @@ async def test_a_body_without_a_type_is_refused(shop: Shop, admin: Any) -> None:
         pytest.param(with_metadata({"k" * 41: 1}), "metadata", id="metadata: key of 41 characters"),
         pytest.param(with_metadata({"a": {"k" * 41: 1}}), "metadata", id="metadata: inner key of 41 characters"),
         pytest.param(with_metadata({"a": "v" * 501}), "metadata", id="metadata: value of 501 characters"),
-        pytest.param(with_metadata({"a": [{"b": "v" * 501}]}), "metadata", id="metadata: inner value of 501 characters"),
-        pytest.param(with_metadata({f"k{n}": "v" * 400 for n in range(45)}), "metadata", id="metadata: more than 16 kB"),
+        pytest.param(
+            with_metadata({"a": [{"b": "v" * 501}]}), "metadata", id="metadata: inner value of 501 characters"
+        ),
+        pytest.param(
+            with_metadata({f"k{n}": "v" * 400 for n in range(45)}), "metadata", id="metadata: more than 16 kB"
+        ),
         pytest.param(with_metadata({"a": ["é" * 300] * 30}), "metadata", id="metadata: more than 16 kB as UTF-8"),
         pytest.param(with_metadata({"note": "a\0"}), "metadata.note", id="metadata: value with U+0000"),
         pytest.param(with_metadata({"a\0": 1}), "metadata", id="metadata: key with U+0000"),
@@ -528,9 +534,7 @@ async def test_a_method_that_the_currency_does_not_offer_is_refused_by_name(
         pytest.param(with_metadata({"note": "378282246310005"}), "metadata.note", id="15 digits"),
         pytest.param(with_metadata({"note": "6304000000000000000"}), "metadata.note", id="19 digits"),
         pytest.param(with_metadata({"4111111111111111": 1}), "metadata", id="as a key"),
-        pytest.param(
-            with_metadata({"4111111111111111": "4111111111111111"}), "metadata", id="as a key and its value"
-        ),
+        pytest.param(with_metadata({"4111111111111111": "4111111111111111"}), "metadata", id="as a key and its value"),
         pytest.param(with_metadata({"n": 4111111111111111}), "metadata.n", id="as a number"),
         pytest.param(with_metadata({"n": 5061460410120223210}), "metadata.n", id="as a number of 19 digits"),
         pytest.param(with_metadata({"n": -4111111111111111}), "metadata.n", id="as a negative number"),
@@ -637,7 +641,7 @@ async def test_every_wrong_secret_key_gets_the_same_answer(shop: Shop, admin: An
     keys = await merchants.keys_of(db, shop.business_id)
     await merchants.revoke_key(db, shop.business_id, keys[-1].id, now=now)
     bad_checksum = shop.secret_key[:-1] + ("A" if shop.secret_key[-1] != "A" else "B")
-    told = await refuse_keys(
+    answers = await refuse_keys(
         admin,
         shop,
         "",
@@ -651,19 +655,19 @@ async def test_every_wrong_secret_key_gets_the_same_answer(shop: Shop, admin: An
         "x" * 10_000,
     )
     missing = shop.client.post(PATH, json=order(), headers={"x-pub-key": shop.public_key})
-    told.add(without_request_id(await assert_refused(admin, missing, 401, "UNAUTHENTICATED")))
-    assert len(told) == 1
+    answers.add(without_request_id(await assert_refused(admin, missing, 401, "UNAUTHENTICATED")))
+    assert len(answers) == 1
 
 
 async def test_a_public_key_is_the_business_own(shop: Shop, new_shop: MakeShop, admin: Any) -> None:
     other = await new_shop()
-    told = set()
+    answers = set()
     for key in (other.public_key, ids.new_public_key(Mode.LIVE), ids.new_public_key(Mode.SANDBOX), "", shop.secret_key):
         sending = shop.create(headers={"x-pub-key": key})
-        told.add(without_request_id(await assert_refused(admin, sending, 401, "UNAUTHENTICATED")))
+        answers.add(without_request_id(await assert_refused(admin, sending, 401, "UNAUTHENTICATED")))
     missing = shop.client.post(PATH, json=order(), headers={"api-key": shop.secret_key})
-    told.add(without_request_id(await assert_refused(admin, missing, 401, "UNAUTHENTICATED")))
-    assert len(told) == 1
+    answers.add(without_request_id(await assert_refused(admin, missing, 401, "UNAUTHENTICATED")))
+    assert len(answers) == 1
 
 
 async def test_a_key_given_twice_is_refused(shop: Shop, admin: Any, base_url: str) -> None:

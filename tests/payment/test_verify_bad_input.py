@@ -83,11 +83,11 @@ async def test_another_business_id_is_forbidden_whether_it_exists_or_not(
     shop: Shop, new_shop: MakeShop, admin: Any, created: dict[str, Any]
 ) -> None:
     other = await new_shop()
-    told = set()
+    answers = set()
     for business_id in (other.business_id, "0" * 24):
         asking = shop.client.get(f"{PATH}/ORD-1", headers={"api-key": shop.secret_key, "x-business-id": business_id})
-        told.add(without_request_id(await assert_refused(admin, asking, 403, "ACCESS_DENIED")))
-    assert len(told) == 1
+        answers.add(without_request_id(await assert_refused(admin, asking, 403, "ACCESS_DENIED")))
+    assert len(answers) == 1
 
 
 async def test_a_business_id_given_twice_is_no_credential(

@@ -80,9 +80,7 @@ async def until_somebody_waits(admin: Any) -> None:
             )
 
 
-async def test_an_endpoint_that_has_just_unsubscribed_gets_no_event(
-    world: World, admin: Any
-) -> None:
+async def test_an_endpoint_that_has_just_unsubscribed_gets_no_event(world: World, admin: Any) -> None:
     endpoint_id = (await world.endpoint("http://127.0.0.1:9/")).endpoint.id
     await world.event()
     async with world.db.transaction() as tx:

@@ -42,10 +42,10 @@ async def arrive(runtime: Runtime, number: str, transaction_id: str, rivals: int
     async with runtime.db.connection() as tx:
         place = await store.find_account_snapshot(tx, "sandbox", number)
     assert place is not None
-    news, now = arrival(number, transaction_id), runtime.clock.now()
-    told = [NotificationRef(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
+    transfer, now = arrival(number, transaction_id), runtime.clock.now()
+    refs = [NotificationRef(rail="sandbox", id=ids.new_event_id(), body=b"") for _ in range(rivals)]
     await asyncio.gather(
-        *(settle.record_arrival(runtime.deps, place, news, ref=one, now=now) for one in told),
+        *(settle.record_arrival(runtime.deps, place, transfer, ref=one, now=now) for one in refs),
         return_exceptions=True,
     )
 
@@ -59,7 +59,7 @@ async def credited(admin: Any) -> tuple[int, int]:
 async def test_the_same_credit_notified_many_times_at_once_is_one(inflows: Inflows) -> None:
     number = await inflows.number()
     bodies = [credit(number, transactionId="T-1") for _ in range(RIVALS // 2)]
-    answers = await asyncio.gather(*(inflows.tell(body) for body in [*bodies, *bodies]))
+    answers = await asyncio.gather(*(inflows.notify(body) for body in [*bodies, *bodies]))
     assert {answer.status_code for answer in answers} <= {200, 503}
     assert await credited(inflows.admin) == (1, 95_00)
     assert (await inflows.page())["total"] == 1
@@ -93,9 +93,9 @@ async def test_a_decision_made_before_a_change_of_the_account_is_made_again(infl
         stale = await store.find_account_snapshot(tx, "sandbox", number)
     assert stale is not None
     await accounts.suspend(inflows.runtime.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
-    told = NotificationRef(rail="sandbox", id="n-1", body=b"")
+    ref = NotificationRef(rail="sandbox", id="n-1", body=b"")
     recorded = await settle.record_arrival(
-        inflows.runtime.deps, stale, arrival(number, "T-1"), ref=told, now=inflows.now
+        inflows.runtime.deps, stale, arrival(number, "T-1"), ref=ref, now=inflows.now
     )
     assert recorded.status == "reversed"
 
@@ -104,12 +104,12 @@ async def test_a_decision_and_a_reversal_at_once_leave_the_money_in_one_place(in
     number, deps = await inflows.number(), inflows.runtime.deps
     for _ in range(5):
         body = credit(number, payeeName=CLOSE)
-        reference = (await inflows.told(body))["reference"]
+        reference = (await inflows.notified(body))["reference"]
 
         async def decide(reference: str = reference) -> None:
             await review.credit(deps, reference, note=None, by=OPERATOR, now=inflows.now)
 
-        done = await asyncio.gather(decide(), inflows.tell(reversal_of(body)), return_exceptions=True)
+        done = await asyncio.gather(decide(), inflows.notify(reversal_of(body)), return_exceptions=True)
         assert not [one for one in done if isinstance(one, BaseException) and not isinstance(one, Refusal)], done
         await reversal.apply_due(deps, inflows.runtime.clock)
         assert (await inflows.get(reference))["status"] in ("reversed", "failed")
@@ -118,19 +118,19 @@ async def test_a_decision_and_a_reversal_at_once_leave_the_money_in_one_place(in
 
 async def test_two_workers_apply_a_reversal_once(inflows: Inflows) -> None:
     body = credit(await inflows.number())
-    await inflows.tell(reversal_of(body))
-    await inflows.told(body)
+    await inflows.notify(reversal_of(body))
+    await inflows.notified(body)
     done = await asyncio.gather(*(reversal.apply_due(inflows.runtime.deps, inflows.runtime.clock) for _ in range(6)))
     assert sum(tally.done for tally in done) == 1
     assert (await inflows.journals())["held_reversed"] == 1
 
 
 async def test_a_return_confirmed_many_times_at_once_is_confirmed_once(inflows: Inflows) -> None:
-    record = await inflows.told(credit(await inflows.number(), payeeName="Somebody Else"))
+    record = await inflows.notified(credit(await inflows.number(), payeeName="Somebody Else"))
     reference = record["refundInfo"]["returnReference"]
     left = {"type": "return.left", "businessId": inflows.shop.business_id, "reference": reference, "transactionId": "x"}
     bodies = [{**left, "id": ids.new_event_id()} for _ in range(8)]
-    answers = await asyncio.gather(*(inflows.tell(body) for body in bodies))
+    answers = await asyncio.gather(*(inflows.notify(body) for body in bodies))
     assert {answer.status_code for answer in answers} <= {200, 503}
     assert (await inflows.events())["collection.returned"] == 1
     assert (await inflows.journals())["return_done"] == 1
@@ -152,9 +152,9 @@ async def test_a_process_that_dies_before_the_wake_up_has_written_the_event(
             place = await store.find_account_snapshot(tx, "sandbox", number)
         assert place is not None
         monkeypatch.setattr(settle, "_tell", die)
-        told = NotificationRef(rail="sandbox", id="n-1", body=b"")
+        ref = NotificationRef(rail="sandbox", id="n-1", body=b"")
         with pytest.raises(Killed):
-            await settle.record_arrival(inflows.runtime.deps, place, arrival(number, "T-1"), ref=told, now=inflows.now)
+            await settle.record_arrival(inflows.runtime.deps, place, arrival(number, "T-1"), ref=ref, now=inflows.now)
         assert await inflows.deliver() == len(receiver.received) == 1
 
 

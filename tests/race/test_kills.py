@@ -191,7 +191,7 @@ async def call(shop: Shop, method: str, path: str, body: Any = None, **query: st
 async def let_all_arrive(deployment: Deployment, shop: Shop, receiver: Receiver) -> None:
     """Leases of the dead run out by the sandbox's clock; until then the worker leaves their work alone."""
     connection = await asyncpg.connect(deployment.postgres.url())
-    while await connection.fetchval(UNDECIDED) or told_to(receiver) != await successes_in(connection):
+    while await connection.fetchval(UNDECIDED) or notified_references(receiver) != await successes_in(connection):
         await call(shop, "POST", "/sandbox/clock", {"advance": "20s"})
         await asyncio.sleep(0.5)
     await connection.close()
@@ -202,11 +202,11 @@ async def successes_in(connection: Any) -> list[str]:
     return sorted(row["reference"] for row in rows)
 
 
-def told_to(receiver: Receiver) -> list[str]:
+def notified_references(receiver: Receiver) -> list[str]:
     """Each event once, however often it was sent."""
     bodies = {got.event_id: json.loads(got.body) for got in receiver.received}
-    told = (body["data"]["merchantReference"] for body in bodies.values() if body["event"] == "charge.successful")
-    return sorted(told)
+    references = (body["data"]["merchantReference"] for body in bodies.values() if body["event"] == "charge.successful")
+    return sorted(references)
 
 
 async def check(deployment: Deployment, journal: Journal, receiver: Receiver) -> None:
@@ -217,7 +217,7 @@ async def check(deployment: Deployment, journal: Journal, receiver: Receiver) ->
     assert {row["reference"]: row["pay_code"] for row in rows} == journal.created
     succeeded = {row["reference"] for row in rows if row["status"] == "success"}
     assert journal.paid <= succeeded
-    assert told_to(receiver) == sorted(succeeded), "each success is told by one event"
+    assert notified_references(receiver) == sorted(succeeded), "each success is told by one event"
     assert status_of(f"{deployment.base_url}/readyz") == 200
     examined = tidegate("doctor", "--books", TIDEGATE_HOME=str(deployment.home))
     said, _ = await asyncio.to_thread(examined.communicate, timeout=WITHIN_S)

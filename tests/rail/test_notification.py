@@ -34,11 +34,11 @@ from tidegate.rail.sandbox.notice import BODY_BYTES_MAX, SIGNATURE_HEADER, sign,
 
 # Reading needs no database.
 RAIL = SandboxRail(Database("postgresql://nowhere"), SECRET)
-TOLD = Notification(
+NOTIFICATION = Notification(
     id="attempt-1",
     news=AttemptOutcome(business_id="b", reference="r", state=Succeeded("t", Money(10_151, Currency.NGN))),
 )
-BODY = write(TOLD)
+BODY = write(NOTIFICATION)
 RAW = sign(BODY, SECRET, now=NOW)
 
 
@@ -51,7 +51,7 @@ def with_header(value: str) -> RawNotification:
 
 
 def test_what_the_rail_signed_is_read() -> None:
-    assert read(RAW) == [TOLD]
+    assert read(RAW) == [NOTIFICATION]
 
 
 def test_the_signature_is_what_the_documentation_says() -> None:
@@ -91,7 +91,7 @@ def test_a_stale_or_future_signature_is_refused(now: datetime) -> None:
 
 @pytest.mark.parametrize("now", [later(seconds=300), NOW - timedelta(seconds=300)])
 def test_five_minutes_either_way_are_allowed(now: datetime) -> None:
-    assert read(RAW, now) == [TOLD]
+    assert read(RAW, now) == [NOTIFICATION]
 
 
 def test_a_missing_signature_is_refused() -> None:
@@ -258,8 +258,8 @@ def test_the_credit_and_the_reversal_these_tests_spoil_are_read() -> None:
 
 
 def test_a_whole_number_is_an_amount_too() -> None:
-    [told] = read(sign(changed(amount=10_151), SECRET, now=NOW))
-    assert told == TOLD
+    [notification] = read(sign(changed(amount=10_151), SECRET, now=NOW))
+    assert notification == NOTIFICATION
 
 
 @given(st.binary(max_size=300), st.text(max_size=120))
@@ -285,10 +285,10 @@ kinds = st.sampled_from(["attempt.succeeded", "attempt.failed", "account.credite
 def test_signed_json_of_the_right_kind_is_read_or_refused(kind: str, fields: dict[str, Any]) -> None:
     body = json.dumps({**json.loads(BODY), **fields, "type": kind}).encode()
     try:
-        told = read(sign(body, SECRET, now=NOW))
+        notifications = read(sign(body, SECRET, now=NOW))
     except NotificationUnreadable:
         return
-    assert len(told) == 1
+    assert len(notifications) == 1
 
 
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
@@ -297,7 +297,7 @@ states = st.builds(Succeeded, texts, moneys) | st.builds(Failed, st.sampled_from
 perhaps = st.none() | texts
 parties = st.builds(Party, name=perhaps, account_number=perhaps, bank_name=perhaps, bank_code=perhaps)
 moments = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
-news = (
+events = (
     st.builds(AttemptOutcome, business_id=texts, reference=texts, state=states)
     | st.builds(ReturnConfirmed, business_id=texts, reference=texts, transaction_id=texts)
     | st.builds(
@@ -317,6 +317,6 @@ news = (
 )
 
 
-@given(st.builds(Notification, id=texts, news=news))
-def test_what_is_written_is_read_again(told: Notification) -> None:
-    assert read(sign(write(told), SECRET, now=NOW)) == [told]
+@given(st.builds(Notification, id=texts, news=events))
+def test_what_is_written_is_read_again(notification: Notification) -> None:
+    assert read(sign(write(notification), SECRET, now=NOW)) == [notification]

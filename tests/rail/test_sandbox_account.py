@@ -107,9 +107,9 @@ async def test_money_for_an_iban_typed_in_groups_is_notified_for_the_account_its
     details = await opened(world)
     typed = " ".join(details.account_number[at : at + 4] for at in range(0, 22, 4)).lower()
     await world.send(typed, Money(12_34, Currency.EUR))
-    [told] = await world.told()
-    assert isinstance(told.news, MoneyArrived)
-    assert told.news.account_number == details.account_number
+    [notification] = await world.notifications()
+    assert isinstance(notification.news, MoneyArrived)
+    assert notification.news.account_number == details.account_number
 
 
 def test_different_serials_give_different_numbers_and_none_of_a_temporary_account() -> None:

@@ -57,20 +57,20 @@ async def test_a_card_without_a_step_succeeds_at_once_and_is_notified_too(world:
     answer = await world.rail.start(order, now=NOW)
     assert isinstance(answer, Succeeded)
     assert answer.amount == order.amount
-    [told] = await world.told()
-    assert told.news == AttemptOutcome(business_id=world.business_id, reference=order.reference, state=answer)
-    assert await world.told(later(days=1)) == []
+    [notification] = await world.notifications()
+    assert notification.news == AttemptOutcome(business_id=world.business_id, reference=order.reference, state=answer)
+    assert await world.notifications(later(days=1)) == []
 
 
 async def test_a_pin_lets_the_card_through(world: World) -> None:
     order = world.order(card(WITH_PIN))
     assert await world.rail.start(order, now=NOW) == Waiting(PinAction())
-    assert await world.told() == []
+    assert await world.notifications() == []
     answer = await world.rail.authorize(world.business_id, order.reference, RIGHT_PIN, now=NOW)
     assert isinstance(answer, Succeeded)
-    [told] = await world.told()
-    assert isinstance(told.news, AttemptOutcome)
-    assert told.news.state == answer
+    [notification] = await world.notifications()
+    assert isinstance(notification.news, AttemptOutcome)
+    assert notification.news.state == answer
 
 
 async def test_a_card_may_want_a_pin_and_then_a_code(world: World) -> None:
@@ -105,7 +105,7 @@ async def test_a_card_without_money_fails_at_once(world: World) -> None:
     order = world.order(card(WITHOUT_MONEY))
     assert await world.rail.start(order, now=NOW) == Failed(FailureReason.INSUFFICIENT_FUNDS)
     assert await world.rail.ask(world.business_id, order.reference, now=NOW) == Failed(FailureReason.INSUFFICIENT_FUNDS)
-    assert await world.told(later(days=1)) == []
+    assert await world.notifications(later(days=1)) == []
 
 
 @pytest.mark.parametrize("number", ["4111111111111111", "5319317801366661", "", "5319 3178 0136 6660", "x" * 100])
@@ -161,7 +161,7 @@ async def test_a_wrong_try_is_asked_for_again_as_often_as_the_payer_may_answer(
     assert await world.rail.ask(*where, now=NOW) == again, "whoever was not told can ask"
     for _ in range(2 * ANSWERS_MAX):
         assert await world.rail.authorize(*where, wrong, now=NOW) == again, "how often is not counted here"
-    assert await world.told(later(days=1)) == []
+    assert await world.notifications(later(days=1)) == []
 
 
 async def test_each_step_has_tries_of_its_own(world: World) -> None:
@@ -193,7 +193,7 @@ async def test_a_card_authorized_twice_at_once_succeeds_once(world: World) -> No
         *(world.rail.authorize(world.business_id, order.reference, RIGHT_PIN, now=NOW) for _ in range(5))
     )
     assert len(set(map(repr, answers))) == 1
-    assert len(await world.told()) == 1
+    assert len(await world.notifications()) == 1
 
 
 async def test_an_attempt_that_never_reached_the_rail_is_not_found(world: World) -> None:
@@ -241,7 +241,7 @@ async def test_nothing_of_a_card_is_kept(world: World, admin: Any, caplog: pytes
         for given in steps:
             await world.rail.authorize(world.business_id, order.reference, given, now=NOW)
         await world.rail.start(order, now=NOW)
-    assert len(await world.told()) == 5
+    assert len(await world.notifications()) == 5
 
     rows = [row for table in SANDBOX_TABLES for row in await admin.fetch(f"SELECT * FROM {table}")]
     assert len(rows) == len(FLOWS) + 5

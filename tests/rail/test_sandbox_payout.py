@@ -47,17 +47,17 @@ def refunded(world: World, minor: int = 40_00, reference: str = "ref-1") -> Refu
 
 async def test_a_return_is_confirmed_after_two_seconds(world: World) -> None:
     await world.rail.send_back(returned(world), now=NOW)
-    assert await world.told(later(seconds=1)) == []
-    [told] = await world.told(later(seconds=2))
-    assert isinstance(told.news, ReturnConfirmed)
-    assert (told.news.business_id, told.news.reference) == (world.business_id, "ret-1")
-    assert told.news.transaction_id != "sbx_paid"
+    assert await world.notifications(later(seconds=1)) == []
+    [notification] = await world.notifications(later(seconds=2))
+    assert isinstance(notification.news, ReturnConfirmed)
+    assert (notification.news.business_id, notification.news.reference) == (world.business_id, "ret-1")
+    assert notification.news.transaction_id != "sbx_paid"
 
 
 async def test_a_return_asked_for_again_is_one_return(world: World) -> None:
     await asyncio.gather(*(world.rail.send_back(returned(world), now=NOW) for _ in range(5)))
     await world.rail.send_back(returned(world), now=later(hours=1))
-    assert len(await world.told(later(days=1))) == 1
+    assert len(await world.notifications(later(days=1))) == 1
 
 
 async def test_a_refund_runs_two_seconds_and_succeeds(world: World) -> None:
@@ -66,7 +66,7 @@ async def test_a_refund_runs_two_seconds_and_succeeds(world: World) -> None:
     state = await world.rail.ask_refund(world.business_id, "ref-1", now=later(seconds=2))
     assert isinstance(state, Succeeded)
     assert state.amount == Money(40_00, Currency.NGN)
-    assert await world.told(later(days=1)) == []
+    assert await world.notifications(later(days=1)) == []
 
 
 async def test_a_refund_that_ends_in_13_is_declined(world: World) -> None:

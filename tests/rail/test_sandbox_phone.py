@@ -37,18 +37,18 @@ async def world(db: Database) -> World:
     return await make_world(db)
 
 
-async def outcome_told(world: World, order: StartAttempt, now: datetime = NOW) -> Succeeded | Failed:
-    [told] = await world.told(now)
-    assert isinstance(told.news, AttemptOutcome)
-    assert (told.news.business_id, told.news.reference) == (order.business_id, order.reference)
-    assert await world.rail.ask(world.business_id, order.reference, now=now) == told.news.state
-    return told.news.state
+async def outcome_notified(world: World, order: StartAttempt, now: datetime = NOW) -> Succeeded | Failed:
+    [notification] = await world.notifications(now)
+    assert isinstance(notification.news, AttemptOutcome)
+    assert (notification.news.business_id, notification.news.reference) == (order.business_id, order.reference)
+    assert await world.rail.ask(world.business_id, order.reference, now=now) == notification.news.state
+    return notification.news.state
 
 
 async def test_0000_is_approved_at_once_and_notified(world: World) -> None:
     order = world.order(phone("0000"))
     assert await world.rail.start(order, now=NOW) == Running()
-    state = await outcome_told(world, order)
+    state = await outcome_notified(world, order)
     assert isinstance(state, Succeeded)
     assert state.amount == order.amount
 
@@ -56,9 +56,9 @@ async def test_0000_is_approved_at_once_and_notified(world: World) -> None:
 async def test_0001_is_approved_after_five_seconds(world: World) -> None:
     order = world.order(phone("0001"))
     assert await world.rail.start(order, now=NOW) == Running()
-    assert await world.told(later(seconds=4)) == []
+    assert await world.notifications(later(seconds=4)) == []
     assert await world.rail.ask(world.business_id, order.reference, now=later(seconds=4)) == Running()
-    assert isinstance(await outcome_told(world, order, later(seconds=5)), Succeeded)
+    assert isinstance(await outcome_notified(world, order, later(seconds=5)), Succeeded)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ async def test_0001_is_approved_after_five_seconds(world: World) -> None:
 async def test_0002_has_no_money_and_0003_declines(world: World, last_four: str, reason: FailureReason) -> None:
     order = world.order(phone(last_four))
     assert await world.rail.start(order, now=NOW) == Running()
-    assert await outcome_told(world, order) == Failed(reason)
+    assert await outcome_notified(world, order) == Failed(reason)
 
 
 async def test_0004_has_no_wallet(world: World) -> None:
     order = world.order(phone("0004"))
     assert await world.rail.start(order, now=NOW) == Failed(FailureReason.NO_SUCH_WALLET)
-    assert await world.told(later(days=1)) == []
+    assert await world.notifications(later(days=1)) == []
 
 
 async def test_0005_never_answers_and_is_resolved_by_asking(world: World) -> None:
@@ -84,16 +84,16 @@ async def test_0005_never_answers_and_is_resolved_by_asking(world: World) -> Non
     assert await world.rail.ask(world.business_id, order.reference, now=NOW) == Running()
     assert await world.rail.ask(world.business_id, order.reference, now=later(seconds=9)) == Running()
     assert isinstance(await world.rail.ask(world.business_id, order.reference, now=later(seconds=10)), Succeeded)
-    assert await world.told(later(days=1)) == []
+    assert await world.notifications(later(days=1)) == []
 
 
 async def test_any_other_number_waits_for_the_payer(world: World) -> None:
     order = world.order(phone("0006"))
     assert await world.rail.start(order, now=NOW) == Waiting(PromptAction())
     assert await world.rail.ask(world.business_id, order.reference, now=later(days=1)) == Waiting(PromptAction())
-    assert await world.told(later(days=1)) == []
+    assert await world.notifications(later(days=1)) == []
     await world.rail.approve(world.business_id, order.reference, now=later(days=1))
-    assert isinstance(await outcome_told(world, order, later(days=1)), Succeeded)
+    assert isinstance(await outcome_notified(world, order, later(days=1)), Succeeded)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_the_payer_declines_for_a_reason_or_none(world: World, given: str 
     order = world.order(phone("7777"))
     await world.rail.start(order, now=NOW)
     await world.rail.decline(world.business_id, order.reference, given, now=NOW)
-    assert await outcome_told(world, order) == Failed(reason)
+    assert await outcome_notified(world, order) == Failed(reason)
 
 
 @pytest.mark.parametrize("bank", USSD_BANKS[Currency.NGN], ids=lambda bank: bank.name)
@@ -124,7 +124,7 @@ async def test_a_dialled_code_is_approved(world: World) -> None:
     order = world.order(GTB)
     await world.rail.start(order, now=NOW)
     await world.rail.approve(world.business_id, order.reference, now=later(minutes=9))
-    assert isinstance(await outcome_told(world, order, later(minutes=9)), Succeeded)
+    assert isinstance(await outcome_notified(world, order, later(minutes=9)), Succeeded)
     # The end of the code changes nothing any more.
     assert isinstance(await world.rail.ask(world.business_id, order.reference, now=later(hours=1)), Succeeded)
 
@@ -133,7 +133,7 @@ async def test_a_dialled_code_is_declined(world: World) -> None:
     order = world.order(GTB)
     await world.rail.start(order, now=NOW)
     await world.rail.decline(world.business_id, order.reference, None, now=NOW)
-    assert await outcome_told(world, order) == Failed(FailureReason.NOT_APPROVED)
+    assert await outcome_notified(world, order) == Failed(FailureReason.NOT_APPROVED)
 
 
 async def test_a_code_lapses_after_ten_minutes_without_a_notification(world: World) -> None:
@@ -144,7 +144,7 @@ async def test_a_code_lapses_after_ten_minutes_without_a_notification(world: Wor
     assert await world.rail.ask(world.business_id, order.reference, now=end) == Failed(FailureReason.EXPIRED)
     with pytest.raises(Conflict, match="expired"):
         await world.rail.approve(world.business_id, order.reference, now=end)
-    assert await world.told(later(days=1)) == []
+    assert await world.notifications(later(days=1)) == []
 
 
 async def test_an_unknown_bank_is_refused_and_nothing_is_started(world: World) -> None:
@@ -189,7 +189,7 @@ async def test_the_payer_answers_once(world: World) -> None:
         return_exceptions=True,
     )
     assert [type(answer) for answer in answers if answer is not None] == [Conflict, Conflict]
-    assert len(await world.told()) == 1
+    assert len(await world.notifications()) == 1
 
 
 async def test_an_unknown_attempt_cannot_be_answered(world: World) -> None:

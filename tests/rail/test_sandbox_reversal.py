@@ -26,7 +26,7 @@ async def world(db: Database) -> World:
 async def test_a_reversal_says_what_it_undoes(world: World) -> None:
     sent = await world.send(IBAN, FIFTY)
     taken = await world.take_back(sent, "sent twice")
-    credit, reversal = await world.told()
+    credit, reversal = await world.notifications()
     assert isinstance(credit.news, MoneyArrived)
     assert (
         reversal.news
@@ -51,7 +51,7 @@ async def test_a_reversal_without_a_reason_has_one(world: World) -> None:
 
 async def test_a_reversal_notified_again_is_the_same_in_every_byte(world: World) -> None:
     await world.send(IBAN, FIFTY, transaction_id="SEPA-1")
-    await world.told()
+    await world.notifications()
     await world.take_back("SEPA-1", "sent twice")
     await asyncio.gather(*(world.take_back("SEPA-1", f"reason {number}") for number in range(4)))
     await world.take_back("SEPA-1", now=later(days=1))
@@ -69,8 +69,8 @@ async def test_reversals_asked_for_at_once_are_one(world: World) -> None:
 async def test_a_reversal_of_a_delayed_credit_is_notified_before_it(world: World) -> None:
     sent = await world.send(IBAN, FIFTY, delay=timedelta(seconds=10))
     await world.take_back(sent, now=later(seconds=1))
-    [first] = await world.told(later(seconds=1))
-    [second] = await world.told(later(seconds=10))
+    [first] = await world.notifications(later(seconds=1))
+    [second] = await world.notifications(later(seconds=10))
     assert isinstance(first.news, CreditReversed)
     assert isinstance(second.news, MoneyArrived)
     assert first.news.transaction_id == second.news.transaction_id == sent

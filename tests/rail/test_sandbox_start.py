@@ -72,7 +72,7 @@ async def test_ten_starts_at_once_are_one_attempt_with_one_answer(
     assert others == [first] * 9
     assert await world.rail.start(order, now=later(seconds=1)) == first
     assert await admin.fetchval("SELECT count(*) FROM sandbox_attempt") == 1
-    assert len(await world.told(later(days=1))) <= 1
+    assert len(await world.notifications(later(days=1))) <= 1
 
 
 async def test_the_first_start_decides(world: World) -> None:
@@ -105,8 +105,8 @@ async def test_another_process_knows_all_of_it(world: World, db: Database) -> No
     order = world.order(phone("0000"))
     assert await world.rail.start(order, now=NOW) == Running()
     elsewhere = SandboxRail(db, SECRET)
-    [told] = await replace(world, rail=elsewhere).told()
-    assert told.news.state == await elsewhere.ask(world.business_id, order.reference, now=NOW)  # type: ignore[union-attr]
+    [notification] = await replace(world, rail=elsewhere).notifications()
+    assert notification.news.state == await elsewhere.ask(world.business_id, order.reference, now=NOW)  # type: ignore[union-attr]
 
 
 async def test_a_notice_is_sent_once_when_all_goes_well(world: World) -> None:
@@ -124,7 +124,7 @@ async def test_a_notice_whose_sender_died_is_due_again(world: World) -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await world.rail.tell_all(die, SettableClock(NOW))
+        await world.rail.send_notices(die, SettableClock(NOW))
     assert await world.sent(NOW + LEASE / 2) == []
     [second] = await world.sent(NOW + LEASE)
     assert second.body == first[0].body
@@ -148,8 +148,8 @@ async def test_two_workers_share_the_notices(world: World) -> None:
 async def test_the_oldest_notice_goes_first(world: World) -> None:
     await world.send("9000000001", Money(2, Currency.NGN), now=later(seconds=2))
     await world.send("9000000001", Money(1, Currency.NGN), now=later(seconds=1))
-    told = await world.told(later(seconds=3))
-    assert [one.news.amount.minor for one in told] == [1, 2]  # type: ignore[union-attr]
+    notifications = await world.notifications(later(seconds=3))
+    assert [one.news.amount.minor for one in notifications] == [1, 2]  # type: ignore[union-attr]
 
 
 async def test_a_business_is_forgotten_without_the_others(world: World, db: Database, admin: Any) -> None:

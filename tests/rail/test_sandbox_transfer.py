@@ -70,8 +70,8 @@ async def test_money_is_notified_at_once_with_all_that_the_bank_knows(world: Wor
     transaction_id = await world.send(
         number, HUNDRED, payer=payer, payee_name="Test Shop", remittance="Order 7 – thanks"
     )
-    [told] = await world.told()
-    assert told.news == MoneyArrived(
+    [notification] = await world.notifications()
+    assert notification.news == MoneyArrived(
         account_number=number,
         transaction_id=transaction_id,
         amount=HUNDRED,
@@ -95,9 +95,9 @@ async def test_money_is_notified_at_once_with_all_that_the_bank_knows(world: Wor
 )
 async def test_the_bank_takes_money_for_any_account_however_it_is_typed(world: World, typed: str, number: str) -> None:
     await world.send(typed, Money(1, Currency.EUR))
-    [told] = await world.told()
-    assert isinstance(told.news, MoneyArrived)
-    assert (told.news.account_number, told.news.amount) == (number, Money(1, Currency.EUR))
+    [notification] = await world.notifications()
+    assert isinstance(notification.news, MoneyArrived)
+    assert (notification.news.account_number, notification.news.amount) == (number, Money(1, Currency.EUR))
 
 
 @pytest.mark.parametrize(
@@ -108,24 +108,24 @@ async def test_money_travels_as_is_usual_for_its_currency_unless_said_otherwise(
 ) -> None:
     await world.send("9000000001", Money(1, currency))
     await world.send("9000000001", Money(1, currency), scheme="wire")
-    told = [one.news for one in await world.told()]
-    assert [one.scheme for one in told if isinstance(one, MoneyArrived)] == [scheme, "wire"]
+    notifications = [one.news for one in await world.notifications()]
+    assert [one.scheme for one in notifications if isinstance(one, MoneyArrived)] == [scheme, "wire"]
 
 
 @pytest.mark.parametrize("valued_at", [later(days=365), NOW - timedelta(days=3650)])
 async def test_a_value_date_may_be_far_away(world: World, valued_at: datetime) -> None:
     await world.send("9000000001", HUNDRED, valued_at=valued_at)
-    [told] = await world.told()
-    assert isinstance(told.news, MoneyArrived)
-    assert told.news.valued_at == valued_at
+    [notification] = await world.notifications()
+    assert isinstance(notification.news, MoneyArrived)
+    assert notification.news.valued_at == valued_at
 
 
 async def test_the_word_of_a_transfer_may_be_late(world: World) -> None:
     await world.send("9000000001", HUNDRED, delay=timedelta(seconds=10))
-    assert await world.told(later(seconds=9)) == []
-    [told] = await world.told(later(seconds=10))
-    assert isinstance(told.news, MoneyArrived)
-    assert told.news.valued_at == NOW
+    assert await world.notifications(later(seconds=9)) == []
+    [notification] = await world.notifications(later(seconds=10))
+    assert isinstance(notification.news, MoneyArrived)
+    assert notification.news.valued_at == NOW
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ async def test_the_word_of_a_transfer_may_be_late(world: World) -> None:
 )
 async def test_names_are_passed_on_as_they_were_typed(world: World, name: str) -> None:
     await world.send("9000000001", HUNDRED, payer=Party(name=name), payee_name=name)
-    [told] = await world.told()
-    assert isinstance(told.news, MoneyArrived)
-    assert (told.news.payer.name, told.news.payee_name) == (name, name)
+    [notification] = await world.notifications()
+    assert isinstance(notification.news, MoneyArrived)
+    assert (notification.news.payer.name, notification.news.payee_name) == (name, name)
 
 
 async def test_the_same_transfer_eight_times_at_once_is_notified_with_the_same_body(world: World) -> None:
@@ -152,17 +152,17 @@ async def test_several_transfers_of_any_amount_and_currency_are_each_notified(wo
     number = (await account(world)).account_number
     amounts = [Money(1, Currency.NGN), HUNDRED, HUNDRED, Money(10**15, Currency.UGX)]
     sent = [await world.send(number, amount) for amount in amounts]
-    told = await world.told()
-    news = [one.news for one in told if isinstance(one.news, MoneyArrived)]
-    assert [one.amount for one in news] == amounts
-    assert [one.transaction_id for one in news] == sent
-    assert len({one.id for one in told}) == len(amounts)
+    notifications = await world.notifications()
+    events = [one.news for one in notifications if isinstance(one.news, MoneyArrived)]
+    assert [one.amount for one in events] == amounts
+    assert [one.transaction_id for one in events] == sent
+    assert len({one.id for one in notifications}) == len(amounts)
 
 
 async def test_money_comes_long_after_the_account_ran_out(world: World) -> None:
     number = (await account(world)).account_number
     await world.send(number, HUNDRED, now=later(days=30))
-    assert len(await world.told(later(days=30))) == 1
+    assert len(await world.notifications(later(days=30))) == 1
 
 
 async def test_the_same_transaction_is_the_same_notification_again(world: World) -> None:
@@ -171,16 +171,16 @@ async def test_the_same_transaction_is_the_same_notification_again(world: World)
     first, second = await world.sent(later(seconds=9))
     assert first.body == second.body
     await world.send("9000000001", Money(1, Currency.NGN), transaction_id="NIP-1", now=later(days=1))
-    told = [*world.rail.read(first, now=later(seconds=9)), *await world.told(later(days=1))]
-    assert len({one.id for one in told}) == 1
-    assert {one.news.amount.minor for one in told if isinstance(one.news, MoneyArrived)} == {1, 10_000}
+    notifications = [*world.rail.read(first, now=later(seconds=9)), *await world.notifications(later(days=1))]
+    assert len({one.id for one in notifications}) == 1
+    assert {one.news.amount.minor for one in notifications if isinstance(one.news, MoneyArrived)} == {1, 10_000}
 
 
 async def test_the_same_transaction_id_in_another_business_is_another_notification(world: World, db: Database) -> None:
     other = await make_world(db)
     await world.send("9000000001", HUNDRED, transaction_id="NIP-1")
     await other.send("9000000002", HUNDRED, transaction_id="NIP-1")
-    first, second = await world.told()
+    first, second = await world.notifications()
     assert first.id != second.id
 
 

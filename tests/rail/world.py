@@ -91,12 +91,12 @@ class World:
         async def take(_: Lease, raw: RawNotification) -> None:
             sent.append(raw)
 
-        assert (await self.rail.tell_all(take, SettableClock(now))).failed == 0
+        assert (await self.rail.send_notices(take, SettableClock(now))).failed == 0
         return sent
 
-    async def told(self, now: datetime = NOW) -> list[Notification]:
+    async def notifications(self, now: datetime = NOW) -> list[Notification]:
         """Sends everything that is due, and reads it as a receiver would."""
-        return [told for raw in await self.sent(now) for told in self.rail.read(raw, now=now)]
+        return [notifications for raw in await self.sent(now) for notifications in self.rail.read(raw, now=now)]
 
     async def send(self, account_number: str, amount: Money, *, now: datetime = NOW, **changes: Any) -> str:
         fields: dict[str, Any] = {

@@ -104,16 +104,16 @@ def test_a_movement_that_waited_for_a_line_that_another_took_is_extra() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "fields",
     [
         {"transaction_id": "SENT-1"},
         {"transaction_id": "RET-1"},
         {"transaction_id": "bank's own", "reference": "RET-1"},
     ],
 )
-def test_money_out_is_known_by_the_rails_id_or_by_our_reference(told: dict[str, Any]) -> None:
+def test_money_out_is_known_by_the_rails_id_or_by_our_reference(fields: dict[str, Any]) -> None:
     out = movement(direction=OUT, transaction_id="SENT-1", reference="RET-1")
-    assert kinds([line(direction=OUT, **told)], out) == []
+    assert kinds([line(direction=OUT, **fields)], out) == []
 
 
 def test_money_in_is_not_known_by_a_reference() -> None:

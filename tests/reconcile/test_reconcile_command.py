@@ -24,25 +24,25 @@ async def statement_of_the_rail(admin: Any) -> list[dict[str, Any]]:
     """What it told, what it charged without telling, and what it sent out; each once."""
     listed: dict[str, dict[str, Any]] = {}
     for row in await admin.fetch("SELECT body, received_at FROM notification WHERE rail = 'sandbox'"):
-        told = json.loads(row["body"])
-        if told["type"] in ("attempt.succeeded", "account.credited"):
-            listed[told["transactionId"]] = _row(told["transactionId"], "in", told, row["received_at"])
-        elif told["type"] == "credit.reversed":
-            listed[told["reversalId"]] = _row(told["reversalId"], "out", told, row["received_at"])
+        body = json.loads(row["body"])
+        if body["type"] in ("attempt.succeeded", "account.credited"):
+            listed[body["transactionId"]] = _row(body["transactionId"], "in", body, row["received_at"])
+        elif body["type"] == "credit.reversed":
+            listed[body["reversalId"]] = _row(body["reversalId"], "out", body, row["received_at"])
     for row in await admin.fetch("SELECT * FROM sandbox_attempt WHERE method = 'card' AND failure IS NULL"):
-        told = {"amount": row["amount_minor"], "currency": row["currency"]}
-        listed[row["transaction_id"]] = _row(row["transaction_id"], "in", told, row["ends_at"])
+        body = {"amount": row["amount_minor"], "currency": row["currency"]}
+        listed[row["transaction_id"]] = _row(row["transaction_id"], "in", body, row["ends_at"])
     for row in await admin.fetch("SELECT * FROM sandbox_payout WHERE failure IS NULL"):
-        told = {"amount": row["amount_minor"], "currency": row["currency"]}
-        paid = _row(row["transaction_id"], "out", told, row["ends_at"])
+        body = {"amount": row["amount_minor"], "currency": row["currency"]}
+        paid = _row(row["transaction_id"], "out", body, row["ends_at"])
         listed[row["transaction_id"]] = paid | {"reference": row["reference"]}
     return list(listed.values())
 
 
-def _row(transaction_id: str, direction: str, told: dict[str, Any], booked_at: Any) -> dict[str, Any]:
-    amount = Decimal(told["amount"]).scaleb(-2)
+def _row(transaction_id: str, direction: str, body: dict[str, Any], booked_at: Any) -> dict[str, Any]:
+    amount = Decimal(body["amount"]).scaleb(-2)
     return {
-        "transactionId": transaction_id, "direction": direction, "amount": amount, "currency": told["currency"],
+        "transactionId": transaction_id, "direction": direction, "amount": amount, "currency": body["currency"],
         "bookedAt": to_iso(booked_at),
     }  # fmt: skip
 
@@ -65,9 +65,9 @@ async def moved(inflows: Inflows, new_checkout: MakeCheckout) -> Checkout:
     await overpaid.transfer(await overpaid.account(), "150")
     number = await inflows.number()
     taken_back = credit(number)
-    for told in (credit(number, 70_00), credit(number, 5_00, payeeName=DIFFERENT), taken_back, credit("nobody's")):
-        assert (await inflows.tell(told)).status_code == 200
-    assert (await inflows.tell(reversal_of(taken_back))).status_code == 200
+    for body in (credit(number, 70_00), credit(number, 5_00, payeeName=DIFFERENT), taken_back, credit("nobody's")):
+        assert (await inflows.notify(body)).status_code == 200
+    assert (await inflows.notify(reversal_of(taken_back))).status_code == 200
     await refund(sold, "40.50")
     await refund(sold, "10.13")  # Which the sandbox's rail declines.
     await sold.tick()

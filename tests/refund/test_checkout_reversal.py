@@ -33,7 +33,7 @@ class Bank:
     client: httpx.AsyncClient
     admin: Any
 
-    async def tell(self, checkout: Checkout, body: dict[str, Any]) -> None:
+    async def notify(self, checkout: Checkout, body: dict[str, Any]) -> None:
         raw = json.dumps(body).encode()
         signed = notice.sign(raw, self.runtime.secret, now=self.runtime.clock.now())
         answer = await self.client.post("/intake/sandbox", content=raw, headers=dict(signed.headers))
@@ -41,9 +41,9 @@ class Bank:
         await checkout.tick()
 
     async def paid(self, checkout: Checkout, minor: int = 10_000, account: str = "") -> dict[str, Any]:
-        told = credit(account or await checkout.account(), minor)
-        await self.tell(checkout, told)
-        return told
+        transfer = credit(account or await checkout.account(), minor)
+        await self.notify(checkout, transfer)
+        return transfer
 
     async def wallet(self, checkout: Checkout) -> int:
         found = await self.admin.fetchval(
@@ -87,13 +87,11 @@ async def refund(checkout: Checkout, amount: float | None = None) -> httpx.Respo
     return answer
 
 
-async def test_a_reversal_debits_the_wallet_and_is_shown_everywhere(
-    bank: Bank, new_checkout: MakeCheckout
-) -> None:
+async def test_a_reversal_debits_the_wallet_and_is_shown_everywhere(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     assert await bank.wallet(checkout) == 98_49
-    await bank.tell(checkout, reversal_of(told))
+    await bank.notify(checkout, reversal_of(transfer))
     assert await bank.wallet(checkout) == 0
     record = await checkout.record()
     assert (record["status"], record["isReversed"], record["amountReversed"]) == ("success", True, 100)
@@ -102,7 +100,7 @@ async def test_a_reversal_debits_the_wallet_and_is_shown_everywhere(
     [event] = await bank.events(checkout)
     assert (event["event"], event["type"], event["data"]["isReversed"]) == ("charge.reversed", "charge", True)
     assert (event["data"]["amountReversed"], event["data"]["merchantReference"]) == (100, checkout.reference)
-    assert event["data"]["reversal"]["sessionId"] == told["transactionId"]
+    assert event["data"]["reversal"]["sessionId"] == transfer["transactionId"]
     assert await bank.is_well()
 
 
@@ -115,12 +113,12 @@ async def test_a_payment_that_was_not_taken_back_says_so(bank: Bank, new_checkou
 
 async def test_a_reversal_that_is_notified_twice_counts_once(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     other = await new_checkout(checkout.shop)
     await bank.paid(other)
-    body = reversal_of(told)
-    for again in (body, body, reversal_of(told)):
-        await bank.tell(checkout, again)
+    body = reversal_of(transfer)
+    for again in (body, body, reversal_of(transfer)):
+        await bank.notify(checkout, again)
     assert await bank.wallet(checkout) == 98_49
     assert len(await bank.events(checkout)) == 1
     assert await bank.is_well()
@@ -128,9 +126,9 @@ async def test_a_reversal_that_is_notified_twice_counts_once(bank: Bank, new_che
 
 async def test_two_workers_at_once_take_it_once(bank: Bank, new_checkout: MakeCheckout, runtime: Runtime) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     quiet = replace(checkout, tick=_nothing)
-    await bank.tell(quiet, reversal_of(told))
+    await bank.notify(quiet, reversal_of(transfer))
     tallies = await asyncio.gather(*(reversal.apply_due(runtime.deps, runtime.clock) for _ in range(4)))
     assert (sum(tally.done for tally in tallies), await bank.wallet(checkout)) == (1, 0)
 
@@ -143,9 +141,9 @@ async def test_what_the_wallet_no_longer_has_is_owed_and_collected_later(
     bank: Bank, new_checkout: MakeCheckout
 ) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     await bank.spend(checkout, 90_00)
-    await bank.tell(checkout, reversal_of(told))
+    await bank.notify(checkout, reversal_of(transfer))
     assert (await bank.wallet(checkout), await bank.owed(checkout)) == (0, 90_00)
     assert (await checkout.wallet())["owedBalance"] == 90
     found = await bank.findings()
@@ -161,8 +159,8 @@ async def test_what_the_wallet_no_longer_has_is_owed_and_collected_later(
 
 async def test_nothing_of_it_can_be_refunded_afterwards(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
-    await bank.tell(checkout, reversal_of(told))
+    transfer = await bank.paid(checkout)
+    await bank.notify(checkout, reversal_of(transfer))
     for amount in (None, 1):
         answer = await refund(checkout, amount)
         assert (answer.status_code, answer.json()["errorType"]) == (409, "CONFLICT")
@@ -172,10 +170,10 @@ async def test_nothing_of_it_can_be_refunded_afterwards(bank: Bank, new_checkout
 async def test_after_a_partial_refund_the_merchant_gives_all_of_it(bank: Bank, new_checkout: MakeCheckout) -> None:
     """The customer has the refunded part twice, which only the merchant can ask for."""
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     assert (await refund(checkout, 40)).status_code == 200
     assert await bank.wallet(checkout) == 58_49
-    await bank.tell(checkout, reversal_of(told))
+    await bank.notify(checkout, reversal_of(transfer))
     assert (await bank.wallet(checkout), await bank.owed(checkout)) == (0, 40_00)
     record = await checkout.record()
     assert (record["amountRefunded"], record["amountReversed"]) == (40, 100)
@@ -185,12 +183,12 @@ async def test_after_a_partial_refund_the_merchant_gives_all_of_it(bank: Bank, n
 
 async def test_after_a_full_refund_the_merchant_owes_it(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     other = await new_checkout(checkout.shop)
     await bank.paid(other)
     assert (await refund(checkout)).status_code == 200
     assert await bank.wallet(checkout) == 2 * 98_49 - 100_00
-    await bank.tell(checkout, reversal_of(told))
+    await bank.notify(checkout, reversal_of(transfer))
     assert (await bank.wallet(checkout), await bank.owed(checkout)) == (0, 98_49 - (2 * 98_49 - 100_00))
     assert await bank.is_well()
 
@@ -198,8 +196,8 @@ async def test_after_a_full_refund_the_merchant_owes_it(bank: Bank, new_checkout
 async def test_before_settlement_what_was_held_is_gone(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(settings={"variance_policy": "top_up"})
     account = await checkout.account()
-    told = await bank.paid(checkout, 40_00, account)
-    await bank.tell(checkout, reversal_of(told))
+    transfer = await bank.paid(checkout, 40_00, account)
+    await bank.notify(checkout, reversal_of(transfer))
     record = await checkout.record()
     assert (record["status"], record["amountReceived"], record["isReversed"]) == ("pending", 0, False)
     assert await bank.is_well()
@@ -214,13 +212,13 @@ async def test_of_two_transfers_one_may_stay(bank: Bank, new_checkout: MakeCheck
     checkout = await new_checkout(settings={"variance_policy": "top_up"})
     account = await checkout.account()
     first, second = [await bank.paid(checkout, minor, account) for minor in (40_00, 60_00)]
-    await bank.tell(checkout, reversal_of(first))
+    await bank.notify(checkout, reversal_of(first))
     # Four tenths of the fee of 1.40 and the tax of 0.11 came back.
     assert await bank.wallet(checkout) == 98_49 - (40_00 - 56 - 4)
     assert (await checkout.record())["amountReversed"] == 40
     too_much = await refund(checkout, 61)
     assert (too_much.status_code, too_much.json()["errorType"]) == (422, "REFUND_EXCEEDS_AVAILABLE")
-    await bank.tell(checkout, reversal_of(second))
+    await bank.notify(checkout, reversal_of(second))
     assert await bank.wallet(checkout) == 0
     assert (await checkout.record())["amountReversed"] == 100
     assert await bank.is_well()
@@ -232,7 +230,7 @@ async def test_the_transfer_that_stays_can_be_refunded(bank: Bank, new_checkout:
     first, _ = [await bank.paid(checkout, minor, account) for minor in (40_00, 60_00)]
     other = await new_checkout(checkout.shop)
     await bank.paid(other)
-    await bank.tell(checkout, reversal_of(first))
+    await bank.notify(checkout, reversal_of(first))
     answer = await refund(checkout)
     assert (answer.status_code, answer.json()["data"]["amountRefunded"]) == (200, 60)
     assert (await refund(checkout)).status_code == 409
@@ -242,9 +240,9 @@ async def test_the_transfer_that_stays_can_be_refunded(bank: Bank, new_checkout:
 @pytest.mark.breaks_the_books
 async def test_what_had_been_sent_back_already_is_for_the_operator(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(settings={"variance_policy": "return"})
-    told = await bank.paid(checkout, 40_00)
+    transfer = await bank.paid(checkout, 40_00)
     assert (await checkout.view())["amountReturned"] == 40
-    await bank.tell(checkout, reversal_of(told))
+    await bank.notify(checkout, reversal_of(transfer))
     found = await bank.findings()
     assert [subject for subject, one in found.items() if not one.is_well] == ["quarantine"]
     assert "had been sent back" in found["quarantine"].what
@@ -252,8 +250,8 @@ async def test_what_had_been_sent_back_already_is_for_the_operator(bank: Bank, n
 
 async def test_another_amount_than_arrived_is_for_the_operator(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
-    await bank.tell(checkout, reversal_of(told, amount="9999"))
+    transfer = await bank.paid(checkout)
+    await bank.notify(checkout, reversal_of(transfer, amount="9999"))
     assert await bank.wallet(checkout) == 98_49
     assert not (await checkout.record())["isReversed"]
     assert "had arrived" in (await bank.findings())["quarantine"].what
@@ -261,16 +259,16 @@ async def test_another_amount_than_arrived_is_for_the_operator(bank: Bank, new_c
 
 async def test_a_reversal_of_an_unknown_transaction_waits_and_is_shown(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
-    await bank.tell(checkout, reversal_of(told, transactionId="T-unknown"))
+    transfer = await bank.paid(checkout)
+    await bank.notify(checkout, reversal_of(transfer, transactionId="T-unknown"))
     assert await bank.wallet(checkout) == 98_49
     assert "sandbox/T-unknown: waits for its credit" in (await bank.findings())["reversals"].what
 
 
 async def test_a_statement_names_the_payment_that_was_taken_back(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
-    await bank.tell(checkout, reversal_of(told))
+    transfer = await bank.paid(checkout)
+    await bank.notify(checkout, reversal_of(transfer))
     answer = await checkout.shop.client.get(
         "/wallets/NGN/statement", params={"order": "asc"}, headers={"api-key": checkout.shop.secret_key}
     )
@@ -281,9 +279,9 @@ async def test_a_statement_names_the_payment_that_was_taken_back(bank: Bank, new
 
 async def test_the_payer_is_shown_that_the_bank_took_it_back(bank: Bank, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     assert (await checkout.view())["amountReversed"] == 0
-    await bank.tell(checkout, reversal_of(told))
+    await bank.notify(checkout, reversal_of(transfer))
     view = await checkout.view()
     assert (view["status"], view["amountReceived"], view["amountReversed"]) == ("success", 100, 100)
     page = await checkout.shop.client.get(f"/pay/{checkout.pay_code}", headers={"accept-language": "en"})
@@ -307,9 +305,9 @@ async def test_the_doctor_finds_a_reversal_that_was_tampered_with(
     bank: Bank, new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
-    told = await bank.paid(checkout)
+    transfer = await bank.paid(checkout)
     await bank.spend(checkout, 90_00)
-    await bank.tell(checkout, reversal_of(told))
+    await bank.notify(checkout, reversal_of(transfer))
     next_sale = await new_checkout(checkout.shop)
     await bank.paid(next_sale, 20_00)
     for statement in TAMPERED:

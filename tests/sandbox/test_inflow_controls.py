@@ -22,7 +22,7 @@ from tidegate.rail.sandbox import SandboxRail
 from tidegate.runtime import Runtime
 
 IBAN = "DE89370400440532013000"
-TellAll = Callable[..., Awaitable[list[Notification]]]
+SendNotices = Callable[..., Awaitable[list[Notification]]]
 
 
 def transfer(**changes: Any) -> dict[str, Any]:
@@ -42,29 +42,29 @@ async def sent(shop: Shop, **changes: Any) -> str:
 
 
 @pytest.fixture
-async def told(runtime: Runtime, shop: Shop) -> AsyncIterator[TellAll]:
+async def notifications(runtime: Runtime, shop: Shop) -> AsyncIterator[SendNotices]:
     """What the rail has to tell by then, read as a receiver would; it is carried nowhere."""
     rail = runtime.deps.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
     assert isinstance(runtime.clock, ShiftedClock)
 
-    async def tell(*, after: timedelta = timedelta(0)) -> list[Notification]:
-        told: list[Notification] = []
+    async def send_all(*, after: timedelta = timedelta(0)) -> list[Notification]:
+        read: list[Notification] = []
 
         clock = SettableClock(runtime.clock.now() + after)
 
         async def carry(_: Lease, raw: RawNotification) -> None:
-            told.extend(rail.read(raw, now=clock.now()))
+            read.extend(rail.read(raw, now=clock.now()))
 
-        await rail.tell_all(carry, clock)
-        return told
+        await rail.send_notices(carry, clock)
+        return read
 
-    yield tell
+    yield send_all
     await rail.forget(shop.business_id)
 
 
-async def only(told: TellAll) -> MoneyArrived:
-    [one] = await told()
+async def only(notifications: SendNotices) -> MoneyArrived:
+    [one] = await notifications()
     assert isinstance(one.news, MoneyArrived)
     return one.news
 
@@ -73,7 +73,7 @@ async def only(told: TellAll) -> MoneyArrived:
     ("currency", "amount", "minor", "scheme"), [("EUR", 1234.56, 1_234_56, "sepa"), ("USD", 0.01, 1, "ach")]
 )
 async def test_all_that_is_said_of_a_transfer_reaches_the_rail(
-    shop: Shop, told: TellAll, *, currency: str, amount: float, minor: int, scheme: str
+    shop: Shop, notifications: SendNotices, *, currency: str, amount: float, minor: int, scheme: str
 ) -> None:
     payer = {"name": "Ada Obi", "accountNumber": "GB29 NWBK 6016 1331 9268 19", "bankName": "Sample Bank"}
     transaction_id = await sent(
@@ -87,7 +87,7 @@ async def test_all_that_is_said_of_a_transfer_reaches_the_rail(
         valuedAt="2016-02-29",
     )
     assert transaction_id == "BANK-7"
-    assert await only(told) == MoneyArrived(
+    assert await only(notifications) == MoneyArrived(
         account_number=IBAN,
         transaction_id="BANK-7",
         amount=Money(minor, Currency(currency)),
@@ -99,43 +99,43 @@ async def test_all_that_is_said_of_a_transfer_reaches_the_rail(
     )
 
 
-async def test_what_is_not_said_the_bank_chooses(shop: Shop, told: TellAll, runtime: Runtime) -> None:
+async def test_what_is_not_said_the_bank_chooses(shop: Shop, notifications: SendNotices, runtime: Runtime) -> None:
     before = runtime.clock.now()
     await sent(shop, payee=None, reference=None, remittance=None, scheme=None, valuedAt=None, delay=None)
-    news = await only(told)
-    assert (news.payee_name, news.remittance, news.scheme) == (None, None, "sepa")
-    assert abs(news.valued_at - before) < timedelta(minutes=5)
+    event = await only(notifications)
+    assert (event.payee_name, event.remittance, event.scheme) == (None, None, "sepa")
+    assert abs(event.valued_at - before) < timedelta(minutes=5)
 
 
-async def test_a_scheme_and_a_time_with_an_offset_may_be_given(shop: Shop, told: TellAll) -> None:
+async def test_a_scheme_and_a_time_with_an_offset_may_be_given(shop: Shop, notifications: SendNotices) -> None:
     await sent(shop, scheme="wire", valuedAt="2036-11-15T01:00:00+02:00")
-    news = await only(told)
-    assert (news.scheme, news.valued_at) == ("wire", datetime(2036, 11, 14, 23, tzinfo=UTC))
+    event = await only(notifications)
+    assert (event.scheme, event.valued_at) == ("wire", datetime(2036, 11, 14, 23, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
     "name", ["x" * 1_000, "\N{GRINNING FACE}" * 1_000, "محمد بن سلمان", "\u202eiboeada", "<img src=x>", "'; DROP --"]
 )
-async def test_names_are_taken_as_they_were_typed(shop: Shop, told: TellAll, name: str) -> None:
+async def test_names_are_taken_as_they_were_typed(shop: Shop, notifications: SendNotices, name: str) -> None:
     await sent(shop, payer={"name": name}, payee={"name": name})
-    news = await only(told)
-    assert (news.payer.name, news.payee_name) == (name, name)
+    event = await only(notifications)
+    assert (event.payer.name, event.payee_name) == (name, name)
 
 
-async def test_a_payer_may_have_no_name(shop: Shop, told: TellAll) -> None:
+async def test_a_payer_may_have_no_name(shop: Shop, notifications: SendNotices) -> None:
     await sent(shop, payer={"name": ""})
-    assert (await only(told)).payer.name == ""
+    assert (await only(notifications)).payer.name == ""
 
 
 # An IBAN that, typed in groups, holds what would pass for a card number.
 LIKE_A_CARD = "DE82 4111 0000 0000 0008 00"
 
 
-async def test_an_iban_in_groups_is_never_taken_for_a_card(shop: Shop, told: TellAll) -> None:
+async def test_an_iban_in_groups_is_never_taken_for_a_card(shop: Shop, notifications: SendNotices) -> None:
     typed = LIKE_A_CARD
     assert contains_card_number(typed[5:])
     await sent(shop, accountNumber=typed.lower(), payer={"name": "Ada", "accountNumber": typed})
-    assert (await only(told)).account_number == typed.replace(" ", "")
+    assert (await only(notifications)).account_number == typed.replace(" ", "")
 
 
 async def test_a_card_number_beside_an_iban_is_refused_all_the_same(shop: Shop, admin: Any) -> None:
@@ -148,29 +148,31 @@ async def test_a_card_number_beside_an_iban_is_refused_all_the_same(shop: Shop, 
     await assert_refused(admin, sending, 422, "CARD_DATA_NOT_ALLOWED", field="accountNumber")
 
 
-async def test_many_transfers_at_once_are_all_sent(shop: Shop, told: TellAll) -> None:
+async def test_many_transfers_at_once_are_all_sent(shop: Shop, notifications: SendNotices) -> None:
     """More than there are connections: none may hold one while it waits for another."""
     made = await asyncio.gather(*(sent(shop) for _ in range(40)))
-    news = [one.news for one in await told()]
-    assert sorted(one.transaction_id for one in news if isinstance(one, MoneyArrived)) == sorted(made)
+    events = [one.news for one in await notifications()]
+    assert sorted(one.transaction_id for one in events if isinstance(one, MoneyArrived)) == sorted(made)
 
 
-async def test_the_same_transfer_many_times_at_once_is_notified_with_the_same_body(shop: Shop, told: TellAll) -> None:
+async def test_the_same_transfer_many_times_at_once_is_notified_with_the_same_body(
+    shop: Shop, notifications: SendNotices
+) -> None:
     await asyncio.gather(*(sent(shop, reference="BANK-1") for _ in range(20)))
-    one, *others = await told()
+    one, *others = await notifications()
     assert others == [one] * 19
 
 
 # Reversals.
 
 
-async def test_a_transfer_is_taken_back(shop: Shop, told: TellAll) -> None:
+async def test_a_transfer_is_taken_back(shop: Shop, notifications: SendNotices) -> None:
     transaction_id = await sent(shop, amount=50.25)
     answer = await post(shop, f"transfers/{transaction_id}/reverse", {"reason": "sent twice"})
     assert answer.status_code == 200
     data = answer.json()["data"]
     assert data["transactionId"] == transaction_id
-    _, reversal = await told()
+    _, reversal = await notifications()
     assert reversal.news == CreditReversed(
         account_number=IBAN,
         transaction_id=transaction_id,
@@ -182,26 +184,26 @@ async def test_a_transfer_is_taken_back(shop: Shop, told: TellAll) -> None:
 
 @pytest.mark.parametrize("body", [None, {}, {"reason": None}])
 async def test_a_reversal_needs_no_reason_and_asked_for_again_is_the_same(
-    shop: Shop, told: TellAll, body: dict[str, Any] | None
+    shop: Shop, notifications: SendNotices, body: dict[str, Any] | None
 ) -> None:
     transaction_id = await sent(shop, reference="BANK 1.ö")
     first, second = [await post(shop, f"transfers/{transaction_id}/reverse", body) for _ in range(2)]
     assert first.json()["data"] == second.json()["data"]
-    _, one, other = await told()
+    _, one, other = await notifications()
     assert one == other
 
 
-async def test_a_reversal_may_come_before_its_credit(shop: Shop, told: TellAll) -> None:
+async def test_a_reversal_may_come_before_its_credit(shop: Shop, notifications: SendNotices) -> None:
     transaction_id = await sent(shop, delay="10m")
     assert (await post(shop, f"transfers/{transaction_id}/reverse")).status_code == 200
-    [first] = await told()
-    [second] = await told(after=timedelta(minutes=11))
+    [first] = await notifications()
+    [second] = await notifications(after=timedelta(minutes=11))
     assert isinstance(first.news, CreditReversed)
     assert isinstance(second.news, MoneyArrived)
 
 
 async def test_a_transfer_of_another_business_is_as_unknown_as_none(
-    shop: Shop, new_shop: MakeShop, admin: Any, told: TellAll
+    shop: Shop, new_shop: MakeShop, admin: Any, notifications: SendNotices
 ) -> None:
     await sent(shop, reference="BANK-1")
     other = await new_shop()
@@ -210,7 +212,7 @@ async def test_a_transfer_of_another_business_is_as_unknown_as_none(
         for reference in ("BANK-1", "BANK-2", "x" * 3_000, "%27", "BANK-1%0A")
     ]
     assert len({without_request_id(answer) for answer in answers}) == 1
-    assert len(await told()) == 1
+    assert len(await notifications()) == 1
 
 
 @pytest.mark.parametrize(

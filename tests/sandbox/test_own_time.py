@@ -58,9 +58,9 @@ async def test_an_account_ends_by_the_time_of_its_own_business(inflows: Inflows,
 
 
 async def test_a_held_inflow_goes_back_by_the_time_of_its_own_business(inflows: Inflows, other: Inflows) -> None:
-    held = [(one, await one.told(credit(await one.number(), payeeName=CLOSE))) for one in (inflows, other)]
+    held = [(one, await one.notified(credit(await one.number(), payeeName=CLOSE))) for one in (inflows, other)]
     await inflows.let_pass("73h")
-    assert [(await one.get(told["reference"]))["status"] for one, told in held] == ["reversed", "pending"]
+    assert [(await one.get(inflow["reference"]))["status"] for one, inflow in held] == ["reversed", "pending"]
 
 
 async def test_money_that_arrives_is_judged_by_the_time_of_the_business_it_is_for(
@@ -94,8 +94,8 @@ async def deliver(runtime: Runtime) -> None:
     sender = Sender(runtime.db, way_out, runtime.webhook_deps.vault, runtime.clock, Meter())
     async with way_out.open():
         await sender.fan_out()
-        while parcels := await sender.take():
-            await sender.finish(list(await asyncio.gather(*map(sender.send, parcels))))
+        while deliveries := await sender.take():
+            await sender.finish(list(await asyncio.gather(*map(sender.send, deliveries))))
 
 
 async def test_a_webhook_is_sent_again_by_the_time_of_its_own_business(
@@ -104,7 +104,7 @@ async def test_a_webhook_is_sent_again_by_the_time_of_its_own_business(
     receiver.behaviour = answer(500)
     for one in (inflows, other):
         await one.call("POST", "/webhooks/endpoints", {"url": receiver.url("/hook")})
-        await one.told(credit(await one.number()))
+        await one.notified(credit(await one.number()))
     await deliver(inflows.runtime)
     await inflows.let_pass("3h")
     await deliver(inflows.runtime)
@@ -112,10 +112,12 @@ async def test_a_webhook_is_sent_again_by_the_time_of_its_own_business(
     assert [[one["attemptsMade"] for one in results] for results in listed] == [[2], [1]]
 
 
-async def test_a_business_whose_clock_is_ahead_gets_its_notifications_at_once(inflows: Inflows, receiver: Receiver) -> None:
+async def test_a_business_whose_clock_is_ahead_gets_its_notifications_at_once(
+    inflows: Inflows, receiver: Receiver
+) -> None:
     await inflows.let_pass("300d")
     await inflows.call("POST", "/webhooks/endpoints", {"url": receiver.url("/hook")})
-    await inflows.told(credit(await inflows.number()))
+    await inflows.notified(credit(await inflows.number()))
     await deliver(inflows.runtime)
     [sent] = (await inflows.call("GET", "/webhooks/deliveries")).json()["data"]["results"]
     assert (sent["status"], sent["attemptsMade"]) == ("delivered", 1)
@@ -143,7 +145,7 @@ async def test_a_rate_that_a_business_sets_counts_for_itself_only(inflows: Inflo
     set_ = await inflows.call("POST", "/sandbox/rates", {"base": "EUR", "quote": "USD", "rate": 2})
     assert set_.status_code == 201, set_.text
     rates = [
-        (await one.told(credit(number)))["exchange"]["rate"]
+        (await one.notified(credit(number)))["exchange"]["rate"]
         for one, number in zip((inflows, other), numbers, strict=True)
     ]
     assert rates == [2, 1.5]
@@ -155,4 +157,4 @@ async def test_the_newest_rate_counts_whether_it_is_ones_own_or_everybodys(inflo
     number = await inflows.number(Currency.EUR, Currency.USD)
     await inflows.call("POST", "/sandbox/rates", {"base": "EUR", "quote": "USD", "rate": 2})
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.5", quoted_at=inflows.now + timedelta(seconds=1))
-    assert (await inflows.told(credit(number)))["exchange"]["rate"] == 1.5
+    assert (await inflows.notified(credit(number)))["exchange"]["rate"] == 1.5

@@ -112,10 +112,10 @@ async def test_a_wrong_amount_is_said_on_the_page_and_nothing_is_created(
 async def test_programs_get_json_at_the_root(sandbox: httpx.AsyncClient, client: httpx.AsyncClient) -> None:
     for one in (sandbox, client):
         for accept in ("*/*", "application/json", ""):
-            told = await one.get("/", headers={"accept": accept})
-            assert told.headers["content-type"] == "application/json; charset=utf-8"
-            assert told.json()["docs"] == f"{one.base_url}/docs".replace("//docs", "/docs")
-            assert told.json().keys() == {"name", "mode", "docs", "openapi"}
+            answer = await one.get("/", headers={"accept": accept})
+            assert answer.headers["content-type"] == "application/json; charset=utf-8"
+            assert answer.json()["docs"] == f"{one.base_url}/docs".replace("//docs", "/docs")
+            assert answer.json().keys() == {"name", "mode", "docs", "openapi"}
 
 
 async def test_a_service_for_others_has_a_plain_page_without_keys(client: httpx.AsyncClient) -> None:
@@ -150,9 +150,9 @@ async def test_a_browser_gets_a_page_where_a_program_gets_json(
 @pytest.mark.parametrize("headers", [{"accept": "*/*"}, {"accept": ""}, {**BROWSER, "api-key": "sk_test_wrong"}])
 async def test_a_program_is_refused_in_json(client: httpx.AsyncClient, headers: dict[str, str]) -> None:
     for path in ("/nowhere", "/checkout/payments", "/wallets"):
-        told = await client.get(path, headers=headers)
-        assert told.headers["content-type"] == "application/json; charset=utf-8"
-        assert told.json()["requestId"] == told.headers["x-request-id"]
+        answer = await client.get(path, headers=headers)
+        assert answer.headers["content-type"] == "application/json; charset=utf-8"
+        assert answer.json()["requestId"] == answer.headers["x-request-id"]
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ ROUNDS = (
     sweep.return_held,
     money_return.send,
     refund_settle.ask_rails,
-    notifier.tell,
+    notifier.send_notices,
 )
 
 
@@ -177,7 +177,7 @@ class Engine(RuleBasedStateMachine):
         self.arrive((account, new_arrival(before.amount)))
 
     @rule(arrived=transfers)
-    def tell_of_it_again(self, arrived: Any) -> None:
+    def notify_again(self, arrived: Any) -> None:
         self.arrive(arrived)
 
     def arrive(self, arrived: Any) -> None:

@@ -50,7 +50,7 @@ SOMETIMES = {"pending", "successful", "reversed", "failed", "asked", "sent", "co
 SOMETIMES |= {"held_converted", "credit_reversed", "held_reversed"}
 
 PAIRS = [(Currency.EUR, Currency.EUR), (Currency.EUR, Currency.USD), (Currency.USD, Currency.UGX)]
-ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, money_return.send, notifier.tell, accounts.expire_due)
+ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, money_return.send, notifier.send_notices, accounts.expire_due)
 REVIEWED_FROM = 50_000_00
 
 
@@ -80,7 +80,7 @@ class Inflow(RuleBasedStateMachine):
         except Refusal:
             return None
 
-    def tell(self, body: dict[str, Any]) -> None:
+    def notify(self, body: dict[str, Any]) -> None:
         raw = notice.sign(json.dumps(body).encode(), self.runtime.secret, now=self.runtime.clock.now())
         self.attempt(intake.receive(self.runtime.deps, "sandbox", raw, self.runtime.clock))
 
@@ -98,26 +98,27 @@ class Inflow(RuleBasedStateMachine):
 
     @rule(
         target=notices, account=accounts, name=st.sampled_from([HOLDER, HOLDER, CLOSE, DIFFERENT, None]),
-        minor=st.sampled_from([1, 4_99, 100_00, 100_01, REVIEWED_FROM]), is_told=st.sampled_from([True, True, False]),
+        minor=st.sampled_from([1, 4_99, 100_00, 100_01, REVIEWED_FROM]),
+        is_notified=st.sampled_from([True, True, False]),
     )  # fmt: skip
-    def transfer(self, account: Any, name: str | None, minor: int, is_told: bool) -> dict[str, Any]:
+    def transfer(self, account: Any, name: str | None, minor: int, is_notified: bool) -> dict[str, Any]:
         """The bank may tell of it later, and of its reversal first."""
         body = credit(account[1], minor, currency=account[2], payeeName=name)
-        if is_told:
-            self.tell(body)
+        if is_notified:
+            self.notify(body)
         return body
 
     @rule(body=notices)
-    def tell_of_it_again(self, body: dict[str, Any]) -> None:
-        self.tell(body)
+    def notify_again(self, body: dict[str, Any]) -> None:
+        self.notify(body)
 
     @rule(body=notices, words=st.sampled_from([{}, {"amount": "777"}, {"currency": "EUR"}, {"currency": "NGN"}]))
-    def tell_of_it_under_another_identifier(self, body: dict[str, Any], words: dict[str, str]) -> None:
-        self.tell({**body, "id": ids.new_event_id(), **words})
+    def notify_under_another_identifier(self, body: dict[str, Any], words: dict[str, str]) -> None:
+        self.notify({**body, "id": ids.new_event_id(), **words})
 
     @rule(body=notices, words=st.sampled_from([{}, {}, {"amount": "777"}]))
     def take_it_back(self, body: dict[str, Any], words: dict[str, str]) -> None:
-        self.tell(reversal_of(body, **words))
+        self.notify(reversal_of(body, **words))
 
     @rule(account=accounts, action=st.sampled_from(["suspend", "reinstate", "close"]))
     def act_on_the_account(self, account: Any, action: str) -> None:

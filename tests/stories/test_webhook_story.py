@@ -243,12 +243,12 @@ async def check_database(merchant: Merchant, successes: list[str], failures: lis
             """
         )
         statuses = dict(await connection.fetch("SELECT reference, status FROM payment"))
-        told = await connection.fetch("SELECT reference FROM event")
+        events = await connection.fetch("SELECT reference FROM event")
     finally:
         await connection.close()
     assert unproved == 0
     assert statuses == dict.fromkeys(successes, "success") | dict.fromkeys(failures, "failed")
-    assert sorted(row["reference"] for row in told) == sorted(successes)
+    assert sorted(row["reference"] for row in events) == sorted(successes)
 
 
 def verify(got: Received, secret: str) -> None:

@@ -17,18 +17,18 @@ from payment.refusal import assert_says_no
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.runtime import Runtime
-from wallet.teller import MIDNIGHT, MINUTE, Teller, refund, sale
+from wallet.merchant import MIDNIGHT, MINUTE, Merchant, refund, sale
 
 
 @pytest.fixture
-def teller(db: Database, shop: Shop) -> Teller:
-    return Teller(db, shop)
+def merchant(db: Database, shop: Shop) -> Merchant:
+    return Merchant(db, shop)
 
 
 async def test_a_line_says_everything_about_a_payment(db: Database, new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     assert (await checkout.charge(card())).status_code == 200
-    page = await Teller(db, checkout.shop).statement()
+    page = await Merchant(db, checkout.shop).statement()
     [line] = page.pop("results")
     record = await checkout.record()
     assert record["createdAt"] <= line["at"]
@@ -66,7 +66,7 @@ async def test_a_refund_leaves_at_once_and_comes_back_when_it_fails(db: Database
     reference = await ask_refund(checkout, 40.13)  # Which the sandbox declines.
     await checkout.tick()
     await checkout.let_pass("5s")
-    lines = await Teller(db, checkout.shop).lines(order="asc")
+    lines = await Merchant(db, checkout.shop).lines(order="asc")
     assert [(line["direction"], line["amount"], line["balance"]) for line in lines] == [
         ("in", Decimal("98.49"), Decimal("98.49")),
         ("out", Decimal("-40.13"), Decimal("58.36")),
@@ -79,10 +79,10 @@ async def test_a_refund_leaves_at_once_and_comes_back_when_it_fails(db: Database
     ]
 
 
-async def test_a_line_without_its_cause_still_stands(teller: Teller) -> None:
+async def test_a_line_without_its_cause_still_stands(merchant: Merchant) -> None:
     """The books outlive whatever they are about."""
-    await teller.book(sale(1), sale(1, cause="payment/999999"), sale(1, cause="payment/no"), refund(1))
-    lines = await teller.lines()
+    await merchant.book(sale(1), sale(1, cause="payment/999999"), sale(1, cause="payment/no"), refund(1))
+    lines = await merchant.lines()
     assert [(line["description"], line["reference"]) for line in lines] == [
         ("Refund", None), *[("Checkout payment", None)] * 3
     ]  # fmt: skip
@@ -91,9 +91,9 @@ async def test_a_line_without_its_cause_still_stands(teller: Teller) -> None:
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(1, 10**12), st.booleans(), st.integers(0, 500)), min_size=1, max_size=25))
 async def test_every_balance_is_the_sum_of_what_came_before(
-    teller: Teller, new_shop: MakeShop, moves: list[tuple[int, bool, int]]
+    merchant: Merchant, new_shop: MakeShop, moves: list[tuple[int, bool, int]]
 ) -> None:
-    own = Teller(teller.db, await new_shop(rate_per_second=100_000, rate_burst=100_000))
+    own = Merchant(merchant.db, await new_shop(rate_per_second=100_000, rate_burst=100_000))
     balance, expected = 0, []
     for minor, is_out, fee in moves:
         is_possible = is_out and balance >= minor
@@ -109,20 +109,20 @@ async def test_every_balance_is_the_sum_of_what_came_before(
     assert (page["openingBalance"], page["closingBalance"] * 100) == (0, balance)
 
 
-async def test_a_day_has_what_was_booked_from_midnight_to_midnight(teller: Teller) -> None:
+async def test_a_day_has_what_was_booked_from_midnight_to_midnight(merchant: Merchant) -> None:
     day = timedelta(days=1)
     tick = timedelta(microseconds=1)
     for minor, at in ((1, -tick), (2, timedelta(0)), (4, day - tick), (8, day), (16, 2 * day)):
-        await teller.book(sale(minor * 100), at=MIDNIGHT + at)
-    whole = await teller.statement(dateFrom="2026-11-02", dateTo="2026-11-02")
+        await merchant.book(sale(minor * 100), at=MIDNIGHT + at)
+    whole = await merchant.statement(dateFrom="2026-11-02", dateTo="2026-11-02")
     assert [line["amount"] for line in whole["results"]] == [4, 2]
     assert (whole["openingBalance"], whole["closingBalance"]) == (1, 7)
-    exact = await teller.statement(dateFrom="2026-11-02T01:00:00+01:00", dateTo="2026-11-03T00:00:00Z")
+    exact = await merchant.statement(dateFrom="2026-11-02T01:00:00+01:00", dateTo="2026-11-03T00:00:00Z")
     assert exact == whole
-    since = await teller.statement(dateFrom="2026-11-03")
+    since = await merchant.statement(dateFrom="2026-11-03")
     assert [line["amount"] for line in since["results"]] == [16, 8]
     assert (since["openingBalance"], since["closingBalance"]) == (7, 31)
-    until = await teller.statement(dateTo="2026-11-01")
+    until = await merchant.statement(dateTo="2026-11-01")
     assert [line["amount"] for line in until["results"]] == [1]
     assert (until["openingBalance"], until["closingBalance"]) == (0, 1)
 
@@ -137,59 +137,61 @@ async def test_a_day_has_what_was_booked_from_midnight_to_midnight(teller: Telle
     ],
 )
 async def test_a_period_without_lines_opens_and_closes_alike(
-    teller: Teller, dates: dict[str, str], balance: int
+    merchant: Merchant, dates: dict[str, str], balance: int
 ) -> None:
-    await teller.book(sale(100_00))
-    await teller.book(refund(10_00), at=MIDNIGHT + timedelta(days=5))
-    page = await teller.statement(**dates)
+    await merchant.book(sale(100_00))
+    await merchant.book(refund(10_00), at=MIDNIGHT + timedelta(days=5))
+    page = await merchant.statement(**dates)
     assert (page["results"], page["nextCursor"]) == ([], None)
     assert page["openingBalance"] == page["closingBalance"] == balance
 
 
-async def test_wallets_do_not_mix(teller: Teller, new_shop: MakeShop) -> None:
+async def test_wallets_do_not_mix(merchant: Merchant, new_shop: MakeShop) -> None:
     other = await new_shop()
     for minor in (1_00, 2_00):
-        await teller.book(sale(minor), sale(minor * 10, Currency.USD))
-        await teller.book(sale(minor * 100), business_id=other.business_id)
-    assert [line["balance"] for line in await teller.lines()] == [3, 1]
-    assert [line["balance"] for line in await teller.lines("USD")] == [30, 10]
-    assert [line["balance"] for line in await Teller(teller.db, other).lines()] == [300, 100]
+        await merchant.book(sale(minor), sale(minor * 10, Currency.USD))
+        await merchant.book(sale(minor * 100), business_id=other.business_id)
+    assert [line["balance"] for line in await merchant.lines()] == [3, 1]
+    assert [line["balance"] for line in await merchant.lines("USD")] == [30, 10]
+    assert [line["balance"] for line in await Merchant(merchant.db, other).lines()] == [300, 100]
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-async def test_a_walk_sees_each_line_once_while_others_are_booked(teller: Teller, runtime: Runtime, order: str) -> None:
-    there = await teller.book(*(sale(n) for n in range(1, 8)))
+async def test_a_walk_sees_each_line_once_while_others_are_booked(
+    merchant: Merchant, runtime: Runtime, order: str
+) -> None:
+    there = await merchant.book(*(sale(n) for n in range(1, 8)))
     query: dict[str, Any] = {"order": order, "perPage": 3}
-    page = await teller.statement(**query)
+    page = await merchant.statement(**query)
     seen = [line["id"] for line in page["results"]]
     later: list[int] = []
     while page["nextCursor"]:
-        later += await teller.book(sale(1)) if len(later) < 4 else []
-        page = await teller.statement(**query, cursor=page["nextCursor"])
+        later += await merchant.book(sale(1)) if len(later) < 4 else []
+        page = await merchant.statement(**query, cursor=page["nextCursor"])
         seen += [line["id"] for line in page["results"]]
     stored = [runtime.public_ids.statement_line.reveal(number) for number in seen]
     assert stored == ([*there, *later] if order == "asc" else there[::-1])
 
 
-async def test_a_cursor_fits_the_statement_it_came_from(teller: Teller, new_shop: MakeShop) -> None:
-    await teller.book(*(sale(n) for n in (1, 2, 3)), *(sale(n, Currency.USD) for n in (1, 2, 3)))
-    cursor = (await teller.statement(perPage=1))["nextCursor"]
-    other = Teller(teller.db, await new_shop())
+async def test_a_cursor_fits_the_statement_it_came_from(merchant: Merchant, new_shop: MakeShop) -> None:
+    await merchant.book(*(sale(n) for n in (1, 2, 3)), *(sale(n, Currency.USD) for n in (1, 2, 3)))
+    cursor = (await merchant.statement(perPage=1))["nextCursor"]
+    other = Merchant(merchant.db, await new_shop())
     await other.book(*(sale(n) for n in (1, 2, 3)))
     for asked in (
-        await teller.ask("/wallets/USD/statement", cursor=cursor),
-        await teller.ask("/wallets/NGN/statement", cursor=cursor, order="asc"),
-        await teller.ask("/wallets/NGN/statement", cursor=cursor, dateFrom="2026-01-01"),
+        await merchant.ask("/wallets/USD/statement", cursor=cursor),
+        await merchant.ask("/wallets/NGN/statement", cursor=cursor, order="asc"),
+        await merchant.ask("/wallets/NGN/statement", cursor=cursor, dateFrom="2026-01-01"),
         await other.ask("/wallets/NGN/statement", cursor=cursor),
     ):
         assert_says_no(asked, 400, "MALFORMED_REQUEST")
 
 
 @pytest.mark.parametrize("currency", ["USD", "XXX", "ngn", "NGN%00", "\u202eNGN"])
-async def test_a_currency_without_a_wallet_is_not_found(teller: Teller, currency: str) -> None:
-    await teller.book(sale(1))
+async def test_a_currency_without_a_wallet_is_not_found(merchant: Merchant, currency: str) -> None:
+    await merchant.book(sale(1))
     for accept in ("", "text/csv", "application/pdf"):
-        answer = await teller.ask(f"/wallets/{currency}/statement", accept=accept)
+        answer = await merchant.ask(f"/wallets/{currency}/statement", accept=accept)
         assert_says_no(answer, 404, "RESOURCE_NOT_FOUND")
 
 
@@ -206,7 +208,7 @@ async def test_a_currency_without_a_wallet_is_not_found(teller: Teller, currency
         ({"cursor": "x"}, "cursor"),
     ],
 )
-async def test_a_wrong_question_is_refused(teller: Teller, query: dict[str, str], field: str) -> None:
-    await teller.book(sale(1), at=MIDNIGHT + MINUTE)
-    answer = await teller.ask("/wallets/NGN/statement", **query)
+async def test_a_wrong_question_is_refused(merchant: Merchant, query: dict[str, str], field: str) -> None:
+    await merchant.book(sale(1), at=MIDNIGHT + MINUTE)
+    answer = await merchant.ask("/wallets/NGN/statement", **query)
     assert_says_no(answer, 422, "VALIDATION_FAILED", field=field)

@@ -9,42 +9,42 @@ from inflow import CLOSE, Inflows, credit, reversal_of
 from tidegate.audit.model import OPERATOR
 from tidegate.collection import review
 from tidegate.core.money import Currency
-from wallet.teller import Teller
+from wallet.merchant import Merchant
 
-Told = tuple[str, str, str, Decimal]
+StatementLine = tuple[str, str, str, Decimal]
 
 
-async def told(inflows: Inflows, currency: str) -> list[Told]:
-    lines: list[dict[str, Any]] = await Teller(inflows.runtime.db, inflows.shop).lines(currency, order="asc")
+async def lines_of(inflows: Inflows, currency: str) -> list[StatementLine]:
+    lines: list[dict[str, Any]] = await Merchant(inflows.runtime.db, inflows.shop).lines(currency, order="asc")
     return [(line["kind"], line["reference"], line["description"], line["amount"]) for line in lines]
 
 
 async def test_an_inflow_is_named_by_its_reference_and_its_payer(inflows: Inflows) -> None:
     bank_said = credit(await inflows.number())
-    inflow = await inflows.told(bank_said)
+    inflow = await inflows.notified(bank_said)
     reference, amount = inflow["reference"], inflow["amountReceived"]
-    assert await told(inflows, "EUR") == [("inflow_credited", reference, "Bank transfer from Bola Ade", amount)]
+    assert await lines_of(inflows, "EUR") == [("inflow_credited", reference, "Bank transfer from Bola Ade", amount)]
     # Its fee stays in the wallet, so that the bank can take it back.
-    await inflows.told(credit(bank_said["accountNumber"]))
-    assert (await inflows.tell(reversal_of(bank_said))).status_code == 200
+    await inflows.notified(credit(bank_said["accountNumber"]))
+    assert (await inflows.notify(reversal_of(bank_said))).status_code == 200
     await inflows.tick()
-    assert (await told(inflows, "EUR"))[-1] == (
+    assert (await lines_of(inflows, "EUR"))[-1] == (
         "credit_reversed", reference, "Reversal of bank transfer from Bola Ade", -amount
     )  # fmt: skip
 
 
 async def test_an_inflow_in_another_currency_says_what_arrived(inflows: Inflows) -> None:
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.1")
-    inflow = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD), 100_00))
-    [line] = await told(inflows, "USD")
+    inflow = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD), 100_00))
+    [line] = await lines_of(inflows, "USD")
     assert line == (
         "inflow_converted", inflow["reference"], "Bank transfer of EUR 100.00 from Bola Ade", inflow["amountReceived"]
     )  # fmt: skip
 
 
 async def test_an_inflow_that_was_reviewed_says_so(inflows: Inflows) -> None:
-    held = await inflows.told(credit(await inflows.number(), payeeName=CLOSE))
+    held = await inflows.notified(credit(await inflows.number(), payeeName=CLOSE))
     await review.credit(inflows.runtime.deps, held["reference"], note=None, by=OPERATOR, now=inflows.now)
-    [(kind, reference, description, _)] = await told(inflows, "EUR")
+    [(kind, reference, description, _)] = await lines_of(inflows, "EUR")
     assert (kind, reference) == ("held_settled", held["reference"])
     assert description == "Reviewed bank transfer from Bola Ade"

@@ -12,23 +12,23 @@ from conftest import MakeShop
 from inflow import CLOSE, Inflows, credit
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
-from wallet.teller import MIDNIGHT, Teller, refund, sale
+from wallet.merchant import MIDNIGHT, Merchant, refund, sale
 
 
 @pytest.fixture
-def teller(db: Database, shop: Shop) -> Teller:
-    return Teller(db, shop)
+def merchant(db: Database, shop: Shop) -> Merchant:
+    return Merchant(db, shop)
 
 
-async def test_a_wallet_says_what_is_there_and_what_is_on_its_way_out(teller: Teller) -> None:
-    await teller.book(sale(100_00, fee=1_40, vat=11))
-    await teller.book(refund(40_50), at=MIDNIGHT + timedelta(hours=1))
-    [wallet] = await teller.wallets()
+async def test_a_wallet_says_what_is_there_and_what_is_on_its_way_out(merchant: Merchant) -> None:
+    await merchant.book(sale(100_00, fee=1_40, vat=11))
+    await merchant.book(refund(40_50), at=MIDNIGHT + timedelta(hours=1))
+    [wallet] = await merchant.wallets()
     number = wallet.pop("walletNumber")
     assert int(number) > 1_000_000_000
     assert wallet == {
-        "id": f"{teller.shop.business_id}-NGN",
-        "business": teller.shop.business_id,
+        "id": f"{merchant.shop.business_id}-NGN",
+        "business": merchant.shop.business_id,
         "currency": "NGN",
         "availableBalance": Decimal("59.5"),
         "ledgerBalance": 100,
@@ -41,28 +41,28 @@ async def test_a_wallet_says_what_is_there_and_what_is_on_its_way_out(teller: Te
     }
 
 
-async def test_there_is_one_wallet_for_each_currency_that_was_received(teller: Teller) -> None:
-    assert await teller.wallets() == []
-    await teller.book(sale(5, Currency.UGX), sale(7, Currency.USD), sale(9, Currency.UGX))
-    found = [(wallet["currency"], wallet["availableBalance"]) for wallet in await teller.wallets()]
+async def test_there_is_one_wallet_for_each_currency_that_was_received(merchant: Merchant) -> None:
+    assert await merchant.wallets() == []
+    await merchant.book(sale(5, Currency.UGX), sale(7, Currency.USD), sale(9, Currency.UGX))
+    found = [(wallet["currency"], wallet["availableBalance"]) for wallet in await merchant.wallets()]
     assert found == [("UGX", 14), ("USD", Decimal("0.07"))]
 
 
-async def test_a_business_cannot_see_the_wallet_of_another(teller: Teller, new_shop: MakeShop) -> None:
-    await teller.book(sale(100_00))
-    stranger = Teller(teller.db, await new_shop())
+async def test_a_business_cannot_see_the_wallet_of_another(merchant: Merchant, new_shop: MakeShop) -> None:
+    await merchant.book(sale(100_00))
+    stranger = Merchant(merchant.db, await new_shop())
     assert await stranger.wallets() == []
     assert (await stranger.ask("/wallets/NGN/statement")).status_code == 404
-    answer = await teller.shop.client.get("/wallets")
+    answer = await merchant.shop.client.get("/wallets")
     assert (answer.status_code, answer.json()["errorType"]) == (401, "UNAUTHENTICATED")
 
 
-async def test_what_is_held_for_review_is_pending_until_it_is_decided(inflows: Inflows, teller: Teller) -> None:
+async def test_what_is_held_for_review_is_pending_until_it_is_decided(inflows: Inflows, merchant: Merchant) -> None:
     number = await inflows.number()
-    await inflows.told(credit(number, 100_00))
-    await inflows.told(credit(number, 30_00, payeeName=CLOSE))
-    held = await inflows.told(credit(number, 5_05, payeeName=CLOSE))
+    await inflows.notified(credit(number, 100_00))
+    await inflows.notified(credit(number, 30_00, payeeName=CLOSE))
+    held = await inflows.notified(credit(number, 5_05, payeeName=CLOSE))
     assert held["status"] == "pending"
-    [wallet] = await teller.wallets()
+    [wallet] = await merchant.wallets()
     assert (wallet["currency"], wallet["pendingBalance"]) == ("EUR", Decimal("35.05"))
     assert wallet["availableBalance"] == wallet["ledgerBalance"] == Decimal(await inflows.wallet("EUR")) / 100

@@ -190,8 +190,8 @@ async def test_nothing_is_sent_to_a_private_address_that_is_stored(db: Database,
         await world.endpoint("https://shop.example.com/")
         await admin.execute("UPDATE webhook_endpoint SET url = $1", url)
         await world.event()
-        [landed] = await world.deliver()
-        assert landed.error == "address_refused"
+        [result] = await world.deliver()
+        assert result.error == "address_refused"
         assert (await world.delivery()).status == "pending"
 
 
@@ -203,8 +203,8 @@ async def test_a_host_name_that_becomes_private_after_it_was_saved_is_not_called
         await world.endpoint(url)
         addresses[:] = ["127.0.0.1"]
         await world.event()
-        [landed] = await world.deliver()
-        assert (landed.error, inside.connections) == ("address_refused", 0)
+        [result] = await world.deliver()
+        assert (result.error, inside.connections) == ("address_refused", 0)
 
 
 async def test_custom_headers_are_not_supported(shop: Shop) -> None:

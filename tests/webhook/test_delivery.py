@@ -115,9 +115,7 @@ async def test_everything_else_is_tried_again(world: World, receiver: Receiver, 
     assert [(got.path, got.event_id, got.body) for got in receiver.received] == [("/hook", event_id, PAYLOAD)] * 2
 
 
-async def test_410_disables_the_endpoint_and_enabling_it_goes_on(
-    world: World, receiver: Receiver, admin: Any
-) -> None:
+async def test_410_disables_the_endpoint_and_enabling_it_goes_on(world: World, receiver: Receiver, admin: Any) -> None:
     receiver.script = [answer(410)]
     made = await world.endpoint(receiver.url())
     await world.event()
@@ -147,8 +145,8 @@ async def test_the_schedule_is_kept_to_the_end_and_the_rest_can_be_sent_by_hand(
     await world.event()
     times = []
     for _ in range(20):
-        if landed := await world.deliver():
-            assert len(landed) == 1
+        if results := await world.deliver():
+            assert len(results) == 1
             times.append(world.clock.now())
         delivery = await world.delivery()
         if delivery.due_at is None:
@@ -232,9 +230,9 @@ async def test_no_more_than_ten_are_under_way_to_one_endpoint(world: World, rece
     await world.sender.fan_out()
     # Two workers who know nothing of each other.
     taken = [*await world.sender.take(), *await world.sender.take()]
-    by_url = [parcel.url for parcel in taken]
+    by_url = [delivery.url for delivery in taken]
     assert by_url.count(receiver.url("/a")) == by_url.count(receiver.url("/b")) == IN_FLIGHT_MAX
-    await world.sender.finish([await world.sender.send(parcel) for parcel in taken[:3]])
+    await world.sender.finish([await world.sender.send(delivery) for delivery in taken[:3]])
     assert len(await world.sender.take()) == 3
 
 
@@ -349,19 +347,21 @@ async def test_a_success_in_between_saves_it(world: World, receiver: Receiver) -
     assert (await commands.get(world.db, world.business_id, made.endpoint.id)).status == "enabled"
 
 
-async def test_a_delivery_whose_worker_died_is_sent_again_and_the_log_shows_it(world: World, receiver: Receiver) -> None:
+async def test_a_delivery_whose_worker_died_is_sent_again_and_the_log_shows_it(
+    world: World, receiver: Receiver
+) -> None:
     await world.endpoint(receiver.url())
     await world.event()
     await world.sender.fan_out()
     [lost] = await world.sender.take()
     assert await world.sender.take() == []
     world.later(seconds=46)
-    [landed] = await world.deliver()
+    [result] = await world.deliver()
     delivery = await world.delivery()
     assert (delivery.status, delivery.attempts_made) == ("delivered", 2)
     assert [(a.number, a.error, a.status_code) for a in delivery.attempts] == [(1, "interrupted", None), (2, None, 200)]
     assert delivery.attempts[0].started_at == NOW
-    assert (landed.parcel.event_id, landed.parcel.failures) == (lost.event_id, 0)
+    assert (result.delivery.event_id, result.delivery.failures) == (lost.event_id, 0)
 
 
 @pytest.mark.parametrize("status", [200, 500])
@@ -369,9 +369,9 @@ async def test_a_worker_that_lost_its_lease_writes_nothing(world: World, receive
     await world.endpoint(receiver.url())
     await world.event()
     await world.sender.fan_out()
-    [parcel] = await world.sender.take()
+    [delivery] = await world.sender.take()
     receiver.behaviour = answer(status)
-    late = await world.sender.send(parcel)
+    late = await world.sender.send(delivery)
     world.later(seconds=46)
     receiver.behaviour = OK
     await world.deliver()
@@ -387,14 +387,14 @@ async def test_a_resend_while_the_lease_runs_is_refused_and_afterwards_takes_it_
     await world.endpoint(receiver.url())
     await world.event()
     await world.sender.fan_out()
-    [parcel] = await world.sender.take()
+    [delivery] = await world.sender.take()
     with pytest.raises(Conflict, match="being sent"):
         async with world.db.transaction() as tx:
-            await commands.resend(tx, world.business_id, parcel.delivery_id, by=OPERATOR, now=world.clock.now())
-    late = await world.sender.send(parcel)
+            await commands.resend(tx, world.business_id, delivery.delivery_id, by=OPERATOR, now=world.clock.now())
+    late = await world.sender.send(delivery)
     world.later(minutes=1)
     async with world.db.transaction() as tx:
-        await commands.resend(tx, world.business_id, parcel.delivery_id, by=OPERATOR, now=world.clock.now())
+        await commands.resend(tx, world.business_id, delivery.delivery_id, by=OPERATOR, now=world.clock.now())
     await world.sender.finish([late])
     assert (await world.delivery()).attempts_made == 0
     await world.deliver()
@@ -465,8 +465,8 @@ async def test_a_secret_that_cannot_be_decrypted_fails_the_attempt_and_no_other(
     strange = Vault([bytes(32)]).seal(made.secret, owner=world.business_id)
     await admin.execute("UPDATE webhook_secret SET sealed = $1 WHERE endpoint_id = $2", strange, made.endpoint.id)
     await world.event()
-    landed: list[DeliveryResult] = await world.deliver()
-    assert sorted(str(one.error) for one in landed) == ["None", "secret_unreadable"]
+    results: list[DeliveryResult] = await world.deliver()
+    assert sorted(str(one.error) for one in results) == ["None", "secret_unreadable"]
     assert [got.path for got in receiver.received] == ["/b"]
 
 

@@ -32,47 +32,49 @@ VIRTUAL_ACCOUNT = {
 OURS = {"amountExpected", "varianceType"}
 
 
-class Told:
+class Webhooks:
     """An endpoint of the business behind a checkout, and a courier that walks when it is told to."""
 
     def __init__(self, runtime: Runtime, receiver: Receiver) -> None:
         self._way_out = Egress(runtime.webhook_deps.guard)
-        self._courier = Sender(runtime.db, self._way_out, runtime.webhook_deps.vault, runtime.clock, Meter())
+        self._sender = Sender(runtime.db, self._way_out, runtime.webhook_deps.vault, runtime.clock, Meter())
         self.receiver = receiver
 
     async def __call__(self) -> list[dict[str, Any]]:
         async with self._way_out.open():
-            await self._courier.fan_out()
-            parcels = await self._courier.take()
-            await self._courier.finish([await self._courier.send(parcel) for parcel in parcels])
+            await self._sender.fan_out()
+            deliveries = await self._sender.take()
+            await self._sender.finish([await self._sender.send(delivery) for delivery in deliveries])
         return [json.loads(got.body) for got in self.receiver.received]
 
 
 @pytest.fixture
-async def told(runtime: Runtime) -> AsyncIterator[Told]:
+async def webhooks(runtime: Runtime) -> AsyncIterator[Webhooks]:
     async with receiving() as receiver:
-        yield Told(runtime, receiver)
+        yield Webhooks(runtime, receiver)
 
 
-async def listen(checkout: Checkout, told: Told) -> None:
+async def listen(checkout: Checkout, webhooks: Webhooks) -> None:
     made = await checkout.post(
-        "/webhooks/endpoints", {"url": told.receiver.url()}, **{"api-key": checkout.shop.secret_key}
+        "/webhooks/endpoints", {"url": webhooks.receiver.url()}, **{"api-key": checkout.shop.secret_key}
     )
     assert made.status_code == 201, made.text
 
 
-async def test_the_event_of_a_transfer_has_every_field_of_both_sets(new_checkout: MakeCheckout, told: Told) -> None:
+async def test_the_event_of_a_transfer_has_every_field_of_both_sets(
+    new_checkout: MakeCheckout, webhooks: Webhooks
+) -> None:
     checkout = await new_checkout(
         reference="ORD-2025",
         metadata={"cart": 7, "rate": 0.1},
         feeBearer="customer",
         customer={"name": "Ada", "email": "a@b.com"},
     )
-    await listen(checkout, told)
+    await listen(checkout, webhooks)
     account = await checkout.account()
     payer = {"name": "Ada Obi", "accountNumber": "0123456789", "bankName": "Sample Bank"}
     await checkout.transfer(account, "101.51", payer=payer)
-    [payload] = await told()
+    [payload] = await webhooks()
     assert set(payload) == {"event", "type", "data"}
     assert (payload["event"], payload["type"]) == ("charge.successful", "charge")
     data = payload["data"]
@@ -89,7 +91,7 @@ async def test_the_event_of_a_transfer_has_every_field_of_both_sets(new_checkout
     assert data["virtualAccount"]["payerAccountName"] == "Ada Obi"
     assert data["virtualAccount"]["business"] == checkout.shop.business_id
     # Exact in the text itself, whatever a receiver makes of it.
-    body = told.receiver.received[0].body
+    body = webhooks.receiver.received[0].body
     assert b'"amount":101.51' in body
     assert b'"amountReceived":101.51' in body
     assert b'"fee":1.4,' in body
@@ -107,49 +109,49 @@ async def test_the_event_of_a_transfer_has_every_field_of_both_sets(new_checkout
     ],
 )
 async def test_the_event_of_another_method_has_no_account(
-    new_checkout: MakeCheckout, told: Told, fields: dict[str, Any], charge: dict[str, Any], method: str
+    new_checkout: MakeCheckout, webhooks: Webhooks, fields: dict[str, Any], charge: dict[str, Any], method: str
 ) -> None:
     checkout = await new_checkout(**fields)
-    await listen(checkout, told)
+    await listen(checkout, webhooks)
     answer = await checkout.charge(charge)
     assert answer.status_code == 200, answer.text
     await checkout.sandbox(f"charges/{checkout.pay_code}/approve")
     await checkout.tick()
-    [payload] = await told()
+    [payload] = await webhooks()
     assert set(payload["data"]) == DATA | OURS
     assert payload["data"]["type"] == payload["data"]["method"] == method
 
 
 @pytest.mark.parametrize(("amount", "variance"), [("60", "underpayment"), ("250", "overpayment")])
 async def test_underpayment_and_overpayment_have_an_event_as_well(
-    new_checkout: MakeCheckout, told: Told, amount: str, variance: str
+    new_checkout: MakeCheckout, webhooks: Webhooks, amount: str, variance: str
 ) -> None:
     checkout = await new_checkout()
-    await listen(checkout, told)
+    await listen(checkout, webhooks)
     await checkout.transfer(await checkout.account(), amount)
-    [payload] = await told()
+    [payload] = await webhooks()
     data = payload["data"]
     assert (data["varianceType"], data["message"]) == (variance, "INCORRECT_AMOUNT")
     # `amount` is what the customer paid; what was asked for is beside it.
     assert (data["amount"], data["amountReceived"], data["amountExpected"]) == (int(amount), int(amount), 100)
 
 
-async def test_what_the_payers_bank_does_not_say_is_empty_text(new_checkout: MakeCheckout, told: Told) -> None:
+async def test_what_the_payers_bank_does_not_say_is_empty_text(new_checkout: MakeCheckout, webhooks: Webhooks) -> None:
     checkout = await new_checkout()
-    await listen(checkout, told)
+    await listen(checkout, webhooks)
     await checkout.transfer(await checkout.account(), "100", payer={"name": "Ada Obi"})
-    [payload] = await told()
+    [payload] = await webhooks()
     account = payload["data"]["virtualAccount"]
     assert (account["payerAccountNumber"], account["payerBankName"]) == ("", "")
     assert [name for name, value in account.items() if not isinstance(value, str)] == ["payerBankCode"]
 
 
 async def test_a_checkout_that_failed_expired_or_was_cancelled_has_no_event(
-    new_checkout: MakeCheckout, told: Told
+    new_checkout: MakeCheckout, webhooks: Webhooks
 ) -> None:
     failed, given_up, ran_out = [await new_checkout(paymentMethods=["card"]) for _ in range(3)]
     for checkout in (failed, given_up, ran_out):
-        await listen(checkout, told)
+        await listen(checkout, webhooks)
     for _ in range(5):
         await failed.charge(card("4084080000005408"))
     await given_up.cancel()
@@ -157,22 +159,22 @@ async def test_a_checkout_that_failed_expired_or_was_cancelled_has_no_event(
     assert [(await checkout.record())["status"] for checkout in (failed, given_up, ran_out)] == [
         "failed", "failed", "expired"
     ]  # fmt: skip
-    assert await told() == []
+    assert await webhooks() == []
 
 
 async def test_the_first_word_comes_as_soon_as_the_money_is_booked(
-    new_checkout: MakeCheckout, runtime: Runtime, told: Told, monkeypatch: pytest.MonkeyPatch
+    new_checkout: MakeCheckout, runtime: Runtime, webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever settles rings; a courier that would not look by himself for an hour is there at once."""
     monkeypatch.setattr("tidegate.webhook.deliver.POLL_S", 3_600.0)
     checkout = await new_checkout()
-    await listen(checkout, told)
+    await listen(checkout, webhooks)
     running = asyncio.create_task(runtime.sender(Meter()).run(grace_s=1.0))
     try:
         await checkout.charge(card())
         await checkout.tick()
-        await told.receiver.got(1)
+        await webhooks.receiver.got(1)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-    assert json.loads(told.receiver.received[0].body)["data"]["reference"] == checkout.pay_code
+    assert json.loads(webhooks.receiver.received[0].body)["data"]["reference"] == checkout.pay_code

@@ -76,18 +76,18 @@ class World:
     async def walk(self) -> list[DeliveryResult]:
         """Once to every endpoint that has something due, and what was answered is written down."""
         await self.sender.fan_out()
-        parcels = await self.sender.take()
-        landed = list(await asyncio.gather(*map(self.sender.send, parcels)))
-        if landed:
-            await self.sender.finish(landed)
-        return landed
+        deliveries = await self.sender.take()
+        results = list(await asyncio.gather(*map(self.sender.send, deliveries)))
+        if results:
+            await self.sender.finish(results)
+        return results
 
     async def deliver(self) -> list[DeliveryResult]:
         """All that is due now."""
-        landed: list[DeliveryResult] = []
+        results: list[DeliveryResult] = []
         while some := await self.walk():
-            landed += some
-        return landed
+            results += some
+        return results
 
     async def deliveries(self, **wanted: Any) -> list[Delivery]:
         async with self.db.connection() as tx:

@@ -120,8 +120,8 @@ async def returns(scene: Scene) -> None:
 async def refund_legs(scene: Scene) -> None:
     """One refund in a hundred parts."""
     number = await scene.inflows.number()
-    await scene.inflows.told(credit(number, 500_00))
-    arrived = await scene.inflows.told(credit(number, 100_00))
+    await scene.inflows.notified(credit(number, 500_00))
+    arrived = await scene.inflows.notified(credit(number, 100_00))
     asked = {"transReference": arrived["reference"], "amount": 100}
     assert (await scene.inflows.call("POST", "/collections/refund", asked)).status_code == 200
     await scene.admin.execute("UPDATE refund_leg SET amount_minor = 100")
@@ -130,14 +130,14 @@ async def refund_legs(scene: Scene) -> None:
 
 async def reversals(scene: Scene) -> None:
     body = credit(await scene.inflows.number())
-    await scene.inflows.told(body)
+    await scene.inflows.notified(body)
     await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
     await scene.note_reversal(body)
 
 
 async def unclaimed_reversals(scene: Scene) -> None:
     body = credit(await scene.inflows.number(), currency="USD")
-    assert (await scene.inflows.tell(body)).status_code == 200
+    assert (await scene.inflows.notify(body)).status_code == 200
     await scene.clone("receipt", id="id + n", transaction_id="transaction_id || n")
     await scene.note_reversal(body)
 
@@ -146,7 +146,7 @@ async def paid_checkouts(scene: Scene) -> dict[str, Any]:
     """Says what the bank told of the first."""
     checkout = await scene.new_checkout()
     body = credit(await checkout.account(), 10_000, currency="NGN")
-    assert (await scene.inflows.tell(body)).status_code == 200
+    assert (await scene.inflows.notify(body)).status_code == 200
     await scene.clone_payment()
     await scene.clone_attempt()
     return body
@@ -164,12 +164,12 @@ async def checkout_debts(scene: Scene) -> None:
 
 
 async def held_inflows(scene: Scene) -> None:
-    await scene.inflows.told(credit(await scene.inflows.number(), payeeName="Ada Obii"))
+    await scene.inflows.notified(credit(await scene.inflows.number(), payeeName="Ada Obii"))
     await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
 
 
 async def debts(scene: Scene) -> None:
-    await scene.inflows.told(credit(await scene.inflows.number()))
+    await scene.inflows.notified(credit(await scene.inflows.number()))
     await scene.admin.execute("UPDATE collection SET owed_minor = 1")
     await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
 
@@ -302,7 +302,7 @@ POISONS = (
         f"SELECT count(DISTINCT business_id) FROM journal_link WHERE position < {VERSION_MAX}",
     ),
     Poison(
-        "tell_for_the_sandbox_rail", notices,
+        "send_sandbox_notices", notices,
         "UPDATE attempt SET method = 'nonsense'",
         "UPDATE attempt SET method = 'bank_transfer'",
         "SELECT count(*) FROM sandbox_notice WHERE sent_at IS NOT NULL",

@@ -25,7 +25,7 @@ class Company(msgspec.Struct, frozen=True):
     words: CompanyWords
     forms: frozenset[str]
 
-    def told(self, whose: str) -> str:
+    def described(self, whose: str) -> str:
         form = ", ".join(sorted(self.forms)) or "none"
         return f"{whose}, words: {', '.join(word.plain for word in self.words)}; legal form: {form}"
 
@@ -41,7 +41,7 @@ def is_company(words: CompanyWords) -> bool:
 def judge_company(typed_words: CompanyWords, holder_words: CompanyWords) -> NameFinding:
     typed, holder = _take_apart(typed_words), _take_apart(holder_words)
     words, forms = _judge_words(typed.words, holder.words), _judge_forms(typed.forms, holder.forms)
-    steps = (typed.told("typed name"), holder.told("account holder"), words.reason, forms.reason)
+    steps = (typed.described("typed name"), holder.described("account holder"), words.reason, forms.reason)
     verdicts = (words.verdict, forms.verdict)
     if NameVerdict.DIFFERENT in verdicts:
         worst = words if words.verdict is NameVerdict.DIFFERENT else forms
@@ -84,12 +84,12 @@ def _form_size(words: CompanyWords, *, at_the_end: bool) -> int:
 
 
 def _judge_forms(typed: frozenset[str], holder: frozenset[str]) -> NameFinding:
-    told = f"{', '.join(sorted(typed)) or 'none'} / {', '.join(sorted(holder)) or 'none'}"
+    described = f"{', '.join(sorted(typed)) or 'none'} / {', '.join(sorted(holder)) or 'none'}"
     if typed == holder:
-        return NameFinding(NameVerdict.EXACT, f"legal form: equal: {told}")
+        return NameFinding(NameVerdict.EXACT, f"legal form: equal: {described}")
     if typed < holder or holder < typed:
-        return NameFinding(NameVerdict.CLOSE, f"the legal form is not complete in one of the names: {told}")
-    return NameFinding(NameVerdict.DIFFERENT, f"another legal form is another company: {told}")
+        return NameFinding(NameVerdict.CLOSE, f"the legal form is not complete in one of the names: {described}")
+    return NameFinding(NameVerdict.DIFFERENT, f"another legal form is another company: {described}")
 
 
 def _judge_words(typed: CompanyWords, holder: CompanyWords) -> NameFinding:
@@ -108,11 +108,11 @@ def _judge_words(typed: CompanyWords, holder: CompanyWords) -> NameFinding:
 def _judge_rest(more: list[Word], missing: list[Word], *, equal: int) -> NameFinding:
     if not more and not missing:
         return NameFinding(NameVerdict.EXACT, "words: equal, in another order")
-    told = f"{shown(more) or 'nothing'} / {shown(missing) or 'nothing'}"
+    described = f"{shown(more) or 'nothing'} / {shown(missing) or 'nothing'}"
     if more and missing and are_one_letter_apart(joined(more), joined(missing)):
-        return NameFinding(NameVerdict.CLOSE, f"the names differ by one letter: {told}")
+        return NameFinding(NameVerdict.CLOSE, f"the names differ by one letter: {described}")
     if equal >= _EQUAL_WORDS_MIN and not missing and len(more) <= _MORE_WORDS_MAX:
         return NameFinding(NameVerdict.CLOSE, f"more was typed than the account holder's name: {shown(more)}")
     if equal >= _EQUAL_WORDS_MIN and not more and len(missing) == 1:
         return NameFinding(NameVerdict.CLOSE, f"a word of the account holder's name was not typed: {shown(missing)}")
-    return NameFinding(NameVerdict.DIFFERENT, f"the names have other words: {told}")
+    return NameFinding(NameVerdict.DIFFERENT, f"the names have other words: {described}")

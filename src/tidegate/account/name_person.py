@@ -68,7 +68,7 @@ class Meeting(msgspec.Struct, frozen=True):
     distance: int
     how: str
 
-    def told(self) -> str:
+    def described(self) -> str:
         return f"the {self.part} {self.how}: {self.typed} / {self.holder}"
 
 
@@ -81,7 +81,7 @@ def judge_person(typed_words: WordGroup, holder_words: WordGroup) -> NameFinding
     meetings = _best(typed, holder)
     if not meetings:
         return _apart(typed, holder, steps)
-    finding = _told(meetings, steps)
+    finding = _finding_of(meetings, steps)
     return finding.doubted(tuple(_doubts(typed, holder, meetings)))
 
 
@@ -180,8 +180,8 @@ def _is_initial(name: WordGroup, letters: str) -> bool:
     return letters.isascii() and letters in (first, "".join(word.plain[:1] for word in name))
 
 
-def _told(meetings: tuple[Meeting, ...], steps: tuple[str, ...]) -> NameFinding:
-    steps = (*steps, *(m.told() for m in meetings))
+def _finding_of(meetings: tuple[Meeting, ...], steps: tuple[str, ...]) -> NameFinding:
+    steps = (*steps, *(m.described() for m in meetings))
     off = [m for m in meetings if m.distance]
     if not off:
         return NameFinding(NameVerdict.EXACT, " and ".join(f"the {m.part} is equal" for m in meetings), steps)

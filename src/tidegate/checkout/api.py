@@ -32,31 +32,31 @@ PATH = "/checkout/payments/{payCode}"
 
 @dataclass(frozen=True)
 class CheckoutApi:
-    desk: CheckoutCommands
+    commands: CheckoutCommands
     watch: Watch
 
     async def view(self, call: Call) -> Answer:
-        return call.answer(self._view(await self.desk.look(_payer_at(call))))
+        return call.answer(self._view(await self.commands.look(_payer_at(call))))
 
     async def charge(self, call: Call) -> Answer:
-        return self._attempt(call, await self.desk.charge(_payer_at(call), call.json()))
+        return self._attempt(call, await self.commands.charge(_payer_at(call), call.json()))
 
     async def authorize(self, call: Call) -> Answer:
-        return self._attempt(call, await self.desk.authorize(_payer_at(call), call.json()))
+        return self._attempt(call, await self.commands.authorize(_payer_at(call), call.json()))
 
     async def cancel(self, call: Call) -> Answer:
-        return call.answer(self._view(await self.desk.cancel(_payer_at(call))))
+        return call.answer(self._view(await self.commands.cancel(_payer_at(call))))
 
     async def extend(self, call: Call) -> Answer:
-        return self._attempt(call, await self.desk.extend(_payer_at(call)))
+        return self._attempt(call, await self.commands.extend(_payer_at(call)))
 
     async def resend(self, call: Call) -> Answer:
-        return self._attempt(call, await self.desk.resend(_payer_at(call)))
+        return self._attempt(call, await self.commands.resend(_payer_at(call)))
 
     async def events(self, request: Request) -> Response:
         """Server-sent events: the view now, and after every change, until none is possible any more."""
         visit = PayerRequest(request.path_params["payCode"], client_of(request.scope))
-        first = await self.desk.look(visit)
+        first = await self.commands.look(visit)
         self.watch.refuse_crowd(first.payment, visit.client)
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
@@ -88,7 +88,7 @@ class CheckoutApi:
         """While the database is away, the last known state: the next round of the watch asks again."""
         payment = snapshot.payment
         try:
-            return await pay.view(self.desk.deps.db, payment.business_id, payment.pay_code)
+            return await pay.view(self.commands.deps.db, payment.business_id, payment.pay_code)
         except errors.Unavailable:
             return snapshot
 
@@ -98,14 +98,14 @@ class CheckoutApi:
     def _view(self, snapshot: PaymentSnapshot) -> wire.CheckoutView:
         return wire.view_of(
             snapshot,
-            self.desk.deps.names,
-            can_resend=self.desk.can_resend(snapshot),
-            checkout_url=self.desk.checkout_url,
+            self.commands.deps.names,
+            can_resend=self.commands.can_resend(snapshot),
+            checkout_url=self.commands.checkout_url,
         )
 
     def _attempt(self, call: Call, snapshot: PaymentSnapshot) -> Answer:
         assert snapshot.attempt is not None
-        view = wire.attempt_view(snapshot, self.desk.deps.names, can_resend=self.desk.can_resend(snapshot))
+        view = wire.attempt_view(snapshot, self.commands.deps.names, can_resend=self.commands.can_resend(snapshot))
         answer = wire.Charged(
             attempt_id=view.attempt_id,
             type=view.type,
@@ -120,7 +120,7 @@ class CheckoutApi:
         return call.answer(answer)
 
     def routes(self) -> list[Route]:
-        return [answering(f"{PATH}/events", self.events, limit=self.desk.limit.look)]
+        return [answering(f"{PATH}/events", self.events, limit=self.commands.limit.look)]
 
     def operations(self) -> list[Operation]:
         base = Operation(
@@ -130,7 +130,7 @@ class CheckoutApi:
             summary="",
             handler=self.view,
             credentials=ANYBODY,
-            limit=self.desk.limit.act,
+            limit=self.commands.limit.act,
             response=wire.CheckoutView,
             success_key="status",
             success_message="",
@@ -148,7 +148,7 @@ class CheckoutApi:
         refusals = (*base.errors, errors.Conflict)
         return [
             replace(base, method="GET", name="viewCheckout", summary="Get the payer's view of a checkout",
-                    limit=self.desk.limit.look,
+                    limit=self.commands.limit.look,
                     description=examples.VIEW, success_message="Checkout found", response_example=examples.VIEWED),
             replace(base, path=f"{PATH}/charge", name="chargeCheckout", summary="Start an attempt",
                     description=examples.CHARGE, handler=self.charge, request=wire.Charge,

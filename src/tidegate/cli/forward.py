@@ -103,7 +103,7 @@ class Forwarder:
         at = self._clock.now()
         body = await request.read()
         found = explain(dict(request.headers), body, [self.secret], now=at)
-        event, reference = _told_in(body)
+        event, reference = _event_in(body)
         if event == TEST_EVENT and self.proof is not None and not self.proof.done():
             self.proof.set_result(found)
             return web.Response(text=SIGN_OF_LIFE)
@@ -163,14 +163,14 @@ def _answer_with(reply: ForwardReply) -> web.Response:
     return web.Response(status=reply.status, body=reply.body, headers=dict(reply.headers))
 
 
-def _told_in(body: bytes) -> tuple[str, str | None]:
+def _event_in(body: bytes) -> tuple[str, str | None]:
     """The event's name, and the merchant's reference."""
     try:
-        told = restore.read(body)
+        payload = restore.read(body)
     except (ValueError, RecursionError):
-        told = None
-    told = told if isinstance(told, dict) else {}
-    inner: Any = told.get("data")
+        payload = None
+    payload = payload if isinstance(payload, dict) else {}
+    inner: Any = payload.get("data")
     inner = inner if isinstance(inner, dict) else {}
     reference = inner.get("merchantReference") or inner.get("reference")
-    return str(told.get("event") or "?"), str(reference) if reference else None
+    return str(payload.get("event") or "?"), str(reference) if reference else None

@@ -99,16 +99,16 @@ class MerchantClient:
         headers = {"api-key": self._account.secret_key}
         try:
             async with self._session.request(method, url, json=body, headers=headers) as answer:
-                told = await answer.json(content_type=None)
+                answered = await answer.json(content_type=None)
         except (aiohttp.ClientError, TimeoutError, ValueError):
-            told = None
-        if not isinstance(told, dict):
+            answered = None
+        if not isinstance(answered, dict):
             raise Unavailable(
                 f"no sandbox answers at {self._account.api_url}: start one with `tidegate dev`, or give --api-url"
             )
-        if answer.status >= 300 or "data" not in told:
-            raise Refusal(f"{method} {url} is refused: {told.get('message')}")
-        return told["data"]
+        if answer.status >= 300 or "data" not in answered:
+            raise Refusal(f"{method} {url} is refused: {answered.get('message')}")
+        return answered["data"]
 
     async def is_live(self, url: str) -> bool:
         """Whether another `tidegate listen` is still running behind that endpoint."""

@@ -184,9 +184,9 @@ def set_(
         business = await commands.change(db, business_id, changes, now=now)
         return business, await _set_webhook_url(webhook_deps_of(settings, db), business_id, url, now) if url else {}
 
-    business, told = run_on_database(settings, run)
-    notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in told else ""]
-    _show({**_business_json(business, []), **told}, as_json, note="\n".join(note for note in notes if note))
+    business, secrets = run_on_database(settings, run)
+    notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in secrets else ""]
+    _show({**_business_json(business, []), **secrets}, as_json, note="\n".join(note for note in notes if note))
 
 
 async def _set_webhook_url(webhook_deps: WebhookDeps, business_id: str, url: WebUrl, now: datetime) -> dict[str, str]:

@@ -47,11 +47,11 @@ def create(business_id: str, reference: str, amount: str | None, as_json: bool, 
         async with deps.db.transaction() as tx:
             return await commands.begin(tx, business_id, request, by=OPERATOR, now=clock.now_of(business_id))
 
-    told = with_payment_deps(run)
+    view = with_payment_deps(run)
     if as_json:
-        print_record(wire.record_of(told))
+        print_record(wire.record_of(view))
         return
-    out.print(f"[green]✓[/] {told.refund.amount} is being refunded as {told.refund.reference}.")
+    out.print(f"[green]✓[/] {view.refund.amount} is being refunded as {view.refund.reference}.")
 
 
 @refund.command()
@@ -65,14 +65,14 @@ def show(business_id: str, reference: str, as_json: bool) -> None:
     async def run(deps: PaymentDeps, _: Clock) -> RefundView:
         return await commands.get(deps.db, business_id, reference)
 
-    told = with_payment_deps(run)
+    view = with_payment_deps(run)
     if as_json:
-        print_record(wire.record_of(told))
+        print_record(wire.record_of(view))
         return
-    record = told.refund
+    record = view.refund
     part = "" if record.refunded == record.amount or not record.refunded.minor else f" {record.refunded} of"
     out.print(f"{record.reference}  {_status(record.status)} {part} {record.amount}")
-    out.print(f"[dim]of[/]        {plain(told.subject.merchant_reference or told.subject.reference)}")
+    out.print(f"[dim]of[/]        {plain(view.subject.merchant_reference or view.subject.reference)}")
     for label, text in (("reason", record.reason), ("note", record.note)):
         if text:
             out.print(f"[dim]{label:<9}[/] {plain(text)}")
@@ -95,14 +95,14 @@ def list_(business_id: str, limit: int, as_json: bool) -> None:
 
     found, now = with_payment_deps(run)
     if as_json:
-        print_record([wire.record_of(told) for told in found])
+        print_record([wire.record_of(view) for view in found])
         return
     table = Table()
     for heading in ("Refund", "Of", "Amount", "Status", "Began"):
         table.add_column(heading, no_wrap=heading == "Refund", overflow="fold")
-    for told in found:
-        one = told.refund
-        of = plain(told.subject.merchant_reference or told.subject.reference)
+    for view in found:
+        one = view.refund
+        of = plain(view.subject.merchant_reference or view.subject.reference)
         table.add_row(one.reference, of, str(one.amount), _status(one.status), ago(one.initiated_at, now))
     show_table(table, "There are no refunds.")
 

@@ -20,7 +20,7 @@ from tidegate.webhook.deliver import GRACE_S
 
 def run(settings: Settings) -> None:
     telemetry.configure_logs(as_json=settings.log_as_json, level=settings.log_level)
-    uvloop.run(_until_told(work(settings, telemetry.Meter())))
+    uvloop.run(_until_stopped(work(settings, telemetry.Meter())))
 
 
 async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = GRACE_S) -> None:
@@ -37,7 +37,7 @@ async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = G
         await worker_module.run(runtime.deps, runtime.clock, meter, loops, sender)
 
 
-async def _until_told(work: Coroutine[Any, Any, None]) -> None:
+async def _until_stopped(work: Coroutine[Any, Any, None]) -> None:
     """SIGTERM lets work in progress finish."""
     task = asyncio.create_task(work)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

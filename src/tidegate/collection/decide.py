@@ -61,7 +61,7 @@ REASON_OF_NAME = {
 
 def on_arrival(
     place: AccountSnapshot,
-    news: MoneyArrived,
+    transfer: MoneyArrived,
     *,
     rail: str,
     terms: InflowTerms,
@@ -70,7 +70,7 @@ def on_arrival(
 ) -> CollectionChange:
     account = place.account
     name_check = check_name(
-        payee_name=news.payee_name,
+        payee_name=transfer.payee_name,
         holder=account.holder,
         is_company=account.account_type is AccountType.CORPORATE,
     )
@@ -80,24 +80,24 @@ def on_arrival(
         account_id=account.id,
         merchant_reference=account.merchant_reference,
         status=CollectionStatus.PENDING,
-        amount=news.amount,
+        amount=transfer.amount,
         destination_currency=account.settlement_currency,
         rail=rail,
-        transaction_id=news.transaction_id,
-        payer=news.payer,
-        payee_name=news.payee_name,
-        scheme=news.scheme,
-        remittance=news.remittance,
-        valued_at=news.valued_at,
+        transaction_id=transfer.transaction_id,
+        payer=transfer.payer,
+        payee_name=transfer.payee_name,
+        scheme=transfer.scheme,
+        remittance=transfer.remittance,
+        valued_at=transfer.valued_at,
         name_check=name_check,
         created_at=now,
         updated_at=now,
     )
-    verdict = judge(place, news.amount, name_check, terms=terms, now=now)
+    verdict = judge(place, transfer.amount, name_check, terms=terms, now=now)
     if (
         isinstance(verdict, HoldInflow)
         and verdict.reason is not InflowReason.AMOUNT_IS_LARGE
-        and _is_large(news.amount, terms)
+        and _is_large(transfer.amount, terms)
     ):
         # The review needs both reasons.
         arrived = msgspec.structs.replace(arrived, note=f"also: {InflowReason.AMOUNT_IS_LARGE.sentence}")

@@ -36,12 +36,14 @@ OWED = "the wallet held less than the reversal: the rest is debited from later c
 log = structlog.get_logger("inflow")
 
 
-async def record(deps: PaymentDeps, news: CreditReversed, *, ref: NotificationRef, clock: Clock) -> None:
+async def record(deps: PaymentDeps, reversed_credit: CreditReversed, *, ref: NotificationRef, clock: Clock) -> None:
     """Raises ToldBefore. A reversal that precedes its credit waits for it."""
     async with deps.db.connection() as tx:
-        if not await reversal_store.insert(tx, news, ref, now=clock.now()):
+        if not await reversal_store.insert(tx, reversed_credit, ref, now=clock.now()):
             raise DuplicateNotification
-        due = await reversal_store.find_due(tx, f"{ref.rail}/{news.account_number}/{news.transaction_id}")
+        due = await reversal_store.find_due(
+            tx, f"{ref.rail}/{reversed_credit.account_number}/{reversed_credit.transaction_id}"
+        )
     if due is not None:
         await _apply(deps, due, clock.now_of(due.collection.business_id))
 

@@ -42,7 +42,7 @@ class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     taken: str
 
 
-async def insert(tx: Tx, news: CreditReversed, ref: NotificationRef, *, now: datetime) -> bool:
+async def insert(tx: Tx, reversal: CreditReversed, ref: NotificationRef, *, now: datetime) -> bool:
     """The notification and its reversal, in one statement. False when the notification was processed before.
 
     The same reversal under another identifier is recorded and changes nothing. With another amount it is no repeat
@@ -54,7 +54,7 @@ async def insert(tx: Tx, news: CreditReversed, ref: NotificationRef, *, now: dat
             SELECT 'this credit was reversed before, with another amount' AS note FROM credit_reversal
              WHERE rail = $1 AND account_number = $7 AND transaction_id = $5
                AND (currency <> $8 OR amount_minor <> $9)),
-        told AS (
+        notified AS (
             INSERT INTO notification (rail, id, state, body, note, received_at)
             SELECT $1, $2, CASE WHEN EXISTS (SELECT FROM other) THEN 'quarantined' ELSE 'done' END, $3,
                    (SELECT note FROM other), $4
@@ -63,12 +63,12 @@ async def insert(tx: Tx, news: CreditReversed, ref: NotificationRef, *, now: dat
         noted AS (
             INSERT INTO credit_reversal (rail, transaction_id, reversal_id, account_number, currency, amount_minor,
                                          reason, created_at)
-            SELECT $1, $5, $6, $7, $8, $9, $10, $4 FROM told
+            SELECT $1, $5, $6, $7, $8, $9, $10, $4 FROM notified
             ON CONFLICT ON CONSTRAINT credit_reversal_pk DO NOTHING)
-        SELECT true FROM told
+        SELECT true FROM notified
         """,
-        ref.rail, ref.id, ref.body, now, news.transaction_id, news.reversal_id, news.account_number,
-        news.amount.currency, news.amount.minor, news.reason,
+        ref.rail, ref.id, ref.body, now, reversal.transaction_id, reversal.reversal_id, reversal.account_number,
+        reversal.amount.currency, reversal.amount.minor, reversal.reason,
     )  # fmt: skip
     return done is True
 

@@ -1,4 +1,4 @@
-"""Exchange rates, insert only. Those of the house apply to every business, others to one business only."""
+"""Exchange rates, insert only. The operator's apply to every business, others to one business only."""
 
 from __future__ import annotations
 

@@ -23,21 +23,23 @@ log = structlog.get_logger("inflow")
 
 
 async def record_arrival(
-    deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, *, ref: NotificationRef, now: datetime
+    deps: PaymentDeps, place: AccountSnapshot, transfer: MoneyArrived, *, ref: NotificationRef, now: datetime
 ) -> Collection:
     """A transfer to a virtual account, in the account's currency. Raises ToldBefore, AlreadyReceived."""
     found: AccountSnapshot | None = place
     for _ in range(TRIES):
         if found is None:
             break
-        change = decide.on_arrival(found, news, rail=ref.rail, terms=deps.inflow_terms, ref=ref, now=now)
+        change = decide.on_arrival(found, transfer, rail=ref.rail, terms=deps.inflow_terms, ref=ref, now=now)
         async with deps.db.connection() as tx:
             try:
-                is_news = await store.record(tx, change, account_version=found.account.version)
+                is_new = await store.record(tx, change, account_version=found.account.version)
             except StaleChange:  # For example, the account was suspended at the same time.
-                found = await store.find_account_snapshot(tx, ref.rail, news.account_number, news.transaction_id)
+                found = await store.find_account_snapshot(
+                    tx, ref.rail, transfer.account_number, transfer.transaction_id
+                )
                 continue
-        if not is_news:
+        if not is_new:
             raise DuplicateNotification
         _tell(deps, change)
         return change.collection
@@ -60,8 +62,8 @@ async def confirm_return(deps: PaymentDeps, collection: Collection, *, sent_as: 
     after = msgspec.structs.replace(collection, sent_back=sent_back, updated_at=now)
     journal = recipes.return_done(cause=sent_back.reference, returned=after.amount, event_at=now)
     async with deps.db.connection() as tx:
-        told = event.collection_returned(after)
-        is_news = await store.confirm_return(tx, after, journal, told, sent_as=sent_as, now=now)
-    if is_news:
+        returned = event.collection_returned(after)
+        is_new = await store.confirm_return(tx, after, journal, returned, sent_as=sent_as, now=now)
+    if is_new:
         deps.db.notify(EVENT_CHANNEL)
-    return is_news
+    return is_new

@@ -55,7 +55,7 @@ _PLACE = """
       LEFT JOIN LATERAL (
           SELECT exchange_rate AS rate FROM exchange_rate
            WHERE base = account.currency AND quote = account.settlement_currency
-             -- The business's own rate, or the house's.
+             -- The business's own rate, or the operator's.
              AND exchange_rate.business_id IN (account.business_id, '000000000000000000000000')
            ORDER BY quoted_at DESC, id DESC LIMIT 1) AS newest ON true
      WHERE account.rail = $1 AND account.account_number = $2
@@ -75,7 +75,7 @@ async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> b
     as an inflow or in suspense.
     """
     with naming({"TG001": StaleChange, "collection_one_per_transaction": AlreadyReceived}):
-        is_news = await tx.fetchval(
+        is_new = await tx.fetchval(
             _RECORD,
             *_recording(change),
             account_version,
@@ -83,9 +83,9 @@ async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> b
             change.collection.note,
             change.collection.held_until,
         )
-    if is_news is None:
+    if is_new is None:
         raise AlreadyReceived
-    return bool(is_news)
+    return bool(is_new)
 
 
 _RECORD = """
@@ -96,12 +96,13 @@ _RECORD = """
         SELECT id FROM collection
          WHERE business_id = $2 AND rail = $10 AND transaction_id = $11
            AND NOT EXISTS (SELECT FROM notification AS before WHERE before.rail = $18 AND before.id = $19)),
-    told AS (
+    notified AS (
         INSERT INTO notification (rail, id, state, body, received_at)
         SELECT $18, $19, 'done', $20, $1 WHERE $19::text IS NOT NULL AND NOT EXISTS (SELECT FROM known)
         ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
         RETURNING true),
-    news AS (SELECT true WHERE EXISTS (SELECT FROM told) OR ($19::text IS NULL AND NOT EXISTS (SELECT FROM known))),
+    fresh AS (
+        SELECT true WHERE EXISTS (SELECT FROM notified) OR ($19::text IS NULL AND NOT EXISTS (SELECT FROM known))),
     recorded AS (
         INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
                                 destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
@@ -110,7 +111,7 @@ _RECORD = """
                                 return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
         SELECT $2, new_collection_id($1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
                $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $1, $1, $45, $46, $47
-          FROM news
+          FROM fresh
          WHERE EXISTS (SELECT FROM virtual_account WHERE business_id = $2 AND id = $4 AND version = $44)
         RETURNING id),
     going_back AS (
@@ -124,7 +125,7 @@ _RECORD = """
         INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)
         SELECT $2, $39, $40, $41, $42, $43, $1 FROM posted WHERE $39::text IS NOT NULL)
     SELECT CASE WHEN EXISTS (SELECT FROM known) THEN NULL
-                WHEN NOT EXISTS (SELECT FROM news) THEN false
+                WHEN NOT EXISTS (SELECT FROM fresh) THEN false
                 WHEN NOT EXISTS (SELECT FROM recorded) OR (SELECT id FROM posted) IS NULL THEN refuse_stale_change()
                 ELSE true END
 """
@@ -219,7 +220,7 @@ async def find_by_transaction(tx: Tx, business_id: str, rail: str, transaction_i
 
 def _recording(change: CollectionChange) -> list[Any]:
     """In the order of the statement's parameters."""
-    collection, told = change.collection, change.ref
+    collection, ref = change.collection, change.ref
     back = change.going_back
     return [
         change.now, collection.business_id, collection.reference, collection.account_id, collection.status,
@@ -227,7 +228,7 @@ def _recording(change: CollectionChange) -> list[Any]:
         collection.rail, collection.transaction_id, msgspec.json.encode(collection.payer).decode(),
         collection.payee_name, collection.scheme, collection.remittance, collection.valued_at,
         msgspec.json.encode(collection.name_check).decode(),
-        *((told.rail, told.id, told.body) if told else (None, None, None)),
+        *((ref.rail, ref.id, ref.body) if ref else (None, None, None)),
         *_credited(collection),
         *_sent_back(collection), back.reason if back else None,
         *change.journal.columns(),

@@ -65,7 +65,7 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
             await money_store.list_wrongly_posted(tx),
             "every successful payment is settled once, no other is",
         ),
-        ("events", await money_store.list_wrongly_told(tx), "every successful payment has one event, no other has"),
+        ("events", await money_store.list_wrong_events(tx), "every successful payment has one event, no other has"),
         (
             "deliveries",
             await money_store.list_wrongly_delivered(tx),
@@ -94,7 +94,7 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
 async def _inflows(tx: Tx) -> list[tuple[str, list[str], str]]:
     return [
         ("credits", await inflow_store.list_wrongly_credited(tx), "every inflow was credited as it was booked, once"),
-        ("inflow events", await inflow_store.list_wrongly_told(tx), "every credit and every return has one event"),
+        ("inflow events", await inflow_store.list_wrong_events(tx), "every credit and every return has one event"),
         ("holds", await inflow_store.list_wrongly_held(tx), "held inflows are in suspense, outgoing ones in returns"),
         ("returns", await inflow_store.list_wrongly_reversed(tx), "what was not kept has a return or a reversal"),
         ("totals", await inflow_store.list_wrong_tallies(tx), "every tally of inflows equals a fresh count"),

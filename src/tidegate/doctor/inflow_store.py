@@ -36,7 +36,7 @@ async def list_wrongly_credited(tx: Tx) -> list[str]:
     )
 
 
-async def list_wrongly_told(tx: Tx) -> list[str]:
+async def list_wrong_events(tx: Tx) -> list[str]:
     """Each credit has one event, and nothing else has one. A return has its event once the bank confirmed it, or
     reversed a credit."""
     return await _names(

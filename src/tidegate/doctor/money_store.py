@@ -24,7 +24,7 @@ async def list_wrongly_posted(tx: Tx) -> list[str]:
     return [row["payment"] for row in rows]
 
 
-async def list_wrongly_told(tx: Tx) -> list[str]:
+async def list_wrong_events(tx: Tx) -> list[str]:
     """Each successful payment has exactly one event; any other has none."""
     rows = await tx.fetch(
         """

@@ -28,8 +28,8 @@ class KeyedBatcher:
         self, name: Hashable, one: One, do_all: Callable[[Sequence[One]], Awaitable[Sequence[Outcome]]]
     ) -> asyncio.Future[Outcome]:
         """`do_all` is the same for all items of a name."""
-        gathering: Batcher[One, Outcome] | None = self._by_name.get(name)
-        if gathering is None:
+        batcher: Batcher[One, Outcome] | None = self._by_name.get(name)
+        if batcher is None:
 
             async def do_in_a_lane(group: Sequence[One]) -> Sequence[Outcome]:
                 await self._take_lane()
@@ -38,8 +38,8 @@ class KeyedBatcher:
                 finally:
                     self._lanes.release()
 
-            gathering = self._by_name[name] = Batcher(do_in_a_lane, concurrency=1)
-        return gathering.do(one)
+            batcher = self._by_name[name] = Batcher(do_in_a_lane, concurrency=1)
+        return batcher.do(one)
 
     async def _take_lane(self) -> None:
         if not self._lanes.locked():

@@ -35,7 +35,6 @@ from tidegate.rail.interface import (
     AttemptOutcome,
     CreditReversed,
     MoneyArrived,
-    Notification,
     NotificationRefused,
     NotificationUnreadable,
     RailEvent,
@@ -58,88 +57,90 @@ async def receive(deps: PaymentDeps, rail_name: str, raw: RawNotification, clock
     if rail is None:
         raise NotFound("no rail has this name")
     try:
-        told = rail.read(raw, now=now)
+        notifications = rail.read(raw, now=now)
     except NotificationRefused as refused:
         raise Unauthenticated("the notification's signature is not the rail's") from refused
     except NotificationUnreadable as unreadable:
         await _quarantine(deps, NotificationRef(rail=rail_name, id=unreadable.id, body=raw.body), str(unreadable), now)
         raise Invalid(Problem("body", str(unreadable))) from unreadable
-    for news in told:
-        await _route(deps, news, NotificationRef(rail=rail_name, id=news.id, body=raw.body), clock)
-    return len(told)
+    for notification in notifications:
+        ref = NotificationRef(rail=rail_name, id=notification.id, body=raw.body)
+        await _route(deps, notification.news, ref, clock)
+    return len(notifications)
 
 
-async def _route(deps: PaymentDeps, told: Notification, ref: NotificationRef, clock: Clock) -> None:
-    news = told.news
+async def _route(deps: PaymentDeps, event: RailEvent, ref: NotificationRef, clock: Clock) -> None:
     try:
-        if isinstance(news, AttemptOutcome):
-            await _attempt_told(deps, news, ref, clock.now_of(news.business_id))
-        elif isinstance(news, MoneyArrived):
-            await _money_arrived(deps, news, ref, clock)
-        elif isinstance(news, CreditReversed):
-            await reversal.record(deps, news, ref=ref, clock=clock)
+        if isinstance(event, AttemptOutcome):
+            await _attempt_ended(deps, event, ref, clock.now_of(event.business_id))
+        elif isinstance(event, MoneyArrived):
+            await _money_arrived(deps, event, ref, clock)
+        elif isinstance(event, CreditReversed):
+            await reversal.record(deps, event, ref=ref, clock=clock)
         else:
-            await _return_told(deps, news, ref, clock.now_of(news.business_id))
+            await _return_confirmed(deps, event, ref, clock.now_of(event.business_id))
     except AlreadyReceived:
-        await _same_money_again(deps, news, ref, clock.now())
+        await _same_money_again(deps, event, ref, clock.now())
     except DuplicateNotification:
         await _same_notification_again(deps, ref, clock.now())
 
 
-async def _attempt_told(deps: PaymentDeps, news: AttemptOutcome, ref: NotificationRef, now: datetime) -> None:
+async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: NotificationRef, now: datetime) -> None:
     try:
         snapshot = await settle.record_state(
             deps,
-            news.business_id,
-            news.reference,
-            news.state,
+            outcome.business_id,
+            outcome.reference,
+            outcome.state,
             ref=ref,
             now=now,
             # An event that changes nothing is recorded too.
             unchanged=partial(_note, deps, ref, "done", None, now),
         )
     except WrongCurrency as wrong:
-        assert isinstance(news.state, Succeeded)
-        receipt = _unclaimed(ref, news.state.transaction_id, news.state.amount, {}, str(wrong))
-        await _suspend(deps, news.business_id, receipt, ref, account_number=None, now=now)
+        assert isinstance(outcome.state, Succeeded)
+        receipt = _unclaimed(ref, outcome.state.transaction_id, outcome.state.amount, {}, str(wrong))
+        await _suspend(deps, outcome.business_id, receipt, ref, account_number=None, now=now)
         return
     if snapshot is not None:
         return
-    if isinstance(news.state, Succeeded):
+    if isinstance(outcome.state, Succeeded):
         receipt = _unclaimed(
             ref,
-            news.state.transaction_id,
-            news.state.amount,
+            outcome.state.transaction_id,
+            outcome.state.amount,
             {},
-            f"no attempt has the reference {news.reference}",
+            f"no attempt has the reference {outcome.reference}",
         )
         await _suspend(deps, HOUSE_BUSINESS_ID, receipt, ref, account_number=None, now=now)
     else:
-        await _note(deps, ref, "suspense", f"no attempt has the reference {news.reference}", now)
+        await _note(deps, ref, "suspense", f"no attempt has the reference {outcome.reference}", now)
 
 
-async def _money_arrived(deps: PaymentDeps, news: MoneyArrived, ref: NotificationRef, clock: Clock) -> None:
-    owner = await _owner_of(deps, news, ref.rail)
+async def _money_arrived(deps: PaymentDeps, transfer: MoneyArrived, ref: NotificationRef, clock: Clock) -> None:
+    owner = await _owner_of(deps, transfer, ref.rail)
     now = clock.now_of(owner.business.id if owner else HOUSE_BUSINESS_ID)
     if isinstance(owner, PaymentSnapshot):
-        await _for_a_checkout(deps, owner, news, ref, now)
+        await _for_a_checkout(deps, owner, transfer, ref, now)
     elif isinstance(owner, AccountSnapshot):
-        await _for_an_account(deps, owner, news, ref, now)
+        await _for_an_account(deps, owner, transfer, ref, now)
     else:
-        receipt = _unclaimed(ref, news.transaction_id, news.amount, _payer(news), "no account has this number")
-        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, ref, account_number=news.account_number, now=now)
+        receipt = _unclaimed(
+            ref, transfer.transaction_id, transfer.amount, _payer(transfer), "no account has this number"
+        )
+        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, ref, account_number=transfer.account_number, now=now)
 
 
-async def _owner_of(deps: PaymentDeps, news: MoneyArrived, rail: str) -> PaymentSnapshot | AccountSnapshot | None:
+async def _owner_of(deps: PaymentDeps, transfer: MoneyArrived, rail: str) -> PaymentSnapshot | AccountSnapshot | None:
     """The account of a checkout, or a permanent one. The likelier kind is searched first, and the other too unless
     the first is open: the rail may have reused the number.
     """
-    destination = Destination(rail, news.account_number, news.transaction_id)
+    destination = Destination(rail, transfer.account_number, transfer.transaction_id)
     finders: list[Callable[[PaymentDeps, Destination], Awaitable[PaymentSnapshot | AccountSnapshot | None]]] = [
         settle.find_by_destination,
-        _find_place,
+        _find_account,
     ]
-    if news.amount.currency in ACCOUNT_CURRENCIES:
+    if transfer.amount.currency in ACCOUNT_CURRENCIES:
         finders.reverse()
     found = None
     for find in finders:
@@ -156,69 +157,69 @@ def _is_open(owner: PaymentSnapshot | AccountSnapshot) -> bool:
     return owner.attempt is not None and owner.attempt.is_open
 
 
-async def _find_place(deps: PaymentDeps, destination: Destination) -> AccountSnapshot | None:
+async def _find_account(deps: PaymentDeps, destination: Destination) -> AccountSnapshot | None:
     async with deps.db.connection() as tx:
         return await collection_store.find_account_snapshot(tx, *destination)
 
 
 async def _for_a_checkout(
-    deps: PaymentDeps, snapshot: PaymentSnapshot, news: MoneyArrived, ref: NotificationRef, now: datetime
+    deps: PaymentDeps, snapshot: PaymentSnapshot, transfer: MoneyArrived, ref: NotificationRef, now: datetime
 ) -> None:
     expected = snapshot.payment.expected.currency
-    if news.amount.currency is not expected:
-        receipt = _in_wrong_currency(ref, news, expected)
+    if transfer.amount.currency is not expected:
+        receipt = _in_wrong_currency(ref, transfer, expected)
         await _suspend(
-            deps, snapshot.business.id, receipt, ref, account_number=news.account_number, now=now,
+            deps, snapshot.business.id, receipt, ref, account_number=transfer.account_number, now=now,
             payment_id=snapshot.payment.id,
         )  # fmt: skip
         return
     arrival = IncomingTransfer(
         rail=ref.rail,
-        transaction_id=news.transaction_id,
-        amount=news.amount,
-        payer=_payer(news),
-        valued_at=news.valued_at,
+        transaction_id=transfer.transaction_id,
+        amount=transfer.amount,
+        payer=_payer(transfer),
+        valued_at=transfer.valued_at,
     )
-    await settle.record_arrival(deps, news.account_number, arrival, ref=ref, now=now, known=snapshot)
+    await settle.record_arrival(deps, transfer.account_number, arrival, ref=ref, now=now, known=snapshot)
 
 
 async def _for_an_account(
-    deps: PaymentDeps, place: AccountSnapshot, news: MoneyArrived, ref: NotificationRef, now: datetime
+    deps: PaymentDeps, place: AccountSnapshot, transfer: MoneyArrived, ref: NotificationRef, now: datetime
 ) -> None:
     expected = place.account.currency
-    if news.amount.currency is expected:
-        await inflow.record_arrival(deps, place, news, ref=ref, now=now)
+    if transfer.amount.currency is expected:
+        await inflow.record_arrival(deps, place, transfer, ref=ref, now=now)
         return
-    receipt = _in_wrong_currency(ref, news, expected)
-    await _suspend(deps, place.business.id, receipt, ref, account_number=news.account_number, now=now)
+    receipt = _in_wrong_currency(ref, transfer, expected)
+    await _suspend(deps, place.business.id, receipt, ref, account_number=transfer.account_number, now=now)
 
 
-def _in_wrong_currency(ref: NotificationRef, news: MoneyArrived, expected: Currency) -> Receipt:
-    reason = f"the account takes {expected}, not {news.amount.currency}"
-    return _unclaimed(ref, news.transaction_id, news.amount, _payer(news), reason)
+def _in_wrong_currency(ref: NotificationRef, transfer: MoneyArrived, expected: Currency) -> Receipt:
+    reason = f"the account takes {expected}, not {transfer.amount.currency}"
+    return _unclaimed(ref, transfer.transaction_id, transfer.amount, _payer(transfer), reason)
 
 
-def _payer(news: MoneyArrived) -> dict[str, Any]:
-    payer: dict[str, Any] = msgspec.to_builtins(news.payer)
+def _payer(transfer: MoneyArrived) -> dict[str, Any]:
+    payer: dict[str, Any] = msgspec.to_builtins(transfer.payer)
     return payer
 
 
-async def _return_told(deps: PaymentDeps, news: ReturnConfirmed, ref: NotificationRef, now: datetime) -> None:
+async def _return_confirmed(deps: PaymentDeps, confirmed: ReturnConfirmed, ref: NotificationRef, now: datetime) -> None:
     async with deps.db.connection() as tx:
-        known = await money_return_store.find(tx, news.business_id, news.reference, rail=ref.rail)
+        known = await money_return_store.find(tx, confirmed.business_id, confirmed.reference, rail=ref.rail)
         collection = None
         if known is not None and known.collection_id is not None:
-            collection = await collection_store.find_by_id(tx, news.business_id, known.collection_id)
+            collection = await collection_store.find_by_id(tx, confirmed.business_id, known.collection_id)
     if known is None:
         await _note(deps, ref, "suspense", "no return has this reference", now)
         return
     if collection is not None:
-        await inflow.confirm_return(deps, collection, sent_as=news.transaction_id, now=now)
+        await inflow.confirm_return(deps, collection, sent_as=confirmed.transaction_id, now=now)
     else:
-        journal = recipes.return_done(cause=news.reference, returned=known.amount, event_at=now)
+        journal = recipes.return_done(cause=confirmed.reference, returned=known.amount, event_at=now)
         async with deps.db.connection() as tx:
             await money_return_store.confirm(
-                tx, news.business_id, news.reference, journal, sent_as=news.transaction_id, now=now
+                tx, confirmed.business_id, confirmed.reference, journal, sent_as=confirmed.transaction_id, now=now
             )
     await _note(deps, ref, "done", None, now)
 
@@ -235,26 +236,26 @@ async def _same_notification_again(deps: PaymentDeps, ref: NotificationRef, now:
     await _quarantine(deps, other, f"{ref.id} was notified before with another body", now)
 
 
-async def _same_money_again(deps: PaymentDeps, news: RailEvent, ref: NotificationRef, now: datetime) -> None:
+async def _same_money_again(deps: PaymentDeps, event: RailEvent, ref: NotificationRef, now: datetime) -> None:
     """One transaction under two identifiers. With another amount or account it is quarantined for an operator."""
-    transaction_id, told, business_id = await _known(deps, news, ref.rail)
+    transaction_id, notified, business_id = await _known(deps, event, ref.rail)
     async with deps.db.connection() as tx:
         recorded = await store.find_recorded(tx, business_id, ref.rail, transaction_id)
-    if recorded is not None and recorded.is_same_as(told):
+    if recorded is not None and recorded.is_same_as(notified):
         await _note(deps, ref, "done", "this transaction was notified before", now)
         return
-    contradiction = f"{transaction_id} was recorded as {recorded} and is now notified as {told}"
+    contradiction = f"{transaction_id} was recorded as {recorded} and is now notified as {notified}"
     log.error("a rail contradicts itself", rail=ref.rail, what=contradiction)
     await _quarantine(deps, ref, contradiction, now)
 
 
-async def _known(deps: PaymentDeps, news: RailEvent, rail: str) -> tuple[str, Recorded, str]:
-    if isinstance(news, AttemptOutcome) and isinstance(news.state, Succeeded):
-        return news.state.transaction_id, Recorded(news.state.amount, None), news.business_id
-    assert isinstance(news, MoneyArrived)
-    owner = await _owner_of(deps, news, rail)
-    told = Recorded(news.amount, news.account_number)
-    return news.transaction_id, told, owner.business.id if owner else HOUSE_BUSINESS_ID
+async def _known(deps: PaymentDeps, event: RailEvent, rail: str) -> tuple[str, Recorded, str]:
+    if isinstance(event, AttemptOutcome) and isinstance(event.state, Succeeded):
+        return event.state.transaction_id, Recorded(event.state.amount, None), event.business_id
+    assert isinstance(event, MoneyArrived)
+    owner = await _owner_of(deps, event, rail)
+    notified = Recorded(event.amount, event.account_number)
+    return event.transaction_id, notified, owner.business.id if owner else HOUSE_BUSINESS_ID
 
 
 def _unclaimed(ref: NotificationRef, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:
@@ -277,7 +278,7 @@ async def _suspend(
     journal = recipes.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
     async with deps.db.connection() as tx:
         with naming({"receipt_one_per_transaction": AlreadyReceived}):
-            is_news = await store.put_into_suspense(
+            is_new = await store.put_into_suspense(
                 tx,
                 business_id,
                 receipt,
@@ -287,7 +288,7 @@ async def _suspend(
                 payment_id=payment_id,
                 now=now,
             )
-    if not is_news:
+    if not is_new:
         raise DuplicateNotification
 
 

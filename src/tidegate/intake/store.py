@@ -78,7 +78,7 @@ async def put_into_suspense(
             SELECT id FROM receipt
              WHERE business_id = $1 AND rail = $2 AND transaction_id = $7
                AND NOT EXISTS (SELECT FROM notification AS before WHERE before.rail = $2 AND before.id = $3)),
-        told AS (
+        notified AS (
             INSERT INTO notification (rail, id, state, body, note, received_at)
             SELECT $2, $3, 'suspense', $4, $5, $6 WHERE NOT EXISTS (SELECT FROM known)
             ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
@@ -86,7 +86,7 @@ async def put_into_suspense(
         received AS (
             INSERT INTO receipt (business_id, rail, transaction_id, account_number, currency, amount_minor, taken,
                                  reason, payer, created_at, payment_id)
-            SELECT $1, $2, $7, $8, $9, $10, 'suspense', $5, $11, $6, $18 FROM told
+            SELECT $1, $2, $7, $8, $9, $10, 'suspense', $5, $11, $6, $18 FROM notified
             RETURNING id)
         SELECT EXISTS (SELECT FROM known) AS is_known,
                (SELECT post_journal($1, $12, $13, $14, $15, $16, $17, $6) FROM received) AS journal_id

@@ -52,7 +52,7 @@ async def list_businesses(tx: Tx) -> list[Business]:
         """
         SELECT business,
                ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = business.id AND ended_at IS NULL) AS rules
-          FROM business WHERE id <> '000000000000000000000000' ORDER BY number  -- the ledger's house is not a merchant
+          FROM business WHERE id <> '000000000000000000000000' ORDER BY number  -- not the operator's own
         """
     )
     return [business_of(row["business"], row["rules"]) for row in rows]

@@ -147,7 +147,7 @@ async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutc
 def _outcome_of(row: Row) -> ChangeOutcome:
     if row["is_known"]:
         return ChangeOutcome.ALREADY_RECEIVED
-    return ChangeOutcome.WRITTEN if row["is_news"] else ChangeOutcome.TOLD_BEFORE
+    return ChangeOutcome.WRITTEN if row["is_new"] else ChangeOutcome.DUPLICATE
 
 
 def _without_rivals(changes: Sequence[PaymentChange]) -> list[int]:
@@ -171,7 +171,7 @@ _APPLY = """
     WITH given AS (
         SELECT * FROM json_to_recordset($2::json) AS given (
             business_id text, position integer, payment_id bigint, version bigint, now timestamptz,
-            lease text, lease_kind text, lease_id text, told_rail text, told_id text, told_body text,
+            lease text, lease_kind text, lease_id text, ref_rail text, ref_id text, ref_body text,
             status text, variance text, received_minor bigint, held_minor bigint, returned_minor bigint,
             fee_minor bigint, vat_minor bigint, settled_minor bigint, method text, paid_at timestamptz, ending text,
             expected_minor bigint, fee_rule_id text,
@@ -192,7 +192,7 @@ _APPLY = """
                         WHERE receipt.business_id = $1 AND receipt.rail = given.rail
                           AND receipt.transaction_id = given.transaction_id)
                AND NOT EXISTS (SELECT FROM notification AS before
-                                WHERE before.rail = given.told_rail AND before.id = given.told_id) AS is_known
+                                WHERE before.rail = given.ref_rail AND before.id = given.ref_id) AS is_known
           FROM given
          CROSS JOIN LATERAL (
             SELECT FROM payment
@@ -202,51 +202,52 @@ _APPLY = """
                      WHERE held.business_id = $1 AND held.kind = given.lease_kind AND held.id = given.lease_id
                        AND held.lease_token = given.lease))
                FOR NO KEY UPDATE OF payment) AS locked),
-    told AS (
+    notified AS (
         INSERT INTO notification (rail, id, state, body, received_at)
-        SELECT told_rail, told_id, 'done', decode(told_body, 'base64'), now
-          FROM fresh WHERE told_rail IS NOT NULL AND NOT is_known
+        SELECT ref_rail, ref_id, 'done', decode(ref_body, 'base64'), now
+          FROM fresh WHERE ref_rail IS NOT NULL AND NOT is_known
         ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
         RETURNING rail, id),
-    news AS (
+    change AS (
         SELECT fresh.*
-          FROM fresh LEFT JOIN told ON told.rail = fresh.told_rail AND told.id = fresh.told_id
-         WHERE NOT is_known AND (fresh.told_rail IS NULL OR told.id IS NOT NULL)),
+          FROM fresh LEFT JOIN notified ON notified.rail = fresh.ref_rail AND notified.id = fresh.ref_id
+         WHERE NOT is_known AND (fresh.ref_rail IS NULL OR notified.id IS NOT NULL)),
     moved AS (
         UPDATE payment
-           SET status = news.status, variance = news.variance, received_minor = news.received_minor,
-               held_minor = news.held_minor, returned_minor = news.returned_minor, fee_minor = news.fee_minor,
-               vat_minor = news.vat_minor, settled_minor = news.settled_minor, method = news.method,
-               paid_at = news.paid_at, ending = news.ending, expected_minor = news.expected_minor,
-               fee_rule_id = news.fee_rule_id, version = payment.version + 1, updated_at = news.now
-          FROM news
-         WHERE payment.business_id = $1 AND payment.id = news.payment_id),
+           SET status = change.status, variance = change.variance, received_minor = change.received_minor,
+               held_minor = change.held_minor, returned_minor = change.returned_minor, fee_minor = change.fee_minor,
+               vat_minor = change.vat_minor, settled_minor = change.settled_minor, method = change.method,
+               paid_at = change.paid_at, ending = change.ending, expected_minor = change.expected_minor,
+               fee_rule_id = change.fee_rule_id, version = payment.version + 1, updated_at = change.now
+          FROM change
+         WHERE payment.business_id = $1 AND payment.id = change.payment_id),
     tried AS (
         UPDATE attempt
-           SET status = news.attempt_status, action = news.action, account_id = news.account_id,
-               account_number = news.account_number, failure = news.failure, expires_at = news.expires_at,
-               asks = news.asks, next_poll_at = news.next_poll_at, answers = news.answers, resends = news.resends,
-               resend_from = news.resend_from, said_sent_at = news.said_sent_at, updated_at = news.now
-          FROM news
-         WHERE attempt.business_id = $1 AND attempt.id = news.attempt_id
+           SET status = change.attempt_status, action = change.action, account_id = change.account_id,
+               account_number = change.account_number, failure = change.failure, expires_at = change.expires_at,
+               asks = change.asks, next_poll_at = change.next_poll_at, answers = change.answers,
+               resends = change.resends, resend_from = change.resend_from, said_sent_at = change.said_sent_at,
+               updated_at = change.now
+          FROM change
+         WHERE attempt.business_id = $1 AND attempt.id = change.attempt_id
         RETURNING attempt.id),
     received AS (
         INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency,
                              amount_minor, taken, reason, payer, created_at)
         SELECT $1, rail, transaction_id, payment_id, attempt_id, account_number, currency, amount_minor, taken, reason,
                payer, now
-          FROM news WHERE transaction_id IS NOT NULL
+          FROM change WHERE transaction_id IS NOT NULL
         RETURNING id),
     going_back AS (
         INSERT INTO money_return (business_id, reference, payment_id, rail, transaction_id, currency, amount_minor,
                                   reason, next_try_at, asked_at)
         SELECT $1, back_reference, payment_id, back_rail, back_transaction_id, back_currency, back_minor, back_reason,
                now, now
-          FROM news WHERE back_reference IS NOT NULL),
+          FROM change WHERE back_reference IS NOT NULL),
     noted AS (
         INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
         SELECT $1, event_id, event_type, event_cause, decode(event_payload, 'base64'), now, event_reference
-          FROM news WHERE event_id IS NOT NULL),
+          FROM change WHERE event_id IS NOT NULL),
     -- After the receipts: money already recorded must be distinguished from a payment that has changed.
     -- After the attempts: wallets are locked last.
     posted AS (
@@ -254,12 +255,12 @@ _APPLY = """
                    $1, array_agg(ROW(kind, cause, accounts, currencies, amounts_minor, event_at)::posting
                                  ORDER BY position),
                    $3) AS ids
-          FROM news, (SELECT count(*) FROM received) AS recorded, (SELECT count(*) FROM tried) AS ended
+          FROM change, (SELECT count(*) FROM received) AS recorded, (SELECT count(*) FROM tried) AS ended
          WHERE kind IS NOT NULL
         HAVING count(*) > 0)
-    SELECT fresh.position, fresh.is_known, news.position IS NOT NULL AS is_news,
+    SELECT fresh.position, fresh.is_known, change.position IS NOT NULL AS is_new,
            CASE WHEN array_position((SELECT ids FROM posted), NULL) IS NOT NULL THEN refuse_stale_change() END
-      FROM fresh LEFT JOIN news ON news.position = fresh.position
+      FROM fresh LEFT JOIN change ON change.position = fresh.position
 """
 
 
@@ -288,7 +289,7 @@ def _row(position: int, change: PaymentChange) -> dict[str, Any]:
     if payment.fee is not None:
         row |= {"fee_minor": payment.fee.fee.minor, "vat_minor": payment.fee.vat.minor}
     if ref := change.ref:
-        row |= {"told_rail": ref.rail, "told_id": ref.id, "told_body": ref.body}
+        row |= {"ref_rail": ref.rail, "ref_id": ref.id, "ref_body": ref.body}
     if change.attempt is not None:
         row |= _attempt(change.attempt)
     if change.receipt is not None:

@@ -40,7 +40,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 class ChangeOutcome(Enum):
     WRITTEN = "written"
-    TOLD_BEFORE = "the notification was processed before; nothing was written"
+    DUPLICATE = "the notification was processed before; nothing was written"
     ALREADY_RECEIVED = "the money is recorded under another notification; nothing was written"
     STALE = "the payment has changed since it was read; nothing was written"
 

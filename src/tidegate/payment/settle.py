@@ -158,7 +158,7 @@ async def _change(
             if change.ref is not None:
                 raise AlreadyReceived
             return await find()  # The rail's notification came before its answer to us.
-        if outcome is ChangeOutcome.TOLD_BEFORE:
+        if outcome is ChangeOutcome.DUPLICATE:
             raise DuplicateNotification
         if outcome is ChangeOutcome.WRITTEN:
             _ring_for(deps, change)

@@ -109,7 +109,7 @@ async def list_balances(tx: Tx) -> list[Balance]:
                 UNION ALL
                 SELECT currency, -amount_minor, 0 FROM refund_leg WHERE status = 'successful'
                 UNION ALL
-                SELECT currency, 0, -amount_minor FROM entry WHERE account = 'rail') AS told
+                SELECT currency, 0, -amount_minor FROM entry WHERE account = 'rail') AS booked
          GROUP BY currency ORDER BY currency
         """
     )

@@ -35,14 +35,14 @@ class RefundApi:
         by = audit.key(call.caller.key.id, call.client)
 
         async def act(tx: Tx) -> Answer:
-            told = await commands.begin(tx, business_id, wire.refund_request_from(request), by=by, now=now)
-            return call.answer(wire.record_of(told))
+            view = await commands.begin(tx, business_id, wire.refund_request_from(request), by=by, now=now)
+            return call.answer(wire.record_of(view))
 
         return await once(self.db, call, act, now=now, is_one_statement=False)
 
     async def get(self, call: Call) -> Answer:
-        told = await commands.get(self.db, call.caller.business.id, call.path["reference"])
-        return call.answer(wire.record_of(told))
+        view = await commands.get(self.db, call.caller.business.id, call.path["reference"])
+        return call.answer(wire.record_of(view))
 
     async def list_refunds(self, call: Call) -> Answer:
         request = read(call.query, wire.ListRefunds, wire.problems_between)
@@ -64,7 +64,7 @@ class RefundApi:
             found = await list_store.list_page(tx, business_id, wanted, before_id=before_id, limit=request.per_page + 1)
         shown = found[: request.per_page]
         cursor = str(Cursor.of(shown[-1].refund.id, scope=scope, numbers=numbers)) if len(found) > len(shown) else None
-        return call.answer(wire.RefundPage(results=[wire.record_of(told) for told in shown], next_cursor=cursor))
+        return call.answer(wire.RefundPage(results=[wire.record_of(view) for view in shown], next_cursor=cursor))
 
     def operations(self) -> list[Operation]:
         offer = partial(Operation, group="Refunds", credentials=SECRET_KEY)

@@ -9,13 +9,13 @@ from tidegate.refund.model import RefundStatus, RefundView
 from tidegate.webhook.model import Event
 
 
-def refund_ended(told: RefundView) -> Event:
-    refund = told.refund
+def refund_ended(view: RefundView) -> Event:
+    refund = view.refund
     event_type = "refund.successful" if refund.status is RefundStatus.SUCCESSFUL else "refund.failed"
     return Event(
         id=ids.new_event_id(),
         type=event_type,
         cause=refund.reference,
-        reference=told.subject.merchant_reference or told.subject.reference,
-        payload=encode({"event": event_type, "data": wire.record_of(told)}),
+        reference=view.subject.merchant_reference or view.subject.reference,
+        payload=encode({"event": event_type, "data": wire.record_of(view)}),
     )

@@ -7,7 +7,7 @@ from functools import partial
 
 import structlog
 
-from tidegate.collection import reversal_store as told
+from tidegate.collection import reversal_store as receipt_reversals
 from tidegate.collection.reversal_store import ReceiptReversal
 from tidegate.core.clock import Clock
 from tidegate.core.fee import Fee, fee_within
@@ -27,7 +27,9 @@ from tidegate.refund.subject_store import SubjectKey
 from tidegate.webhook import outbox_store
 from tidegate.webhook.model import EVENT_CHANNEL
 
-APPLY = WorkKind(told.APPLY_TO_CHECKOUTS, partial(told.list_of_receipts, is_in_suspense=False))
+APPLY = WorkKind(
+    receipt_reversals.APPLY_TO_CHECKOUTS, partial(receipt_reversals.list_of_receipts, is_in_suspense=False)
+)
 COLLECT = WorkKind(reversal_store.COLLECT, reversal_store.list_owing)
 
 log = structlog.get_logger("reversal")
@@ -41,8 +43,8 @@ async def apply_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
 async def _apply(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     """False when it was applied concurrently."""
     async with deps.db.transaction() as tx:
-        one = await told.find_of_receipt(tx, lease.id, is_in_suspense=False)
-        if one is None or not await told.mark_applied(tx, one, now=now):
+        one = await receipt_reversals.find_of_receipt(tx, lease.id, is_in_suspense=False)
+        if one is None or not await receipt_reversals.mark_applied(tx, one, now=now):
             return False
         assert one.payment_id is not None  # Only money in suspense has none.
         await subject_store.lock(tx, SubjectKey(one.business_id, one.payment_id, None))
@@ -79,8 +81,8 @@ async def _undo(
     assert snapshot is not None
     total = found.reversed + kept
     taken = event.ReversalEvent(transaction_id=one.transaction_id, amount=kept, total=total, reason=one.reason)
-    told_of = event.charge_reversed(snapshot, taken, names=deps.names, public_ids=deps.public_ids, now=now)
-    await outbox_store.insert(tx, one.business_id, told_of, now=now)
+    reversed_event = event.charge_reversed(snapshot, taken, names=deps.names, public_ids=deps.public_ids, now=now)
+    await outbox_store.insert(tx, one.business_id, reversed_event, now=now)
 
 
 def _fee_of(found: Reversible, kept: Money) -> Fee:
@@ -104,7 +106,7 @@ def _cause(one: ReceiptReversal) -> str:
 async def _alert(tx: Tx, one: ReceiptReversal, which: str, now: datetime) -> None:
     why = f"{one.amount} of {one.transaction_id} was taken back, {which}"
     log.error("reversal contradicts the recorded credit", why=why)
-    await told.quarantine(tx, one.rail, one.id, why=why, now=now)
+    await receipt_reversals.quarantine(tx, one.rail, one.id, why=why, now=now)
 
 
 async def collect_debts(deps: PaymentDeps, clock: Clock) -> RoundResult:

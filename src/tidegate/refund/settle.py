@@ -102,5 +102,5 @@ async def _complete(tx: Tx, refund: Refund, key: SubjectKey, now: datetime) -> N
     if ended is None:
         return
     await store.complete(tx, ended)
-    told = RefundView(ended, await subject_store.get(tx, key))
-    await outbox_store.insert(tx, ended.business_id, event.refund_ended(told), now=now)
+    view = RefundView(ended, await subject_store.get(tx, key))
+    await outbox_store.insert(tx, ended.business_id, event.refund_ended(view), now=now)

@@ -106,8 +106,8 @@ class RefundPage(msgspec.Struct, kw_only=True, rename="camel"):
     next_cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last.")]
 
 
-def record_of(told: RefundView) -> RefundRecord:
-    refund, subject = told.refund, told.subject
+def record_of(view: RefundView) -> RefundRecord:
+    refund, subject = view.refund, view.subject
     refunded = refund.amount if refund.status is RefundStatus.PROCESSING else refund.refunded
     return RefundRecord(
         reference=refund.reference,

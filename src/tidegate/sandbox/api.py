@@ -51,8 +51,8 @@ class SandboxApi:
         business_id, reference = call.caller.business.id, call.path["reference"]
         now = self.clock.now_of(business_id)
         async with self.deps.db.transaction() as tx:
-            news = await self._simulator.rail.reverse(tx, business_id, reference, request.reason, now=now)
-        return call.answer(wire.TransferReversed(transaction_id=reference, reversal_id=news.reversal_id))
+            reversal = await self._simulator.rail.reverse(tx, business_id, reference, request.reason, now=now)
+        return call.answer(wire.TransferReversed(transaction_id=reference, reversal_id=reversal.reversal_id))
 
     async def approve(self, call: Call) -> Answer:
         business_id, pay_code = _payment_of(call)

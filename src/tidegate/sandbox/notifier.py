@@ -13,10 +13,10 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import RawNotification
 from tidegate.rail.sandbox import SandboxRail
 
-log = structlog.get_logger("teller")
+log = structlog.get_logger("sandbox")
 
 
-async def tell(deps: PaymentDeps, clock: Clock) -> RoundResult:
+async def send_notices(deps: PaymentDeps, clock: Clock) -> RoundResult:
     rail = deps.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
 
@@ -31,4 +31,4 @@ async def tell(deps: PaymentDeps, clock: Clock) -> RoundResult:
         except Refusal as refused:
             log.error("notification of the sandbox's rail was refused", why=refused.message)
 
-    return await rail.tell_all(carry, clock)
+    return await rail.send_notices(carry, clock)

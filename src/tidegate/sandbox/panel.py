@@ -92,7 +92,7 @@ class SimulatorPanel:
     def routes(self, pages: CheckoutPages) -> Sequence[Route]:
         async def simulate(request: PageRequest) -> Html:
             payer = pages.admit(request)
-            snapshot = await pages.desk.look(payer)
+            snapshot = await pages.commands.look(payer)
             try:
                 await self._act(request.form, snapshot, pages)
             except Conflict:
@@ -104,13 +104,13 @@ class SimulatorPanel:
 
         return pages.router.routes(
             [
-                PageRoute("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.desk.limit.act),
-                PageRoute("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.desk.limit.look),
+                PageRoute("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.commands.limit.act),
+                PageRoute("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.commands.limit.look),
             ]
         )
 
     async def _act(self, form: Mapping[str, str], snapshot: PaymentSnapshot, pages: CheckoutPages) -> None:
-        now = pages.desk.clock.now_of(snapshot.payment.business_id)
+        now = pages.commands.clock.now_of(snapshot.payment.business_id)
         key = (snapshot.payment.business_id, snapshot.payment.pay_code)
         simulator = self.simulator
         actions: dict[str, Callable[[], Awaitable[object]]] = {

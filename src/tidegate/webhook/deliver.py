@@ -40,7 +40,7 @@ FAN_OUT_BATCH = 500
 # In batches: while one is written, others are being sent and claimed.
 FINISH_BATCH = 100
 # Per sender; the limit per endpoint is lower.
-FLYING_MAX = 500
+SENDING_MAX = 500
 # Endpoints per claim: with more, the first requests would end before the last are claimed.
 TAKEN_FROM_MAX = 10
 # Longer than any time-out of a request.
@@ -49,7 +49,7 @@ LEASE = timedelta(seconds=45)
 POLL_S = 0.5
 PAUSE_MIN_S = 0.005
 # How long to wait for a request to end before the database is queried for the next due time.
-LANDS_SOON_S = 0.01
+ENDS_SOON_S = 0.01
 GATHER_S = 0.002
 # While the database is away; results are kept in memory.
 PAUSE_AWAY_S = 0.5
@@ -72,10 +72,10 @@ class Sender:
         self._wall = SystemClock()
         self._meter = meter
         self._opened: dict[tuple[str, str], str] = {}
-        self._flying: dict[asyncio.Task[None], tuple[ClaimedDelivery, datetime]] = {}
-        self._landed: list[DeliveryResult] = []
-        self._has_landed = asyncio.Event()
-        self._has_news = asyncio.Event()
+        self._in_flight: dict[asyncio.Task[None], tuple[ClaimedDelivery, datetime]] = {}
+        self._results: list[DeliveryResult] = []
+        self._has_results = asyncio.Event()
+        self._has_events = asyncio.Event()
         self._is_wanted = asyncio.Event()
         self._fanned_out_at = float("-inf")
 
@@ -84,12 +84,12 @@ class Sender:
         async with self._egress.open():
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(self._db.listen(EVENT_CHANNEL, self._hear))
+                    group.create_task(self._db.listen(EVENT_CHANNEL, self._wake))
                     group.create_task(self._repeat(self._take_and_send))
                     group.create_task(self._repeat(self._write_down))
                     group.create_task(self._repeat(self._measure))
             finally:
-                await self._come_home(grace_s)
+                await self._drain(grace_s)
 
     async def fan_out(self) -> None:
         """Creates the deliveries of new events."""
@@ -98,7 +98,7 @@ class Sender:
             while await queue_store.fan_out(tx, now, limit=FAN_OUT_BATCH) == FAN_OUT_BATCH:
                 pass
 
-    async def take(self, free: int = FLYING_MAX) -> list[ClaimedDelivery]:
+    async def take(self, free: int = SENDING_MAX) -> list[ClaimedDelivery]:
         """Leases due deliveries, as many as there is capacity for."""
         now = self._clock.now()
         # Each endpoint may contribute as many as it may have in flight.
@@ -115,43 +115,43 @@ class Sender:
                 token=secrets.token_hex(8),
             )
 
-    async def send(self, parcel: ClaimedDelivery) -> DeliveryResult:
+    async def send(self, delivery: ClaimedDelivery) -> DeliveryResult:
         """Never raises, whatever the receiver does and whatever is wrong with the row: both are retried on schedule."""
-        started_at = self._clock.now_of(parcel.business_id)
+        started_at = self._clock.now_of(delivery.business_id)
         try:
-            reply = await self._post(parcel)
+            reply = await self._post(delivery)
         except NoKey as problem:
-            log.error("webhook cannot be signed", endpoint=parcel.endpoint_id, why=str(problem))
+            log.error("webhook cannot be signed", endpoint=delivery.endpoint_id, why=str(problem))
             reply = WebhookResponse(None, "secret_unreadable", b"", None, 0)
         except Exception:
-            log.exception("webhook cannot be sent", endpoint=parcel.endpoint_id, delivery=parcel.delivery_id)
+            log.exception("webhook cannot be sent", endpoint=delivery.endpoint_id, delivery=delivery.delivery_id)
             reply = WebhookResponse(None, "internal_error", b"", None, 0)
-        return self._landed_with(parcel, reply, started_at)
+        return self._result_of(delivery, reply, started_at)
 
-    async def _post(self, parcel: ClaimedDelivery) -> WebhookResponse:
-        keys = [self._secret(parcel.business_id, sealed) for sealed in parcel.sealed_secrets]
+    async def _post(self, delivery: ClaimedDelivery) -> WebhookResponse:
+        keys = [self._secret(delivery.business_id, sealed) for sealed in delivery.sealed_secrets]
         timestamp_s = int(self._wall.now().timestamp())
-        headers = sign.headers(parcel.event_id, parcel.body, keys, timestamp_s=timestamp_s)
+        headers = sign.headers(delivery.event_id, delivery.body, keys, timestamp_s=timestamp_s)
         headers["content-type"] = "application/json; charset=utf-8"
-        return await self._egress.post(parcel.url, parcel.body, headers)
+        return await self._egress.post(delivery.url, delivery.body, headers)
 
-    async def finish(self, landed: Sequence[DeliveryResult]) -> None:
-        if not landed:
+    async def finish(self, results: Sequence[DeliveryResult]) -> None:
+        if not results:
             return
         by_endpoint: dict[DeliveryKey, list[DeliveryResult]] = {}
-        for one in landed:
-            by_endpoint.setdefault((one.parcel.business_id, one.parcel.endpoint_id), []).append(one)
-        if all(one.is_success for one in landed):
+        for one in results:
+            by_endpoint.setdefault((one.delivery.business_id, one.delivery.endpoint_id), []).append(one)
+        if all(one.is_success for one in results):
             # After a success the circuit is closed, whatever it was: nothing has to be read before the write.
             async with self._db.connection() as tx:
-                await queue_store.finish(tx, landed, dict.fromkeys(by_endpoint, Circuit()), self._clock)
+                await queue_store.finish(tx, results, dict.fromkeys(by_endpoint, Circuit()), self._clock)
         else:
-            await self._finish_with_failures(landed, by_endpoint)
-        for outcome, count in Counter(map(_outcome_of, landed)).items():
+            await self._finish_with_failures(results, by_endpoint)
+        for outcome, count in Counter(map(_outcome_of, results)).items():
             self._meter.count_deliveries(outcome, count)
 
     async def _finish_with_failures(
-        self, landed: Sequence[DeliveryResult], by_endpoint: Mapping[DeliveryKey, Sequence[DeliveryResult]]
+        self, results: Sequence[DeliveryResult], by_endpoint: Mapping[DeliveryKey, Sequence[DeliveryResult]]
     ) -> None:
         async with self._db.transaction() as tx:
             known = await queue_store.lock_circuits(tx, by_endpoint)
@@ -160,7 +160,7 @@ class Sender:
             circuits = {
                 key: _after(circuit, by_endpoint[key], self._clock.now_of(key[0])) for key, circuit in known.items()
             }
-            await queue_store.finish(tx, landed, circuits, self._clock)
+            await queue_store.finish(tx, results, circuits, self._clock)
             for key, circuit in circuits.items():
                 now = self._clock.now_of(key[0])
                 reason = _reason_to_disable(circuit, by_endpoint[key], now)
@@ -179,9 +179,9 @@ class Sender:
             secret = self._opened[business_id, sealed] = self._vault.open(sealed, owner=business_id)
         return secret
 
-    def _landed_with(self, parcel: ClaimedDelivery, reply: WebhookResponse, started_at: datetime) -> DeliveryResult:
-        landed = DeliveryResult(
-            parcel=parcel,
+    def _result_of(self, delivery: ClaimedDelivery, reply: WebhookResponse, started_at: datetime) -> DeliveryResult:
+        result = DeliveryResult(
+            delivery=delivery,
             started_at=started_at,
             duration_ms=reply.duration_ms,
             status_code=reply.status,
@@ -189,14 +189,14 @@ class Sender:
             # For people to read; PostgreSQL does not store U+0000.
             body=reply.body.decode("utf-8", "replace").replace("\0", "\ufffd"),
         )
-        if landed.is_success:
-            return landed
+        if result.is_success:
+            return result
         retry_after = schedule.retry_after_in(reply.retry_after, now=self._wall.now())
-        return msgspec.structs.replace(landed, next_attempt_at=self._next_attempt_at(parcel, retry_after))
+        return msgspec.structs.replace(result, next_attempt_at=self._next_attempt_at(delivery, retry_after))
 
-    def _next_attempt_at(self, parcel: ClaimedDelivery, retry_after: timedelta | None = None) -> datetime | None:
-        now = self._clock.now_of(parcel.business_id)
-        return schedule.next_attempt_at(parcel.failures + 1, now=now, jitter=_chance(), retry_after=retry_after)
+    def _next_attempt_at(self, delivery: ClaimedDelivery, retry_after: timedelta | None = None) -> datetime | None:
+        now = self._clock.now_of(delivery.business_id)
+        return schedule.next_attempt_at(delivery.failures + 1, now=now, jitter=_chance(), retry_after=retry_after)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -214,19 +214,19 @@ class Sender:
     async def _take_and_send(self) -> None:
         # Cleared before the queue is read, so that a later notification is not lost.
         self._is_wanted.clear()
-        if self._has_news.is_set() or monotonic_s() - self._fanned_out_at >= POLL_S:
-            self._has_news.clear()
+        if self._has_events.is_set() or monotonic_s() - self._fanned_out_at >= POLL_S:
+            self._has_events.clear()
             self._fanned_out_at = monotonic_s()
             await self.fan_out()
-        parcels = await self.take(FLYING_MAX - len(self._flying) - len(self._landed))
-        for parcel in parcels:
-            task = asyncio.create_task(self._fly(parcel))
-            self._flying[task] = (parcel, self._clock.now_of(parcel.business_id))
-            task.add_done_callback(self._flying.pop)
-        if len({parcel.endpoint_id for parcel in parcels}) == TAKEN_FROM_MAX:
+        deliveries = await self.take(SENDING_MAX - len(self._in_flight) - len(self._results))
+        for delivery in deliveries:
+            task = asyncio.create_task(self._send_and_keep(delivery))
+            self._in_flight[task] = (delivery, self._clock.now_of(delivery.business_id))
+            task.add_done_callback(self._in_flight.pop)
+        if len({delivery.endpoint_id for delivery in deliveries}) == TAKEN_FROM_MAX:
             return  # There may be more.
         # Requests just sent mostly end soon, and then the queue is read anyway.
-        if not (parcels and await self._is_wanted_within(LANDS_SOON_S)):
+        if not (deliveries and await self._is_wanted_within(ENDS_SOON_S)):
             await self._wait()
 
     async def _wait(self) -> None:
@@ -244,52 +244,52 @@ class Sender:
                 await self._is_wanted.wait()
         return self._is_wanted.is_set()
 
-    def _hear(self) -> None:
-        self._has_news.set()
+    def _wake(self) -> None:
+        self._has_events.set()
         self._is_wanted.set()
 
-    async def _fly(self, parcel: ClaimedDelivery) -> None:
-        self._landed.append(await self.send(parcel))
-        self._has_landed.set()
+    async def _send_and_keep(self, delivery: ClaimedDelivery) -> None:
+        self._results.append(await self.send(delivery))
+        self._has_results.set()
 
     async def _write_down(self) -> None:
-        await self._has_landed.wait()
+        await self._has_results.wait()
         # Requests that end within the next moment are written in the same batch.
         await asyncio.sleep(GATHER_S)
-        self._has_landed.clear()
-        while batch := self._landed[:FINISH_BATCH]:
+        self._has_results.clear()
+        while batch := self._results[:FINISH_BATCH]:
             try:
                 await self.finish(batch)
             except Unavailable:
-                self._has_landed.set()
+                self._has_results.set()
                 raise
             except Exception:
                 log.exception("batch of delivery results cannot be written")
                 await self._finish_each(batch)
-            del self._landed[: len(batch)]
+            del self._results[: len(batch)]
             self._is_wanted.set()
 
-    async def _finish_each(self, landed: Sequence[DeliveryResult]) -> None:
+    async def _finish_each(self, results: Sequence[DeliveryResult]) -> None:
         """A result that cannot be written is retried on schedule, and its error is recorded for the operator."""
-        for one in landed:
+        for one in results:
             try:
                 await self.finish([one])
             except Unavailable:
                 continue  # Sent again when its lease expires.
             except Exception as error:
-                log.exception("delivery result cannot be written", delivery=one.parcel.delivery_id)
-                await self._put_off(one.parcel, text_of(error))
+                log.exception("delivery result cannot be written", delivery=one.delivery.delivery_id)
+                await self._put_off(one.delivery, text_of(error))
 
-    async def _put_off(self, parcel: ClaimedDelivery, error: str) -> None:
+    async def _put_off(self, delivery: ClaimedDelivery, error: str) -> None:
         self._meter.count_failure(LOOP)
-        next_attempt_at = self._next_attempt_at(parcel)
+        next_attempt_at = self._next_attempt_at(delivery)
         try:
             async with self._db.connection() as tx:
-                now = self._clock.now_of(parcel.business_id)
-                await queue_store.put_off(tx, parcel, error, next_attempt_at=next_attempt_at, now=now)
+                now = self._clock.now_of(delivery.business_id)
+                await queue_store.put_off(tx, delivery, error, next_attempt_at=next_attempt_at, now=now)
         except (Unavailable, *REFUSED):
             log.exception(
-                "delivery cannot be rescheduled; it waits until its lease expires", delivery=parcel.delivery_id
+                "delivery cannot be rescheduled; it waits until its lease expires", delivery=delivery.delivery_id
             )
 
     async def _measure(self) -> None:
@@ -298,35 +298,35 @@ class Sender:
         self._meter.show_oldest_due(longest.total_seconds() if longest else 0.0)
         await asyncio.sleep(MEASURE_EVERY_S)
 
-    async def _come_home(self, grace_s: float) -> None:
-        if self._flying:
-            await asyncio.wait(self._flying, timeout=grace_s)
-        cut = dict(self._flying.values())
-        for task in list(self._flying):
+    async def _drain(self, grace_s: float) -> None:
+        if self._in_flight:
+            await asyncio.wait(self._in_flight, timeout=grace_s)
+        cut = dict(self._in_flight.values())
+        for task in list(self._in_flight):
             task.cancel()
         with suppress(Unavailable):  # Then the leases expire by themselves.
-            if self._landed:
-                await self.finish(self._landed)
+            if self._results:
+                await self.finish(self._results)
             if cut:
                 async with self._db.connection() as tx:
                     await queue_store.give_up(tx, cut, now=self._clock.now())
 
 
-def _after(circuit: Circuit, landed: Sequence[DeliveryResult], now: datetime) -> Circuit:
-    succeeded = sum(one.is_success for one in landed)
-    return circuit.after(succeeded=succeeded, failed=len(landed) - succeeded, now=now)
+def _after(circuit: Circuit, results: Sequence[DeliveryResult], now: datetime) -> Circuit:
+    succeeded = sum(one.is_success for one in results)
+    return circuit.after(succeeded=succeeded, failed=len(results) - succeeded, now=now)
 
 
-def _reason_to_disable(circuit: Circuit, landed: Sequence[DeliveryResult], now: datetime) -> DisabledReason | None:
-    if any(one.is_gone for one in landed):
+def _reason_to_disable(circuit: Circuit, results: Sequence[DeliveryResult], now: datetime) -> DisabledReason | None:
+    if any(one.is_gone for one in results):
         return DisabledReason.GONE
     return DisabledReason.FAILING if circuit.has_failed_too_long(now) else None
 
 
-def _outcome_of(landed: DeliveryResult) -> str:
-    if landed.is_success:
+def _outcome_of(result: DeliveryResult) -> str:
+    if result.is_success:
         return "delivered"
-    return "failed" if landed.next_attempt_at else "exhausted"
+    return "failed" if result.next_attempt_at else "exhausted"
 
 
 def _chance() -> float:

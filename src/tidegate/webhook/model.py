@@ -151,7 +151,7 @@ class ClaimedDelivery(msgspec.Struct, frozen=True, kw_only=True):
 class DeliveryResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of sending a delivery."""
 
-    parcel: ClaimedDelivery
+    delivery: ClaimedDelivery
     started_at: datetime
     duration_ms: int
     status_code: int | None

@@ -106,8 +106,8 @@ _CLAIM = """
           FROM room CROSS JOIN LATERAL (
               -- One more than the capacity, to know whether any is left.
               (SELECT id, lane, due_at, lease_token IS NOT NULL AS was_leased, lease_until - $4::interval AS started_at
-                 FROM webhook_delivery AS news
-                WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id AND lane = 0
+                 FROM webhook_delivery AS unsent
+                WHERE unsent.business_id = room.business_id AND unsent.endpoint_id = room.endpoint_id AND lane = 0
                   AND due_at <= room.now AND (lease_until IS NULL OR lease_until <= room.now)
                 ORDER BY due_at LIMIT room.room + 1)
               UNION ALL
@@ -153,8 +153,8 @@ _CLAIM = """
                        CASE WHEN room.open_until IS NULL THEN $3::int ELSE 1 END AS in_flight_max,
                        coalesce(remaining.is_more, false) AS is_more, room.is_outdated, room.now,
                        -- New events are due at once, but another worker's clock may be ahead of ours.
-                       least((SELECT min(due_at) FROM webhook_delivery AS news
-                               WHERE news.business_id = room.business_id AND news.endpoint_id = room.endpoint_id
+                       least((SELECT min(due_at) FROM webhook_delivery AS unsent
+                               WHERE unsent.business_id = room.business_id AND unsent.endpoint_id = room.endpoint_id
                                  AND lane = 0 AND due_at > room.now),
                              (SELECT min(due_at) FROM webhook_delivery AS later
                                WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id
@@ -199,10 +199,10 @@ async def lock_circuits(tx: Tx, keys: Iterable[DeliveryKey]) -> dict[DeliveryKey
 
 
 async def finish(
-    tx: Tx, landed: Sequence[DeliveryResult], circuits: Mapping[DeliveryKey, Circuit], clock: Clock
+    tx: Tx, results: Sequence[DeliveryResult], circuits: Mapping[DeliveryKey, Circuit], clock: Clock
 ) -> int:
     """Writes the results whose lease is still ours, and the circuits of their endpoints. Returns how many."""
-    return int(await tx.fetchval(_FINISH, *_results(landed, clock), *_turns(circuits, clock)))
+    return int(await tx.fetchval(_FINISH, *_results(results, clock), *_turns(circuits, clock)))
 
 
 _FINISH = """
@@ -251,11 +251,11 @@ _FINISH = """
 
 
 async def put_off(
-    tx: Tx, parcel: ClaimedDelivery, error: str, *, next_attempt_at: datetime | None, now: datetime
+    tx: Tx, delivery: ClaimedDelivery, error: str, *, next_attempt_at: datetime | None, now: datetime
 ) -> None:
     """For a result that cannot be written: the delivery stays on its schedule, with the error for the operator."""
     await tx.execute(
-        _PUT_OFF, now, parcel.business_id, parcel.endpoint_id, parcel.delivery_id, parcel.lease_token,
+        _PUT_OFF, now, delivery.business_id, delivery.endpoint_id, delivery.delivery_id, delivery.lease_token,
         next_attempt_at, error,
     )  # fmt: skip
 
@@ -379,15 +379,15 @@ def _parcel(row: Row, token: str) -> ClaimedDelivery:
     )
 
 
-def _results(landed: Sequence[DeliveryResult], clock: Clock) -> list[list[object]]:
+def _results(results: Sequence[DeliveryResult], clock: Clock) -> list[list[object]]:
     """Column by column, in the order of the statement's parameters."""
     rows = [
         (
-            clock.now_of(one.parcel.business_id), one.parcel.business_id, one.parcel.delivery_id,
-            one.parcel.lease_token, one.is_success, one.next_attempt_at, one.parcel.url, one.started_at,
+            clock.now_of(one.delivery.business_id), one.delivery.business_id, one.delivery.delivery_id,
+            one.delivery.lease_token, one.is_success, one.next_attempt_at, one.delivery.url, one.started_at,
             one.duration_ms, one.status_code, one.error, one.body,
         )
-        for one in landed
+        for one in results
     ]  # fmt: skip
     return [list(column) for column in zip(*rows, strict=True)]
 

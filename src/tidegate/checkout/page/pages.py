@@ -66,7 +66,7 @@ class PageSimulator(PanelSource, Protocol):
 
 @dataclass(frozen=True)
 class CheckoutPages:
-    desk: CheckoutCommands
+    commands: CheckoutCommands
     site: Site
     # Known once the database is open.
     secret: Callable[[], bytes]
@@ -85,32 +85,32 @@ class CheckoutPages:
         return PageRouter(self._render_error, self._render_slowed, reports_to=self.site.url(REPORTS_PATH))
 
     async def show(self, request: PageRequest) -> Html:
-        snapshot = await self.desk.look(_payer_of(request))
+        snapshot = await self.commands.look(_payer_of(request))
         return await self._page(request, snapshot)
 
     async def show_as(self, request: PageRequest, template: str, state: PageState) -> Html:
         """In another template, while the payment is in that state; otherwise its own page."""
-        snapshot = await self.desk.look(_payer_of(request))
-        if state_of(snapshot, now=self.desk.clock.now_of(snapshot.business.id)) is not state:
+        snapshot = await self.commands.look(_payer_of(request))
+        if state_of(snapshot, now=self.commands.clock.now_of(snapshot.business.id)) is not state:
             return self.back_to(request)
         return await self._page(request, snapshot, template=template)
 
     async def charge(self, request: PageRequest) -> Html:
         payer = self.admit(request)
-        method = self.desk.deps.names.find(request.form.get("type", ""))
+        method = self.commands.deps.names.find(request.form.get("type", ""))
         try:
-            await self.desk.charge(payer, form_data.charge_in(request.form, method), seen=_seen(request))
+            await self.commands.charge(payer, form_data.charge_in(request.form, method), seen=_seen(request))
         except Conflict as refusal:
             return await self._refused(request, refusal)
         except Invalid as wrong:
             return await self._form_again(request, wrong, asked=method)
-        query = f"?method={self.desk.deps.names.in_record(method)}" if method else ""
+        query = f"?method={self.commands.deps.names.in_record(method)}" if method else ""
         return self._remembering(request, self.back_to(request, query))
 
     async def authorize(self, request: PageRequest) -> Html:
         payer = self.admit(request)
         try:
-            await self.desk.authorize(payer, form_data.answer_in(request.form))
+            await self.commands.authorize(payer, form_data.answer_in(request.form))
         except Conflict as refusal:
             return await self._refused(request, refusal)
         except Invalid as wrong:
@@ -119,32 +119,32 @@ class CheckoutPages:
 
     async def resend(self, request: PageRequest) -> Html:
         try:
-            return await self._act(request, self.desk.resend)
+            return await self._act(request, self.commands.resend)
         except TooSoon:
             return self.back_to(request, "?soon=1")
 
     async def say_sent(self, request: PageRequest) -> Html:
-        return await self._act(request, self.desk.say_sent)
+        return await self._act(request, self.commands.say_sent)
 
     async def extend(self, request: PageRequest) -> Html:
-        return await self._act(request, self.desk.extend, "?extended=1")
+        return await self._act(request, self.commands.extend, "?extended=1")
 
     async def cancel(self, request: PageRequest) -> Html:
         """The page's script has asked whether the payer is sure; without script, a page asks."""
         if "sure" in request.form:
-            return await self._act(request, self.desk.cancel)
-        snapshot = await self.desk.look(self.admit(request))
+            return await self._act(request, self.commands.cancel)
+        snapshot = await self.commands.look(self.admit(request))
         return await self._page(request, snapshot, template="confirm_cancel.html")
 
     async def receipt(self, request: PageRequest) -> Html:
-        snapshot = await self.desk.look(_payer_of(request))
+        snapshot = await self.commands.look(_payer_of(request))
         if snapshot.payment.status is not PaymentStatus.SUCCESS:
             return self.back_to(request)
         page = await self._model(request, snapshot)
         return self.renderer.receipt(page, cookies=self._remember_language(request))
 
     async def receipt_file(self, request: PageRequest) -> Html | File:
-        snapshot = await self.desk.look(_payer_of(request))
+        snapshot = await self.commands.look(_payer_of(request))
         payment = snapshot.payment
         if payment.status is not PaymentStatus.SUCCESS:
             return self.back_to(request)
@@ -158,25 +158,25 @@ class CheckoutPages:
 
     async def logo(self, request: PageRequest) -> File:
         """The hash is in the address, so it may be kept for ever."""
-        business = await self.desk.key_cache.business_by_code(request.path["code"])
+        business = await self.commands.key_cache.business_by_code(request.path["code"])
         logo = await self._logo(business) if business else None
         if logo is None or logo.hash != request.path["hash"]:
             raise NotFound("there is no such logo")
         return File(logo.body, logo.media_type, headers=[(b"cache-control", b"public, max-age=31536000, immutable")])
 
     async def qr(self, request: PageRequest) -> File:
-        """The link of the payment, for a phone. Made from the pay code alone: no query, and nothing new is told."""
+        """The link of the payment, for a phone. Made from the pay code alone: no query, and nothing else is shown."""
         pay_code = request.path["payCode"]
         if not ids.looks_like_pay_code(pay_code):
             raise NotFound("there is no such payment")
-        code, svg = segno.make(f"{self.desk.checkout_url}/{pay_code}", error="m", micro=False), BytesIO()
+        code, svg = segno.make(f"{self.commands.checkout_url}/{pay_code}", error="m", micro=False), BytesIO()
         code.save(svg, kind="svg", **_QR_STYLE)
         return File(svg.getvalue(), "image/svg+xml", headers=[(b"cache-control", b"private, max-age=86400")])
 
     async def _logo(self, business: Business) -> Logo | None:
         if business.brand.logo_hash is None:
             return None
-        async with self.desk.deps.db.connection() as tx:
+        async with self.commands.deps.db.connection() as tx:
             return await merchants.find_logo(tx, business.id, business.brand.logo_hash)
 
     def admit(self, request: PageRequest) -> PayerRequest:
@@ -201,7 +201,7 @@ class CheckoutPages:
 
     async def _refused(self, request: PageRequest, refusal: Conflict) -> Html:
         """To the payment as it stands, which has changed since the form was drawn, or does not allow it."""
-        snapshot = await self.desk.look(_payer_of(request))
+        snapshot = await self.commands.look(_payer_of(request))
         has_changed = isinstance(refusal, ChangedElsewhere) or snapshot.payment.version != _seen(request)
         return self.back_to(request, "?changed=1" if has_changed else "?refused=1")
 
@@ -221,7 +221,7 @@ class CheckoutPages:
         return FormState(form_data.recall(self._typed, request.cookies, snapshot.payment.pay_code))
 
     async def _form_again(self, request: PageRequest, wrong: Invalid, *, asked: Method | None = None) -> Html:
-        snapshot = await self.desk.look(_payer_of(request))
+        snapshot = await self.commands.look(_payer_of(request))
         currency = snapshot.payment.order.asked.currency
         form = form_data.refused_form(request.form, wrong, self._words(request), currency)
         if form is None:
@@ -248,12 +248,12 @@ class CheckoutPages:
         return self.renderer.page(page, template=template, status=status, cookies=cookies)
 
     async def _model(self, request: PageRequest, snapshot: PaymentSnapshot) -> PageModel:
-        query, names = request.query, self.desk.deps.names
+        query, names = request.query, self.commands.deps.names
         return PageModel(
             snapshot=snapshot,
             movements=await self._movements(snapshot.payment),
             words=self._words(request),
-            now=self.desk.clock.now_of(snapshot.business.id),
+            now=self.commands.clock.now_of(snapshot.business.id),
             site=self.site,
             names=names,
             is_test=self.simulator is not None,
@@ -261,7 +261,7 @@ class CheckoutPages:
             asked=names.find(query["method"]) if "method" in query else None,
             goes_back="again" in query,
             stays="stay" in query,
-            can_resend=self.desk.can_resend(snapshot),
+            can_resend=self.commands.can_resend(snapshot),
             outcome=next((name for name in _OUTCOMES if name in query), None),
         )
 
@@ -269,7 +269,7 @@ class CheckoutPages:
         """Not asked for before any money came."""
         if not (payment.paid_at or payment.held.minor or payment.returned.minor):
             return NO_MOVEMENTS
-        async with self.desk.deps.db.connection() as tx:
+        async with self.commands.deps.db.connection() as tx:
             return await store.list_movements(tx, payment.business_id, payment.id)
 
     def _here(self, request: PageRequest) -> str:
@@ -308,17 +308,17 @@ class CheckoutPages:
         if "payCode" not in request.path:
             raise refusal
         payer = _payer_of(request)
-        self.desk.limit.slowed_look(payer.pay_code, payer.client)
-        snapshot = await self.desk.look(payer)
+        self.commands.limit.slowed_look(payer.pay_code, payer.client)
+        snapshot = await self.commands.look(payer)
         words = self._words(request)
         notice = words.rich("notice.slowed", time=countdown(refusal.retry_after_s or 1))
-        method = self.desk.deps.names.find(request.form.get("type", ""))
+        method = self.commands.deps.names.find(request.form.get("type", ""))
         # The form is empty when the request was refused before it was read.
         form = FormState(form_data.harmless_fields(request.form))
         return await self._page(request, snapshot, form=form, asked=method, announcement=notice)
 
     def routes(self) -> list[Route]:
-        look, act = self.desk.limit.look, self.desk.limit.act
+        look, act = self.commands.limit.look, self.commands.limit.act
         pages = [
             PageRoute("GET", PATH, "showCheckout", self.show, look),
             PageRoute("POST", f"{PATH}/charge", "chargeOnPage", self.charge, act),

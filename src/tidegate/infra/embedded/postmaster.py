@@ -21,9 +21,9 @@ class Postmaster:
     def answers(self) -> bool:
         if self.status not in ("ready", "standby"):
             return False
-        with socket.socket(socket.AF_UNIX) as door:
+        with socket.socket(socket.AF_UNIX) as connection:
             try:
-                door.connect(str(self.sockets / f".s.PGSQL.{self.port}"))
+                connection.connect(str(self.sockets / f".s.PGSQL.{self.port}"))
             except OSError:
                 return False
         return True

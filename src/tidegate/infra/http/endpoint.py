@@ -73,7 +73,7 @@ def _query_of(operation: Operation, raw: bytes, body: bytes) -> dict[str, Any]:
 
 
 def _file_for(operation: Operation, headers: Headers) -> FileAnswer | None:
-    """None for whoever would rather have JSON, or does not say."""
+    """None where `Accept` prefers JSON or is absent."""
     chosen: FileAnswer | None = None
     for file in operation.files:
         if prefers(headers.all(b"accept"), file.media, over=chosen.media if chosen else JSON_MEDIA):

@@ -16,7 +16,7 @@ from starlette.types import Scope
 from tidegate.core.errors import UnknownHost
 from tidegate.infra.http.in_flight import ALWAYS_ANSWERED
 
-# Always answered: whoever can write these is on this machine already.
+# Always answered: a client that sends these is on this machine.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::[0-9]*)?", re.IGNORECASE)
 _REMEMBERED_MAX = 256

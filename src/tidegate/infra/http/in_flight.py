@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import Scope
 
-# About a tenth of a second's work: a client that would wait longer is better told to retry.
+# About a tenth of a second's work: a client that would wait longer had better retry later.
 IN_FLIGHT_MAX = 512
 # A load balancer must not take a full server for a dead one.
 ALWAYS_ANSWERED = ("/healthz", "/readyz")

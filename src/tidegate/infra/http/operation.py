@@ -105,7 +105,7 @@ _PLAIN_FILENAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 @dataclass(frozen=True)
 class Csv:
-    """The same answer as a file, for whoever asks with `Accept: text/csv`. The head line is written for the handler."""
+    """The same answer as a file, for requests with `Accept: text/csv`. The head line is written for the handler."""
 
     media: ClassVar[str] = "text/csv"
     content_type: ClassVar[bytes] = b"text/csv; charset=utf-8"
@@ -120,7 +120,7 @@ class Csv:
 
 @dataclass(frozen=True)
 class Pdf:
-    """The same answer as a document, for whoever asks with `Accept: application/pdf`."""
+    """The same answer as a document, for requests with `Accept: application/pdf`."""
 
     media: ClassVar[str] = "application/pdf"
     content_type: ClassVar[bytes] = b"application/pdf"

@@ -43,7 +43,7 @@ def read(value: Any, request_type: type[T], check: Check | None = None) -> T:
 
 
 def _first(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """One more than are told, so that it is known whether there are more."""
+    """One more than are listed, so that it is known whether there are more."""
     return tuple(islice(problems, PROBLEMS_MAX + 1))
 
 

@@ -82,14 +82,14 @@ class Script:
 
     after: timedelta | None = None
     failure: FailureReason | None = None
-    is_told: bool = False
+    is_notified: bool = False
     answer: SandboxAnswer = SandboxAnswer.STATE
 
 
 _WAITS = Script()
 SCRIPTS: dict[Behaviour, Script] = {
     # Card rails answer at once, and notify a success as well.
-    Behaviour.CARD_SUCCEEDS: Script(AT_ONCE, is_told=True),
+    Behaviour.CARD_SUCCEEDS: Script(AT_ONCE, is_notified=True),
     Behaviour.CARD_PIN: _WAITS,
     Behaviour.CARD_PIN_THEN_OTP: _WAITS,
     Behaviour.CARD_3DS: _WAITS,
@@ -97,12 +97,14 @@ SCRIPTS: dict[Behaviour, Script] = {
     Behaviour.CARD_WITHOUT_MONEY: Script(AT_ONCE, FailureReason.INSUFFICIENT_FUNDS),
     Behaviour.CARD_OUT_OF_DATE: Script(AT_ONCE, FailureReason.DECLINED),
     Behaviour.CARD_NOT_FOR_TESTS: Script(AT_ONCE, FailureReason.NOT_A_TEST_CARD),
-    Behaviour.PHONE_APPROVES: Script(AT_ONCE, is_told=True, answer=SandboxAnswer.ACCEPTED),
-    Behaviour.PHONE_APPROVES_LATE: Script(APPROVED_LATE_AFTER, is_told=True, answer=SandboxAnswer.ACCEPTED),
+    Behaviour.PHONE_APPROVES: Script(AT_ONCE, is_notified=True, answer=SandboxAnswer.ACCEPTED),
+    Behaviour.PHONE_APPROVES_LATE: Script(APPROVED_LATE_AFTER, is_notified=True, answer=SandboxAnswer.ACCEPTED),
     Behaviour.PHONE_WITHOUT_MONEY: Script(
-        AT_ONCE, FailureReason.INSUFFICIENT_FUNDS, is_told=True, answer=SandboxAnswer.ACCEPTED
+        AT_ONCE, FailureReason.INSUFFICIENT_FUNDS, is_notified=True, answer=SandboxAnswer.ACCEPTED
     ),
-    Behaviour.PHONE_DECLINES: Script(AT_ONCE, FailureReason.NOT_APPROVED, is_told=True, answer=SandboxAnswer.ACCEPTED),
+    Behaviour.PHONE_DECLINES: Script(
+        AT_ONCE, FailureReason.NOT_APPROVED, is_notified=True, answer=SandboxAnswer.ACCEPTED
+    ),
     Behaviour.PHONE_WITHOUT_WALLET: Script(AT_ONCE, FailureReason.NO_SUCH_WALLET),
     Behaviour.PHONE_IS_SILENT: Script(SILENT_FOR, answer=SandboxAnswer.NOTHING),
     Behaviour.PHONE_WAITS: _WAITS,

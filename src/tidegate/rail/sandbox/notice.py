@@ -126,61 +126,63 @@ class _Reversal(_Wire, frozen=True, kw_only=True, tag="credit.reversed"):
 _Notification = _Success | _Failure | _Credit | _Return | _Reversal
 
 
-def write(told: Notification) -> bytes:
-    return msgspec.json.encode(_wire(told.id, told.news))
+def write(notification: Notification) -> bytes:
+    return msgspec.json.encode(_wire(notification.id, notification.news))
 
 
-def _wire(told_id: str, news: RailEvent) -> _Notification:
-    match news:
+def _wire(notification_id: str, event: RailEvent) -> _Notification:
+    match event:
         case AttemptOutcome(state=Succeeded() as state):
             return _Success(
-                id=told_id,
-                business_id=news.business_id,
-                reference=news.reference,
+                id=notification_id,
+                business_id=event.business_id,
+                reference=event.reference,
                 transaction_id=state.transaction_id,
                 amount=str(state.amount.minor),
                 currency=state.amount.currency,
             )
         case AttemptOutcome(state=Failed() as state):
-            return _Failure(id=told_id, business_id=news.business_id, reference=news.reference, reason=state.reason)
+            return _Failure(
+                id=notification_id, business_id=event.business_id, reference=event.reference, reason=state.reason
+            )
         case MoneyArrived():
-            return _credit(told_id, news)
+            return _credit(notification_id, event)
         case ReturnConfirmed():
             return _Return(
-                id=told_id,
-                business_id=news.business_id,
-                reference=news.reference,
-                transaction_id=news.transaction_id,
+                id=notification_id,
+                business_id=event.business_id,
+                reference=event.reference,
+                transaction_id=event.transaction_id,
             )
         case CreditReversed():
-            return _reversal(told_id, news)
-    raise TypeError(news)  # pragma: no cover - the union has no other member
+            return _reversal(notification_id, event)
+    raise TypeError(event)  # pragma: no cover - the union has no other member
 
 
-def _credit(told_id: str, news: MoneyArrived) -> _Credit:
+def _credit(notification_id: str, event: MoneyArrived) -> _Credit:
     return _Credit(
-        id=told_id,
-        account_number=news.account_number,
-        transaction_id=news.transaction_id,
-        amount=str(news.amount.minor),
-        currency=news.amount.currency,
-        payer=_Payer(**msgspec.structs.asdict(news.payer)),
-        payee_name=news.payee_name,
-        scheme=news.scheme,
-        remittance=news.remittance,
-        valued_at=news.valued_at,
+        id=notification_id,
+        account_number=event.account_number,
+        transaction_id=event.transaction_id,
+        amount=str(event.amount.minor),
+        currency=event.amount.currency,
+        payer=_Payer(**msgspec.structs.asdict(event.payer)),
+        payee_name=event.payee_name,
+        scheme=event.scheme,
+        remittance=event.remittance,
+        valued_at=event.valued_at,
     )
 
 
-def _reversal(told_id: str, news: CreditReversed) -> _Reversal:
+def _reversal(notification_id: str, event: CreditReversed) -> _Reversal:
     return _Reversal(
-        id=told_id,
-        account_number=news.account_number,
-        transaction_id=news.transaction_id,
-        reversal_id=news.reversal_id,
-        amount=str(news.amount.minor),
-        currency=news.amount.currency,
-        reason=news.reason,
+        id=notification_id,
+        account_number=event.account_number,
+        transaction_id=event.transaction_id,
+        reversal_id=event.reversal_id,
+        amount=str(event.amount.minor),
+        currency=event.amount.currency,
+        reason=event.reason,
     )
 
 
@@ -193,7 +195,7 @@ def read(body: bytes) -> Notification:
     except (Refusal, msgspec.ValidationError) as error:
         raise _unreadable(body, f"the body is not a notification: {error}") from None
     try:
-        return Notification(id=wire.id, news=_news(wire))
+        return Notification(id=wire.id, news=_event(wire))
     except ValueError as error:
         raise _unreadable(body, str(error)) from None
 
@@ -203,7 +205,7 @@ def _unreadable(body: bytes, why: str) -> NotificationUnreadable:
     return NotificationUnreadable(f"unreadable-{hashlib.sha256(body).hexdigest()}", why)
 
 
-def _news(wire: _Notification) -> RailEvent:
+def _event(wire: _Notification) -> RailEvent:
     match wire:
         case _Success():
             state = Succeeded(wire.transaction_id, _money(wire.amount, wire.currency))

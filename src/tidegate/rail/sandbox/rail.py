@@ -41,12 +41,12 @@ from tidegate.rail.sandbox.model import BankTransfer, Payout, PayoutKind, Sandbo
 
 SECRET_BYTES_MIN = 16
 # One at a time, so that notifications mostly keep the order of events.
-TELL = WorkKind(store.TELL, store.list_due_notices, at_once_max=1)
+SEND_NOTICES = WorkKind(store.SEND_NOTICES, store.list_due_notices, at_once_max=1)
 REVERSED_BECAUSE = "the payer's bank reversed the transfer"
 
 N = TypeVar("N", bound=RailEvent)
 
-Tell = Callable[[Lease, RawNotification], Awaitable[None]]
+SendNotice = Callable[[Lease, RawNotification], Awaitable[None]]
 
 
 class SandboxRail:
@@ -79,8 +79,8 @@ class SandboxRail:
             begun = begin(attempt, transaction_id=_new_transaction_id(), serial=serial, now=now)
             if not await store.insert_attempt(tx, begun):
                 begun = await _get(tx, attempt.business_id, attempt.reference)
-            elif begun.ends_at is not None and model.SCRIPTS[begun.behaviour].is_told:
-                await _tell_outcome(tx, begun, due_at=begun.ends_at, now=now)
+            elif begun.ends_at is not None and model.SCRIPTS[begun.behaviour].is_notified:
+                await _notify_outcome(tx, begun, due_at=begun.ends_at, now=now)
         # After the commit: a rail that does not answer has still done the work.
         return model.answer_to_start(begun, now=now)
 
@@ -91,7 +91,7 @@ class SandboxRail:
             if after != before:
                 await store.update_attempt(tx, after, now=now)
                 if isinstance(after.state(now), Succeeded):
-                    await _tell_outcome(tx, after, due_at=now, now=now)
+                    await _notify_outcome(tx, after, due_at=now, now=now)
         return after.state(now)
 
     async def resend(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
@@ -111,13 +111,13 @@ class SandboxRail:
 
     async def send_back(self, money: ReturnMoney, *, now: datetime) -> None:
         payout = _payout(PayoutKind.RETURN, money, reason=money.reason, failure=None, now=now)
-        news = ReturnConfirmed(
+        confirmed = ReturnConfirmed(
             business_id=payout.business_id, reference=payout.reference, transaction_id=payout.transaction_id
         )
         async with self._db.transaction() as tx:
             if await store.insert_payout(tx, payout):
-                told = Notification(id=f"return-{payout.transaction_id}", news=news)
-                await _schedule(tx, payout.business_id, told, due_at=payout.ends_at, now=now)
+                notification = Notification(id=f"return-{payout.transaction_id}", news=confirmed)
+                await _schedule(tx, payout.business_id, notification, due_at=payout.ends_at, now=now)
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
         async with self._db.transaction() as tx:
@@ -154,10 +154,10 @@ class SandboxRail:
         if sent.amount.minor <= 0:
             raise ValueError("the amount of a transfer must be positive")
         chosen = sent.transaction_id or _new_transaction_id()
-        told_id = _credit_id(business_id, chosen)
-        await store.lock_told(tx, business_id, told_id)
-        before = await store.find_first_told(tx, business_id, told_id)
-        news = MoneyArrived(
+        notification_id = _credit_id(business_id, chosen)
+        await store.lock_notification(tx, business_id, notification_id)
+        before = await store.find_first_notice(tx, business_id, notification_id)
+        arrived = MoneyArrived(
             account_number=normal_account_number(sent.account_number),
             transaction_id=chosen,
             amount=sent.amount,
@@ -167,7 +167,9 @@ class SandboxRail:
             remittance=sent.remittance,
             valued_at=sent.valued_at or (before["created_at"] if before else now),
         )
-        await _schedule(tx, business_id, Notification(id=told_id, news=news), due_at=now + sent.delay, now=now)
+        await _schedule(
+            tx, business_id, Notification(id=notification_id, news=arrived), due_at=now + sent.delay, now=now
+        )
         return chosen
 
     async def reverse(
@@ -177,12 +179,12 @@ class SandboxRail:
 
         A credit is reversed once; a repeat sends the first notification again, unchanged.
         """
-        told_id = f"reversal-{business_id}-{transaction_id}"
-        await store.lock_told(tx, business_id, told_id)
-        before = await store.find_first_told(tx, business_id, told_id)
+        notification_id = f"reversal-{business_id}-{transaction_id}"
+        await store.lock_notification(tx, business_id, notification_id)
+        before = await store.find_first_notice(tx, business_id, notification_id)
         if before is None:
             credit = await _get_credit(tx, business_id, transaction_id)
-            news = CreditReversed(
+            reversed_credit = CreditReversed(
                 account_number=credit.account_number,
                 transaction_id=transaction_id,
                 reversal_id=_new_transaction_id(),
@@ -190,9 +192,9 @@ class SandboxRail:
                 reason=reason or REVERSED_BECAUSE,
             )
         else:
-            news = _told_of(before, CreditReversed)
-        await _schedule(tx, business_id, Notification(id=told_id, news=news), due_at=now, now=now)
-        return news
+            reversed_credit = _event_of(before, CreditReversed)
+        await _schedule(tx, business_id, Notification(id=notification_id, news=reversed_credit), due_at=now, now=now)
+        return reversed_credit
 
     async def approve(self, business_id: str, reference: str, *, now: datetime) -> None:
         await self._on_the_phone(business_id, reference, None, now)
@@ -206,11 +208,11 @@ class SandboxRail:
         async with self._db.transaction() as tx:
             ended = model.on_the_phone(await _lock(tx, business_id, reference), failure, now=now)
             await store.update_attempt(tx, ended, now=now)
-            await _tell_outcome(tx, ended, due_at=now, now=now)
+            await _notify_outcome(tx, ended, due_at=now, now=now)
 
     # Notifications.
 
-    async def tell_all(self, tell: Tell, clock: Clock) -> RoundResult:
+    async def send_notices(self, deliver: SendNotice, clock: Clock) -> RoundResult:
         """One round of sending: every due notification, signed when it is sent."""
 
         async def send(lease: Lease, now: datetime) -> bool:
@@ -218,12 +220,12 @@ class SandboxRail:
                 body = await store.find_notice_to_send(tx, lease.business_id, int(lease.id))
             if body is None:
                 return False
-            await tell(lease, notice.sign(body, self._secret, now=clock.now()))
+            await deliver(lease, notice.sign(body, self._secret, now=clock.now()))
             async with self._db.connection() as tx:
                 await store.mark_sent(tx, lease.business_id, int(lease.id), now=now)
             return True
 
-        return await leased_work.run_round(self._db, TELL, send, clock)
+        return await leased_work.run_round(self._db, SEND_NOTICES, send, clock)
 
     async def forget(self, business_id: str) -> None:
         """Deletes the attempts, payouts and notifications of a business when its sandbox is reset. Accounts stay."""
@@ -249,27 +251,29 @@ def _credit_id(business_id: str, transaction_id: str) -> str:
 
 
 async def _get_credit(tx: Tx, business_id: str, transaction_id: str) -> MoneyArrived:
-    row = await store.find_first_told(tx, business_id, _credit_id(business_id, transaction_id))
+    row = await store.find_first_notice(tx, business_id, _credit_id(business_id, transaction_id))
     if row is None:
         raise NotFound("no transfer has this reference")
-    return _told_of(row, MoneyArrived)
+    return _event_of(row, MoneyArrived)
 
 
-def _told_of(row: Row, kind: type[N]) -> N:
-    news = notice.read(row["body"]).news
-    assert isinstance(news, kind)
-    return news
+def _event_of(row: Row, kind: type[N]) -> N:
+    event = notice.read(row["body"]).news
+    assert isinstance(event, kind)
+    return event
 
 
-async def _tell_outcome(tx: Tx, attempt: SandboxAttempt, *, due_at: datetime, now: datetime) -> None:
-    news = AttemptOutcome(business_id=attempt.business_id, reference=attempt.reference, state=attempt.outcome())
+async def _notify_outcome(tx: Tx, attempt: SandboxAttempt, *, due_at: datetime, now: datetime) -> None:
+    outcome = AttemptOutcome(business_id=attempt.business_id, reference=attempt.reference, state=attempt.outcome())
     # An attempt ends once, so its transaction id also identifies the notification.
-    told = Notification(id=f"attempt-{attempt.transaction_id}", news=news)
-    await _schedule(tx, attempt.business_id, told, due_at=due_at, now=now)
+    notification = Notification(id=f"attempt-{attempt.transaction_id}", news=outcome)
+    await _schedule(tx, attempt.business_id, notification, due_at=due_at, now=now)
 
 
-async def _schedule(tx: Tx, business_id: str, told: Notification, *, due_at: datetime, now: datetime) -> None:
-    await store.insert_notice(tx, business_id, told_id=told.id, body=notice.write(told), due_at=due_at, now=now)
+async def _schedule(tx: Tx, business_id: str, notification: Notification, *, due_at: datetime, now: datetime) -> None:
+    await store.insert_notice(
+        tx, business_id, notification_id=notification.id, body=notice.write(notification), due_at=due_at, now=now
+    )
 
 
 def _payout(

@@ -90,26 +90,28 @@ async def find_payout(tx: Tx, business_id: str, kind: PayoutKind, reference: str
 
 
 async def insert_notice(
-    tx: Tx, business_id: str, *, told_id: str, body: bytes, due_at: datetime, now: datetime
+    tx: Tx, business_id: str, *, notification_id: str, body: bytes, due_at: datetime, now: datetime
 ) -> None:
     await tx.execute(
         """
         INSERT INTO sandbox_notice (business_id, told_id, body, created_at, due_at) VALUES ($1, $2, $3, $4, $5)
         """,
-        business_id, told_id, body, now, due_at,
+        business_id, notification_id, body, now, due_at,
     )  # fmt: skip
 
 
-async def lock_told(tx: Tx, business_id: str, told_id: str) -> None:
+async def lock_notification(tx: Tx, business_id: str, notification_id: str) -> None:
     """Serialises notifications of this identifier: concurrent repeats send the same body."""
-    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended($1 || '/told/' || $2, 0))", business_id, told_id)
+    await tx.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended($1 || '/notification/' || $2, 0))", business_id, notification_id
+    )
 
 
-async def find_first_told(tx: Tx, business_id: str, told_id: str) -> Row | None:
+async def find_first_notice(tx: Tx, business_id: str, notification_id: str) -> Row | None:
     return await tx.fetchrow(
         "SELECT body, created_at FROM sandbox_notice WHERE business_id = $1 AND told_id = $2 ORDER BY id LIMIT 1",
         business_id,
-        told_id,
+        notification_id,
     )
 
 
@@ -136,7 +138,7 @@ async def get_account(tx: Tx, business_id: str, reference: str) -> tuple[Currenc
 
 
 # The kind of leased work, as the statement below names it.
-TELL = "tell_for_the_sandbox_rail"
+SEND_NOTICES = "send_sandbox_notices"
 
 
 async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
@@ -145,7 +147,7 @@ async def list_due_notices(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]
         """
         SELECT business_id, id::text AS id FROM sandbox_notice AS notice
          WHERE sent_at IS NULL AND is_due(business_id, due_at, $1)
-           AND NOT is_held_back(business_id, 'tell_for_the_sandbox_rail', notice.id::text, $1)
+           AND NOT is_held_back(business_id, 'send_sandbox_notices', notice.id::text, $1)
          ORDER BY due_at, notice.id LIMIT $2
         """,
         now, limit,

@@ -47,7 +47,7 @@ async def quarantined(inflows: Inflows) -> list[str]:
 async def test_the_event_has_every_field_and_each_is_true(inflows: Inflows) -> None:
     account = await inflows.account(merchant_reference="SHOP-EUR")
     assert account.details is not None
-    record = await inflows.told(credit(account.details.account_number, 100_50))
+    record = await inflows.notified(credit(account.details.account_number, 100_50))
     data = await inflows.event("collection.successful")
     assert [name for name in EVENT_FIELDS if data.get(name) is None] == []
     same = (
@@ -68,14 +68,14 @@ async def test_an_unsigned_notification_is_refused_and_not_stored(inflows: Inflo
     body = credit(await inflows.number())
     before = await counts(inflows)
     for header in ("", "t=1,v1=" + "0" * 64, "t=99999999999,v1=" + "0" * 64, "junk"):
-        assert (await inflows.tell(body, **{"sandbox-signature": header})).status_code == 401
+        assert (await inflows.notify(body, **{"sandbox-signature": header})).status_code == 401
     assert await counts(inflows) == before
 
 
 async def test_the_same_notification_fifty_times_is_one_credit(inflows: Inflows) -> None:
     body = credit(await inflows.number())
     for _ in range(5):
-        answers = await asyncio.gather(*(inflows.tell(body) for _ in range(10)))
+        answers = await asyncio.gather(*(inflows.notify(body) for _ in range(10)))
         assert {answer.status_code for answer in answers} <= {200, 503}
     assert await inflows.wallet("EUR") == 95_00
     assert (await inflows.page())["total"] == 1
@@ -83,19 +83,19 @@ async def test_the_same_notification_fifty_times_is_one_credit(inflows: Inflows)
 
 
 @pytest.mark.parametrize(
-    "told",
+    "pair",
     [({}, {"amount": "20000"}), ({}, {"currency": "USD"}), ({"currency": "USD"}, {})],
     ids=["another amount", "another currency", "another currency first"],
 )
 async def test_the_same_bank_reference_in_other_words_is_quarantined(
-    inflows: Inflows, told: tuple[dict[str, Any], dict[str, Any]]
+    inflows: Inflows, pair: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     number = await inflows.number()
-    first, second = [credit(number, **{"transactionId": "T-1", **words}) for words in told]
-    assert (await inflows.tell(first)).status_code == 200
+    first, second = [credit(number, **{"transactionId": "T-1", **words}) for words in pair]
+    assert (await inflows.notify(first)).status_code == 200
     before = await counts(inflows)
     for _ in range(2):
-        assert (await inflows.tell(second)).status_code == 200
+        assert (await inflows.notify(second)).status_code == 200
     [why] = await quarantined(inflows)
     assert "T-1" in why
     assert await counts(inflows) == {**before, "notification": 2}
@@ -103,7 +103,7 @@ async def test_the_same_bank_reference_in_other_words_is_quarantined(
 
 async def test_the_same_bank_reference_for_another_account_is_quarantined(inflows: Inflows) -> None:
     for number in (await inflows.number(), await inflows.number()):
-        assert (await inflows.tell(credit(number, transactionId="T-1"))).status_code == 200
+        assert (await inflows.notify(credit(number, transactionId="T-1"))).status_code == 200
     [why] = await quarantined(inflows)
     assert "T-1" in why
     assert await inflows.wallet("EUR") == 95_00
@@ -111,7 +111,7 @@ async def test_the_same_bank_reference_for_another_account_is_quarantined(inflow
 
 @pytest.mark.parametrize("amount", [0, -1, "0", "-5", "1.005", "1e9999", "", "x", None, [], 10**19])
 async def test_an_amount_that_is_no_amount_is_quarantined(inflows: Inflows, amount: Any) -> None:
-    answer = await inflows.tell(credit(await inflows.number(), amount=amount))
+    answer = await inflows.notify(credit(await inflows.number(), amount=amount))
     assert answer.status_code == 422
     seen = await counts(inflows)
     assert (seen["notification"], seen["collection"], seen["journal"]) == (1, 0, 0)
@@ -124,15 +124,17 @@ async def test_an_amount_that_is_no_amount_is_quarantined(inflows: Inflows, amou
      {"payeeName": "a\0b"}, {"remittance": "\ud800"}, {"scheme": ""}, {"accountNumber": "\0"}],
     ids=str,
 )  # fmt: skip
-async def test_a_notification_with_text_that_cannot_be_stored_is_quarantined(inflows: Inflows, odd: dict[str, Any]) -> None:
-    assert (await inflows.tell(credit(await inflows.number(), **odd))).status_code == 422
+async def test_a_notification_with_text_that_cannot_be_stored_is_quarantined(
+    inflows: Inflows, odd: dict[str, Any]
+) -> None:
+    assert (await inflows.notify(credit(await inflows.number(), **odd))).status_code == 422
     assert len(await quarantined(inflows)) == 1
 
 
 async def test_another_currency_is_recorded_in_suspense(inflows: Inflows) -> None:
     number = await inflows.number()
     for currency in ("USD", "NGN"):
-        assert (await inflows.tell(credit(number, currency=currency))).status_code == 200
+        assert (await inflows.notify(credit(number, currency=currency))).status_code == 200
     rows = await inflows.admin.fetch("SELECT business_id, taken, account_number FROM receipt")
     assert {tuple(row) for row in rows} == {(inflows.shop.business_id, "suspense", number)}
     assert await inflows.entries("receipt_unclaimed") == {
@@ -144,8 +146,8 @@ async def test_another_currency_is_recorded_in_suspense(inflows: Inflows) -> Non
 async def test_an_unknown_account_is_recorded_under_the_operators_business(inflows: Inflows) -> None:
     body = credit("DE89370400440532013000")
     for _ in range(3):
-        assert (await inflows.tell(body)).status_code == 200
-    assert (await inflows.tell({**body, "id": "another"})).status_code == 200
+        assert (await inflows.notify(body)).status_code == 200
+    assert (await inflows.notify({**body, "id": "another"})).status_code == 200
     rows = await inflows.admin.fetch("SELECT business_id, amount_minor FROM receipt")
     assert [tuple(row) for row in rows] == [(HOUSE_BUSINESS_ID, 100_00)]
 
@@ -162,7 +164,7 @@ async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, st
         await accounts.close(db, account.id, "for good", by=OPERATOR, now=inflows.now)
     if state == "expired and swept":
         await accounts.expire_due(inflows.runtime.deps, inflows.runtime.clock)
-    asked = await inflows.told(credit(account.details.account_number))
+    asked = await inflows.notified(credit(account.details.account_number))
     assert (asked["status"], asked["isReversed"], asked["amountReceived"]) == ("reversed", 1, None)
     refund = asked["refundInfo"]
     assert refund["reasonCode"] == f"account_{state.split()[1]}"
@@ -175,8 +177,8 @@ async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, st
     assert (done["status"], done["returnReference"]) == ("confirmed", refund["returnReference"])
     assert await inflows.entries("receipt_returning") == {("rail", "EUR", -100_00), ("returns", "EUR", 100_00)}
     assert await inflows.entries("return_done") == {("returns", "EUR", -100_00), ("rail", "EUR", 100_00)}
-    told = await inflows.events()
-    assert ("collection.successful" in told, told["collection.returned"]) == (False, 1)
+    events = await inflows.events()
+    assert ("collection.successful" in events, events["collection.returned"]) == (False, 1)
     data = await inflows.event("collection.returned")
     assert (data["reasonCode"], data["returnReference"]) == (refund["reasonCode"], refund["returnReference"])
     assert data["returnedAt"] == done["confirmedAt"]
@@ -188,11 +190,11 @@ async def test_an_account_that_was_reinstated_takes_money_again(inflows: Inflows
     assert account.details is not None
     await accounts.suspend(inflows.runtime.db, account.id, "a complaint", by=OPERATOR, now=inflows.now)
     await accounts.reinstate(inflows.runtime.db, account.id, by=OPERATOR, now=inflows.now)
-    assert (await inflows.told(credit(account.details.account_number)))["status"] == "successful"
+    assert (await inflows.notified(credit(account.details.account_number)))["status"] == "successful"
 
 
 async def test_an_inflow_under_another_name_is_returned_with_the_reason(inflows: Inflows) -> None:
-    record = await inflows.told(credit(await inflows.number(), payeeName=DIFFERENT))
+    record = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
     assert (record["status"], record["refundInfo"]["reasonCode"]) == ("reversed", "name_differs")
     assert record["nameCheck"]["verdict"] == "different"
     assert record["payeeName"] == DIFFERENT
@@ -214,33 +216,31 @@ async def test_an_inflow_under_another_name_is_returned_with_the_reason(inflows:
     ],
 )
 async def test_names_are_compared_by_the_one_rule(inflows: Inflows, typed: str, status: str) -> None:
-    assert (await inflows.told(credit(await inflows.number(), payeeName=typed)))["status"] == status
+    assert (await inflows.notified(credit(await inflows.number(), payeeName=typed)))["status"] == status
 
 
 @pytest.mark.parametrize("payer", ["Ada Obi", "Chidi Eze", None])
-async def test_an_inflow_without_a_recipient_name_is_held_for_any_sender(
-    inflows: Inflows, payer: str | None
-) -> None:
+async def test_an_inflow_without_a_recipient_name_is_held_for_any_sender(inflows: Inflows, payer: str | None) -> None:
     body = credit(await inflows.number(), payeeName=None, payer={**NOBODY, "name": payer}, remittance=None)
-    record = await inflows.told(body)
+    record = await inflows.notified(body)
     assert (record["status"], record["nameCheck"]["compared"]) == ("pending", "none")
     assert record["reason"] == "the bank gave no name for the recipient"
     assert record["payeeName"] == "Ada Obi"
 
 
 async def test_what_the_bank_does_not_say_is_empty_text(inflows: Inflows) -> None:
-    record = await inflows.told(credit(await inflows.number(), payer=NOBODY, remittance=None))
+    record = await inflows.notified(credit(await inflows.number(), payer=NOBODY, remittance=None))
     event = await inflows.event("collection.successful")
-    for told in (record, event):
-        assert (told["customerName"], told["senderAddress"], told["senderBank"]) == ("", "", "")
-        assert told["description"] == "Bank transfer"
+    for shown in (record, event):
+        assert (shown["customerName"], shown["senderAddress"], shown["senderBank"]) == ("", "", "")
+        assert shown["description"] == "Bank transfer"
 
 
 @pytest.mark.parametrize(
     "name", ["", "x" * 1_000, "عبد الله", "\u202eiba", "'; DROP TABLE collection --", "<script>", "𝔸𝕕𝕒", "a " * 500]
 )
 async def test_any_text_may_stand_for_a_name(inflows: Inflows, name: str) -> None:
-    record = await inflows.told(credit(await inflows.number(), payeeName=name, payer={**NOBODY, "name": name}))
+    record = await inflows.notified(credit(await inflows.number(), payeeName=name, payer={**NOBODY, "name": name}))
     assert record["status"] == ("reversed" if name else "pending")
     assert record["reason"]
 
@@ -252,7 +252,7 @@ async def test_any_text_may_stand_for_a_name(inflows: Inflows, name: str) -> Non
 async def test_an_odd_value_date_is_shown_and_the_books_have_our_time(
     inflows: Inflows, valued_at: str, flag: str
 ) -> None:
-    record = await inflows.told(credit(await inflows.number(), valuedAt=valued_at))
+    record = await inflows.notified(credit(await inflows.number(), valuedAt=valued_at))
     assert (record["status"], record["valueDateFlag"]) == ("successful", flag)
     booked_at = await inflows.admin.fetchval("SELECT event_at FROM journal")
     assert abs(booked_at - inflows.now) < timedelta(minutes=1)
@@ -260,15 +260,15 @@ async def test_an_odd_value_date_is_shown_and_the_books_have_our_time(
 
 async def test_a_usual_value_date_has_no_flag(inflows: Inflows) -> None:
     valued_at = (inflows.now - timedelta(days=2)).isoformat()
-    assert (await inflows.told(credit(await inflows.number(), valuedAt=valued_at)))["valueDateFlag"] is None
+    assert (await inflows.notified(credit(await inflows.number(), valuedAt=valued_at)))["valueDateFlag"] is None
 
 
 async def test_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -> None:
     body = credit(await inflows.number())
-    assert (await inflows.tell(reversal_of(body))).status_code == 200
+    assert (await inflows.notify(reversal_of(body))).status_code == 200
     assert await inflows.journals() == {}
     assert (await reversal.apply_due(inflows.runtime.deps, inflows.runtime.clock)).done == 0
-    await inflows.told(body)
+    await inflows.notified(body)
     await inflows.tick()
     record = await inflows.inflow(body["transactionId"])
     assert (record["status"], record["refundInfo"]["reasonCode"]) == ("failed", "taken_back")
@@ -278,10 +278,10 @@ async def test_a_reversal_before_its_credit_waits_for_it(inflows: Inflows) -> No
 
 async def test_a_reversal_notified_twice_is_one(inflows: Inflows) -> None:
     body = credit(await inflows.number())
-    await inflows.told(body)
+    await inflows.notified(body)
     back = reversal_of(body)
-    for told in (back, back, {**back, "id": "another"}, reversal_of(body)):
-        assert (await inflows.tell(told)).status_code == 200
+    for notification in (back, back, {**back, "id": "another"}, reversal_of(body)):
+        assert (await inflows.notify(notification)).status_code == 200
     await inflows.tick()
     assert await inflows.journals() == {"inflow_credited": 1, "credit_reversed": 1}
     assert (await inflows.page(status="reversed"))["total"] == 1
@@ -289,7 +289,7 @@ async def test_a_reversal_notified_twice_is_one(inflows: Inflows) -> None:
 
 
 async def test_any_amount_is_credited_unless_the_operator_asks_for_a_review(inflows: Inflows) -> None:
-    assert (await inflows.told(credit(await inflows.number(), 60_000_00)))["status"] == "successful"
+    assert (await inflows.notified(credit(await inflows.number(), 60_000_00)))["status"] == "successful"
 
 
 async def arrive(inflows: Inflows, deps: PaymentDeps, body: dict[str, Any]) -> dict[str, Any]:
@@ -314,14 +314,14 @@ async def test_an_amount_from_the_operators_review_limit_on_is_held_with_the_rea
 async def test_money_for_a_suspended_business_is_held(inflows: Inflows) -> None:
     number = await inflows.number()
     await merchants.change(inflows.runtime.db, inflows.shop.business_id, {"status": "suspended"}, now=inflows.now)
-    assert (await inflows.tell(credit(number))).status_code == 200
+    assert (await inflows.notify(credit(number))).status_code == 200
     row = await inflows.admin.fetchrow("SELECT status, reason FROM collection")
     assert tuple(row) == ("pending", "business_suspended")
 
 
 async def test_two_deposits_in_the_same_moment_are_two(inflows: Inflows) -> None:
     number = await inflows.number()
-    answers = await asyncio.gather(*(inflows.tell(credit(number)) for _ in range(8)))
+    answers = await asyncio.gather(*(inflows.notify(credit(number)) for _ in range(8)))
     assert {answer.status_code for answer in answers} == {200}
     assert await inflows.wallet("EUR") == 8 * 95_00
     assert (await inflows.events())["collection.successful"] == 8
@@ -331,6 +331,6 @@ async def test_the_event_is_written_with_the_money_and_not_with_the_wake_up(
     inflows: Inflows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(inflows.runtime.db), "notify", lambda *_: None)
-    await inflows.told(credit(await inflows.number(Currency.USD), currency="USD"))
+    await inflows.notified(credit(await inflows.number(Currency.USD), currency="USD"))
     is_fanned_out = await inflows.admin.fetchval("SELECT is_fanned_out FROM event WHERE type = 'collection.successful'")
     assert is_fanned_out is False

@@ -49,8 +49,10 @@ def credit(runtime: Runtime, account: str, *, minor: int = 10_000, transaction_i
     )
 
 
-async def tell(runtime: Runtime, deps: PaymentDeps, news: MoneyArrived, *, told_id: str | None = None) -> None:
-    body = notice.write(Notification(id=told_id or ids.new_event_id(), news=news))
+async def notify(
+    runtime: Runtime, deps: PaymentDeps, transfer: MoneyArrived, *, notification_id: str | None = None
+) -> None:
+    body = notice.write(Notification(id=notification_id or ids.new_event_id(), news=transfer))
     await intake.receive(deps, "sandbox", notice.sign(body, runtime.secret, now=runtime.clock.now()), runtime.clock)
 
 
@@ -60,23 +62,23 @@ async def waiting(new_checkout: MakeCheckout, shop: Shop, count: int) -> tuple[l
 
 
 async def change_of(
-    deps: PaymentDeps, runtime: Runtime, account: str, *, told_id: str | None = None, **credited: Any
+    deps: PaymentDeps, runtime: Runtime, account: str, *, notification_id: str | None = None, **credited: Any
 ) -> PaymentChange:
     """What is to be written once this much has arrived there."""
     snapshot = await settle.find_by_destination(deps, Destination("sandbox", account, "T-1"))
     assert snapshot is not None
     assert snapshot.attempt is not None
-    news = credit(runtime, account, **credited)
+    transfer = credit(runtime, account, **credited)
     rule = snapshot.business.fee_rule_by_id(snapshot.attempt.fee_rule_id)
     assert rule is not None
     assert snapshot.attempt.method is Method.BANK_TRANSFER
     return decide.on_arrival(
         snapshot,
-        IncomingTransfer(rail="sandbox", transaction_id=news.transaction_id, amount=news.amount, payer={}),
+        IncomingTransfer(rail="sandbox", transaction_id=transfer.transaction_id, amount=transfer.amount, payer={}),
         rule=rule,
         names=deps.names,
         public_ids=deps.public_ids,
-        ref=NotificationRef(rail="sandbox", id=told_id or ids.new_event_id(), body=b"{}"),
+        ref=NotificationRef(rail="sandbox", id=notification_id or ids.new_event_id(), body=b"{}"),
         now=runtime.clock.now(),
     )
 
@@ -95,7 +97,7 @@ async def test_many_at_once_are_written_in_few_transactions_and_the_balances_run
     new_checkout: MakeCheckout, shop: Shop, runtime: Runtime, deps: PaymentDeps, admin: Any
 ) -> None:
     checkouts, accounts = await waiting(new_checkout, shop, MANY)
-    await asyncio.gather(*(tell(runtime, deps, credit(runtime, account)) for account in accounts))
+    await asyncio.gather(*(notify(runtime, deps, credit(runtime, account)) for account in accounts))
     assert [(await checkout.view())["status"] for checkout in checkouts] == ["success"] * MANY
     for table in ("journal", "receipt", "event"):
         assert await count(admin, table, shop.business_id) == MANY
@@ -121,22 +123,22 @@ async def test_repeats_and_contradictions_in_a_batch_affect_no_other(
 ) -> None:
     checkouts, accounts = await waiting(new_checkout, shop, MANY)
     known = credit(runtime, accounts[0])
-    await tell(runtime, deps, known, told_id="first")
+    await notify(runtime, deps, known, notification_id="first")
     contradiction = msgspec.structs.replace(known, account_number=accounts[1])
     await asyncio.gather(
-        tell(runtime, deps, known, told_id="first"),
-        tell(runtime, deps, known, told_id="under another name"),
-        tell(runtime, deps, contradiction, told_id="to another account"),
-        tell(runtime, deps, credit(runtime, accounts[0]), told_id="paid twice"),
-        *(tell(runtime, deps, credit(runtime, account)) for account in accounts[2:]),
+        notify(runtime, deps, known, notification_id="first"),
+        notify(runtime, deps, known, notification_id="under another name"),
+        notify(runtime, deps, contradiction, notification_id="to another account"),
+        notify(runtime, deps, credit(runtime, accounts[0]), notification_id="paid twice"),
+        *(notify(runtime, deps, credit(runtime, account)) for account in accounts[2:]),
     )
     statuses = Counter([(await checkout.view())["status"] for checkout in checkouts])
     assert statuses == {"success": MANY - 1, "pending": 1}
     assert (await checkouts[0].view())["amountReturned"] == 100
-    told = dict(await admin.fetch("SELECT id, state FROM notification WHERE id = ANY ($1)", [
+    states = dict(await admin.fetch("SELECT id, state FROM notification WHERE id = ANY ($1)", [
         "first", "under another name", "to another account", "paid twice",
     ]))  # fmt: skip
-    assert told == {
+    assert states == {
         "first": "done",
         "under another name": "done",
         "to another account": "quarantined",
@@ -149,7 +151,7 @@ async def test_parts_for_one_payment_that_wait_together_add_up(
 ) -> None:
     checkout = await new_checkout(settings={"variance_policy": "top_up"})
     account = await checkout.account()
-    await asyncio.gather(*(tell(runtime, deps, credit(runtime, account, minor=1_000)) for _ in range(10)))
+    await asyncio.gather(*(notify(runtime, deps, credit(runtime, account, minor=1_000)) for _ in range(10)))
     record = await checkout.record()
     assert (record["status"], record["amountReceived"]) == ("success", 100)
 
@@ -160,7 +162,7 @@ async def test_more_rivals_for_one_payment_than_are_written_together_all_get_the
     checkout = await new_checkout()
     account = await checkout.account()
     rivals = TRIES // 2 + 6
-    await asyncio.gather(*(tell(runtime, deps, credit(runtime, account)) for _ in range(rivals)))
+    await asyncio.gather(*(notify(runtime, deps, credit(runtime, account)) for _ in range(rivals)))
     view = await checkout.view()
     assert (view["status"], view["amountReturned"]) == ("success", 100 * (rivals - 1))
 
@@ -182,9 +184,9 @@ async def test_one_notification_for_two_payments_in_a_group_is_acted_on_once(
     new_checkout: MakeCheckout, shop: Shop, runtime: Runtime, deps: PaymentDeps, admin: Any
 ) -> None:
     _, accounts = await waiting(new_checkout, shop, 2)
-    changes = [await change_of(deps, runtime, account, told_id="the same") for account in accounts]
+    changes = [await change_of(deps, runtime, account, notification_id="the same") for account in accounts]
     assert await apply_all(deps, *changes) == [ChangeOutcome.WRITTEN, ChangeOutcome.STALE]
-    assert await apply_all(deps, changes[1]) == [ChangeOutcome.TOLD_BEFORE]
+    assert await apply_all(deps, changes[1]) == [ChangeOutcome.DUPLICATE]
 
 
 async def test_a_batch_distinguishes_stale_duplicate_and_written(
@@ -194,10 +196,10 @@ async def test_a_batch_distinguishes_stale_duplicate_and_written(
     before = [await change_of(deps, runtime, account) for account in accounts]
     assert await apply_all(deps, before[0], before[4]) == [ChangeOutcome.WRITTEN] * 2
     assert before[0].ref is not None
-    again = await change_of(deps, runtime, accounts[1], told_id=before[0].ref.id)
+    again = await change_of(deps, runtime, accounts[1], notification_id=before[0].ref.id)
     notifications = await admin.fetchval("SELECT count(*) FROM notification")
     outcomes = await apply_all(deps, before[2], again, before[4], before[3])
-    assert outcomes == [ChangeOutcome.WRITTEN, ChangeOutcome.TOLD_BEFORE, ChangeOutcome.STALE, ChangeOutcome.WRITTEN]
+    assert outcomes == [ChangeOutcome.WRITTEN, ChangeOutcome.DUPLICATE, ChangeOutcome.STALE, ChangeOutcome.WRITTEN]
     assert await admin.fetchval("SELECT count(*) FROM notification") == notifications + 2
     assert await count(admin, "receipt", shop.business_id) == 4
 

@@ -51,7 +51,7 @@ def exactly(answer: httpx.Response) -> Any:
 
 
 @dataclass(frozen=True)
-class Teller:
+class Merchant:
     db: Database
     shop: Shop
 

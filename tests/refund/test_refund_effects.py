@@ -32,8 +32,8 @@ async def events_of(admin: Any, business_id: str) -> list[tuple[str, dict[str, A
 
 async def test_an_inflow_is_refunded_to_its_payer(inflows: Inflows, admin: Any) -> None:
     number = await inflows.number()
-    await inflows.told(credit(number, 500_00))
-    arrived = await inflows.told(credit(number, 100_00))
+    await inflows.notified(credit(number, 500_00))
+    arrived = await inflows.notified(credit(number, 100_00))
     answer = await inflows.call("POST", REFUND, {"transReference": arrived["reference"], "amount": 60.5})
     assert answer.status_code == 200, answer.text
     begun = answer.json()["data"]
@@ -42,8 +42,8 @@ async def test_an_inflow_is_refunded_to_its_payer(inflows: Inflows, admin: Any) 
     await inflows.tick()
     await inflows.let_pass("5s")
     assert (await inflows.call("GET", f"{REFUND}/{begun['reference']}")).json()["data"]["refundStatus"] == "successful"
-    told = (await inflows.get(arrived["reference"]))["refundInfo"]
-    assert (float(told["amountRefunded"]), told["status"]) == (60.5, "refunded")
+    refunded = (await inflows.get(arrived["reference"]))["refundInfo"]
+    assert (float(refunded["amountRefunded"]), refunded["status"]) == (60.5, "refunded")
     rest = await inflows.call("POST", REFUND, {"transReference": arrived["reference"]})
     assert rest.json()["data"]["amountRefunded"] == 39.5
     [(name, data)] = await events_of(admin, inflows.shop.business_id)
@@ -52,11 +52,11 @@ async def test_an_inflow_is_refunded_to_its_payer(inflows: Inflows, admin: Any) 
 
 async def test_an_inflow_that_was_not_credited_is_not_refunded(inflows: Inflows, admin: Any) -> None:
     number = await inflows.number()
-    held = await inflows.told(credit(number, payeeName="Ada Obii"))
+    held = await inflows.notified(credit(number, payeeName="Ada Obii"))
     await assert_refused(admin, inflows.call("POST", REFUND, {"transReference": held["reference"]}), 409, "CONFLICT")
     taken = credit(number)
-    reference = (await inflows.told(taken))["reference"]
-    await inflows.tell(reversal_of(taken))
+    reference = (await inflows.notified(taken))["reference"]
+    await inflows.notify(reversal_of(taken))
     await inflows.tick()
     assert (await inflows.get(reference))["status"] == "reversed"
     await assert_refused(admin, inflows.call("POST", REFUND, {"transReference": reference}), 409, "CONFLICT")
@@ -64,7 +64,7 @@ async def test_an_inflow_that_was_not_credited_is_not_refunded(inflows: Inflows,
 
 async def test_an_inflow_that_was_converted_is_for_the_operator(inflows: Inflows, admin: Any) -> None:
     await inflows.set_rate(Currency.EUR, Currency.USD, "1.08")
-    arrived = await inflows.told(credit(await inflows.number(Currency.EUR, Currency.USD)))
+    arrived = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD)))
     assert arrived["status"] == "successful"
     sending = inflows.call("POST", REFUND, {"transReference": arrived["reference"], "amount": 1})
     answer = await assert_refused(admin, sending, 409, "CONFLICT")
@@ -93,11 +93,11 @@ async def test_the_end_of_a_refund_has_one_event(paid: Checkout, admin: Any) -> 
     await paid.tick()
     await paid.let_pass("5s")
     await paid.let_pass("1h")
-    told = {data["reference"]: (name, data) for name, data in await events_of(admin, paid.shop.business_id)}
-    assert set(told) == {good, bad}
-    assert told[good][0] == "refund.successful"
-    assert (told[good][1]["amountRefunded"], told[good][1]["reason"]) == (10, "sold out")
-    assert (told[bad][0], told[bad][1]["failureReason"]) == ("refund.failed", "declined")
+    events = {data["reference"]: (name, data) for name, data in await events_of(admin, paid.shop.business_id)}
+    assert set(events) == {good, bad}
+    assert events[good][0] == "refund.successful"
+    assert (events[good][1]["amountRefunded"], events[good][1]["reason"]) == (10, "sold out")
+    assert (events[bad][0], events[bad][1]["failureReason"]) == ("refund.failed", "declined")
     audited = await admin.fetch("SELECT subject FROM audit WHERE action = 'refund.started'")
     assert {row["subject"] for row in audited} == {good, bad}
 

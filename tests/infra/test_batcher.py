@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from tidegate.core.errors import Unavailable
-from tidegate.infra import batcher as gathering_module
+from tidegate.infra import batcher as batcher_module
 from tidegate.infra.batcher import Batcher
 
 
@@ -29,10 +29,10 @@ class Counter:
 
 async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> None:
     counter = Counter()
-    gathering = Batcher(counter.double_all, concurrency=1)
-    first = gathering.do(1)
+    batcher = Batcher(counter.double_all, concurrency=1)
+    first = batcher.do(1)
     await asyncio.sleep(0)
-    rest = [gathering.do(number) for number in (2, 3, 4)]
+    rest = [batcher.do(number) for number in (2, 3, 4)]
     counter.may_go.set()
     assert await first == 2
     assert await asyncio.gather(*rest) == [4, 6, 8]
@@ -42,16 +42,16 @@ async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> Non
 async def test_a_group_has_no_more_than_its_most() -> None:
     counter = Counter()
     counter.may_go.set()
-    gathering = Batcher(counter.double_all, concurrency=1, batch_max=2)
-    assert await asyncio.gather(*(gathering.do(number) for number in range(5))) == [0, 2, 4, 6, 8]
+    batcher = Batcher(counter.double_all, concurrency=1, batch_max=2)
+    assert await asyncio.gather(*(batcher.do(number) for number in range(5))) == [0, 2, 4, 6, 8]
     assert counter.groups == [[0, 1], [2, 3], [4]]
 
 
 async def test_a_failing_item_fails_alone() -> None:
     counter = Counter()
     counter.may_go.set()
-    gathering = Batcher(counter.double_all)
-    outcomes = await asyncio.gather(*(gathering.do(number) for number in (12, 13, 14)), return_exceptions=True)
+    batcher = Batcher(counter.double_all)
+    outcomes = await asyncio.gather(*(batcher.do(number) for number in (12, 13, 14)), return_exceptions=True)
     assert outcomes[::2] == [24, 28]
     assert isinstance(outcomes[1], ValueError)
     assert counter.groups == [[12, 13, 14], [12], [13], [14]]
@@ -59,8 +59,8 @@ async def test_a_failing_item_fails_alone() -> None:
 
 async def test_a_cancelled_caller_delays_no_other() -> None:
     counter = Counter()
-    gathering = Batcher(counter.double_all)
-    leaving, staying = gathering.do(1), gathering.do(2)
+    batcher = Batcher(counter.double_all)
+    leaving, staying = batcher.do(1), batcher.do(2)
     await asyncio.sleep(0)
     leaving.cancel()
     counter.may_go.set()
@@ -71,12 +71,12 @@ async def test_everybody_is_served_however_they_come() -> None:
     """Also who comes in the moment in which a lane closes."""
     counter = Counter()
     counter.may_go.set()
-    gathering = Batcher(counter.double_all, concurrency=1)
+    batcher = Batcher(counter.double_all, concurrency=1)
 
     async def ask(number: int) -> int:
         for _ in range(number % 7):
             await asyncio.sleep(0)
-        return await gathering.do(number)
+        return await batcher.do(number)
 
     async with asyncio.timeout(60):
         for _ in range(50):
@@ -86,11 +86,11 @@ async def test_everybody_is_served_however_they_come() -> None:
 
 async def test_waiting_callers_fail_when_the_batcher_closes() -> None:
     counter = Counter()
-    gathering = Batcher(counter.double_all)
-    waiting = gathering.do(1)
+    batcher = Batcher(counter.double_all)
+    waiting = batcher.do(1)
     await asyncio.sleep(0)
-    for lane in gathering._under_way:
-        lane.cancel()
+    for task in batcher._under_way:
+        task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
@@ -102,21 +102,21 @@ async def test_not_now_is_said_to_all_at_once() -> None:
         asked.append(len(numbers))
         raise Unavailable("not now")
 
-    gathering = Batcher(refuse)
-    outcomes = await asyncio.gather(*(gathering.do(number) for number in range(3)), return_exceptions=True)
+    batcher = Batcher(refuse)
+    outcomes = await asyncio.gather(*(batcher.do(number) for number in range(3)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [Unavailable] * 3
     assert asked == [3]
 
 
 async def test_a_caller_that_waited_too_long_fails_and_the_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
     counter = Counter()
-    gathering = Batcher(counter.double_all, concurrency=1)
-    first = gathering.do(1)
+    batcher = Batcher(counter.double_all, concurrency=1)
+    first = batcher.do(1)
     await asyncio.sleep(0)
-    monkeypatch.setattr(gathering_module, "monotonic_s", lambda: -1_000.0)
-    late = gathering.do(2)
+    monkeypatch.setattr(batcher_module, "monotonic_s", lambda: -1_000.0)
+    late = batcher.do(2)
     monkeypatch.undo()
-    in_time = gathering.do(3)
+    in_time = batcher.do(3)
     counter.may_go.set()
     assert (await first, await in_time) == (2, 6)
     with pytest.raises(Unavailable):
@@ -128,19 +128,19 @@ async def test_a_wrong_number_of_results_fails_every_caller() -> None:
     async def forget_the_last(numbers: Sequence[int]) -> list[int]:
         return [2 * number for number in numbers[:-1]]
 
-    gathering = Batcher(forget_the_last)
-    outcomes = await asyncio.gather(*(gathering.do(number) for number in range(3)), return_exceptions=True)
+    batcher = Batcher(forget_the_last)
+    outcomes = await asyncio.gather(*(batcher.do(number) for number in range(3)), return_exceptions=True)
     assert outcomes[:2] == [0, 2]
     assert isinstance(outcomes[2], ValueError)
 
 
 async def test_a_caller_behind_a_cancelled_batch_fails() -> None:
     counter = Counter()
-    gathering = Batcher(counter.double_all, concurrency=1)
-    served = gathering.do(1)
+    batcher = Batcher(counter.double_all, concurrency=1)
+    served = batcher.do(1)
     await asyncio.sleep(0)
-    waiting = gathering.do(2)
-    for lane in gathering._under_way:
-        lane.cancel()
+    waiting = batcher.do(2)
+    for task in batcher._under_way:
+        task.cancel()
     outcomes = await asyncio.gather(served, waiting, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [asyncio.CancelledError] * 2

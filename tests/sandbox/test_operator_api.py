@@ -28,7 +28,7 @@ async def asked(inflows: Inflows) -> str:
 
 
 async def held(inflows: Inflows) -> str:
-    reference: str = (await inflows.told(credit(await inflows.number(), payeeName=CLOSE)))["reference"]
+    reference: str = (await inflows.notified(credit(await inflows.number(), payeeName=CLOSE)))["reference"]
     return reference
 
 
@@ -108,13 +108,13 @@ async def test_a_held_inflow_is_returned(inflows: Inflows) -> None:
 
 async def test_a_rate_is_set_for_the_inflows_of_the_business(inflows: Inflows, admin: Any) -> None:
     number = await inflows.number(Currency.EUR, Currency.USD)
-    assert (await inflows.told(credit(number)))["status"] == "pending"
+    assert (await inflows.notified(credit(number)))["status"] == "pending"
     answer = await inflows.call(
         "POST", "/sandbox/rates", {"base": "EUR", "quote": "USD", "rate": 2, "spreadPercent": 0.5}
     )
     assert (answer.status_code, answer.json()["data"]["source"]) == (201, "sandbox")
-    told = await inflows.told(credit(number))
-    assert (told["status"], told["destinationAmount"], told["exchange"]["spread"]) == ("successful", 199, 1)
+    inflow = await inflows.notified(credit(number))
+    assert (inflow["status"], inflow["destinationAmount"], inflow["exchange"]["spread"]) == ("successful", 199, 1)
     row = await admin.fetchrow("SELECT business_id, subject FROM audit WHERE action = 'rate.set'")
     assert tuple(row) == (inflows.shop.business_id, "EUR/USD")
 

@@ -40,7 +40,7 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield made
 
 
-def new_courier(world: World, meter: Meter | None = None) -> Sender:
+def new_sender(world: World, meter: Meter | None = None) -> Sender:
     return Sender(world.db, Egress(world.webhook_deps.guard), world.webhook_deps.vault, world.clock, meter or Meter())
 
 
@@ -72,7 +72,7 @@ async def test_a_notification_wakes_the_sender_before_its_next_poll(
 ) -> None:
     monkeypatch.setattr(deliver, "POLL_S", NEVER_S)
     await world.endpoint(receiver.url())
-    async with running(new_courier(world)):
+    async with running(new_sender(world)):
         for count in range(1, 4):
             await world.event()
             world.db.notify(EVENT_CHANNEL)
@@ -86,7 +86,7 @@ async def test_a_landing_makes_room_for_the_next_at_once(
     await world.endpoint(receiver.url(), rate_per_second=1_000)
     for _ in range(3 * IN_FLIGHT_MAX):
         await world.event()
-    async with running(new_courier(world)):
+    async with running(new_sender(world)):
         await receiver.got(3 * IN_FLIGHT_MAX)
 
 
@@ -95,7 +95,7 @@ async def test_without_notifications_polling_is_enough(
 ) -> None:
     monkeypatch.setattr(deliver, "POLL_S", 0.02)
     await world.endpoint(receiver.url())
-    async with running(new_courier(world)):
+    async with running(new_sender(world)):
         await world.event()
         await receiver.got(1)
         await world.event()
@@ -111,7 +111,7 @@ async def test_a_lost_listener_listens_again(
     find = (
         f"SELECT pid FROM pg_stat_activity WHERE query = 'LISTEN \"{EVENT_CHANNEL}\"' AND datname = current_database()"
     )
-    async with running(new_courier(world)):
+    async with running(new_sender(world)):
         await world.event()
         await receiver.got(1)
         # It looks before it listens, so the first event may have come without.
@@ -131,7 +131,7 @@ async def test_a_retry_comes_when_it_is_due_and_not_at_the_next_poll(
     monkeypatch.setattr(schedule, "DELAYS", (timedelta(0), timedelta(seconds=0.05)))
     receiver.script = [answer(500)]
     await world.endpoint(receiver.url())
-    async with running(new_courier(world)):
+    async with running(new_sender(world)):
         await world.event()
         world.db.notify(EVENT_CHANNEL)
         await receiver.got(2)
@@ -141,7 +141,7 @@ async def test_several_at_once_send_everything_once(world: World, receiver: Rece
     for number in range(3):
         await world.endpoint(receiver.url(f"/{number}"), rate_per_second=1_000)
     events = [await world.event() for _ in range(60)]
-    async with running(*(new_courier(world) for _ in range(3))):
+    async with running(*(new_sender(world) for _ in range(3))):
         await receiver.got(180)
         await eventually(lambda: _is(world, delivered=180))
     sent = Counter((got.path, got.event_id) for got in receiver.received)
@@ -161,7 +161,7 @@ async def test_an_endpoint_that_hangs_with_a_long_queue_delays_no_other(world: W
         await world.endpoint(receiver.url("/other"), business_id=other, rate_per_second=1_000)
         for _ in range(100):
             await world.event()
-        async with running(new_courier(world), new_courier(world), grace_s=0.0):
+        async with running(new_sender(world), new_sender(world), grace_s=0.0):
             await dead.got(IN_FLIGHT_MAX)
             await receiver.got(100)
             for count in range(101, 111):
@@ -182,7 +182,7 @@ async def test_who_stops_waits_for_what_is_under_way(world: World, receiver: Rec
     receiver.behaviour = slowly
     await world.endpoint(receiver.url())
     await world.event()
-    task = asyncio.create_task(new_courier(world).run(grace_s=10.0))
+    task = asyncio.create_task(new_sender(world).run(grace_s=10.0))
     await receiver.got(1)
     task.cancel()
     # Long after he was told.
@@ -196,13 +196,13 @@ async def test_who_cannot_wait_gives_back_what_he_holds(world: World, receiver: 
     receiver.behaviour = hang
     await world.endpoint(receiver.url())
     await world.event()
-    async with running(new_courier(world), grace_s=0.0):
+    async with running(new_sender(world), grace_s=0.0):
         await receiver.got(1)
     delivery = await world.delivery()
     assert (delivery.status, [attempt.error for attempt in delivery.attempts]) == ("pending", ["interrupted"])
     assert await admin.fetchval("SELECT count(*) FROM webhook_delivery WHERE lease_token IS NOT NULL") == 0
     receiver.behaviour = OK
-    async with running(new_courier(world)):
+    async with running(new_sender(world)):
         await receiver.got(2)
         await eventually(lambda: _is(world, delivered=1))
     assert receiver.received[0].event_id == receiver.received[1].event_id
@@ -258,7 +258,7 @@ async def test_what_it_does_can_be_graphed(world: World, receiver: Receiver, mon
     await world.endpoint(receiver.url())
     disabled = await world.endpoint(receiver.url("/2"))
     meter = Meter()
-    async with running(new_courier(world, meter)):
+    async with running(new_sender(world, meter)):
         await world.event()
         world.db.notify(EVENT_CHANNEL)
         await receiver.got(2)

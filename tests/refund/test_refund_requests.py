@@ -160,9 +160,7 @@ async def test_one_idempotency_key_is_one_refund(paid: Checkout, admin: Any) -> 
     await assert_refused(admin, ask(paid, amount=11, headers=key), 422, INVALID, field="Idempotency-Key")
 
 
-async def test_of_64_full_refunds_at_once_one_is_made(
-    paid: Checkout, new_checkout: MakeCheckout, admin: Any
-) -> None:
+async def test_of_64_full_refunds_at_once_one_is_made(paid: Checkout, new_checkout: MakeCheckout, admin: Any) -> None:
     await fill(new_checkout, paid)
     answers = await asyncio.gather(*(ask(paid) for _ in range(64)))
     statuses = [answer.status_code for answer in answers]
@@ -185,9 +183,7 @@ async def test_random_refunds_at_once_never_exceed_what_was_received(
     assert (await wallet(admin, paid))[1] == 0
 
 
-async def test_an_underpayment_is_refunded_whole_and_keeps_its_history(
-    new_checkout: MakeCheckout, admin: Any
-) -> None:
+async def test_an_underpayment_is_refunded_whole_and_keeps_its_history(new_checkout: MakeCheckout, admin: Any) -> None:
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "40")
     await fill(new_checkout, checkout)

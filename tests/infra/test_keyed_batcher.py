@@ -13,7 +13,7 @@ from tidegate.infra import keyed_batcher
 from tidegate.infra.keyed_batcher import KeyedBatcher
 
 
-class Desk:
+class BlockingHandler:
     """Takes its time until it is let go, and remembers who came together."""
 
     def __init__(self) -> None:
@@ -31,50 +31,50 @@ class Desk:
         return [one.upper() for one in group]
 
 
-async def settle_down() -> None:
+async def let_tasks_run() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
 
 
 async def test_who_waits_under_one_name_is_served_together_and_under_another_apart() -> None:
-    desk, all_of_them = Desk(), KeyedBatcher()
-    waiting = [all_of_them.do("a", one, desk.serve) for one in "uv"]
-    await settle_down()
-    waiting += [all_of_them.do("a", "w", desk.serve), all_of_them.do("a", "x", desk.serve)]
-    waiting += [all_of_them.do("b", "y", desk.serve)]
-    await settle_down()
-    desk.is_open.set()
+    handler, batcher = BlockingHandler(), KeyedBatcher()
+    waiting = [batcher.do("a", one, handler.serve) for one in "uv"]
+    await let_tasks_run()
+    waiting += [batcher.do("a", "w", handler.serve), batcher.do("a", "x", handler.serve)]
+    waiting += [batcher.do("b", "y", handler.serve)]
+    await let_tasks_run()
+    handler.is_open.set()
     assert await asyncio.gather(*waiting) == ["U", "V", "W", "X", "Y"]
-    assert desk.groups == [["u", "v"], ["y"], ["w", "x"]]
+    assert handler.groups == [["u", "v"], ["y"], ["w", "x"]]
 
 
 async def test_no_more_batches_run_at_once_than_the_concurrency() -> None:
-    desk, all_of_them = Desk(), KeyedBatcher(concurrency=2)
-    waiting = [all_of_them.do(name, name, desk.serve) for name in "abcdef"]
-    await settle_down()
-    assert len(desk.groups) == 2
-    desk.is_open.set()
+    handler, batcher = BlockingHandler(), KeyedBatcher(concurrency=2)
+    waiting = [batcher.do(name, name, handler.serve) for name in "abcdef"]
+    await let_tasks_run()
+    assert len(handler.groups) == 2
+    handler.is_open.set()
     assert await asyncio.gather(*waiting) == list("ABCDEF")
-    assert desk.at_once_max == 2
+    assert handler.at_once_max == 2
 
 
 async def test_a_caller_that_waits_too_long_for_a_batch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keyed_batcher, "SLOT_WAIT_S", 0.01)
-    desk, all_of_them = Desk(), KeyedBatcher(concurrency=1)
-    first = all_of_them.do("a", "a", desk.serve)
-    await settle_down()
+    handler, batcher = BlockingHandler(), KeyedBatcher(concurrency=1)
+    first = batcher.do("a", "a", handler.serve)
+    await let_tasks_run()
     with pytest.raises(Unavailable):
-        await all_of_them.do("b", "b", desk.serve)
-    desk.is_open.set()
+        await batcher.do("b", "b", handler.serve)
+    handler.is_open.set()
     assert await first == "A"
-    assert await all_of_them.do("b", "b", desk.serve) == "B"
+    assert await batcher.do("b", "b", handler.serve) == "B"
 
 
 async def test_a_key_is_forgotten_when_no_caller_waits_under_it() -> None:
-    desk, all_of_them = Desk(), KeyedBatcher()
-    desk.is_open.set()
+    handler, batcher = BlockingHandler(), KeyedBatcher()
+    handler.is_open.set()
     for number in range(100):
-        await all_of_them.do(number, "a", desk.serve)
-    await settle_down()
+        await batcher.do(number, "a", handler.serve)
+    await let_tasks_run()
     gc.collect()
-    assert len(all_of_them._by_name) == 0
+    assert len(batcher._by_name) == 0

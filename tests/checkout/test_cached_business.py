@@ -28,15 +28,15 @@ async def test_a_business_that_changes_during_a_request_is_read_anew_by_the_next
     visit = PayerRequest(checkout.pay_code, "127.0.0.1")
     async with serving(Settings(database_url=database_url)) as (_, service):
         owners = [getattr(getattr(route.app, "respond", None), "__self__", None) for route in service.routing.routes]
-        desk = next(owner.desk for owner in owners if isinstance(owner, CheckoutApi))
-        business = (await desk.look(visit)).business
+        commands = next(owner.commands for owner in owners if isinstance(owner, CheckoutApi))
+        business = (await commands.look(visit)).business
         find_views = view_store.find_views
 
         async def find_after_a_change(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentView | None]:
             await merchants.change(db, business.id, {"rate_per_second": NEW_RATE}, now=SystemClock().now())
             seen = await find_views(tx, keys)
-            await desk.key_cache.refresh()
+            await commands.key_cache.refresh()
             return seen
 
         monkeypatch.setattr(view_store, "find_views", find_after_a_change)
-        assert (await desk.look(visit)).business.rate_per_second == NEW_RATE
+        assert (await commands.look(visit)).business.rate_per_second == NEW_RATE
