@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any
 
 import httpx
@@ -11,6 +11,8 @@ import httpx
 from conftest import LEDGER_TABLES, TABLES
 from tidegate.core.card_number import contains_card_number, is_card_number
 
+# The status, the error's type, and the field that is named.
+Refusal = tuple[int, str, str | None]
 ENVELOPE = {"status", "success", "message", "error", "errorType", "errors", "requestId"}
 
 
@@ -39,6 +41,20 @@ async def assert_refused(
     assert_says_no(answer, status, error_type, field=field)
     assert await _rows_of_every_table(admin) == before, "a refused request wrote a row"
     return answer
+
+
+async def assert_each_refused(admin: Any, rows: Iterable[tuple[str, Awaitable[httpx.Response], Refusal]]) -> None:
+    """The same for many requests; each that is not refused as it should be is named."""
+    before = await _rows_of_every_table(admin)
+    wrong: dict[str, str] = {}
+    for name, sending, (status, error_type, field) in rows:
+        answer = await sending
+        try:
+            assert_says_no(answer, status, error_type, field=field)
+        except AssertionError as error:
+            wrong[name] = f"{answer.status_code} {answer.text} {error}"
+    assert wrong == {}
+    assert await _rows_of_every_table(admin) == before, "a refused request wrote a row"
 
 
 def assert_says_no(answer: httpx.Response, status: int, error_type: str, *, field: str | None = None) -> None:

@@ -18,7 +18,7 @@ import pytest
 from build import Shop, order
 from conftest import MakeShop
 from payment.raw_http import ask, head
-from payment.refusal import assert_refused, assert_says_no, rows_in, without_request_id
+from payment.refusal import Refusal, assert_each_refused, assert_refused, assert_says_no, rows_in, without_request_id
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.core.ids import Mode
@@ -31,7 +31,6 @@ from tidegate.merchant import commands as merchants
 INVALID = "VALIDATION_FAILED"
 CARD = "CARD_DATA_NOT_ALLOWED"
 NOT_OFFERED = "METHOD_NOT_SUPPORTED_FOR_CURRENCY"
-Refusal = tuple[int, str, str | None]
 MALFORMED: Refusal = (400, "MALFORMED_REQUEST", None)
 TOO_LARGE: Refusal = (413, "BODY_TOO_LARGE", None)
 PAY_CODE = "tg_k3PzQ_5TqBn0yJ3mX8aVdWcR2sKe"
@@ -52,25 +51,13 @@ def with_raw(field: str, text: str) -> bytes:
     return as_json(order(**{field: "@"})).replace(b'"@"', text.encode())
 
 
-def customer(**changes: Any) -> dict[str, Any]:
-    fields = {"name": "Ada Obi", "email": "ada@example.com", **changes}
-    return {"customer": {name: value for name, value in fields.items() if value is not ...}}
-
-
-def named(name: str) -> dict[str, Any]:
-    return customer(name=name)
-
-
-def mailed(email: Any) -> dict[str, Any]:
-    return customer(email=email)
-
-
-def called(phone: Any) -> dict[str, Any]:
-    return customer(phoneNumber=phone)
-
-
-def back_to(url: Any) -> dict[str, Any]:
-    return {"redirectUrl": url}
+def given(field: str, value: Any) -> dict[str, Any]:
+    """The change of an order that gives a field, also one of the customer, this value."""
+    whole, _, part = field.partition(".")
+    if not part:
+        return {whole: value}
+    fields = {"name": "Ada Obi", "email": "ada@example.com", part: value}
+    return {whole: {name: one for name, one in fields.items() if one is not ...}}
 
 
 def with_metadata(value: Any) -> dict[str, Any]:
@@ -80,113 +67,81 @@ def with_metadata(value: Any) -> dict[str, Any]:
 # Bodies that are not what JSON should be.
 
 
-@pytest.mark.parametrize(
-    ("body", "refusal"),
-    [
-        pytest.param(b"", MALFORMED, id="empty body"),
-        pytest.param(b"  \n", MALFORMED, id="nothing but space"),
-        pytest.param(b"{", MALFORMED, id="one brace"),
-        pytest.param(as_json(order())[:-9], MALFORMED, id="cut mid-way"),
-        pytest.param(as_json(order()) + b"}", MALFORMED, id="one brace too many"),
-        pytest.param(as_json(order()) * 2, MALFORMED, id="two objects"),
-        pytest.param(b"{'amount':100}", MALFORMED, id="single quotes"),
-        pytest.param(b'{"amount":100,}', MALFORMED, id="trailing comma"),
-        pytest.param(b'{"amount":100} // x', MALFORMED, id="comment"),
-        pytest.param(b"amount=100&currency=NGN", MALFORMED, id="a form"),
-        pytest.param(b"[]", wrong("body"), id="array"),
-        pytest.param(b'"x"', wrong("body"), id="string"),
-        pytest.param(b"1", wrong("body"), id="number"),
-        pytest.param(b"null", wrong("body"), id="null"),
-        pytest.param(b"true", wrong("body"), id="true"),
-        pytest.param(b"{}", wrong("amount"), id="empty object"),
-        pytest.param(as_json(order()).decode().encode("utf-16"), MALFORMED, id="UTF-16 said to be UTF-8"),
-        pytest.param(as_json(order()).replace(b"Ada", b"A\xffa"), MALFORMED, id="byte 0xff in a name"),
-        pytest.param(
-            as_json(order()).replace(b"Ada", b"\xed\xa0\x80"),
-            MALFORMED,
-            id="surrogate as bytes",
-        ),
-        pytest.param(as_json(order()).replace(b"Ada", b"A\xc0\x80"), MALFORMED, id="overlong NUL"),
-        pytest.param(as_json(order()).replace(b"Ada", b"A\x00a"), MALFORMED, id="bare control character"),
-        pytest.param(b"\xef\xbb\xbf" + as_json(order()), MALFORMED, id="leading byte order mark"),
-        pytest.param(b'{"amount":100,' + as_json(order())[1:], MALFORMED, id="amount given twice"),
-        pytest.param(
-            with_raw("customer", '{"name":"A","email":"a@b.co","name":"B"}'),
-            MALFORMED,
-            id="name given twice",
-        ),
-        pytest.param(
-            with_raw("metadata", '{"a":{"b":1,"\\u0062":2}}'),
-            MALFORMED,
-            id="the same key in two spellings",
-        ),
-        pytest.param(
-            with_raw("metadata", '{"4111111111111111":1,"4111111111111111":2}'),
-            MALFORMED,
-            id="a card number given twice as key",
-        ),
-        pytest.param(with_raw("amount", "NaN"), MALFORMED, id="NaN"),
-        pytest.param(with_raw("amount", "Infinity"), MALFORMED, id="Infinity"),
-        pytest.param(with_raw("amount", "-Infinity"), MALFORMED, id="-Infinity"),
-        pytest.param(with_raw("amount", "1e400"), wrong("amount"), id="1e400"),
-        pytest.param(with_raw("amount", "1e999999999"), wrong("amount"), id="1e999999999"),
-        pytest.param(with_raw("amount", "1e" + "9" * 30), wrong("amount"), id="an absurd exponent"),
-        pytest.param(with_raw("metadata", '{"n":1e999999999}'), wrong("metadata.n"), id="1e999999999 elsewhere"),
-        pytest.param(with_raw("metadata", '{"n":NaN}'), MALFORMED, id="NaN elsewhere"),
-        pytest.param(
-            with_raw("metadata", "[" * 30_000 + "]" * 30_000),
-            MALFORMED,
-            id="as many nested arrays as a body can hold",
-        ),
-        pytest.param(with_raw("metadata", "[" * 100_000), TOO_LARGE, id="100,000 nested arrays"),
-        pytest.param(
-            with_raw("metadata", '{"a":' * 8 + "1" + "}" * 8),
-            MALFORMED,
-            id="one level too deep",
-        ),
-        pytest.param(
-            b'{"a":[[],[],[],[],[],[],[],[],"' + b'\\"' * 32_000,
-            MALFORMED,
-            id="a string of quotes that never ends",
-        ),
-        pytest.param(as_json(order()).ljust(BODY_BYTES_MAX + 1), TOO_LARGE, id="a byte more than 64 kB"),
-        pytest.param(as_json(order(reference="r" * 1_000_000)), TOO_LARGE, id="reference of 1 MB"),
-        pytest.param(with_raw("amount", ""), MALFORMED, id="amount is nothing at all"),
-        pytest.param(with_raw("amount", "1_000"), MALFORMED, id="amount 1_000"),
-        pytest.param(with_raw("amount", "0100"), MALFORMED, id="amount with a leading zero"),
-        pytest.param(with_raw("amount", "+100"), MALFORMED, id="amount with a plus"),
-        pytest.param(with_raw("amount", "0x64"), MALFORMED, id="amount in hexadecimal"),
-    ],
-)
-async def test_a_malformed_body_is_refused(shop: Shop, admin: Any, body: bytes, refusal: Refusal) -> None:
-    status, error_type, field = refusal
-    await assert_refused(admin, shop.create_raw(body), status, error_type, field=field)
+MALFORMED_BODIES: dict[str, tuple[bytes, Refusal]] = {
+    "empty body": (b"", MALFORMED),
+    "nothing but space": (b"  \n", MALFORMED),
+    "one brace": (b"{", MALFORMED),
+    "cut mid-way": (as_json(order())[:-9], MALFORMED),
+    "one brace too many": (as_json(order()) + b"}", MALFORMED),
+    "two objects": (as_json(order()) * 2, MALFORMED),
+    "single quotes": (b"{'amount':100}", MALFORMED),
+    "trailing comma": (b'{"amount":100,}', MALFORMED),
+    "comment": (b'{"amount":100} // x', MALFORMED),
+    "a form": (b"amount=100&currency=NGN", MALFORMED),
+    "array": (b"[]", wrong("body")),
+    "string": (b'"x"', wrong("body")),
+    "number": (b"1", wrong("body")),
+    "null": (b"null", wrong("body")),
+    "true": (b"true", wrong("body")),
+    "empty object": (b"{}", wrong("amount")),
+    "UTF-16 said to be UTF-8": (as_json(order()).decode().encode("utf-16"), MALFORMED),
+    "byte 0xff in a name": (as_json(order()).replace(b"Ada", b"A\xffa"), MALFORMED),
+    "surrogate as bytes": (as_json(order()).replace(b"Ada", b"\xed\xa0\x80"), MALFORMED),
+    "overlong NUL": (as_json(order()).replace(b"Ada", b"A\xc0\x80"), MALFORMED),
+    "bare control character": (as_json(order()).replace(b"Ada", b"A\x00a"), MALFORMED),
+    "leading byte order mark": (b"\xef\xbb\xbf" + as_json(order()), MALFORMED),
+    "amount given twice": (b'{"amount":100,' + as_json(order())[1:], MALFORMED),
+    "name given twice": (with_raw("customer", '{"name":"A","email":"a@b.co","name":"B"}'), MALFORMED),
+    "the same key in two spellings": (with_raw("metadata", '{"a":{"b":1,"\\u0062":2}}'), MALFORMED),
+    "a card number twice as a key": (with_raw("metadata", '{"4111111111111111":1,"4111111111111111":2}'), MALFORMED),
+    "NaN": (with_raw("amount", "NaN"), MALFORMED),
+    "Infinity": (with_raw("amount", "Infinity"), MALFORMED),
+    "-Infinity": (with_raw("amount", "-Infinity"), MALFORMED),
+    "1e400": (with_raw("amount", "1e400"), wrong("amount")),
+    "1e999999999": (with_raw("amount", "1e999999999"), wrong("amount")),
+    "an absurd exponent": (with_raw("amount", "1e" + "9" * 30), wrong("amount")),
+    "1e999999999 elsewhere": (with_raw("metadata", '{"n":1e999999999}'), wrong("metadata.n")),
+    "NaN elsewhere": (with_raw("metadata", '{"n":NaN}'), MALFORMED),
+    "as many nested arrays as a body can hold": (with_raw("metadata", "[" * 30_000 + "]" * 30_000), MALFORMED),
+    "100,000 nested arrays": (with_raw("metadata", "[" * 100_000), TOO_LARGE),
+    "one level too deep": (with_raw("metadata", '{"a":' * 8 + "1" + "}" * 8), MALFORMED),
+    "a string of quotes that never ends": (b'{"a":[[],[],[],[],[],[],[],[],"' + b'\\"' * 32_000, MALFORMED),
+    "a byte more than 64 kB": (as_json(order()).ljust(BODY_BYTES_MAX + 1), TOO_LARGE),
+    "reference of 1 MB": (as_json(order(reference="r" * 1_000_000)), TOO_LARGE),
+    "amount is nothing at all": (with_raw("amount", ""), MALFORMED),
+    "amount 1_000": (with_raw("amount", "1_000"), MALFORMED),
+    "amount with a leading zero": (with_raw("amount", "0100"), MALFORMED),
+    "amount with a plus": (with_raw("amount", "+100"), MALFORMED),
+    "amount in hexadecimal": (with_raw("amount", "0x64"), MALFORMED),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("headers", "body"),
-    [
-        pytest.param({"content-type": "text/plain"}, as_json(order()), id="text/plain"),
-        pytest.param({"content-type": ""}, as_json(order()), id="empty"),
-        pytest.param({"content-type": "application/x-www-form-urlencoded"}, b"amount=1", id="form"),
-        pytest.param({"content-type": "multipart/form-data; boundary=x"}, b"--x--", id="multipart"),
-        pytest.param({"content-type": "application/jsonp"}, as_json(order()), id="a longer name"),
-        pytest.param({"content-type": "text/json"}, as_json(order()), id="text/json"),
-        pytest.param(
-            {"content-type": "application/json; charset=utf-16"},
-            as_json(order()).decode().encode("utf-16"),
-            id="UTF-16",
-        ),
-        pytest.param({"content-type": "application/json; charset=latin-1"}, as_json(order()), id="Latin-1"),
-        pytest.param({"content-type": "application/json; charset=utf-7"}, as_json(order()), id="UTF-7"),
-        pytest.param({"content-encoding": "gzip"}, gzip.compress(b" " * 10_000_000), id="gzip bomb"),
-        pytest.param({"content-encoding": "gzip"}, gzip.compress(as_json(order())), id="honest gzip"),
-        pytest.param({"content-encoding": "gzip, identity"}, as_json(order()), id="two codings"),
-        pytest.param({"content-encoding": "br"}, as_json(order()), id="brotli"),
-    ],
-)
-async def test_only_plain_json_is_read(shop: Shop, admin: Any, headers: dict[str, str], body: bytes) -> None:
-    await assert_refused(admin, shop.create_raw(body, headers), 415, "UNSUPPORTED_MEDIA_TYPE")
+async def test_a_malformed_body_is_refused(shop: Shop, admin: Any) -> None:
+    rows = ((name, shop.create_raw(body), refusal) for name, (body, refusal) in MALFORMED_BODIES.items())
+    await assert_each_refused(admin, rows)
+
+
+OTHER_MEDIA: dict[str, tuple[dict[str, str], bytes]] = {
+    "text/plain": ({"content-type": "text/plain"}, as_json(order())),
+    "empty": ({"content-type": ""}, as_json(order())),
+    "form": ({"content-type": "application/x-www-form-urlencoded"}, b"amount=1"),
+    "multipart": ({"content-type": "multipart/form-data; boundary=x"}, b"--x--"),
+    "a longer name": ({"content-type": "application/jsonp"}, as_json(order())),
+    "text/json": ({"content-type": "text/json"}, as_json(order())),
+    "UTF-16": ({"content-type": "application/json; charset=utf-16"}, as_json(order()).decode().encode("utf-16")),
+    "Latin-1": ({"content-type": "application/json; charset=latin-1"}, as_json(order())),
+    "UTF-7": ({"content-type": "application/json; charset=utf-7"}, as_json(order())),
+    "gzip bomb": ({"content-encoding": "gzip"}, gzip.compress(b" " * 10_000_000)),
+    "honest gzip": ({"content-encoding": "gzip"}, gzip.compress(as_json(order()))),
+    "two codings": ({"content-encoding": "gzip, identity"}, as_json(order())),
+    "brotli": ({"content-encoding": "br"}, as_json(order())),
+}  # fmt: skip
+
+
+async def test_only_plain_json_is_read(shop: Shop, admin: Any) -> None:
+    refusal = (415, "UNSUPPORTED_MEDIA_TYPE", None)
+    rows = ((name, shop.create_raw(body, headers), refusal) for name, (headers, body) in OTHER_MEDIA.items())
+    await assert_each_refused(admin, rows)
 
 
 async def test_a_body_without_a_type_is_refused(shop: Shop, admin: Any) -> None:
@@ -197,255 +152,146 @@ async def test_a_body_without_a_type_is_refused(shop: Shop, admin: Any) -> None:
 # Fields.
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        pytest.param({"amount": ...}, "amount", id="amount missing"),
-        pytest.param({"amount": 0}, "amount", id="amount 0"),
-        pytest.param({"amount": -1}, "amount", id="amount -1"),
-        pytest.param({"amount": -(2**63) - 1}, "amount", id="amount below any integer"),
-        pytest.param({"amount": "100"}, "amount", id="amount as a string"),
-        pytest.param({"amount": " 100 "}, "amount", id="amount as a string with spaces"),
-        pytest.param({"amount": "1_000"}, "amount", id="amount as Python writes it"),
-        pytest.param({"amount": ""}, "amount", id="amount as an empty string"),
-        pytest.param({"amount": True}, "amount", id="amount true"),
-        pytest.param({"amount": None}, "amount", id="amount null"),
-        pytest.param({"amount": []}, "amount", id="amount as an array"),
-        pytest.param({"amount": [100]}, "amount", id="amount in an array"),
-        pytest.param({"amount": {}}, "amount", id="amount as an object"),
-        pytest.param({"amount": 100.5}, "amount", id="amount 100.5"),
-        pytest.param({"amount": 2**53 + 1}, "amount", id="amount 2^53 + 1"),
-        pytest.param({"amount": 2**63}, "amount", id="amount 2^63"),
-        pytest.param({"amount": 2**64}, "amount", id="amount 2^64"),
-        pytest.param({"amount": 10**25}, "amount", id="amount of 26 digits"),
-        pytest.param({"amount": 100_000_001}, "amount", id="too much in NGN"),
-        pytest.param({"amount": 1_000_001, "currency": "GHS"}, "amount", id="too much in GHS"),
-        pytest.param({"amount": 10_000_001, "currency": "KES"}, "amount", id="too much in KES"),
-        pytest.param({"amount": 250_000_001, "currency": "UGX"}, "amount", id="too much in UGX"),
-        pytest.param({"amount": 1_000_001, "currency": "ZAR"}, "amount", id="too much in ZAR"),
-        pytest.param({"amount": 2_000_001, "currency": "ZMW"}, "amount", id="too much in ZMW"),
-        pytest.param({"currency": ...}, "currency", id="currency missing"),
-        pytest.param({"currency": ""}, "currency", id="currency empty"),
-        pytest.param({"currency": None}, "currency", id="currency null"),
-        pytest.param({"currency": 1}, "currency", id="currency 1"),
-        pytest.param({"currency": ["NGN"]}, "currency", id="currency in an array"),
-        pytest.param({"currency": "ngn"}, "currency", id="currency in lower case"),
-        pytest.param({"currency": "NGN "}, "currency", id="currency with a space"),
-        pytest.param({"currency": "XXX"}, "currency", id="currency XXX"),
-        pytest.param({"currency": "₦"}, "currency", id="currency by its sign"),
-        pytest.param({"currency": "NGN\0"}, "currency", id="currency with U+0000"),
-        pytest.param({"currency": "ＮＧＮ"}, "currency", id="currency in full width"),
-        pytest.param({"currency": "TZS"}, "currency", id="TZS"),
-        pytest.param({"currency": "USD"}, "currency", id="USD"),
-        pytest.param({"currency": "EUR"}, "currency", id="EUR"),
-        pytest.param({"customer": ...}, "customer", id="customer missing"),
-        pytest.param({"customer": None}, "customer", id="customer null"),
-        pytest.param({"customer": []}, "customer", id="customer as an array"),
-        pytest.param({"customer": 7}, "customer", id="customer as a number"),
-        pytest.param({"customer": {}}, "customer.name", id="customer empty"),
-        pytest.param({"customer": "Ada"}, "customer", id="customer as a plain string"),
-        pytest.param({"customer": ""}, "customer", id="customer as an empty string"),
-        pytest.param({"customer": "[]"}, "customer", id="customer as an array in a string"),
-        pytest.param({"customer": '"Ada"'}, "customer", id="customer as a string in a string"),
-        pytest.param({"customer": '{"name":"Ada"'}, "customer", id="customer cut in a string"),
-        pytest.param({"customer": '{"name":"Ada"}'}, "customer.email", id="customer without e-mail in a string"),
-        pytest.param(
-            {"customer": '{"name":"A","name":"B","email":"a@b.co"}'}, "customer", id="a key twice in the string"
+# What is wrong with each field, and its value; `...` leaves the field out.
+BAD_FIELDS: dict[str, dict[str, Any]] = {
+    "amount": {
+        "missing": ..., "0": 0, "-1": -1, "below any integer": -(2**63) - 1, "as a string": "100",
+        "as a string with spaces": " 100 ", "as Python writes it": "1_000", "as an empty string": "", "true": True,
+        "null": None, "as an array": [], "in an array": [100], "as an object": {}, "100.5": 100.5,
+        "2^53 + 1": 2**53 + 1, "2^63": 2**63, "2^64": 2**64, "of 26 digits": 10**25, "too much in NGN": 100_000_001,
+    },
+    "currency": {
+        "missing": ..., "empty": "", "null": None, "1": 1, "in an array": ["NGN"], "in lower case": "ngn",
+        "with a space": "NGN ", "XXX": "XXX", "by its sign": "₦", "with U+0000": "NGN\0", "in full width": "ＮＧＮ",
+        "TZS": "TZS", "USD": "USD", "EUR": "EUR",
+    },
+    "customer": {
+        "missing": ..., "null": None, "as an array": [], "as a number": 7, "as a plain string": "Ada",
+        "as an empty string": "", "as an array in a string": "[]", "as a string in a string": '"Ada"',
+        "cut in a string": '{"name":"Ada"', "a key twice in the string": '{"name":"A","name":"B","email":"a@b.co"}',
+        "U+0000 within the string": '{"name":"A\\u0000","email":"a@b.co"}',
+        "nested arrays in the string": "[" * 50_000,
+    },
+    "customer.name": {
+        "empty": "", "of spaces": "   ", "a letter too long": "a" * 201, "of 10,000 letters": "a" * 10_000,
+        "of zero width": "\u200b\u200c\u200d\u2060\ufeff", "of wide spaces": "\u00a0\u2003\u3000",
+        "of blank letters": "\u3164\u115f\u2800", "of bidi controls": "\u202e\u2066", "missing": ..., "null": None,
+        "as a number": 7, "with a line break": "Ada\r\nBcc: x@y.z", "with a line separator": "Ada\u2028Obi",
+        "with an escape sequence": "Ada\x1b[31m", "with U+0000": "Ada\0", "with a lone surrogate": "Ada\ud800",
+        "a flood of marks": "Z" + "\u0301" * 150, "one mark too many": "a" + "\u0489" * 9,
+    },
+    "customer.email": {
+        "missing": ..., "null": None, "as a number": 7, "empty": "", "a": "a", "a@": "a@", "@b.co": "@b.co",
+        "a@b": "a@b", "with two at signs": "a@@b.co", "with a space": "a b@c.co", "after a space": " a@b.co",
+        "with two dots": "a..b@c.co", "at -b.co": "a@-b.co", "at b..co": "a@b..co", "at an address": "a@[127.0.0.1]",
+        "with a display name": "Ada <a@b.co>", "of 300 characters": "a" * 290 + "@example.co",
+        "a little too long": "a" * 255 + "@b.co", "with a header in it": "a@b.co\r\nBcc: x@y.z",
+        "before a line feed": "a@b.co\n", "two e-mails": "a@b.co,c@d.co",
+        "two e-mails with a semicolon": "a@b.co;c@d.co", "with markup": '"><script>@x.co',
+        "with quoted markup": '"<script>"@x.co',
+    },
+    "customer.phoneNumber": {
+        "of letters": "abc", "of 40 digits": "1" * 40, "of 16 digits": "1" * 16, "+": "+",
+        "as a number": 2348012345678, "with a line feed": "+234\n8012345678", "in other digits": "٠٨٠١٢٣٤٥٦٧٨",
+        "of dashes": "--------",
+    },
+    "feeBearer": {
+        "merchant": "merchant", "Business": "Business", "empty": "", "1": 1, "null": None,
+    },
+    "reference": {
+        "empty": "", "a character too long": "r" * 101, "of 256 characters": "r" * 256, "after a space": " ORD",
+        "before a space": "ORD ", "with a space": "OR D", "with a tab": "OR\tD", "with CR LF": "ORD\r\n",
+        "with a line feed": "ORD\n", "with U+0000": "ORD\0", "with a lone surrogate": "ORD\ud800",
+        "../../x": "../../x", "a/b": "a/b", "with a backslash": "a\\b", "a?b": "a?b", "a#b": "a#b",
+        "%2e%2e": "%2e%2e", "a;b": "a;b", "a&b": "a&b", "with SQL": "' OR '1'='1", "in NFC": "caf\u00e9",
+        "in NFD": "cafe\u0301", "in full width": "ＯＲＤ", "with another script's digit": "ORD-١",
+        "shaped like a pay code": PAY_CODE, "as a number": 123, "as an array": ["ORD"], "as an object": {"a": 1},
+        "true": True,
+    },
+    "redirectUrl": {
+        "javascript:": "javascript:alert(1)", "javascript: that looks like a URL": "JavaScript://a.com/%0aalert(1)",
+        "data:": "data:text/html,x", "ftp:": "ftp://x", "file:": "file:///etc/passwd", "no scheme": "//evil.com",
+        "a path": "/path", "a bare host": "evil.com", "empty": "", "no host": "https://",
+        "three slashes": "https:///evil.com", "no slashes": "https:evil.com", "a number": 7,
+        "an array": ["https://a.com"], "backslash before @": "https://a.com\\@evil.com",
+        "slash and backslash": "https:/\\evil.com", "backslashes": "https:\\\\evil.com",
+        "backslash in the path": "https://a.com/\\evil", "leading tab": "\thttps://a.com",
+        "leading space": " https://a.com", "trailing newline": "https://a.com\n",
+        "embedded CR LF": "https://a.com/\r\nSet-Cookie: a=b", "newline in the scheme": "ht\ntps://a.com",
+        "U+0000": "https://a.com/\0", "delete character": "https://a.com/\x7f",
+        "line separator": "https://a.com/\u2028", "full-width slash": "https://evil.com／.a.com",
+        "full-width @": "https://a.com＠evil.com", "user and password": "https://user:pass@a.com",
+        "user": "https://user@a.com", "empty user": "https://@a.com",
+        "user that looks like a host": "https://a.com:80@evil.com",
+        "2,049 characters": "https://a.com/" + "p" * 2_035, "port 99999": "https://a.com:99999",
+        "port 99999 after zeros": "https://a.com:0000099999", "port 0": "https://a.com:0",
+        "port -1": "https://a.com:-1", "no port after the colon": "https://a.com:",
+        "two ports": "https://a.com:80:80", "port in full width": "https://a.com:８０", "two dots": "https://a..b.com",
+        "leading dot": "https://.a.com", "leading hyphen": "https://-a.com", "underscore": "https://a_b.com",
+        "label of 64 letters": f"https://{'a' * 64}.com", "host of 263 letters": f"https://{'a.' * 130}com",
+        "percent sign in the host": "https://a.com%2eevil.com", "bracket left open": "https://[::1",
+        "no colon after the bracket": "https://[::1]80", "not an IPv6 address": "https://[::g]",
+        "address with a zone": "https://[fe80::1%25eth0]", "path that is not percent-encoded": "https://a.com/ä",
+    },
+    "metadata": {
+        "as an array": [], "as a string": "{}", "as a number": 1, "false": False,
+        "51 keys": {f"k{n}": n for n in range(51)}, "key of 41 characters": {"k" * 41: 1},
+        "inner key of 41 characters": {"a": {"k" * 41: 1}}, "value of 501 characters": {"a": "v" * 501},
+        "inner value of 501 characters": {"a": [{"b": "v" * 501}]},
+        "more than 16 kB": {f"k{n}": "v" * 400 for n in range(45)},
+        "more than 16 kB as UTF-8": {"a": ["é" * 300] * 30}, "key with U+0000": {"a\0": 1},
+        "key with half an emoji": {"\ud83d": 1},
+    },
+    "successMessage": {
+        "of 5,001 characters": "x" * 5_001, "as a number": 7, "with U+0000": "\0",
+    },
+    "settlementDestination": {
+        "bank": "bank", "Wallet": "Wallet", "empty": "", "a number": 1,
+    },
+    "paymentMethods": {
+        "no method": [], "a string": "card", "an object": {"card": True}, "1,000 entries": ["card"] * 1_000,
+    },
+    "defaultPaymentMethod": {
+        "that does not exist": "cash", "empty": "", "as an array": ["card"],
+    },
+}  # fmt: skip
+# The field that is named is not the one that was changed, or more than one was.
+BAD_TOGETHER: dict[str, tuple[dict[str, Any], str]] = {
+    "too much in GHS": ({"amount": 1_000_001, "currency": "GHS"}, "amount"),
+    "too much in KES": ({"amount": 10_000_001, "currency": "KES"}, "amount"),
+    "too much in UGX": ({"amount": 250_000_001, "currency": "UGX"}, "amount"),
+    "too much in ZAR": ({"amount": 1_000_001, "currency": "ZAR"}, "amount"),
+    "too much in ZMW": ({"amount": 2_000_001, "currency": "ZMW"}, "amount"),
+    "customer empty": ({"customer": {}}, "customer.name"),
+    "customer without e-mail in a string": ({"customer": '{"name":"Ada"}'}, "customer.email"),
+    "metadata: value with U+0000": (with_metadata({"note": "a\0"}), "metadata.note"),
+    "metadata: value with a lone surrogate": (with_metadata({"note": "\udc00"}), "metadata.note"),
+    "metadata: inner value with U+0000": (with_metadata({"a": [1, {"b": "\0"}]}), "metadata.a[1].b"),
+    "paymentMethods: an empty name": ({"paymentMethods": [""]}, "paymentMethods[0]"),
+    "paymentMethods: null in the list": ({"paymentMethods": [None]}, "paymentMethods[0]"),
+    "paymentMethods: a list in the list": ({"paymentMethods": [["card"]]}, "paymentMethods[0]"),
+    "paymentMethods: cash": ({"paymentMethods": ["card", "cash"]}, "paymentMethods[1]"),
+    "paymentMethods: a name with a space": ({"paymentMethods": ["card "]}, "paymentMethods[0]"),
+    "paymentMethods: our inner name of USSD": ({"paymentMethods": ["ussd"]}, "paymentMethods[0]"),
+    "default that is not offered": (
+        {"paymentMethods": ["card"], "defaultPaymentMethod": "bank_transfer"}, "defaultPaymentMethod",
+    ),
+}  # fmt: skip
+
+
+async def test_a_field_that_breaks_a_rule_is_named(shop: Shop, admin: Any) -> None:
+    rows = {
+        f"{field}: {what}": (given(field, value), field)
+        for field, values in BAD_FIELDS.items()
+        for what, value in values.items()
+    }
+    await assert_each_refused(
+        admin,
+        (
+            (name, shop.create_raw(as_json(order(**changes))), wrong(field))
+            for name, (changes, field) in (rows | BAD_TOGETHER).items()
         ),
-        pytest.param({"customer": '{"name":"A\\u0000","email":"a@b.co"}'}, "customer", id="U+0000 within the string"),
-        pytest.param({"customer": "[" * 50_000}, "customer", id="nested arrays in the string"),
-        pytest.param(named(""), "customer.name", id="name empty"),
-        pytest.param(named("   "), "customer.name", id="name of spaces"),
-        pytest.param(named("a" * 201), "customer.name", id="name a letter too long"),
-        pytest.param(named("a" * 10_000), "customer.name", id="name of 10,000 letters"),
-        pytest.param(named("\u200b\u200c\u200d\u2060\ufeff"), "customer.name", id="name of zero width"),
-        pytest.param(named("\u00a0\u2003\u3000"), "customer.name", id="name of wide spaces"),
-        pytest.param(named("\u3164\u115f\u2800"), "customer.name", id="name of blank letters"),
-        pytest.param(named("\u202e\u2066"), "customer.name", id="name of bidi controls"),
-        pytest.param(customer(name=...), "customer.name", id="name missing"),
-        pytest.param(customer(name=None), "customer.name", id="name null"),
-        pytest.param(customer(name=7), "customer.name", id="name as a number"),
-        pytest.param(named("Ada\r\nBcc: x@y.z"), "customer.name", id="name with a line break"),
-        pytest.param(named("Ada\u2028Obi"), "customer.name", id="name with a line separator"),
-        pytest.param(named("Ada\x1b[31m"), "customer.name", id="name with an escape sequence"),
-        pytest.param(named("Ada\0"), "customer.name", id="name with U+0000"),
-        pytest.param(named("Ada\ud800"), "customer.name", id="name with a lone surrogate"),
-        pytest.param(named("Z" + "\u0301" * 150), "customer.name", id="a flood of marks"),
-        pytest.param(named("a" + "\u0489" * 9), "customer.name", id="one mark too many"),
-        pytest.param(mailed(...), "customer.email", id="e-mail missing"),
-        pytest.param(mailed(None), "customer.email", id="e-mail null"),
-        pytest.param(mailed(7), "customer.email", id="e-mail as a number"),
-        pytest.param(mailed(""), "customer.email", id="e-mail empty"),
-        pytest.param(mailed("a"), "customer.email", id="e-mail a"),
-        pytest.param(mailed("a@"), "customer.email", id="e-mail a@"),
-        pytest.param(mailed("@b.co"), "customer.email", id="e-mail @b.co"),
-        pytest.param(mailed("a@b"), "customer.email", id="e-mail a@b"),
-        pytest.param(mailed("a@@b.co"), "customer.email", id="e-mail with two at signs"),
-        pytest.param(mailed("a b@c.co"), "customer.email", id="e-mail with a space"),
-        pytest.param(mailed(" a@b.co"), "customer.email", id="e-mail after a space"),
-        pytest.param(mailed("a..b@c.co"), "customer.email", id="e-mail with two dots"),
-        pytest.param(mailed("a@-b.co"), "customer.email", id="e-mail at -b.co"),
-        pytest.param(mailed("a@b..co"), "customer.email", id="e-mail at b..co"),
-        pytest.param(mailed("a@[127.0.0.1]"), "customer.email", id="e-mail at an address"),
-        pytest.param(mailed("Ada <a@b.co>"), "customer.email", id="e-mail with a display name"),
-        pytest.param(mailed("a" * 290 + "@example.co"), "customer.email", id="e-mail of 300 characters"),
-        pytest.param(mailed("a" * 255 + "@b.co"), "customer.email", id="e-mail a little too long"),
-        pytest.param(mailed("a@b.co\r\nBcc: x@y.z"), "customer.email", id="e-mail with a header in it"),
-        pytest.param(mailed("a@b.co\n"), "customer.email", id="e-mail before a line feed"),
-        pytest.param(mailed("a@b.co,c@d.co"), "customer.email", id="two e-mails"),
-        pytest.param(mailed("a@b.co;c@d.co"), "customer.email", id="two e-mails with a semicolon"),
-        pytest.param(mailed('"><script>@x.co'), "customer.email", id="e-mail with markup"),
-        pytest.param(mailed('"<script>"@x.co'), "customer.email", id="e-mail with quoted markup"),
-        pytest.param(called("abc"), "customer.phoneNumber", id="phone of letters"),
-        pytest.param(called("1" * 40), "customer.phoneNumber", id="phone of 40 digits"),
-        pytest.param(called("1" * 16), "customer.phoneNumber", id="phone of 16 digits"),
-        pytest.param(called("+"), "customer.phoneNumber", id="phone +"),
-        pytest.param(called(2348012345678), "customer.phoneNumber", id="phone as a number"),
-        pytest.param(called("+234\n8012345678"), "customer.phoneNumber", id="phone with a line feed"),
-        pytest.param(called("٠٨٠١٢٣٤٥٦٧٨"), "customer.phoneNumber", id="phone in other digits"),
-        pytest.param(called("--------"), "customer.phoneNumber", id="phone of dashes"),
-        pytest.param({"feeBearer": "merchant"}, "feeBearer", id="feeBearer merchant"),
-        pytest.param({"feeBearer": "Business"}, "feeBearer", id="feeBearer Business"),
-        pytest.param({"feeBearer": ""}, "feeBearer", id="feeBearer empty"),
-        pytest.param({"feeBearer": 1}, "feeBearer", id="feeBearer 1"),
-        pytest.param({"feeBearer": None}, "feeBearer", id="feeBearer null"),
-        pytest.param({"reference": ""}, "reference", id="reference empty"),
-        pytest.param({"reference": "r" * 101}, "reference", id="reference a character too long"),
-        pytest.param({"reference": "r" * 256}, "reference", id="reference of 256 characters"),
-        pytest.param({"reference": " ORD"}, "reference", id="reference after a space"),
-        pytest.param({"reference": "ORD "}, "reference", id="reference before a space"),
-        pytest.param({"reference": "OR D"}, "reference", id="reference with a space"),
-        pytest.param({"reference": "OR\tD"}, "reference", id="reference with a tab"),
-        pytest.param({"reference": "ORD\r\n"}, "reference", id="reference with CR LF"),
-        pytest.param({"reference": "ORD\n"}, "reference", id="reference with a line feed"),
-        pytest.param({"reference": "ORD\0"}, "reference", id="reference with U+0000"),
-        pytest.param({"reference": "ORD\ud800"}, "reference", id="reference with a lone surrogate"),
-        pytest.param({"reference": "../../x"}, "reference", id="reference ../../x"),
-        pytest.param({"reference": "a/b"}, "reference", id="reference a/b"),
-        pytest.param({"reference": "a\\b"}, "reference", id="reference with a backslash"),
-        pytest.param({"reference": "a?b"}, "reference", id="reference a?b"),
-        pytest.param({"reference": "a#b"}, "reference", id="reference a#b"),
-        pytest.param({"reference": "%2e%2e"}, "reference", id="reference %2e%2e"),
-        pytest.param({"reference": "a;b"}, "reference", id="reference a;b"),
-        pytest.param({"reference": "a&b"}, "reference", id="reference a&b"),
-        pytest.param({"reference": "' OR '1'='1"}, "reference", id="reference with SQL"),
-        pytest.param({"reference": "caf\u00e9"}, "reference", id="reference in NFC"),
-        pytest.param({"reference": "cafe\u0301"}, "reference", id="reference in NFD"),
-        pytest.param({"reference": "ＯＲＤ"}, "reference", id="reference in full width"),
-        pytest.param({"reference": "ORD-١"}, "reference", id="reference with another script's digit"),
-        pytest.param({"reference": PAY_CODE}, "reference", id="reference shaped like a pay code"),
-        pytest.param({"reference": 123}, "reference", id="reference as a number"),
-        pytest.param({"reference": ["ORD"]}, "reference", id="reference as an array"),
-        pytest.param({"reference": {"a": 1}}, "reference", id="reference as an object"),
-        pytest.param({"reference": True}, "reference", id="reference true"),
-        pytest.param(back_to("javascript:alert(1)"), "redirectUrl", id="redirectUrl: javascript:"),
-        pytest.param(
-            back_to("JavaScript://a.com/%0aalert(1)"),
-            "redirectUrl",
-            id="redirectUrl: javascript: that looks like a URL",
-        ),
-        pytest.param(back_to("data:text/html,x"), "redirectUrl", id="redirectUrl: data:"),
-        pytest.param(back_to("ftp://x"), "redirectUrl", id="redirectUrl: ftp:"),
-        pytest.param(back_to("file:///etc/passwd"), "redirectUrl", id="redirectUrl: file:"),
-        pytest.param(back_to("//evil.com"), "redirectUrl", id="redirectUrl: no scheme"),
-        pytest.param(back_to("/path"), "redirectUrl", id="redirectUrl: a path"),
-        pytest.param(back_to("evil.com"), "redirectUrl", id="redirectUrl: a bare host"),
-        pytest.param(back_to(""), "redirectUrl", id="redirectUrl: empty"),
-        pytest.param(back_to("https://"), "redirectUrl", id="redirectUrl: no host"),
-        pytest.param(back_to("https:///evil.com"), "redirectUrl", id="redirectUrl: three slashes"),
-        pytest.param(back_to("https:evil.com"), "redirectUrl", id="redirectUrl: no slashes"),
-        pytest.param(back_to(7), "redirectUrl", id="redirectUrl: a number"),
-        pytest.param(back_to(["https://a.com"]), "redirectUrl", id="redirectUrl: an array"),
-        pytest.param(back_to("https://a.com\\@evil.com"), "redirectUrl", id="redirectUrl: backslash before @"),
-        pytest.param(back_to("https:/\\evil.com"), "redirectUrl", id="redirectUrl: slash and backslash"),
-        pytest.param(back_to("https:\\\\evil.com"), "redirectUrl", id="redirectUrl: backslashes"),
-        pytest.param(back_to("https://a.com/\\evil"), "redirectUrl", id="redirectUrl: backslash in the path"),
-        pytest.param(back_to("\thttps://a.com"), "redirectUrl", id="redirectUrl: leading tab"),
-        pytest.param(back_to(" https://a.com"), "redirectUrl", id="redirectUrl: leading space"),
-        pytest.param(back_to("https://a.com\n"), "redirectUrl", id="redirectUrl: trailing newline"),
-        pytest.param(back_to("https://a.com/\r\nSet-Cookie: a=b"), "redirectUrl", id="redirectUrl: embedded CR LF"),
-        pytest.param(back_to("ht\ntps://a.com"), "redirectUrl", id="redirectUrl: newline in the scheme"),
-        pytest.param(back_to("https://a.com/\0"), "redirectUrl", id="redirectUrl: U+0000"),
-        pytest.param(back_to("https://a.com/\x7f"), "redirectUrl", id="redirectUrl: delete character"),
-        pytest.param(back_to("https://a.com/\u2028"), "redirectUrl", id="redirectUrl: line separator"),
-        pytest.param(back_to("https://evil.com／.a.com"), "redirectUrl", id="redirectUrl: full-width slash"),
-        pytest.param(back_to("https://a.com＠evil.com"), "redirectUrl", id="redirectUrl: full-width @"),
-        pytest.param(back_to("https://user:pass@a.com"), "redirectUrl", id="redirectUrl: user and password"),
-        pytest.param(back_to("https://user@a.com"), "redirectUrl", id="redirectUrl: user"),
-        pytest.param(back_to("https://@a.com"), "redirectUrl", id="redirectUrl: empty user"),
-        pytest.param(
-            back_to("https://a.com:80@evil.com"), "redirectUrl", id="redirectUrl: user that looks like a host"
-        ),
-        pytest.param(back_to("https://a.com/" + "p" * 2_035), "redirectUrl", id="redirectUrl: 2,049 characters"),
-        pytest.param(back_to("https://a.com:99999"), "redirectUrl", id="redirectUrl: port 99999"),
-        pytest.param(back_to("https://a.com:0000099999"), "redirectUrl", id="redirectUrl: port 99999 after zeros"),
-        pytest.param(back_to("https://a.com:0"), "redirectUrl", id="redirectUrl: port 0"),
-        pytest.param(back_to("https://a.com:-1"), "redirectUrl", id="redirectUrl: port -1"),
-        pytest.param(back_to("https://a.com:"), "redirectUrl", id="redirectUrl: no port after the colon"),
-        pytest.param(back_to("https://a.com:80:80"), "redirectUrl", id="redirectUrl: two ports"),
-        pytest.param(back_to("https://a.com:８０"), "redirectUrl", id="redirectUrl: port in full width"),
-        pytest.param(back_to("https://a..b.com"), "redirectUrl", id="redirectUrl: two dots"),
-        pytest.param(back_to("https://.a.com"), "redirectUrl", id="redirectUrl: leading dot"),
-        pytest.param(back_to("https://-a.com"), "redirectUrl", id="redirectUrl: leading hyphen"),
-        pytest.param(back_to("https://a_b.com"), "redirectUrl", id="redirectUrl: underscore"),
-        pytest.param(back_to(f"https://{'a' * 64}.com"), "redirectUrl", id="redirectUrl: label of 64 letters"),
-        pytest.param(back_to(f"https://{'a.' * 130}com"), "redirectUrl", id="redirectUrl: host of 263 letters"),
-        pytest.param(back_to("https://a.com%2eevil.com"), "redirectUrl", id="redirectUrl: percent sign in the host"),
-        pytest.param(back_to("https://[::1"), "redirectUrl", id="redirectUrl: bracket left open"),
-        pytest.param(back_to("https://[::1]80"), "redirectUrl", id="redirectUrl: no colon after the bracket"),
-        pytest.param(back_to("https://[::g]"), "redirectUrl", id="redirectUrl: not an IPv6 address"),
-        pytest.param(back_to("https://[fe80::1%25eth0]"), "redirectUrl", id="redirectUrl: address with a zone"),
-        pytest.param(back_to("https://a.com/ä"), "redirectUrl", id="redirectUrl: path that is not percent-encoded"),
-        pytest.param(with_metadata([]), "metadata", id="metadata as an array"),
-        pytest.param(with_metadata("{}"), "metadata", id="metadata as a string"),
-        pytest.param(with_metadata(1), "metadata", id="metadata as a number"),
-        pytest.param(with_metadata(False), "metadata", id="metadata false"),
-        pytest.param(with_metadata({f"k{n}": n for n in range(51)}), "metadata", id="metadata: 51 keys"),
-        pytest.param(with_metadata({"k" * 41: 1}), "metadata", id="metadata: key of 41 characters"),
-        pytest.param(with_metadata({"a": {"k" * 41: 1}}), "metadata", id="metadata: inner key of 41 characters"),
-        pytest.param(with_metadata({"a": "v" * 501}), "metadata", id="metadata: value of 501 characters"),
-        pytest.param(
-            with_metadata({"a": [{"b": "v" * 501}]}), "metadata", id="metadata: inner value of 501 characters"
-        ),
-        pytest.param(
-            with_metadata({f"k{n}": "v" * 400 for n in range(45)}), "metadata", id="metadata: more than 16 kB"
-        ),
-        pytest.param(with_metadata({"a": ["é" * 300] * 30}), "metadata", id="metadata: more than 16 kB as UTF-8"),
-        pytest.param(with_metadata({"note": "a\0"}), "metadata.note", id="metadata: value with U+0000"),
-        pytest.param(with_metadata({"a\0": 1}), "metadata", id="metadata: key with U+0000"),
-        pytest.param(with_metadata({"note": "\udc00"}), "metadata.note", id="metadata: value with a lone surrogate"),
-        pytest.param(with_metadata({"\ud83d": 1}), "metadata", id="metadata: key with half an emoji"),
-        pytest.param(with_metadata({"a": [1, {"b": "\0"}]}), "metadata.a[1].b", id="metadata: inner value with U+0000"),
-        pytest.param({"successMessage": "x" * 5_001}, "successMessage", id="successMessage of 5,001 characters"),
-        pytest.param({"successMessage": 7}, "successMessage", id="successMessage as a number"),
-        pytest.param({"successMessage": "\0"}, "successMessage", id="successMessage with U+0000"),
-        pytest.param({"settlementDestination": "bank"}, "settlementDestination", id="settlementDestination: bank"),
-        pytest.param({"settlementDestination": "Wallet"}, "settlementDestination", id="settlementDestination: Wallet"),
-        pytest.param({"settlementDestination": ""}, "settlementDestination", id="settlementDestination: empty"),
-        pytest.param({"settlementDestination": 1}, "settlementDestination", id="settlementDestination: a number"),
-        pytest.param({"paymentMethods": []}, "paymentMethods", id="paymentMethods: no method"),
-        pytest.param({"paymentMethods": "card"}, "paymentMethods", id="paymentMethods: a string"),
-        pytest.param({"paymentMethods": {"card": True}}, "paymentMethods", id="paymentMethods: an object"),
-        pytest.param({"paymentMethods": [""]}, "paymentMethods[0]", id="paymentMethods: an empty name"),
-        pytest.param({"paymentMethods": [None]}, "paymentMethods[0]", id="paymentMethods: null in the list"),
-        pytest.param({"paymentMethods": [["card"]]}, "paymentMethods[0]", id="paymentMethods: a list in the list"),
-        pytest.param({"paymentMethods": ["card", "cash"]}, "paymentMethods[1]", id="paymentMethods: cash"),
-        pytest.param({"paymentMethods": ["card "]}, "paymentMethods[0]", id="paymentMethods: a name with a space"),
-        pytest.param({"paymentMethods": ["ussd"]}, "paymentMethods[0]", id="paymentMethods: our inner name of USSD"),
-        pytest.param({"paymentMethods": ["card"] * 1_000}, "paymentMethods", id="paymentMethods: 1,000 entries"),
-        pytest.param(
-            {"paymentMethods": ["card"], "defaultPaymentMethod": "bank_transfer"},
-            "defaultPaymentMethod",
-            id="default that is not offered",
-        ),
-        pytest.param({"defaultPaymentMethod": "cash"}, "defaultPaymentMethod", id="default that does not exist"),
-        pytest.param({"defaultPaymentMethod": ""}, "defaultPaymentMethod", id="default empty"),
-        pytest.param({"defaultPaymentMethod": ["card"]}, "defaultPaymentMethod", id="default as an array"),
-    ],
-)
-async def test_a_field_that_breaks_a_rule_is_named(shop: Shop, admin: Any, changes: dict[str, Any], field: str) -> None:
-    sending = shop.create_raw(as_json(order(**changes)))
-    await assert_refused(admin, sending, 422, INVALID, field=field)
+    )
 
 
 @pytest.mark.parametrize(
@@ -480,79 +326,60 @@ async def test_every_problem_is_listed_at_once(shop: Shop, admin: Any) -> None:
     assert fields == ["amount", "currency", "customer.name", "customer.email", "feeBearer", "paymentMethods"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        pytest.param({"currency": "KES", "paymentMethods": ["card"]}, "paymentMethods[0]", id="KES by card"),
-        pytest.param(
-            {"currency": "ZAR", "paymentMethods": ["card", "mobile_money"]},
-            "paymentMethods[1]",
-            id="ZAR by mobile money",
-        ),
-        pytest.param({"currency": "UGX", "paymentMethods": ["payAttitude"]}, "paymentMethods[0]", id="UGX by USSD"),
-        pytest.param(
-            {"currency": "ZMW", "paymentMethods": ["bank_transfer"]}, "paymentMethods[0]", id="ZMW by transfer"
-        ),
-        pytest.param(
-            {"currency": "NGN", "paymentMethods": ["mobile_money"]}, "paymentMethods[0]", id="NGN by mobile money"
-        ),
-        pytest.param({"currency": "GHS", "paymentMethods": ["CARD"]}, "paymentMethods[0]", id="GHS by CARD"),
-        pytest.param(
-            {"currency": "KES", "defaultPaymentMethod": "card"}, "defaultPaymentMethod", id="default off the matrix"
-        ),
-    ],
-)
-async def test_a_method_that_the_currency_does_not_offer_is_refused_by_name(
-    shop: Shop, admin: Any, changes: dict[str, Any], field: str
-) -> None:
-    await assert_refused(admin, shop.create(order(**changes)), 422, NOT_OFFERED, field=field)
+NOT_IN_THE_MATRIX: dict[str, tuple[dict[str, Any], str]] = {
+    "KES by card": ({"currency": "KES", "paymentMethods": ["card"]}, "paymentMethods[0]"),
+    "ZAR by mobile money": ({"currency": "ZAR", "paymentMethods": ["card", "mobile_money"]}, "paymentMethods[1]"),
+    "UGX by USSD": ({"currency": "UGX", "paymentMethods": ["payAttitude"]}, "paymentMethods[0]"),
+    "ZMW by transfer": ({"currency": "ZMW", "paymentMethods": ["bank_transfer"]}, "paymentMethods[0]"),
+    "NGN by mobile money": ({"currency": "NGN", "paymentMethods": ["mobile_money"]}, "paymentMethods[0]"),
+    "GHS by CARD": ({"currency": "GHS", "paymentMethods": ["CARD"]}, "paymentMethods[0]"),
+    "default off the matrix": ({"currency": "KES", "defaultPaymentMethod": "card"}, "defaultPaymentMethod"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        pytest.param(with_metadata({"note": "4111111111111111"}), "metadata.note", id="bare"),
-        pytest.param(with_metadata({"note": "4111 1111 1111 1111"}), "metadata.note", id="with spaces"),
-        pytest.param(with_metadata({"note": "5366-1398-3386-4633"}), "metadata.note", id="with dashes"),
-        pytest.param(with_metadata({"note": "4111  1111 - 1111  1111"}), "metadata.note", id="with wide gaps"),
-        pytest.param(
-            with_metadata({"note": "4111\u20131111\u20131111\u20131111"}), "metadata.note", id="with en dashes"
-        ),
-        pytest.param(
-            with_metadata({"note": "4111\u00a01111\u202f1111\u20091111"}), "metadata.note", id="with other spaces"
-        ),
-        pytest.param(
-            with_metadata({"note": "4111\u200b1111\u200b1111\u200b1111"}),
-            "metadata.note",
-            id="with zero-width spaces",
-        ),
-        pytest.param(with_metadata({"note": "４１１１１１１１１１１１１１１１"}), "metadata.note", id="full width"),
-        pytest.param(with_metadata({"note": "٤١١١١١١١١١١١١١١١"}), "metadata.note", id="Arabic digits"),
-        pytest.param(with_metadata({"note": "charge 5319317801366660, please"}), "metadata.note", id="inside text"),
-        pytest.param(with_metadata({"note": "card:4111111111111111;cvv"}), "metadata.note", id="next to signs"),
-        pytest.param(with_metadata({"note": "4222222222222"}), "metadata.note", id="13 digits"),
-        pytest.param(with_metadata({"note": "378282246310005"}), "metadata.note", id="15 digits"),
-        pytest.param(with_metadata({"note": "6304000000000000000"}), "metadata.note", id="19 digits"),
-        pytest.param(with_metadata({"4111111111111111": 1}), "metadata", id="as a key"),
-        pytest.param(with_metadata({"4111111111111111": "4111111111111111"}), "metadata", id="as a key and its value"),
-        pytest.param(with_metadata({"n": 4111111111111111}), "metadata.n", id="as a number"),
-        pytest.param(with_metadata({"n": 5061460410120223210}), "metadata.n", id="as a number of 19 digits"),
-        pytest.param(with_metadata({"n": -4111111111111111}), "metadata.n", id="as a negative number"),
-        pytest.param(with_metadata({"a": [{"b": ["x", "4111111111111111"]}]}), "metadata.a[0].b[1]", id="nested"),
-        pytest.param(named("4111 1111 1111 1111"), "customer.name", id="in the name"),
-        pytest.param(mailed("4111111111111111@example.com"), "customer.email", id="in the e-mail"),
-        pytest.param({"successMessage": "Paid with 4111111111111111"}, "successMessage", id="in successMessage"),
-        pytest.param(back_to("https://a.com/?card=4111111111111111"), "redirectUrl", id="in redirectUrl"),
-        pytest.param({"card": {"number": "4111111111111111"}}, "card.number", id="in an unknown field"),
-        pytest.param(
-            {"customer": '{"name":"4111111111111111","email":"a@b.co"}'}, "customer.name", id="in a customer string"
-        ),
-    ],
-)
-async def test_a_card_number_is_refused_wherever_it_stands(
-    shop: Shop, admin: Any, changes: dict[str, Any], field: str
-) -> None:
-    await assert_refused(admin, shop.create(order(**changes)), 422, CARD, field=field)
+async def test_a_method_that_the_currency_does_not_offer_is_refused_by_name(shop: Shop, admin: Any) -> None:
+    rows = (
+        (name, shop.create(order(**changes)), (422, NOT_OFFERED, field))
+        for name, (changes, field) in NOT_IN_THE_MATRIX.items()
+    )
+    await assert_each_refused(admin, rows)
+
+
+CARD_NUMBERS: dict[str, tuple[dict[str, Any], str]] = {
+    "bare": (with_metadata({"note": "4111111111111111"}), "metadata.note"),
+    "with spaces": (with_metadata({"note": "4111 1111 1111 1111"}), "metadata.note"),
+    "with dashes": (with_metadata({"note": "5366-1398-3386-4633"}), "metadata.note"),
+    "with wide gaps": (with_metadata({"note": "4111  1111 - 1111  1111"}), "metadata.note"),
+    "with en dashes": (with_metadata({"note": "4111\u20131111\u20131111\u20131111"}), "metadata.note"),
+    "with other spaces": (with_metadata({"note": "4111\u00a01111\u202f1111\u20091111"}), "metadata.note"),
+    "with zero-width spaces": (with_metadata({"note": "4111\u200b1111\u200b1111\u200b1111"}), "metadata.note"),
+    "full width": (with_metadata({"note": "４１１１１１１１１１１１１１１１"}), "metadata.note"),
+    "Arabic digits": (with_metadata({"note": "٤١١١١١١١١١١١١١١١"}), "metadata.note"),
+    "inside text": (with_metadata({"note": "charge 5319317801366660, please"}), "metadata.note"),
+    "next to signs": (with_metadata({"note": "card:4111111111111111;cvv"}), "metadata.note"),
+    "13 digits": (with_metadata({"note": "4222222222222"}), "metadata.note"),
+    "15 digits": (with_metadata({"note": "378282246310005"}), "metadata.note"),
+    "19 digits": (with_metadata({"note": "6304000000000000000"}), "metadata.note"),
+    "as a key": (with_metadata({"4111111111111111": 1}), "metadata"),
+    "as a key and its value": (with_metadata({"4111111111111111": "4111111111111111"}), "metadata"),
+    "as a number": (with_metadata({"n": 4111111111111111}), "metadata.n"),
+    "as a number of 19 digits": (with_metadata({"n": 5061460410120223210}), "metadata.n"),
+    "as a negative number": (with_metadata({"n": -4111111111111111}), "metadata.n"),
+    "nested": (with_metadata({"a": [{"b": ["x", "4111111111111111"]}]}), "metadata.a[0].b[1]"),
+    "in the name": (given("customer.name", "4111 1111 1111 1111"), "customer.name"),
+    "in the e-mail": (given("customer.email", "4111111111111111@example.com"), "customer.email"),
+    "in successMessage": ({"successMessage": "Paid with 4111111111111111"}, "successMessage"),
+    "in redirectUrl": (given("redirectUrl", "https://a.com/?card=4111111111111111"), "redirectUrl"),
+    "in an unknown field": ({"card": {"number": "4111111111111111"}}, "card.number"),
+    "in a customer string": ({"customer": '{"name":"4111111111111111","email":"a@b.co"}'}, "customer.name"),
+}  # fmt: skip
+
+
+async def test_a_card_number_is_refused_wherever_it_stands(shop: Shop, admin: Any) -> None:
+    rows = (
+        (name, shop.create(order(**changes)), (422, CARD, field)) for name, (changes, field) in CARD_NUMBERS.items()
+    )
+    await assert_each_refused(admin, rows)
 
 
 @pytest.mark.parametrize("text", ["4.111111111111111e15", "4111111111111111.0", "4111111111111111e0"])
@@ -575,22 +402,19 @@ async def test_a_card_number_among_other_problems_is_still_not_repeated(shop: Sh
     await assert_refused(admin, shop.create_raw(as_json(body)), 422, INVALID, field="metadata.••••••••••••••••")
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        pytest.param("https://evil.com/", id="another host"),
-        pytest.param("https://shop.example.com.evil.com/", id="a host that begins like it"),
-        pytest.param("https://evilshop.example.com/", id="a host that ends like it"),
-        pytest.param("https://sub.shop.example.com/", id="a host below it"),
-        pytest.param("https://evil.com/?shop.example.com", id="the right host in the query"),
-        pytest.param("https://evil.com#shop.example.com", id="the right host in the fragment"),
-        pytest.param("https://[::1]/", id="an address"),
-    ],
-)
-async def test_a_redirect_leads_to_a_host_on_the_list(new_shop: MakeShop, admin: Any, url: str) -> None:
+OTHER_HOSTS: dict[str, str] = {
+    "another host": "https://evil.com/", "a host that begins like it": "https://shop.example.com.evil.com/",
+    "a host that ends like it": "https://evilshop.example.com/", "a host below it": "https://sub.shop.example.com/",
+    "the right host in the query": "https://evil.com/?shop.example.com",
+    "the right host in the fragment": "https://evil.com#shop.example.com", "an address": "https://[::1]/",
+}  # fmt: skip
+
+
+async def test_a_redirect_leads_to_a_host_on_the_list(new_shop: MakeShop, admin: Any) -> None:
     shop = await new_shop(redirect_hosts=["shop.example.com"])
-    sending = shop.create(order(redirectUrl=url))
-    await assert_refused(admin, sending, 422, "REDIRECT_HOST_NOT_ALLOWED", field="redirectUrl")
+    refusal = (422, "REDIRECT_HOST_NOT_ALLOWED", "redirectUrl")
+    rows = ((name, shop.create(order(redirectUrl=url)), refusal) for name, url in OTHER_HOSTS.items())
+    await assert_each_refused(admin, rows)
     assert (await shop.create(order(redirectUrl="https://Shop.Example.com:8443/thanks"))).status_code == 201
 
 
