@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "tidegate"
@@ -32,78 +32,88 @@ def name_of(path: Path) -> str:
     return path.relative_to(SOURCE).as_posix()
 
 
-def nodes(path: Path) -> Iterator[ast.AST]:
-    yield from ast.walk(ast.parse(path.read_text()))
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text())))
 
 
-each_file = pytest.mark.parametrize("path", FILES, ids=name_of)
+def findings(find: Callable[[Path], list[Any]], files: Iterable[Path] = FILES) -> dict[str, list[Any]]:
+    """What breaks the rule, by file."""
+    return {name_of(path): found for path in files if (found := find(path))}
 
 
-@each_file
-def test_a_file_is_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= FILE_LINES_MAX
+def functions_in(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [n for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
-@each_file
-def test_a_function_fits_on_a_screen(path: Path) -> None:
-    functions = [n for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    long = [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= FUNCTION_LINES_MAX]
-    assert long == []
+def test_a_file_is_short() -> None:
+    assert [name_of(path) for path in FILES if len(path.read_text().splitlines()) > FILE_LINES_MAX] == []
 
 
-@each_file
-def test_nothing_is_imported_inside_a_function(path: Path) -> None:
-    functions = [n for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inner = [n.lineno for f in functions for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
-    assert inner == []
+def test_a_function_fits_on_a_screen() -> None:
+    def long(path: Path) -> list[str]:
+        return [f.name for f in functions_in(path) if (f.end_lineno or 0) - f.lineno >= FUNCTION_LINES_MAX]
+
+    assert findings(long) == {}
 
 
-@each_file
-def test_sql_stands_only_in_stores(path: Path) -> None:
-    if SQL_PLACES.fullmatch(path.name) or "embedded" in path.parts:
-        return
-    texts = [n.value for n in nodes(path) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    found = [text for text in texts if SQL.match(text)]
-    # A liveness question is no statement about anybody's rows.
-    assert [text for text in found if text != "SELECT clock_timestamp()"] == []
+def test_nothing_is_imported_inside_a_function() -> None:
+    def inner(path: Path) -> list[int]:
+        return [n.lineno for f in functions_in(path) for n in ast.walk(f) if isinstance(n, ast.Import | ast.ImportFrom)]
+
+    assert findings(inner) == {}
 
 
-@each_file
-def test_sql_is_never_put_together_from_pieces(path: Path) -> None:
-    if not path.name.endswith("store.py"):
-        return
-    assert [n.lineno for n in nodes(path) if isinstance(n, ast.JoinedStr)] == []
+def test_sql_stands_only_in_stores() -> None:
+    def sql(path: Path) -> list[str]:
+        texts = [n.value for n in nodes(path) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        # A liveness question is no statement about anybody's rows.
+        return [text for text in texts if SQL.match(text) and text != "SELECT clock_timestamp()"]
+
+    assert findings(sql, [p for p in FILES if not (SQL_PLACES.fullmatch(p.name) or "embedded" in p.parts)]) == {}
 
 
-@pytest.mark.parametrize("path", MONEY_FILES, ids=name_of)
-def test_money_never_meets_a_binary_float(path: Path) -> None:
-    literals = [n.lineno for n in nodes(path) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
-    names = [n.lineno for n in nodes(path) if isinstance(n, ast.Name) and n.id == "float"]
-    divisions = [n.lineno for n in nodes(path) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
-    assert literals + names + divisions == []
+def test_sql_is_never_put_together_from_pieces() -> None:
+    def pieces(path: Path) -> list[int]:
+        return [n.lineno for n in nodes(path) if isinstance(n, ast.JoinedStr)]
+
+    assert findings(pieces, [path for path in FILES if path.name.endswith("store.py")]) == {}
 
 
-@each_file
-def test_only_the_clock_reads_a_clock(path: Path) -> None:
+def test_money_never_meets_a_binary_float() -> None:
+    def floats(path: Path) -> list[int]:
+        literals = [n.lineno for n in nodes(path) if isinstance(n, ast.Constant) and isinstance(n.value, float)]
+        names = [n.lineno for n in nodes(path) if isinstance(n, ast.Name) and n.id == "float"]
+        divisions = [n.lineno for n in nodes(path) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
+        return literals + names + divisions
+
+    assert findings(floats, MONEY_FILES) == {}
+
+
+def test_only_the_clock_reads_a_clock() -> None:
+    def reads(path: Path) -> list[tuple[str, str]]:
+        attributes = (n for n in nodes(path) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name))
+        calls = [(n.value.id, n.attr) for n in attributes if isinstance(n.value, ast.Name)]
+        return [call for call in calls if call in CLOCKS]
+
     # The embedded server is made of nothing but the standard library, and only measures how long it waits.
-    if name_of(path) == "core/clock.py" or "embedded" in path.parts:
-        return
-    calls = [
-        (n.value.id, n.attr) for n in nodes(path) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
-    ]
-    assert [call for call in calls if call in CLOCKS] == []
+    others = [path for path in FILES if name_of(path) != "core/clock.py" and "embedded" not in path.parts]
+    assert findings(reads, others) == {}
 
 
-@each_file
-def test_a_class_is_named_for_what_it_is(path: Path) -> None:
-    classes = [n.name for n in nodes(path) if isinstance(n, ast.ClassDef)]
-    assert [name for name in classes if VAGUE_NAMES.search(name)] == []
+def test_a_class_is_named_for_what_it_is() -> None:
+    def vague(path: Path) -> list[str]:
+        return [n.name for n in nodes(path) if isinstance(n, ast.ClassDef) and VAGUE_NAMES.search(n.name)]
+
+    assert findings(vague) == {}
 
 
-@each_file
-def test_randomness_for_secrets_comes_from_the_system(path: Path) -> None:
-    modules = {alias.name for n in nodes(path) if isinstance(n, ast.Import) for alias in n.names}
-    assert not modules & {"random", "pickle", "marshal"}
+def test_randomness_for_secrets_comes_from_the_system() -> None:
+    def modules(path: Path) -> list[str]:
+        imported = {alias.name for n in nodes(path) if isinstance(n, ast.Import) for alias in n.names}
+        return sorted(imported & {"random", "pickle", "marshal"})
+
+    assert findings(modules) == {}
 
 
 def test_no_public_type_name_stands_for_two_things() -> None:

@@ -167,7 +167,7 @@ async def test_an_account_that_takes_no_money_sends_it_back(inflows: Inflows, st
     asked = await inflows.notified(credit(account.details.account_number))
     assert (asked["status"], asked["isReversed"], asked["amountReceived"]) == ("reversed", 1, None)
     refund = asked["refundInfo"]
-    assert refund["reasonCode"] == f"account_{state.split()[0]}"
+    assert refund["reasonCode"] == f"account_{state.split(maxsplit=1)[0]}"
     assert (refund["status"], refund["confirmedAt"]) == ("asked", None)
     assert refund["askedAt"] == asked["createdAt"]
     assert "collection.returned" not in await inflows.events()

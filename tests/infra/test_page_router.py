@@ -228,7 +228,7 @@ async def test_the_log_and_the_numbers_name_the_page(client: httpx.AsyncClient, 
     for method, path in (("GET", "/things/1"), ("GET", "/broken"), ("DELETE", "/things/1"), ("GET", "/nowhere")):
         await client.request(method, path)
     requests = [(line["operation"], line["status"]) for line in log_lines if line["event"] == "request"]
-    assert requests == [("tell", 200), ("break_down", 500), ("other", 405), ("other", 404)]
+    assert requests == [("echo", 200), ("break_down", 500), ("other", 405), ("other", 404)]
 
 
 async def test_a_form_that_never_arrives_ends_in_a_page(

@@ -43,18 +43,23 @@ async def assert_refused(
     return answer
 
 
-async def assert_each_refused(admin: Any, rows: Iterable[tuple[str, Awaitable[httpx.Response], Refusal]]) -> None:
+async def assert_each_refused(
+    admin: Any, rows: Iterable[tuple[str, Awaitable[httpx.Response], Refusal]]
+) -> list[httpx.Response]:
     """The same for many requests; each that is not refused as it should be is named."""
     before = await _rows_of_every_table(admin)
     wrong: dict[str, str] = {}
+    answers = []
     for name, sending, (status, error_type, field) in rows:
         answer = await sending
+        answers.append(answer)
         try:
             assert_says_no(answer, status, error_type, field=field)
         except AssertionError as error:
             wrong[name] = f"{answer.status_code} {answer.text} {error}"
     assert wrong == {}
     assert await _rows_of_every_table(admin) == before, "a refused request wrote a row"
+    return answers
 
 
 def assert_says_no(answer: httpx.Response, status: int, error_type: str, *, field: str | None = None) -> None:

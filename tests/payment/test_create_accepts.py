@@ -79,32 +79,19 @@ async def test_a_customer_may_come_as_a_json_string(shop: Shop) -> None:
     assert record["customer"] == customer(phoneNumber="+2348012345678")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("<img src=x onerror=alert(1)>", id="markup"),
-        pytest.param("</script><script>alert(1)</script>", id="a script"),
-        pytest.param("{{7*7}}", id="a template"),
-        pytest.param("${7*7}", id="another template"),
-        pytest.param("%s%n{0}", id="a format"),
-        pytest.param("Robert'); DROP TABLE payment;--", id="SQL"),
-        pytest.param("\u202eAda Obi", id="a bidi control"),
-        pytest.param("أدا أوبي", id="Arabic"),
-        pytest.param("Adaézè Ọbị", id="Igbo"),
-        pytest.param("O\u0323\u0301", id="two marks on a letter"),
-        pytest.param("👩🏾‍💻 Ada 🇳🇬", id="emoji"),
-        pytest.param("नमस्ते", id="Devanagari"),
-        pytest.param("王小明", id="Chinese"),
-        pytest.param('=HYPERLINK("http://x")', id="a formula"),
-        pytest.param("@SUM(1)", id="another formula"),
-        pytest.param("-1+1", id="a sum"),
-        pytest.param("\\u0000", id="a backslash and four zeros, which is not U+0000"),
-        pytest.param("x" * 200, id="200 characters"),
-        pytest.param("X", id="one character"),
-    ],
-)
-async def test_a_name_is_kept_as_it_came(shop: Shop, name: str) -> None:
-    assert (await record_after(shop, order(customer=customer(name=name))))["customer"]["name"] == name
+ODD_NAMES: dict[str, str] = {
+    "markup": "<img src=x onerror=alert(1)>", "a script": "</script><script>alert(1)</script>",
+    "a template": "{{7*7}}", "another template": "${7*7}", "a format": "%s%n{0}",
+    "SQL": "Robert'); DROP TABLE payment;--", "a bidi control": "\u202eAda Obi", "Arabic": "أدا أوبي",
+    "Igbo": "Adaézè Ọbị", "two marks on a letter": "O\u0323\u0301", "emoji": "👩🏾‍💻 Ada 🇳🇬", "Devanagari": "नमस्ते",
+    "Chinese": "王小明", "a formula": '=HYPERLINK("http://x")', "another formula": "@SUM(1)", "a sum": "-1+1",
+    "a backslash and four zeros, which is not U+0000": "\\u0000", "200 characters": "x" * 200, "one character": "X",
+}  # fmt: skip
+
+
+async def test_a_name_is_kept_as_it_came(shop: Shop) -> None:
+    for what, name in ODD_NAMES.items():
+        assert (await record_after(shop, order(customer=customer(name=name))))["customer"]["name"] == name, what
 
 
 @pytest.mark.parametrize(
@@ -123,19 +110,20 @@ async def test_a_valid_email_is_accepted(shop: Shop, email: str) -> None:
     assert (await record_after(shop, order(customer=customer(email=email))))["customer"]["email"] == email
 
 
-@pytest.mark.parametrize(
-    ("phone", "kept"),
-    [
-        pytest.param("", "", id="empty"),
-        pytest.param(None, "", id="null"),
-        pytest.param("+2348012345678", "+2348012345678", id="international"),
-        pytest.param("0801 234 5678", "0801 234 5678", id="with spaces"),
-        pytest.param("(080) 123-456.78", "(080) 123-456.78", id="with signs"),
-        pytest.param("378282246310005", "378282246310005", id="15 digits, which is what a phone number may have"),
-    ],
-)
-async def test_a_phone_number_is_optional_and_kept_as_written(shop: Shop, phone: str | None, kept: str) -> None:
-    assert (await record_after(shop, order(customer=customer(phoneNumber=phone))))["customer"]["phoneNumber"] == kept
+PHONES: dict[str, tuple[str | None, str]] = {
+    "empty": ("", ""),
+    "null": (None, ""),
+    "international": ("+2348012345678", "+2348012345678"),
+    "with spaces": ("0801 234 5678", "0801 234 5678"),
+    "with signs": ("(080) 123-456.78", "(080) 123-456.78"),
+    "15 digits, which is what a phone number may have": ("378282246310005", "378282246310005"),
+}  # fmt: skip
+
+
+async def test_a_phone_number_is_optional_and_kept_as_written(shop: Shop) -> None:
+    for what, (phone, kept) in PHONES.items():
+        record = await record_after(shop, order(customer=customer(phoneNumber=phone)))
+        assert record["customer"]["phoneNumber"] == kept, what
 
 
 async def test_the_business_bears_the_fee_by_default(shop: Shop) -> None:
@@ -165,25 +153,25 @@ async def test_each_business_has_its_own_references(shop: Shop, new_shop: MakeSh
     assert (await rows_in(admin))[0] == 2
 
 
-@pytest.mark.parametrize(
-    ("url", "kept"),
-    [
-        pytest.param("http://localhost:3000/thanks", None, id="http in sandbox"),
-        pytest.param("http://127.0.0.1/", None, id="this machine in sandbox"),
-        pytest.param("https://[::1]:8443/", None, id="this machine by IPv6 in sandbox"),
-        pytest.param("https://intranet", None, id="a bare name in sandbox"),
-        pytest.param("https://аррӏе.com/x", "https://xn--80ak6aa92e.com/x", id="a homograph"),
-        pytest.param("https://bücher.example/x", "https://xn--bcher-kva.example/x", id="another alphabet"),
-        pytest.param("https://xn--80ak6aa92e.com/x", None, id="punycode"),
-        pytest.param("https://a.com/" + "p" * 2_034, None, id="2,048 characters"),
-        pytest.param("https://a.com:65535", None, id="the highest port"),
-        pytest.param("HTTPS://Shop.Example.COM/%7Eada?x=%20&y", None, id="kept byte for byte"),
-        pytest.param("https://ok.com/p?reference=old&x=1#frag", None, id="with a reference of its own"),
-        pytest.param("https://a.com/?next=https://user@b.com", None, id="an @ that is not in the host"),
-    ],
-)
-async def test_a_redirect_is_kept(shop: Shop, url: str, kept: str | None) -> None:
-    assert (await record_after(shop, order(redirectUrl=url)))["redirectUrl"] == (kept or url)
+REDIRECTS: dict[str, tuple[str, str | None]] = {
+    "http in sandbox": ("http://localhost:3000/thanks", None),
+    "this machine in sandbox": ("http://127.0.0.1/", None),
+    "this machine by IPv6 in sandbox": ("https://[::1]:8443/", None),
+    "a bare name in sandbox": ("https://intranet", None),
+    "a homograph": ("https://аррӏе.com/x", "https://xn--80ak6aa92e.com/x"),
+    "another alphabet": ("https://bücher.example/x", "https://xn--bcher-kva.example/x"),
+    "punycode": ("https://xn--80ak6aa92e.com/x", None),
+    "2,048 characters": ("https://a.com/" + "p" * 2_034, None),
+    "the highest port": ("https://a.com:65535", None),
+    "kept byte for byte": ("HTTPS://Shop.Example.COM/%7Eada?x=%20&y", None),
+    "with a reference of its own": ("https://ok.com/p?reference=old&x=1#frag", None),
+    "an @ that is not in the host": ("https://a.com/?next=https://user@b.com", None),
+}  # fmt: skip
+
+
+async def test_a_redirect_is_kept(shop: Shop) -> None:
+    for what, (url, kept) in REDIRECTS.items():
+        assert (await record_after(shop, order(redirectUrl=url)))["redirectUrl"] == (kept or url), what
 
 
 def test_the_customer_comes_back_with_exactly_one_reference() -> None:
@@ -199,50 +187,41 @@ async def test_metadata_may_be_absent_or_empty(shop: Shop, metadata: Any) -> Non
     assert record["metadata"] == ({} if metadata == {} else None)
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        pytest.param({f"k{n}": n for n in range(50)}, id="50 keys"),
-        pytest.param({"k" * 40: "v" * 500}, id="the longest key and value"),
-        pytest.param({"": ""}, id="an empty key"),
-        pytest.param({f"k{n}": "v" * 310 for n in range(50)}, id="nearly 16 kB"),
-        pytest.param({"e": "😀", "z": "a\u200bb", "rtl": "שלום"}, id="text of any script"),
-        pytest.param({"__proto__": {"isAdmin": True}, "constructor": 1, "toString": "x"}, id="names of JavaScript"),
-        pytest.param({"__class__": 1, "$where": "1==1", "' OR 1=1": "--"}, id="names of other languages"),
-        pytest.param({"z": 1, "a": [None, True, False, {"b": []}], "m": {"y": 1, "x": 2}}, id="every kind of value"),
-    ],
-)
-async def test_metadata_is_returned_as_sent(shop: Shop, metadata: dict[str, Any]) -> None:
-    returned = (await record_after(shop, order(metadata=metadata)))["metadata"]
-    assert json.dumps(returned) == json.dumps(metadata)  # The order of the keys counts too.
+METADATA: dict[str, dict[str, Any]] = {
+    "50 keys": {f"k{n}": n for n in range(50)},
+    "the longest key and value": {"k" * 40: "v" * 500},
+    "an empty key": {"": ""},
+    "nearly 16 kB": {f"k{n}": "v" * 310 for n in range(50)},
+    "text of any script": {"e": "😀", "z": "a\u200bb", "rtl": "שלום"},
+    "names of JavaScript": {"__proto__": {"isAdmin": True}, "constructor": 1, "toString": "x"},
+    "names of other languages": {"__class__": 1, "$where": "1==1", "' OR 1=1": "--"},
+    "every kind of value": {"z": 1, "a": [None, True, False, {"b": []}], "m": {"y": 1, "x": 2}},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        pytest.param("1731628800000", id="a time in milliseconds"),
-        pytest.param(1731628800000, id="a time in milliseconds as a number"),
-        pytest.param("1731628800000000", id="a time in microseconds"),
-        pytest.param("+2348012345678", id="a Nigerian phone number"),
-        pytest.param("+49 151 12345678", id="a German phone number, which would pass for an old card"),
-        pytest.param("+234 801 234 5678 / +233 20 123 4567", id="two phone numbers"),
-        pytest.param("4111111111111112", id="16 digits without the check digit"),
-        pytest.param("9111111111111111", id="16 digits that nobody issues"),
-        pytest.param("411111111111", id="12 digits"),
-        pytest.param("41111111111111111111", id="20 digits"),
-        pytest.param("550e8400-e29b-41d4-a716-446655440000", id="a UUID"),
-        pytest.param("3f2504e0-4f89-11d3-9a0c-0305e82c3301", id="another UUID"),
-        pytest.param("NG-0123456789-ACCT", id="an account number"),
-        pytest.param("inv_4111111111111111", id="part of an identifier"),
-        pytest.param("ORD-4111-1111-1111-1111", id="an order number in groups"),
-        pytest.param(0.4111111111111111, id="a fraction"),
-    ],
-)
-async def test_digits_that_are_no_card_are_accepted(shop: Shop, value: Any) -> None:
-    record = await record_after(shop, order(metadata={"note": value}))
-    assert (
-        float(record["metadata"]["note"]) == value if isinstance(value, float) else record["metadata"]["note"] == value
-    )
+async def test_metadata_is_returned_as_sent(shop: Shop) -> None:
+    for what, metadata in METADATA.items():
+        returned = (await record_after(shop, order(metadata=metadata)))["metadata"]
+        assert json.dumps(returned) == json.dumps(metadata), what  # The order of the keys counts too.
+
+
+NO_CARDS: dict[str, Any] = {
+    "a time in milliseconds": "1731628800000", "a time in milliseconds as a number": 1731628800000,
+    "a time in microseconds": "1731628800000000", "a Nigerian phone number": "+2348012345678",
+    "a German phone number, which would pass for an old card": "+49 151 12345678",
+    "two phone numbers": "+234 801 234 5678 / +233 20 123 4567",
+    "16 digits without the check digit": "4111111111111112", "16 digits that nobody issues": "9111111111111111",
+    "12 digits": "411111111111", "20 digits": "41111111111111111111",
+    "a UUID": "550e8400-e29b-41d4-a716-446655440000", "another UUID": "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+    "an account number": "NG-0123456789-ACCT", "part of an identifier": "inv_4111111111111111",
+    "an order number in groups": "ORD-4111-1111-1111-1111", "a fraction": 0.4111111111111111,
+}  # fmt: skip
+
+
+async def test_digits_that_are_no_card_are_accepted(shop: Shop) -> None:
+    for what, value in NO_CARDS.items():
+        note = (await record_after(shop, order(metadata={"note": value})))["metadata"]["note"]
+        assert (float(note) if isinstance(value, float) else note) == value, what
 
 
 @pytest.mark.parametrize(
@@ -287,18 +266,18 @@ async def test_numbers_in_metadata_are_not_rounded(shop: Shop, number: str) -> N
     assert returned.as_tuple() == Decimal(number).as_tuple()  # 0.10 is not 0.1, and -0.0 not 0.
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("x" * 5_000, id="5,000 characters"),
-        pytest.param("<b>Thank you</b><script>alert(1)</script>", id="markup"),
-        pytest.param("Thank you!\nYour order is on its way.\r\n", id="line breaks"),
-        pytest.param("\u202eThank you\u2066", id="bidi controls"),
-        pytest.param("", id="empty"),
-    ],
-)
-async def test_a_success_message_is_plain_text(shop: Shop, text: str) -> None:
-    assert (await record_after(shop, order(successMessage=text)))["successMessage"] == text
+MESSAGES: dict[str, str] = {
+    "5,000 characters": "x" * 5_000,
+    "markup": "<b>Thank you</b><script>alert(1)</script>",
+    "line breaks": "Thank you!\nYour order is on its way.\r\n",
+    "bidi controls": "\u202eThank you\u2066",
+    "empty": "",
+}  # fmt: skip
+
+
+async def test_a_success_message_is_plain_text(shop: Shop) -> None:
+    for what, text in MESSAGES.items():
+        assert (await record_after(shop, order(successMessage=text)))["successMessage"] == text, what
 
 
 @pytest.mark.parametrize("destination", ["wallet", None, ...])
@@ -306,21 +285,21 @@ async def test_money_settles_in_the_wallet(shop: Shop, destination: Any) -> None
     assert (await record_after(shop, order(settlementDestination=destination)))["settlementDestination"] == "wallet"
 
 
-@pytest.mark.parametrize(
-    ("listed", "recorded"),
-    [
-        pytest.param(["card", "bank_transfer", "card", "CARD"], ["card", "bank_transfer"], id="duplicates"),
-        pytest.param(["card"] * 16, ["card"], id="sixteen times the same"),
-        pytest.param(["PAYATTITUDE", "payattitude"], ["payattitude"], id="USSD in capitals"),
-        pytest.param(["pAyAtTiTuDe"], ["payattitude"], id="USSD in any case"),
-        pytest.param(["Card", "BANK_TRANSFER"], ["card", "bank_transfer"], id="other methods in any case"),
-        pytest.param(None, ["bank_transfer", "card", "payattitude"], id="null"),
-    ],
-)
-async def test_methods_are_recorded_once_in_their_order(shop: Shop, listed: Any, recorded: list[str]) -> None:
-    record = await record_after(shop, order(paymentMethods=listed))
-    assert record["paymentMethods"] == recorded
-    assert record["defaultPaymentMethod"] == recorded[0]
+METHODS: dict[str, tuple[Any, list[str]]] = {
+    "duplicates": (["card", "bank_transfer", "card", "CARD"], ["card", "bank_transfer"]),
+    "sixteen times the same": (["card"] * 16, ["card"]),
+    "USSD in capitals": (["PAYATTITUDE", "payattitude"], ["payattitude"]),
+    "USSD in any case": (["pAyAtTiTuDe"], ["payattitude"]),
+    "other methods in any case": (["Card", "BANK_TRANSFER"], ["card", "bank_transfer"]),
+    "null": (None, ["bank_transfer", "card", "payattitude"]),
+}  # fmt: skip
+
+
+async def test_methods_are_recorded_once_in_their_order(shop: Shop) -> None:
+    for what, (listed, recorded) in METHODS.items():
+        record = await record_after(shop, order(paymentMethods=listed))
+        assert record["paymentMethods"] == recorded, what
+        assert record["defaultPaymentMethod"] == recorded[0], what
 
 
 async def test_the_default_method_is_found_in_any_case(shop: Shop) -> None:
