@@ -383,10 +383,6 @@ def test_an_expiry_date_given_as_text_is_found_to_have_passed() -> None:
     assert [problem.field for problem in passed] == ["card.expiryMonth"]
 
 
-async def test_two_digits_of_the_year_are_enough(new_checkout: MakeCheckout) -> None:
-    assert (await begun(await new_checkout(), card(expiryYear=40)))["status"] == "success"
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [

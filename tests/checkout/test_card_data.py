@@ -133,7 +133,7 @@ async def every_refused_card(new_checkout: MakeCheckout) -> list[str]:
     return said
 
 
-async def test_no_card_number_cvv_pin_or_code_is_found_anywhere_afterwards_39(
+async def test_no_card_number_cvv_pin_or_code_is_found_anywhere_afterwards(
     new_checkout: MakeCheckout, admin: Any, all_logs: Callable[[], str], unhurried: None
 ) -> None:
     said = [*await every_card_flow(new_checkout), *await every_refused_card(new_checkout)]
@@ -146,7 +146,7 @@ async def test_no_card_number_cvv_pin_or_code_is_found_anywhere_afterwards_39(
     assert found_in(f"{with_spaces(SUCCEEDS)} '{CVV}'") == [SUCCEEDS, CVV]
 
 
-async def test_the_first_six_and_last_four_are_all_that_is_kept_of_a_card_40(
+async def test_the_first_six_and_last_four_are_all_that_is_kept_of_a_card(
     new_checkout: MakeCheckout, admin: Any
 ) -> None:
     checkout = await new_checkout()
@@ -156,7 +156,7 @@ async def test_the_first_six_and_last_four_are_all_that_is_kept_of_a_card_40(
     assert await admin.fetchval("SELECT count(*) FROM attempt WHERE attempt::text LIKE '%' || $1 || '%'", CVV) == 0
 
 
-async def test_an_error_on_the_way_to_the_rail_shows_no_card_43(
+async def test_an_error_on_the_way_to_the_rail_shows_no_card(
     new_checkout: MakeCheckout, admin: Any, all_logs: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def break_down(_: SandboxRail, order: StartAttempt, **__: Any) -> None:

@@ -258,6 +258,7 @@ async def test_a_payer_who_looks_too_often_sees_the_payment_a_few_times_more(
     assert [sheet.status for sheet in answers] == [200] * 60 + [429] * 4
     assert [checkout.reference in sheet.text for sheet in answers] == [True] * 63 + [False]
     assert "retry-after" in answers[-1].answer.headers
+    assert "Nothing was charged." in answers[-1].text
 
 
 async def test_a_card_typed_wrongly_is_no_attempt(new_checkout: MakeCheckout, let_pass: LetPass) -> None:

@@ -57,7 +57,7 @@ async def assert_each_refused(
             assert_says_no(answer, status, error_type, field=field)
         except AssertionError as error:
             wrong[name] = f"{answer.status_code} {answer.text} {error}"
-    assert wrong == {}
+    assert not wrong, wrong
     assert await _rows_of_every_table(admin) == before, "a refused request wrote a row"
     return answers
 
