@@ -1,4 +1,4 @@
-"""A merchant with virtual accounts, a bank that tells of money, an operator, and the merchant's view over HTTP."""
+"""A merchant with virtual accounts, a bank that notifies of money, an operator, and the merchant's view over HTTP."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_imports_point_one_way() -> None:
 
 
 def test_every_refusal_has_a_status() -> None:
-    # Named outside core/errors.py, a refusal could not be found by whoever reads the tree.
+    # Named outside core/errors.py, a refusal could not be found by a reader of the tree.
     named = [c for c in leaves(errors.Refusal) if c.__module__ == errors.__name__]
     assert [c.__name__ for c in named if c not in STATUS_OF] == []
 

@@ -1,4 +1,4 @@
-"""What operators do with accounts: told to merchants who asked, written down, and safe at once or cut short."""
+"""Operators' decisions on accounts: each has an event and an audit row, also when concurrent or interrupted."""
 
 from __future__ import annotations
 

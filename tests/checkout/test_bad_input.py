@@ -1,4 +1,4 @@
-"""Whatever a payer sends that is wrong, late or not theirs to say is refused, and nothing of it is kept."""
+"""The payer's API with bad input: what is wrong, late or not the payer's to set is refused, and nothing is stored."""
 
 from __future__ import annotations
 

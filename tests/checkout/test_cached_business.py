@@ -1,4 +1,4 @@
-"""What a process remembers of a business is never shown for what it is now."""
+"""A cached business is never shown as the current one."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def test_a_catalogue_says_what_it_is(language: str) -> None:
     assert meta["name"] == meta["name"].strip() != ""
 
 
-# The catalogues and whoever asks them
+# The catalogues and the code that uses them
 
 
 SOURCES = [Source.read(path) for path in sorted(CHECKOUT.rglob("*")) if path.suffix in (".py", ".html")]

@@ -1,4 +1,4 @@
-"""Server-sent events: whoever watches a payment hears at once how it stands, soon what changes, and then the end."""
+"""Server-sent events: a stream begins with the state of the payment, then has each change, then the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each payer sees the own payment, as it is now, and nothing of another payer."""
+"""Each payer sees their own payment, as it is now, and nothing of another payer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 
 
-async def test_each_sees_the_own_payment(new_checkout: MakeCheckout) -> None:
+async def test_each_payer_sees_their_own_payment(new_checkout: MakeCheckout) -> None:
     checkouts = [
         await new_checkout(reference=f"together-{number}", amount=100 + number, settings={"name": f"Shop {number}"})
         for number in range(8)
@@ -36,8 +36,8 @@ async def test_a_payment_that_is_not_there_does_not_disturb_the_others(new_check
     assert [page.status_code for page in pages] == [200, 404] * 5
 
 
-async def test_a_change_of_the_shop_is_seen_with_the_next_look(new_checkout: MakeCheckout, db: Database) -> None:
-    """Though businesses are remembered: nobody has to wait until that is forgotten."""
+async def test_a_change_of_the_shop_is_shown_by_the_next_request(new_checkout: MakeCheckout, db: Database) -> None:
+    """Though businesses are cached: the next request reads the change."""
     checkout = await new_checkout()
     for name in ("First Name", "Second Name", "Third Name"):
         await merchants.change(db, checkout.shop.business_id, {"name": name}, now=SystemClock().now())

@@ -1,4 +1,4 @@
-"""Groups: who comes together, and what one's failure means to the others."""
+"""Which items share a batch, and what the failure of one means to the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.infra.batcher import Batcher
 
 
 class Counter:
-    """Does what it is given when it is let, and remembers the groups."""
+    """Doubles numbers once it may go, and remembers the batches."""
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []
@@ -27,7 +27,7 @@ class Counter:
         return [2 * number for number in numbers]
 
 
-async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> None:
+async def test_items_that_come_during_a_batch_are_in_the_next() -> None:
     counter = Counter()
     batcher = Batcher(counter.double_all, concurrency=1)
     first = batcher.do(1)
@@ -39,7 +39,7 @@ async def test_who_comes_while_others_are_served_goes_in_the_next_group() -> Non
     assert counter.groups == [[1], [2, 3, 4]]
 
 
-async def test_a_group_has_no_more_than_its_most() -> None:
+async def test_a_batch_has_no_more_items_than_its_limit() -> None:
     counter = Counter()
     counter.may_go.set()
     batcher = Batcher(counter.double_all, concurrency=1, batch_max=2)
@@ -67,8 +67,8 @@ async def test_a_cancelled_caller_delays_no_other() -> None:
     assert await staying == 4
 
 
-async def test_everybody_is_served_however_they_come() -> None:
-    """Also who comes in the moment in which a lane closes."""
+async def test_every_item_is_done_whenever_it_comes() -> None:
+    """Also an item that comes at the moment at which a batch ends."""
     counter = Counter()
     counter.may_go.set()
     batcher = Batcher(counter.double_all, concurrency=1)
@@ -84,7 +84,7 @@ async def test_everybody_is_served_however_they_come() -> None:
             assert await asyncio.gather(*map(ask, numbers)) == [2 * number for number in numbers]
 
 
-async def test_waiting_callers_fail_when_the_batcher_closes() -> None:
+async def test_a_caller_fails_when_its_batch_is_cancelled() -> None:
     counter = Counter()
     batcher = Batcher(counter.double_all)
     waiting = batcher.do(1)
@@ -95,7 +95,7 @@ async def test_waiting_callers_fail_when_the_batcher_closes() -> None:
         await waiting
 
 
-async def test_not_now_is_said_to_all_at_once() -> None:
+async def test_unavailable_fails_the_whole_batch_at_once() -> None:
     asked: list[int] = []
 
     async def refuse(numbers: Sequence[int]) -> list[int]:
@@ -124,7 +124,7 @@ async def test_a_caller_that_waited_too_long_fails_and_the_others_are_served(mon
     assert counter.groups == [[1], [3]]
 
 
-async def test_a_wrong_number_of_results_fails_every_caller() -> None:
+async def test_a_missing_result_is_an_error_for_its_caller() -> None:
     async def forget_the_last(numbers: Sequence[int]) -> list[int]:
         return [2 * number for number in numbers[:-1]]
 

@@ -1,4 +1,4 @@
-"""Gatherings by name: together under one name, apart under two, and no more at once than there are lanes."""
+"""Batches by key: together under one key, apart under two, and no more at once than the concurrency."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.infra.keyed_batcher import KeyedBatcher
 
 
 class BlockingHandler:
-    """Takes its time until it is let go, and remembers who came together."""
+    """Blocks until it is opened, and remembers the batches."""
 
     def __init__(self) -> None:
         self.groups: list[list[str]] = []
@@ -36,7 +36,7 @@ async def let_tasks_run() -> None:
         await asyncio.sleep(0)
 
 
-async def test_who_waits_under_one_name_is_served_together_and_under_another_apart() -> None:
+async def test_items_of_one_key_share_a_batch_and_of_another_do_not() -> None:
     handler, batcher = BlockingHandler(), KeyedBatcher()
     waiting = [batcher.do("a", one, handler.serve) for one in "uv"]
     await let_tasks_run()

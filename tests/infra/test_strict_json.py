@@ -47,7 +47,7 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         value = loads(body)
     except (Malformed, Invalid):
         return
-    # What was read can be written and reads the same, here and by whoever else reads JSON.
+    # What was read can be written and reads the same, here and by any other reader of JSON.
     assert loads(encode(value)) == value
     assert json.loads(body, parse_float=Decimal) == value
 

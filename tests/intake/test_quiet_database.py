@@ -1,4 +1,4 @@
-"""Ordinary traffic breaks no rule of the database: whoever reads PostgreSQL's log finds only what is wrong."""
+"""Ordinary traffic violates no constraint: PostgreSQL's log holds only real errors."""
 
 from __future__ import annotations
 

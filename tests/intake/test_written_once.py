@@ -36,7 +36,7 @@ async def test_an_outcome_is_written_once_with_its_notification(
 ) -> None:
     checkout = await new_checkout(currency="KES")
     await checkout.charge({"type": "mobile_money", "phone": "+254712340001"})
-    # Told before anybody asks.
+    # Notified before it is polled.
     later = SettableClock(runtime.clock.now() + timedelta(minutes=1))
     assert (await notifier.send_notices(runtime.deps, later)).done == 1
     assert (await checkout.record())["status"] == "success"

@@ -1,4 +1,4 @@
-"""The ledger refuses change and imbalance, whoever asks and however."""
+"""The ledger refuses change and imbalance, for every role and statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients are told while too many requests are in flight, whatever they do with their connection."""
+"""The answer while too many requests are in flight, whatever a client does with its connection."""
 
 from __future__ import annotations
 

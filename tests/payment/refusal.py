@@ -1,4 +1,4 @@
-"""What every refusal promises, checked in one place."""
+"""What every refusal must be, checked in one place."""
 
 from __future__ import annotations
 

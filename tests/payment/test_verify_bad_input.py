@@ -1,4 +1,4 @@
-"""Verifying with bad input: nobody sees what is not theirs, and nothing a client sends breaks anything."""
+"""Verifying with bad input: nothing of another business is shown, and no input causes an error."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ async def test_in_one_group_the_first_of_a_reference_has_it(db: Database, busine
     assert outcomes[2].is_new
     assert len(new) == 2
     winner = first if outcomes[0] and outcomes[0].is_new else second
-    # PostgreSQL does not see, in one statement, what the statement itself has written: whoever lost looks again.
+    # PostgreSQL does not see, in one statement, what the statement itself has written: the loser reads again.
     loser = second if winner is first else first
     async with db.connection() as tx:
         again = await store.insert(tx, loser)

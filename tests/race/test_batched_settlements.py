@@ -219,5 +219,5 @@ async def test_money_that_is_known_keeps_nothing_else_of_its_group_from_being_wr
 
 
 def test_changes_of_every_caller_share_one_batcher(runtime: Runtime) -> None:
-    """Each till has its own lanes to the database; several of them would take all its connections."""
+    """Each batcher has its own connections; several of them would take all of the pool."""
     assert runtime.deps is runtime.deps

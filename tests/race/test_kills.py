@@ -217,7 +217,7 @@ async def check(deployment: Deployment, journal: Journal, receiver: Receiver) ->
     assert {row["reference"]: row["pay_code"] for row in rows} == journal.created
     succeeded = {row["reference"] for row in rows if row["status"] == "success"}
     assert journal.paid <= succeeded
-    assert notified_references(receiver) == sorted(succeeded), "each success is told by one event"
+    assert notified_references(receiver) == sorted(succeeded), "each success has one event"
     assert status_of(f"{deployment.base_url}/readyz") == 200
     examined = tidegate("doctor", "--books", TIDEGATE_HOME=str(deployment.home))
     said, _ = await asyncio.to_thread(examined.communicate, timeout=WITHIN_S)

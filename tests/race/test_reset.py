@@ -29,7 +29,7 @@ async def test_what_arrives_in_the_very_moment_is_deleted_too(new_checkout: Make
         checkout.shop.business_id,
     )
     emptied = asyncio.create_task(checkout.sandbox("reset"))
-    # It has deleted all receipts that it saw, and waits for whoever holds on to the payment.
+    # It has deleted all receipts that it saw, and waits for the holder of the payment's lock.
     await somebody_waits(admin)
     await arriving.commit()
     assert (await emptied).status_code == 200

@@ -1,4 +1,4 @@
-"""Something becomes due at the moment at which a courier finds that nothing is."""
+"""A delivery becomes due at the moment at which a sender finds that none is."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ async def test_a_wrong_try_is_asked_for_again_as_often_as_the_payer_may_answer(
     assert asked.problem is None
     again = Waiting(asked.action, reason)
     assert await world.rail.authorize(*where, wrong, now=NOW) == again
-    assert await world.rail.ask(*where, now=NOW) == again, "whoever was not told can ask"
+    assert await world.rail.ask(*where, now=NOW) == again, "the outcome can be polled too"
     for _ in range(2 * ANSWERS_MAX):
         assert await world.rail.authorize(*where, wrong, now=NOW) == again, "how often is not counted here"
     assert await world.notifications(later(days=1)) == []

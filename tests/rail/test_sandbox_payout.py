@@ -1,4 +1,4 @@
-"""Money that goes back: returns are told, refunds are asked for."""
+"""Money that goes back: returns are notified, refunds are polled."""
 
 from __future__ import annotations
 

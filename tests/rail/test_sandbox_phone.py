@@ -1,4 +1,4 @@
-"""Mobile money and USSD: what happens on the payer's phone, and what the rail tells of it."""
+"""Mobile money and USSD: what happens on the payer's phone, and what the rail notifies."""
 
 from __future__ import annotations
 

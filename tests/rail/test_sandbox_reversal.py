@@ -1,4 +1,4 @@
-"""A bank that takes a credit back: told once, in one way, before or after the credit itself."""
+"""A bank reverses a credit: notified once, in one form, before or after the credit itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bank transfers: an account of its own for every attempt, and a bank that tells what came."""
+"""Bank transfers: an account of its own for every attempt, and a bank that notifies what came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bank takes a checkout's transfer back: the wallet gives it back or owes it, and everybody is told."""
+"""The bank reverses a checkout's transfer: the wallet is debited or owes it, and it is shown everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refunds of inflows, what is told of refunds, and what the doctor would notice."""
+"""Refunds of inflows, the events of refunds, and what the doctor would find."""
 
 from __future__ import annotations
 

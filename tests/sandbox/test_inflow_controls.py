@@ -43,7 +43,7 @@ async def sent(shop: Shop, **changes: Any) -> str:
 
 @pytest.fixture
 async def notifications(runtime: Runtime, shop: Shop) -> AsyncIterator[SendNotices]:
-    """What the rail has to tell by then, read as a receiver would; it is carried nowhere."""
+    """The notifications that are due by then, read as a receiver would; they are sent nowhere."""
     rail = runtime.deps.rails["sandbox"]
     assert isinstance(rail, SandboxRail)
     assert isinstance(runtime.clock, ShiftedClock)

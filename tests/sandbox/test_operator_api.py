@@ -1,4 +1,4 @@
-"""Developers play the operator in the sandbox: on what is their own, under their own key."""
+"""Developers act as the operator in the sandbox: on what is their own, under their own key."""
 
 from __future__ import annotations
 

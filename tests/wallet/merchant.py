@@ -1,4 +1,4 @@
-"""A merchant with money that was booked by hand, and what it is told of it over HTTP."""
+"""A merchant with money that was booked by hand, and its wallets and statements over HTTP."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 async def run_until(world: World, admin: Any, question: str, wanted: int) -> None:
-    """The courier itself, with its own loops."""
+    """The sender itself, with its own loops."""
     with capture_logs():
         task = asyncio.create_task(world.sender.run(grace_s=0))
         try:

@@ -220,7 +220,7 @@ async def test_a_huge_body_is_refused_unread(example: Example) -> None:
             answer = await client.post(example.url, content=bytes(3_000_000), headers=headers_of())
             assert answer.status_code == 413
         except httpx.TransportError:
-            pass  # It has closed the door before we were done.
+            pass  # It has closed the connection before we were done.
         assert (await client.post(example.url, content=BODY, headers=headers_of())).status_code == 204
 
 

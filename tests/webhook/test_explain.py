@@ -1,4 +1,4 @@
-"""Why a signature fits or does not, told from the request alone."""
+"""Why a signature is valid or not, found from the request alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a merchant is told of a payment, field by field, as the specification lists it; and that it is told at all."""
+"""The event of a payment: each field as the specification lists it, and that it is sent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OURS = {"amountExpected", "varianceType"}
 
 
 class Webhooks:
-    """An endpoint of the business behind a checkout, and a courier that walks when it is told to."""
+    """An endpoint of the business behind a checkout. Called, it sends what is due and returns all payloads so far."""
 
     def __init__(self, runtime: Runtime, receiver: Receiver) -> None:
         self._way_out = Egress(runtime.webhook_deps.guard)
@@ -165,7 +165,7 @@ async def test_a_checkout_that_failed_expired_or_was_cancelled_has_no_event(
 async def test_the_first_word_comes_as_soon_as_the_money_is_booked(
     new_checkout: MakeCheckout, runtime: Runtime, webhooks: Webhooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever settles rings; a courier that would not look by himself for an hour is there at once."""
+    """A settlement notifies: a sender that would not poll for an hour sends at once."""
     monkeypatch.setattr("tidegate.webhook.deliver.POLL_S", 3_600.0)
     checkout = await new_checkout()
     await listen(checkout, webhooks)

@@ -1,4 +1,4 @@
-"""The courier as it runs: woken by rings or by itself, side by side with others, stopped, cut off."""
+"""The running sender: woken by notifications or by polling, beside others, stopped, cut off."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ async def test_who_cannot_wait_gives_back_what_he_holds(world: World, receiver: 
 async def test_what_landed_while_nothing_can_be_written_is_written_later(
     world: World, receiver: Receiver, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody holds the turn for so long that statements run out of time: to the courier the database is away."""
+    """A lock is held for so long that statements time out: to the sender the database is away."""
     monkeypatch.setattr(deliver, "PAUSE_AWAY_S", 0.02)
     own = Database(world.db.url, statement_timeout_ms=300)
     await own.open()

@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: endpoints, the log, sending again; and that nobody sees anybody else's."""
+"""Webhooks over HTTP: endpoints, the log, resends; nothing of another business is shown."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ async def test_what_cannot_be_sent_again_says_why(merchant: Merchant) -> None:
 
 
 async def test_resends_a_second_are_limited(merchant: Merchant, admin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # However long the wishes take, none is allowed again meanwhile.
+    # No allowance comes back while the requests run.
     monkeypatch.setattr(api, "RESENDS_PER_SECOND", 0.001)
     await merchant.endpoint()
     await merchant.events(1)

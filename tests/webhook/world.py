@@ -1,4 +1,4 @@
-"""A business with webhooks, a courier that is told when to walk, and a clock that stands until it is moved."""
+"""A business with webhooks, a sender that the test runs step by step, and a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class World:
             )
 
     async def event(self, payload: bytes = PAYLOAD, **changes: Any) -> str:
-        """As whoever changes something writes it."""
+        """As a change writes it."""
         event_id = ids.new_event_id()
         columns = {
             "business_id": self.business_id,

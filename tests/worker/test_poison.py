@@ -1,4 +1,4 @@
-"""One row that cannot be worked on, among a hundred: it delays nobody, and is there when its cause is mended."""
+"""One row that cannot be worked on, among a hundred: it delays no other, and is done when its cause is fixed."""
 
 from __future__ import annotations
 
