@@ -135,10 +135,10 @@ async def _fail(db: Database, lease: Lease, error: Exception, now: datetime) -> 
     failures = lease.failures + 1
     again_at = next_try_at(failures, now=now)
     # A repeated traceback adds nothing, and that of an outage of the database comes once for every row.
-    has_news = (failures == 1 or again_at is None) and not isinstance(error, Unavailable)
+    is_new = (failures == 1 or again_at is None) and not isinstance(error, Unavailable)
     log.error(
         "work on a row failed", kind=lease.kind, business=lease.business_id, id=lease.id, failures=failures,
-        is_parked=again_at is None, error=text_of(error), exc_info=error if has_news else None,
+        is_parked=again_at is None, error=text_of(error), exc_info=error if is_new else None,
     )  # fmt: skip
     with suppress(Unavailable):  # The rest of the lease is the pause.
         async with db.connection() as tx:

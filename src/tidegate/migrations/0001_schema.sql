@@ -716,7 +716,7 @@ CREATE TABLE notification (
     CONSTRAINT notification_pk PRIMARY KEY (rail, id),
     CONSTRAINT notification_state_is_known CHECK (state IN ('done', 'suspense', 'quarantined'))
 );
-COMMENT ON TABLE notification IS 'What rails told us, byte for byte, each acted on once. Quarantined ones contradict what was told before.';
+COMMENT ON TABLE notification IS 'What rails sent us, byte for byte, each acted on once. Quarantined ones contradict an earlier one.';
 CREATE INDEX notification_to_look_at ON notification (received_at) WHERE state <> 'done';
 
 CREATE TABLE receipt (
@@ -1095,7 +1095,7 @@ CREATE TABLE event (
     CONSTRAINT event_pk PRIMARY KEY (business_id, id),
     CONSTRAINT event_one_per_cause UNIQUE (business_id, type, cause)
 );
-COMMENT ON TABLE event IS 'What merchants are told, written in the transaction of the change and sent unchanged.';
+COMMENT ON TABLE event IS 'What is sent to merchants, written in the transaction of the change and sent unchanged.';
 COMMENT ON COLUMN event.reference IS 'By what the merchant knows the thing that this is about.';
 COMMENT ON COLUMN event.is_fanned_out IS 'Whether its deliveries have been made.';
 CREATE INDEX event_to_fan_out ON event (created_at) WHERE NOT is_fanned_out;
@@ -1120,7 +1120,7 @@ CREATE TABLE webhook_endpoint (
     CONSTRAINT webhook_endpoint_is_disabled_for_a_reason CHECK ((status = 'disabled') = (disabled_reason IS NOT NULL)),
     CONSTRAINT webhook_endpoint_rate_is_positive CHECK (rate_per_second BETWEEN 1 AND 100000)
 );
-COMMENT ON TABLE webhook_endpoint IS 'Where a business wants to be told, and of what. A deleted one stays, for the log.';
+COMMENT ON TABLE webhook_endpoint IS 'Where a business receives events, and which. A deleted one stays, for the log.';
 
 CREATE TABLE webhook_secret (
     business_id text        NOT NULL CONSTRAINT webhook_secret_business_fk REFERENCES business (id),
@@ -1184,7 +1184,7 @@ CREATE TABLE webhook_delivery (
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE webhook_delivery IS 'One event for one endpoint: queue and log in one row.';
 COMMENT ON COLUMN webhook_delivery.id IS 'Milliseconds and a serial number, so that the key is also the order of time. See new_webhook_delivery_id.';
-COMMENT ON COLUMN webhook_delivery.lane IS '0 goes first: news, and what somebody asked for by hand. 1: retries and replays.';
+COMMENT ON COLUMN webhook_delivery.lane IS '0 goes first: new events, and resends by hand. 1: retries and replays.';
 COMMENT ON COLUMN webhook_delivery.failures IS 'How far the schedule has gone; begins anew when it is resent.';
 CREATE INDEX webhook_delivery_due ON webhook_delivery (business_id, endpoint_id, lane, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhook_delivery_in_flight ON webhook_delivery (business_id, endpoint_id) WHERE lease_token IS NOT NULL;
@@ -1320,18 +1320,18 @@ CREATE TABLE sandbox_payout (
 COMMENT ON TABLE sandbox_payout IS 'Money the sandbox''s rail was asked to send back: returns and refunds. `paid_transaction_id` is what had come in.';
 
 CREATE TABLE sandbox_notice (
-    business_id text        NOT NULL CONSTRAINT sandbox_notice_business_fk REFERENCES business (id),
-    id          bigint      GENERATED ALWAYS AS IDENTITY,
-    told_id     text        NOT NULL,
-    body        bytea       NOT NULL,
-    created_at  timestamptz NOT NULL,
-    due_at      timestamptz NOT NULL,
+    business_id     text        NOT NULL CONSTRAINT sandbox_notice_business_fk REFERENCES business (id),
+    id              bigint      GENERATED ALWAYS AS IDENTITY,
+    notification_id text        NOT NULL,
+    body            bytea       NOT NULL,
+    created_at      timestamptz NOT NULL,
+    due_at          timestamptz NOT NULL,
     sent_at     timestamptz,
     CONSTRAINT sandbox_notice_pk PRIMARY KEY (business_id, id)
 );
-COMMENT ON TABLE sandbox_notice IS 'Notifications that the sandbox''s rail sends. Two rows with one `told_id` are the same news told twice.';
+COMMENT ON TABLE sandbox_notice IS 'Notifications that the sandbox''s rail sends. Two rows with one `notification_id` are one notification sent twice.';
 COMMENT ON COLUMN sandbox_notice.due_at IS 'Taking a notice moves it on, so that one whose sender died is due again.';
-CREATE INDEX sandbox_notice_told ON sandbox_notice (business_id, told_id);
+CREATE INDEX sandbox_notice_by_notification ON sandbox_notice (business_id, notification_id);
 CREATE INDEX sandbox_notice_due_and_not_sent ON sandbox_notice (business_id, due_at) WHERE sent_at IS NULL;
 
 CREATE FUNCTION reset_sandbox(p_business_id text) RETURNS void

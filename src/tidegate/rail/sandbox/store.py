@@ -94,7 +94,7 @@ async def insert_notice(
 ) -> None:
     await tx.execute(
         """
-        INSERT INTO sandbox_notice (business_id, told_id, body, created_at, due_at) VALUES ($1, $2, $3, $4, $5)
+        INSERT INTO sandbox_notice (business_id, notification_id, body, created_at, due_at) VALUES ($1, $2, $3, $4, $5)
         """,
         business_id, notification_id, body, now, due_at,
     )  # fmt: skip
@@ -109,7 +109,7 @@ async def lock_notification(tx: Tx, business_id: str, notification_id: str) -> N
 
 async def find_first_notice(tx: Tx, business_id: str, notification_id: str) -> Row | None:
     return await tx.fetchrow(
-        "SELECT body, created_at FROM sandbox_notice WHERE business_id = $1 AND told_id = $2 ORDER BY id LIMIT 1",
+        "SELECT body, created_at FROM sandbox_notice WHERE business_id = $1 AND notification_id = $2 ORDER BY id LIMIT 1",
         business_id,
         notification_id,
     )
