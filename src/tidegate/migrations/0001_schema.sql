@@ -1326,7 +1326,7 @@ CREATE TABLE sandbox_notice (
     body            bytea       NOT NULL,
     created_at      timestamptz NOT NULL,
     due_at          timestamptz NOT NULL,
-    sent_at     timestamptz,
+    sent_at         timestamptz,
     CONSTRAINT sandbox_notice_pk PRIMARY KEY (business_id, id)
 );
 COMMENT ON TABLE sandbox_notice IS 'Notifications that the sandbox''s rail sends. Two rows with one `notification_id` are one notification sent twice.';
