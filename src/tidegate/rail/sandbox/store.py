@@ -109,7 +109,10 @@ async def lock_notification(tx: Tx, business_id: str, notification_id: str) -> N
 
 async def find_first_notice(tx: Tx, business_id: str, notification_id: str) -> Row | None:
     return await tx.fetchrow(
-        "SELECT body, created_at FROM sandbox_notice WHERE business_id = $1 AND notification_id = $2 ORDER BY id LIMIT 1",
+        """
+        SELECT body, created_at FROM sandbox_notice
+         WHERE business_id = $1 AND notification_id = $2 ORDER BY id LIMIT 1
+        """,
         business_id,
         notification_id,
     )
