@@ -1,121 +1,129 @@
-"""`make bench-data`: loads many inflows straight into PostgreSQL, for the growth lines of `make bench`.
+"""`make bench-data`: loads many inflows straight into PostgreSQL, for what `make bench` says about growth.
 
-Only what the listings read is made: businesses, accounts, inflows and their tally. There are no journals, events and
-notifications behind them, so nobody should look for clean books here.
+Each size has a database of its own, kept from one run to the next, which gets its name only when it is whole. Only what
+the listings read is made: businesses, accounts, inflows and their tally; there are no clean books here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
+import shutil
 import sys
 import time
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import inflow_patterns
-from bench.inflow_patterns import Patterns
-from bench.inflow_rows import Loading
-from bench.line import BenchFailed
-from bench.warehouse import SMALL_ROWS, Warehouse, open_warehouse
+from bench import inflow_data
+from bench.environment import with_connection
+from bench.process import REPOSITORY
+from bench.report import BenchFailed
 from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
+from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
+from tidegate.infra.embedded import EmbeddedPostgres
+from tidegate.infra.migrate import MigrationFailed
 
-# Fewer would have no page that is deep.
-ROWS_MIN, ROWS_MAX = 100_000, 100_000_000
+HOME = REPOSITORY / ".tidegate" / "bench"
+SMALL_ROWS = 10_000
 # With its indexes, and what sorting them needs for a moment; measured.
 BYTES_PER_ROW = 2_200
 SPARE_BYTES = 2 * 1024**3
-GIGABYTE = 1024**3
+UNFINISHED = "inflows_unfinished"
 
 console = Console()
-Advance = Callable[[str, int], None]
+
+
+class Databases:
+    def __init__(self, postgres: EmbeddedPostgres) -> None:
+        self._postgres = postgres
+
+    def url_of(self, rows: int) -> str:
+        return self._postgres.url(f"inflows_{rows}")
+
+    def sizes(self) -> list[int]:
+        """In rows, the smallest first."""
+        names = self._ask(lambda connection: connection.fetch("SELECT datname FROM pg_database"))
+        matches = (re.fullmatch(r"inflows_(\d+)", row["datname"]) for row in names)
+        return sorted(int(match[1]) for match in matches if match)
+
+    def load(self, rows: int) -> None:
+        folder = self._ask(lambda connection: connection.fetchval("SHOW data_directory"))
+        needed_gb, free_gb = (BYTES_PER_ROW * rows + SPARE_BYTES) / 1024**3, shutil.disk_usage(folder).free / 1024**3
+        if free_gb < needed_gb:
+            raise BenchFailed(f"{rows:,} inflows need {needed_gb:.1f} GB, and {free_gb:.1f} GB are free; load fewer")
+        began = time.monotonic()
+        self._ask(lambda connection: connection.execute(f"DROP DATABASE IF EXISTS {UNFINISHED} WITH (FORCE)"))
+        self._ask(lambda connection: connection.execute(f"CREATE DATABASE {UNFINISHED}"))
+        url = self._postgres.url(UNFINISHED)
+        asyncio.run(deployment.prepare(url, Mode.SANDBOX))
+        with console.status(f"{rows:,} inflows …") as status:
+            asyncio.run(_load(url, rows, status.update))
+        self._ask(lambda connection: connection.execute(f"ALTER DATABASE {UNFINISHED} RENAME TO inflows_{rows}"))
+        console.print(f"{rows:,} inflows in {time.monotonic() - began:.0f} s.")
+
+    def _ask(self, use: Callable[[Any], Any]) -> Any:
+        return with_connection(self._postgres.url("postgres"), use)
+
+
+async def _load(url: str, rows: int, note: Callable[[str], None]) -> None:
+    now = SystemClock().now()
+    await inflow_data.write_patterns(url, now=now)
+    connection = await database.connect(url)
+    # All of it in one transaction, so that PostgreSQL may leave out its log.
+    async with connection.transaction():
+        async for step in inflow_data.load(connection, rows, now=now):
+            note(f"{rows:,} inflows: {step} …")
+    await connection.execute("VACUUM ANALYZE")
+    await connection.close()
+
+
+@contextmanager
+def open_databases() -> Iterator[Databases]:
+    HOME.mkdir(parents=True, exist_ok=True)
+    postgres = EmbeddedPostgres(HOME / "postgres", durable=True)
+    try:
+        postgres.start()
+        # What is loaded into a new table is then written once, not twice.
+        if with_connection(postgres.url("postgres"), _use_minimal_log):
+            postgres.stop()
+            postgres.start()
+        yield Databases(postgres)
+    finally:
+        postgres.stop()
+
+
+async def _use_minimal_log(connection: Any) -> bool:
+    """True when the server has to be started again."""
+    if await connection.fetchval("SHOW wal_level") == "minimal":
+        return False
+    await connection.execute("ALTER SYSTEM SET wal_level = 'minimal'")
+    await connection.execute("ALTER SYSTEM SET max_wal_senders = '0'")
+    return True
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.option("--rows", type=click.IntRange(ROWS_MIN, ROWS_MAX), default=10_000_000, help="Inflows to load.")
+@click.option("--rows", type=click.IntRange(100_000, 100_000_000), default=10_000_000, help="Inflows to load.")
 @click.option("--remove", is_flag=True, help="Remove all that was loaded, and load nothing.")
 def main(*, rows: int, remove: bool) -> None:
-    """Load inflows for the growth lines of `make bench`: so many, and 10,000 to compare them with."""
+    """Load inflows for what `make bench` says about growth: so many, and 10,000 to compare them with."""
+    if remove:
+        shutil.rmtree(HOME, ignore_errors=True)
+        console.print("Removed.")
+        return
     try:
-        with open_warehouse() as warehouse:
-            if remove:
-                warehouse.forget_all()
-                console.print("Removed.")
-                return
+        with open_databases() as databases:
             for size in (SMALL_ROWS, rows):
-                _load_once(warehouse, size)
-    except BenchFailed as failure:
+                if size not in databases.sizes():
+                    databases.load(size)
+    except (BenchFailed, MigrationFailed) as failure:
         console.print(str(failure), style="red", markup=False, highlight=False)
         sys.exit(1)
-    except KeyboardInterrupt:
-        console.print("Stopped. What was not finished is not there; the next load begins it again.")
-        sys.exit(130)
-
-
-def _load_once(warehouse: Warehouse, rows: int) -> None:
-    if rows in warehouse.sizes():
-        warehouse.refuse_old_schema(rows)
-        console.print(f"{rows:,} inflows are there already.")
-        return
-    needed, free = BYTES_PER_ROW * rows + SPARE_BYTES, warehouse.free_bytes()
-    if free < needed:
-        raise BenchFailed(
-            f"{rows:,} inflows need {needed / GIGABYTE:.1f} GB while they are loaded, and {free / GIGABYTE:.1f} GB are"
-            " free. Make room, or load fewer: make bench-data ROWS=1000000"
-        )
-    began = time.monotonic()
-    url = warehouse.begin()
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[now]}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task(f"{rows:,} inflows", total=2 * rows, now="")
-
-        def advance(now: str, done: int) -> None:
-            progress.update(task, now=now, advance=done)
-
-        size = asyncio.run(_load(url, rows, advance))
-    warehouse.finish(rows)
-    took_s = time.monotonic() - began
-    console.print(f"{rows:,} inflows in {took_s:.0f} s, {size / GIGABYTE:.2f} GB, {size / rows:,.0f} bytes each.")
-
-
-async def _load(url: str, rows: int, advance: Advance) -> int:
-    """All of it in one transaction, so that PostgreSQL may leave out its log. How large the database is."""
-    now = SystemClock().now()
-    advance("patterns", 0)
-    patterns = await inflow_patterns.make(url, now=now)
-    connection = await database.connect(url)
-    try:
-        async with connection.transaction():
-            await _fill(connection, patterns, rows, now, advance)
-        advance("vacuum", 0)
-        await connection.execute("VACUUM ANALYZE")
-        return int(await connection.fetchval("SELECT pg_database_size(current_database())"))
-    finally:
-        await connection.close()
-
-
-async def _fill(connection: Any, patterns: Patterns, rows: int, now: datetime, advance: Advance) -> None:
-    loading = Loading(connection, rows=rows, now=now)
-    await loading.prepare(patterns)
-    advance("rows", 0)
-    for batch in loading.batches():
-        await loading.load(batch)
-        advance("rows", len(batch))
-    steps = loading.steps_after()
-    for name, statement in steps:
-        advance(name, 0)
-        await connection.execute(statement)
-        advance(name, rows // (len(steps) + 1))
-    found = await connection.fetchval(
-        "SELECT sum(count) FROM collection_tally WHERE account_id = '' AND day = '-infinity'"
-    )
-    if found != rows:
-        raise BenchFailed(f"{rows:,} inflows were to be loaded, and {found:,} were counted")
 
 
 if __name__ == "__main__":

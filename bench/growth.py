@@ -8,182 +8,136 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import tempfile
+import json
 import time
+import urllib.parse
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from itertools import count, islice
-from pathlib import Path
+from datetime import datetime, timedelta
 from statistics import median
+from typing import Any
 
 from bench import process
-from bench.growth_questions import CSV_ROWS, PER_PAGE, QUESTIONS, Question, Shelf
-from bench.line import BenchFailed
+from bench.data import HOME, SMALL_ROWS, Databases, open_databases
+from bench.environment import Environment, with_connection
+from bench.inflow_data import SPAN
 from bench.process import Server
-from bench.warehouse import SMALL_ROWS, Warehouse, is_there, open_warehouse
-from tidegate.infra import db as database
-from tidegate.infra.http.paging import ROWS_BY_NUMBER_MAX
+from bench.report import BenchFailed, Finding, Section
+from tidegate.collection.list_store import CollectionFilter, first_id_of
+from tidegate.core.ids import Mode
+from tidegate.core.money import Currency
+from tidegate.deployment import commands as deployment
+from tidegate.infra.http.cursor import Cursor
+from tidegate.infra.timestamp import to_iso
 
 AIM = 1.3
-DEEP_AIM_S = 0.2
-HOW_TO_LOAD = "no inflows to compare are loaded; `make bench-data` loads 10,000,000 in minutes, ROWS=200000 fewer"
-WARM_UP_CALLS = 20
-ROUNDS = 10
-CALLS_PER_ROUND = 30
-DEEP_CALLS = 50
+HOW_TO_LOAD = "No inflows to compare are loaded; `make bench-data` loads 10,000,000 in minutes, ROWS=200000 fewer."
+WARM_UP_CALLS, CALLS = 20, 300
+PER_PAGE = 10
+CURRENCY = Currency.EUR
+# Another place for every call, spread over the whole list: steps by the golden ratio never come close to one another.
+GOLDEN = 0.618033988749895
 
 
-@dataclass(frozen=True)
-class Grown:
-    question: Question
-    # By round.
-    small_s: list[list[float]] = field(default_factory=list)
-    large_s: list[list[float]] = field(default_factory=list)
+class ListingClient:
+    """One of the databases with the API in front of it, asked by the owner of the large account."""
 
-    @property
-    def ratio(self) -> float:
-        return self.large_p50_s / self.small_p50_s
+    def __init__(self, owner: Mapping[str, Any], server: Server) -> None:
+        self.business_id, self.account_id, self._key = owner["business_id"], owner["account_id"], owner["secret_key"]
+        self._began_at: datetime = owner["began_at"]
+        self._connection = http.client.HTTPConnection(process.HOST, server.port, timeout=process.TIMEOUT_S)
 
-    @property
-    def ratios(self) -> list[float]:
-        return [median(large) / median(small) for large, small in zip(self.large_s, self.small_s, strict=True)]
+    def path(self, **fields: str) -> str:
+        asked = {"business": self.business_id, "perPage": str(PER_PAGE), **fields}
+        return f"/collections?{urllib.parse.urlencode(asked)}"
 
-    @property
-    def small_p50_s(self) -> float:
-        return median(time_s for one in self.small_s for time_s in one)
+    def account(self, **fields: str) -> str:
+        return self.path(virtualAccount=self.account_id, **fields)
 
-    @property
-    def large_p50_s(self) -> float:
-        return median(time_s for one in self.large_s for time_s in one)
+    def currency(self, **fields: str) -> str:
+        return self.path(destinationCurrency=CURRENCY, **fields)
 
+    def cursor(self, number: int, wanted: CollectionFilter) -> str:
+        """As the API would give it out, anywhere in the list but with a full page after it."""
+        moment = self._began_at + (0.02 + 0.96 * (number * GOLDEN % 1.0)) * SPAN
+        return Cursor.of(first_id_of(moment), scope=f"{self.business_id} {wanted}")
 
-@dataclass(frozen=True)
-class Growth:
-    small: Shelf
-    large: Shelf
-    grown: list[Grown]
-    # The last page that may be asked for by its number, among the many; the one after it was refused.
-    deep_s: list[float]
+    def part_days(self, number: int) -> dict[str, str]:
+        """From a time of one day to a time of another, half a year later."""
+        start = self._began_at + (number * GOLDEN % 1.0) * (SPAN / 2 - timedelta(days=2))
+        return {"dateFrom": to_iso(start), "dateTo": to_iso(start + SPAN / 2)}
 
-    @property
-    def deep_p50_s(self) -> float:
-        return median(self.deep_s)
-
-
-Note = Callable[[str], None]
-
-
-class Asked:
-    """An API process with its database, and a client that keeps its connection."""
-
-    def __init__(self, shelf: Shelf, server: Server) -> None:
-        self.shelf = shelf
-        self._connection = http.client.HTTPConnection(process.HOST, server.port, timeout=process.START_TIMEOUT_S)
-
-    def ask(self, path: str, headers: Mapping[str, str]) -> tuple[int, bytes, float]:
+    def ask_ms(self, question: str, number: int) -> float:
+        path = QUESTIONS[question](self, number)
         began = time.perf_counter()
-        self._connection.request("GET", path, headers={"api-key": self.shelf.secret_key, **headers})
+        self._connection.request("GET", path, headers={"api-key": self._key})
         answer = self._connection.getresponse()
         body = answer.read()
-        return answer.status, body, time.perf_counter() - began
-
-    def answer(self, question: Question, number: int) -> float:
-        status, body, seconds = self.ask(question.path(self.shelf, number), question.headers)
-        if status != 200:
-            raise BenchFailed(f"{question.name}: the API answered {status} {body.decode(errors='replace')}")
-        question.refuse_other_answer(body)
-        return seconds
+        took_ms = 1000 * (time.perf_counter() - began)
+        if answer.status != 200:
+            raise BenchFailed(f"{question}: the API answered {answer.status} {body.decode(errors='replace')}")
+        refuse_other_length(question, body)
+        return took_ms
 
 
-def measure(note: Note) -> Growth | None:
-    """None when nothing is loaded that could be compared."""
-    if not is_there():
-        return None
+# Given the number of the call.
+QUESTIONS: dict[str, Callable[[ListingClient, int], str]] = {
+    "first page of an account": lambda listed, _: listed.account(),
+    "first page of a currency": lambda listed, _: listed.currency(),
+    "first page of a rare status": lambda listed, _: listed.path(status="reversed"),
+    "page of an account by cursor, anywhere": lambda listed, number: listed.account(
+        cursor=listed.cursor(number, CollectionFilter(account_id=listed.account_id))
+    ),
+    "page of a currency by cursor, anywhere": lambda listed, number: listed.currency(
+        cursor=listed.cursor(number, CollectionFilter(destination_currency=CURRENCY))
+    ),
+    "page and total of an account, part days": lambda listed, number: listed.account(**listed.part_days(number)),
+    "page and total of a currency, part days": lambda listed, number: listed.currency(**listed.part_days(number)),
+}
+
+
+def refuse_other_length(question: str, body: bytes) -> None:
+    """A list that is empty, or shorter on one side, would compare two different things."""
+    found = len(json.loads(body)["data"]["results"])
+    if found != PER_PAGE:
+        raise BenchFailed(f"{question}: {found} rows came instead of {PER_PAGE}")
+
+
+def section(environment: Environment) -> Section:
+    if not HOME.exists():
+        return Section("growth", "nothing is loaded", [], HOW_TO_LOAD)
     with ExitStack() as ending:
-        warehouse = ending.enter_context(open_warehouse())
-        sizes = warehouse.sizes()
+        databases = ending.enter_context(open_databases())
+        sizes = databases.sizes()
         if SMALL_ROWS not in sizes or sizes[-1] <= SMALL_ROWS:
-            return None
-        logs = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="tidegate-bench-growth-")))
-        small, large = (_serve(warehouse, rows, logs, ending) for rows in (SMALL_ROWS, sizes[-1]))
-        grown = [_compare(question, small, large, note) for question in QUESTIONS]
-        note("deep page by its number")
-        return Growth(small.shelf, large.shelf, grown, _deep(large))
+            return Section("growth", "nothing is loaded", [], HOW_TO_LOAD)
+        small, large = (_serve(environment, databases, rows, ending) for rows in (SMALL_ROWS, sizes[-1]))
+        return Section(
+            name="growth",
+            title=f"{sizes[-1]:,} inflows, a tenth of them of one account, over {SMALL_ROWS:,}",
+            findings=[_compare(question, small, large) for question in QUESTIONS],
+        )
 
 
-def _serve(warehouse: Warehouse, rows: int, logs: Path, ending: ExitStack) -> Asked:
-    warehouse.refuse_old_schema(rows)
-    shelf = asyncio.run(_look(warehouse.url_of(rows)))
-    if shelf.rows != rows:
-        raise BenchFailed(f"{rows:,} inflows were loaded, and {shelf.rows:,} are there; `make bench-data-clean`")
-    env = {"DATABASE_URL": shelf.url, "HOST": process.HOST, "TIDEGATE_HOME": str(logs / str(rows))}
+def _serve(environment: Environment, databases: Databases, rows: int, ending: ExitStack) -> ListingClient:
+    url = databases.url_of(rows)
+    asyncio.run(deployment.prepare(url, Mode.SANDBOX))
+    owner = with_connection(url, lambda connection: connection.fetchrow("SELECT * FROM bench_owner"))
     server = process.start_server(
         ["tidegate", "serve"],
         ready_path="/readyz",
-        log=logs / f"{rows}.log",
-        env={**env, "TIDEGATE_LOG_LEVEL": "warning"},
+        log=environment.home / f"growth-{rows}.log",
+        env=environment.settings | {"DATABASE_URL": url},
     )
-    ending.callback(server.stop)
-    return Asked(shelf, server)
+    ending.callback(process.stop, server.process)
+    return ListingClient(owner, server)
 
 
-async def _look(url: str) -> Shelf:
-    connection = await database.connect(url)
-    try:
-        row = await connection.fetchrow(_SHELF, CSV_ROWS - 1)
-    finally:
-        await connection.close()
-    return Shelf(url=url, **row)
-
-
-_SHELF = """
-SELECT owner.business_id, owner.account_id, owner.secret_key, oldest.created_at AS oldest_at,
-       newest.created_at AS newest_at, last.created_at AS csv_from,
-       (SELECT sum(count)::bigint FROM collection_tally WHERE account_id = '' AND day = '-infinity') AS rows,
-       (SELECT sum(count)::bigint FROM collection_tally AS tally
-         WHERE tally.account_id = owner.account_id AND day = '-infinity') AS account_rows
-  FROM bench_owner AS owner
- CROSS JOIN LATERAL (SELECT created_at FROM collection WHERE business_id = owner.business_id
-                      AND account_id = owner.account_id ORDER BY id LIMIT 1) AS oldest
- CROSS JOIN LATERAL (SELECT created_at FROM collection WHERE business_id = owner.business_id
-                      AND account_id = owner.account_id ORDER BY id DESC LIMIT 1) AS newest
- CROSS JOIN LATERAL (SELECT created_at FROM collection WHERE business_id = owner.business_id
-                      AND account_id = owner.account_id ORDER BY id DESC OFFSET $1 LIMIT 1) AS last
-"""
-
-
-def _compare(question: Question, small: Asked, large: Asked, note: Note) -> Grown:
-    note(question.description)
-    for number in range(WARM_UP_CALLS):
-        small.answer(question, number)
-        large.answer(question, number)
-    grown = Grown(question)
-    numbers = count(WARM_UP_CALLS)
-    for _ in range(ROUNDS):
-        # In turn, and who goes first changes, so that whatever disturbs the machine disturbs both.
-        calls = [_both(question, small, large, number) for number in islice(numbers, CALLS_PER_ROUND)]
-        grown.small_s.append([one for one, _ in calls])
-        grown.large_s.append([other for _, other in calls])
-    return grown
-
-
-def _both(question: Question, small: Asked, large: Asked, number: int) -> tuple[float, float]:
-    if number % 2:
-        large_s = large.answer(question, number)
-        return small.answer(question, number), large_s
-    small_s = small.answer(question, number)
-    return small_s, large.answer(question, number)
-
-
-def _deep(large: Asked) -> list[float]:
-    """The last page that may be asked for by its number; the one after it must be refused."""
-    last = ROWS_BY_NUMBER_MAX // PER_PAGE
-    question = Question(
-        "deep", f"page {last}", lambda shelf, _: shelf.path(virtualAccount=shelf.account_id, page=str(last))
-    )
-    times_s = [large.answer(question, number) for number in range(DEEP_CALLS)]
-    status, body, _ = large.ask(large.shelf.path(virtualAccount=large.shelf.account_id, page=str(last + 1)), {})
-    if status != 422 or b"cursor" not in body:
-        raise BenchFailed(f"page {last + 1} was not refused with advice: {status} {body.decode(errors='replace')}")
-    return times_s
+def _compare(question: str, small: ListingClient, large: ListingClient) -> Finding:
+    times_ms: dict[ListingClient, list[float]] = {small: [], large: []}
+    for number in range(WARM_UP_CALLS + CALLS):
+        # In turn, and in changing order, so that whatever disturbs the machine disturbs both.
+        for listed in (small, large) if number % 2 else (large, small):
+            times_ms[listed].append(listed.ask_ms(question, number))
+    few_ms, many_ms = (median(times_ms[listed][WARM_UP_CALLS:]) for listed in (small, large))
+    return Finding(f"{question}, {few_ms:.2f} and {many_ms:.2f} ms", many_ms / few_ms, at_most=AIM, decimals=2)

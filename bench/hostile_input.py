@@ -5,8 +5,7 @@ Each is a way to make so many bytes, so that time can be compared over size.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 MakeText = Callable[[int], str]
 
@@ -27,22 +26,11 @@ def _below_long_key(key: str, item: str) -> MakeText:
 
 
 def _keys(make: Callable[[int], str]) -> MakeText:
-    def made(size: int) -> str:
-        pairs = (f'"{make(number)}":1' for number in itertools.count())
-        taken = itertools.takewhile(lambda total: total[0] < size - 2, _with_total(pairs))
-        return f"{{{','.join(pair for _, pair in taken)}}}"
-
-    return made
+    longest = len(f'"{make(99_999)}":1,')
+    return lambda size: "{" + ",".join(f'"{make(number)}":1' for number in range(size // longest)) + "}"
 
 
-def _with_total(pairs: Iterator[str]) -> Iterator[tuple[int, str]]:
-    total = 0
-    for pair in pairs:
-        total += len(pair) + 1
-        yield total, pair
-
-
-# What somebody may put where a text belongs; none needs an escape in JSON.
+# Texts for any field of text; none needs an escape in JSON.
 TEXTS: dict[str, MakeText] = {
     "letters": _repeated("a"),
     "digits": _repeated("4"),
@@ -58,7 +46,7 @@ TEXTS: dict[str, MakeText] = {
     "labels of other letters": lambda size: "https://" + "\u00fc.\u0645" * ((size - 8) // 5),
     "ligatures that unfold": _repeated("\ufdfa"),
 }
-# Any JSON value.
+# JSON values for any field.
 VALUES: dict[str, MakeText] = {
     "U+0000 below a key of digits": _below_long_key("4", '"\\u0000"'),
     "numbers below a key of digits": _below_long_key("4", "4111111111111112"),

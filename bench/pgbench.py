@@ -6,83 +6,66 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from bench import process
-from bench.cpu import Watch
-from bench.line import BenchFailed, Sample
-from bench.load import percentiles_ms
+from bench.environment import CONNECTIONS, Environment
+from bench.report import BenchFailed, Sample, percentiles_ms
+from bench.usage import Watch
 from tidegate.infra.db import APP_ROLE
 
 THREADS = 2
 SPARE_S = 30.0
 # Of a run at a rate: the first statements of each connection are prepared, on a server process that knows no table yet.
 WARM_UP_S = 2.0
-_DONE = re.compile(r"number of transactions actually processed: (\d+)")
-_FAILED = re.compile(r"number of failed transactions: (\d+)")
-_TPS = re.compile(r"tps = ([0-9.]+)")
+# As long as the API's own references; digits, since pgbench has no other random values.
+NINETEEN_DIGITS = "random(1000000000000000000, 9223372036854775807)"
+_DONE, _FAILED, _TPS = r"actually processed: (\d+)", r"failed transactions: (\d+)", r"tps = ([0-9.]+)"
 
 
 def run(
-    program: Path,
-    url: str,
-    scripts: Sequence[Path],
+    environment: Environment,
+    scripts: Sequence[str],
     *,
-    variables: Mapping[str, str],
-    clients: int,
     seconds: float,
-    watched: Mapping[str, int],
+    variables: Mapping[str, str] | None = None,
+    clients: int = CONNECTIONS,
     per_second: float | None = None,
 ) -> Sample:
-    """The scripts are chosen from at random, all equally often: as fast as they can be, or so many a second."""
+    """The scripts are chosen from at random. At a rate, latencies count from when each was due."""
     # pgbench takes whole seconds only.
     whole_s = max(1, round(seconds if per_second is None else WARM_UP_S + seconds))
-    command: list[str | Path] = [program, "-n", "-M", "prepared", "-c", str(clients), "-j", str(min(THREADS, clients))]
-    command += ["-T", str(whole_s)]
-    for script in scripts:
-        command += ["-f", script]
-    for name, value in variables.items():
-        command += ["-D", f"{name}={value}"]
-    with tempfile.TemporaryDirectory(prefix="tidegate-bench-log-") as folder:
+    with tempfile.TemporaryDirectory(prefix="tidegate-bench-pgbench-") as folder:
+        command = [str(environment.pgbench), "-n", "-M", "prepared", "-T", str(whole_s)]
+        command += ["-c", str(clients), "-j", str(min(THREADS, clients))]
+        for number, script in enumerate(scripts):
+            path = Path(folder) / f"{number}.sql"
+            path.write_text(script, encoding="utf-8")
+            command += ["-f", str(path)]
+        for name, value in (variables or {}).items():
+            command += ["-D", f"{name}={value}"]
         if per_second is not None:
-            command += ["--rate", f"{per_second:.3f}", "--log", "--log-prefix", Path(folder) / "transactions"]
-        watch = Watch(watched)
-        printed = process.run([*command, url], env={"PGOPTIONS": f"-c role={APP_ROLE}"}, timeout_s=whole_s + SPARE_S)
-        done, failed, tps = (float(_number(pattern, printed)) for pattern in (_DONE, _FAILED, _TPS))
-        if failed or not done:
-            raise BenchFailed(f"pgbench failed:\n{printed}")
-        details = {"answers": int(done), **watch.details(int(done))}
+            command += ["--rate", f"{per_second:.3f}", "--log", "--log-prefix", f"{folder}/log"]
+        watch = Watch(environment.watched())
+        env = {"PGOPTIONS": f"-c role={APP_ROLE}"}
+        printed = process.run([*command, environment.url], env=env, timeout_s=whole_s + SPARE_S)
         # A file for each thread.
-        logged = [line for path in Path(folder).iterdir() for line in path.read_text(encoding="utf-8").splitlines()]
-    if per_second is not None:
-        if len(logged) != done:
-            raise BenchFailed(f"pgbench counted {done:.0f} transactions, but logged {len(logged)}")
-        details |= {"clients": clients, **seen_in(logged)}
+        logged = [line for path in Path(folder).glob("log*") for line in path.read_text().splitlines()]
+    matches = [re.search(pattern, printed) for pattern in (_DONE, _FAILED, _TPS)]
+    done, failed, tps = (float(match[1]) if match else 0.0 for match in matches)
+    if failed or not done or not tps or (per_second is not None and len(logged) != done):
+        raise BenchFailed(f"pgbench failed, or logged {len(logged)} transactions:\n{printed}")
     # Its rate leaves out the time to connect, as our generator's does.
-    return Sample(int(done), done / tps, details)
+    return Sample(int(done), done / tps, int(done), watch.usage(int(done)), percentiles_in(logged))
 
 
-def seen_in(logged: Iterable[str]) -> dict[str, Any]:
-    """In the words of our own open generator, from the log of a run at a rate.
+def percentiles_in(logged: Iterable[str]) -> dict[str, float]:
+    """From the log of a run at a rate, without its warm-up.
 
-    A transaction's time counts from its scheduled start, whether or not a client was free then, and `schedule_lag` is
-    the part of it that went by before it was sent. The schedule is as random as ours, and does not wait for answers.
+    A transaction's time counts from its scheduled start, whether or not a client was free then. The schedule is as
+    random as ours, and does not wait for answers.
     """
     # client_id transaction_no time script_no time_epoch time_us schedule_lag, the times in microseconds.
     rows = [[int(field) for field in line.split()] for line in logged]
-    timed = [(epoch_s * 1_000_000 + us - took, took, lag) for _, _, took, _, epoch_s, us, lag in rows]
-    warm_at = min((due for due, _, _ in timed), default=0) + WARM_UP_S * 1e6
-    warm = [(took / 1e6, lag / 1e6) for due, took, lag in timed if due >= warm_at]
-    return {
-        "measured": len(warm),
-        "late_ms": round(1000 * max((lag_s for _, lag_s in warm), default=0.0), 1),
-        "since_due_ms": percentiles_ms([took_s for took_s, _ in warm]),
-        "since_sent_ms": percentiles_ms([took_s - lag_s for took_s, lag_s in warm]),
-    }
-
-
-def _number(pattern: re.Pattern[str], printed: str) -> str:
-    match = pattern.search(printed)
-    if match is None:
-        raise BenchFailed(f"pgbench said something unexpected:\n{printed}")
-    return match[1]
+    timed = [(epoch_s * 1_000_000 + us - took, took) for _, _, took, _, epoch_s, us, *_ in rows]
+    warm_at = min((due for due, _ in timed), default=0) + WARM_UP_S * 1e6
+    return percentiles_ms([took / 1e6 for due, took in timed if due >= warm_at])

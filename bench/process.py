@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
 import socket
@@ -12,87 +13,81 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from bench.line import BenchFailed
+from bench.report import BenchFailed
 
 HOST = "127.0.0.1"
 REPOSITORY = Path(__file__).resolve().parents[1]
-START_TIMEOUT_S = 30.0
-STOP_TIMEOUT_S = 30.0
+TIMEOUT_S = 30.0
 POLL_S = 0.02
 LOG_TAIL_BYTES = 2_000
-# Ours would change what is measured; the benchmark sets what it needs itself.
-_OURS = ("TIDEGATE_", "BENCH_", "PROMETHEUS_", "PG")
+# A developer's own settings would change what is measured.
+_IGNORED = ("TIDEGATE_", "BENCH_", "PROMETHEUS_", "PG", "DATABASE_URL")
 
 
-def environment(**added: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    kept.pop("DATABASE_URL", None)
-    return kept | added
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+def _environment(added: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(_IGNORED)} | dict(added)
 
 
 def run(argv: Sequence[str | Path], *, given: str = "", env: Mapping[str, str] | None = None, timeout_s: float) -> str:
     """What the program prints; raises when it fails or takes too long."""
-    process = subprocess.Popen(
-        [str(argument) for argument in argv],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=REPOSITORY,
-        env=environment() | dict(env or {}),
-        # Ctrl-C must reach us first, so that everything is stopped in order.
-        start_new_session=True,
-    )
     try:
-        printed, complaints = process.communicate(given, timeout=timeout_s)
+        done = subprocess.run(
+            [str(argument) for argument in argv],
+            input=given,
+            capture_output=True,
+            text=True,
+            cwd=REPOSITORY,
+            env=_environment(env or {}),
+            timeout=timeout_s,
+            check=False,
+            # Ctrl-C must reach the benchmark first, so that everything is stopped in order.
+            start_new_session=True,
+        )
     except subprocess.TimeoutExpired:
         raise BenchFailed(f"{argv[0]} did not end within {timeout_s:.0f} s") from None
-    finally:
-        process.kill()
-        process.wait()
-    if process.returncode != 0:
-        raise BenchFailed(f"{argv[0]} ended with {process.returncode}:\n{complaints[-LOG_TAIL_BYTES:]}")
-    return printed
+    if done.returncode != 0:
+        raise BenchFailed(f"{argv[0]} ended with {done.returncode}:\n{done.stderr[-LOG_TAIL_BYTES:]}")
+    return done.stdout
 
 
 @dataclass(frozen=True)
 class Server:
-    """An HTTP server that we started, on a port of its own."""
+    """An HTTP server of the benchmark, on a port of its own."""
 
     process: subprocess.Popen[bytes]
     port: int
 
-    def get(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
-        return self.ask("GET", path, headers=headers)
-
     def ask(
-        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes | None = None
-    ) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=START_TIMEOUT_S)
+        self, path: str, headers: Mapping[str, str], body: bytes | None = None, *, expected: Sequence[int] = (200, 201)
+    ) -> bytes:
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=TIMEOUT_S)
         try:
-            connection.request(method, path, body=body, headers=dict(headers or {}))
+            connection.request("GET" if body is None else "POST", path, body=body, headers=dict(headers))
             answer = connection.getresponse()
-            return answer.status, answer.read()
+            text = answer.read()
         finally:
             connection.close()
+        if answer.status not in expected:
+            raise BenchFailed(f"{path} was answered with {answer.status} {text[:500].decode(errors='replace')}")
+        return text
 
-    def stop(self) -> None:
-        stop(self.process)
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> bytes:
+        return self.ask(path, headers or {})
+
+    def post(self, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
+        """The `data` of the answer."""
+        sent = {"content-type": "application/json", **headers}
+        return json.loads(self.ask(path, sent, json.dumps(body).encode()))["data"]
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
     try:
-        process.wait(STOP_TIMEOUT_S)
+        process.wait(TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        # Its own session, so that the processes of `--workers` go with it.
+        # It has a session of its own, so that its children go with it.
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
@@ -105,31 +100,22 @@ def start(module: Sequence[str], *, log: Path, env: Mapping[str, str]) -> subpro
             stdout=out,
             stderr=subprocess.STDOUT,
             cwd=REPOSITORY,
-            env=environment() | dict(env),
+            env=_environment(env),
             start_new_session=True,
         )
 
 
 def start_server(module: Sequence[str], *, ready_path: str, log: Path, env: Mapping[str, str]) -> Server:
-    port = free_port()
+    with socket.create_server((HOST, 0)) as probe:
+        port = probe.getsockname()[1]
     server = Server(start(module, log=log, env={"PORT": str(port), **env}), port)
-    try:
-        await_ready(server, ready_path, log)
-    except BaseException:
-        server.stop()
-        raise
-    return server
-
-
-def await_ready(server: Server, path: str, log: Path) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        if server.process.poll() is not None:
-            break
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline and server.process.poll() is None:
         try:
-            if server.get(path)[0] == 200:
-                return
-        except OSError:
-            pass  # It is not listening yet.
-        time.sleep(POLL_S)
-    raise BenchFailed(f"the server did not start:\n{log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors='replace')}")
+            server.get(ready_path)
+        except (OSError, BenchFailed):
+            time.sleep(POLL_S)  # It is not listening yet, or not ready.
+        else:
+            return server
+    stop(server.process)
+    raise BenchFailed(f"{module[0]} did not start:\n{log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors='replace')}")

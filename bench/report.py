@@ -1,94 +1,169 @@
-"""The files of a run: every number as JSON, the tables in Markdown, the ratios as a picture."""
+"""What is measured, and how it is printed: Markdown, so that a run can be pasted into docs/performance.md."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
 
-from bench import growth_report, markdown, plot
-from bench.finding import Finding, Section
-from bench.line import Sample
-from bench.result import Result, Round, Verdict
-from bench.run import Run
-from bench.stage import SHOPS
+from bench.usage import Usage
 
-FOLDER = Path(__file__).parent / "results"
-RESULTS = FOLDER / "latest.json"
-TABLES = FOLDER / "latest.md"
-PICTURE = FOLDER / "latest.svg"
+_MARKS = {True: "✓", False: "✗", None: ""}
+_LINES_HEAD = (
+    "\n| line | over | ours/s | over/s | ratio | spread | target | | CPU per answer of ours, µs |\n"
+    "|---|---|--:|--:|--:|--:|--:|:-:|---|\n"
+)
+# Below this share of the machine, other programs change a ratio by no more than its ordinary spread.
+QUIET_SHARE = 0.08
 
 
-def write(run: Run) -> None:
-    FOLDER.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(_as_json(run), indent=2) + "\n", encoding="utf-8")
-    TABLES.write_text(markdown.text_of(run), encoding="utf-8")
-    if run.results:
-        PICTURE.write_text(plot.svg_of(run.verdicts, run.machine), encoding="utf-8")
+class BenchFailed(Exception):
+    """The numbers would be wrong; the message says why."""
 
 
-def _as_json(run: Run) -> dict[str, Any]:
-    return {
-        "machine": asdict(run.machine),
-        "options": {**asdict(run.options), "businesses": SHOPS},
-        "misses": run.misses,
-        "lines": [_line(result, verdict) for result, verdict in zip(run.results, run.verdicts, strict=True)],
-        "delays": [
-            {
-                "name": one.delay.name,
-                "aim_s": one.delay.aim_s,
-                "p50_s": one.p50_s,
-                "p99_s": one.p99_s,
-                "all": one.seconds,
-            }
-            for one in run.waited
-        ],
-        "sections": [_section(section) for section in run.sections],
-        "growth": growth_report.as_json(run.grown) if run.grown else None,
-    }
+@dataclass(frozen=True)
+class Sample:
+    """One run: what was counted, in how many seconds, and how many answers there were in all."""
+
+    count: int
+    seconds: float
+    answers: int
+    usage: Usage
+    # Of latencies; of a run at a rate only.
+    percentiles_ms: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def per_second(self) -> float:
+        return self.count / self.seconds
 
 
-def _line(result: Result, verdict: Verdict) -> dict[str, Any]:
-    return {
-        "name": verdict.name,
-        "description": verdict.description,
-        "over": verdict.over,
-        "ratio": round(verdict.ratio, 4),
-        "spread": [round(ratio, 4) for ratio in verdict.spread],
-        "target": verdict.target,
-        "is_reached": verdict.is_reached,
-        "yardstick": result.line.yardstick,
-        "rounds": [_round(one) for one in result.rounds],
-        "disturbed": [_round(one) for one in result.disturbed],
-    }
+# Given how many seconds to run.
+Run = Callable[[float], Sample]
 
 
-def _round(one: Round) -> dict[str, Any]:
-    return {"ratio": round(one.ratio, 4), "ours": _sample(one.ours), "yardstick": _sample(one.yardstick)}
+@dataclass(frozen=True)
+class Line:
+    """Something of ours, and the yardstick that it is measured against."""
+
+    name: str
+    yardstick: str
+    run_ours: Run
+    run_yardstick: Run
+    target: float
 
 
-def _sample(sample: Sample) -> dict[str, Any]:
-    return {"per_second": round(sample.per_second, 1), **asdict(sample)}
+@dataclass(frozen=True)
+class Result:
+    """The rounds of a line: ours and the yardstick's."""
+
+    line: Line
+    rounds: Sequence[tuple[Sample, Sample]]
+
+    @property
+    def ratios(self) -> list[float]:
+        return [ours.per_second / other.per_second for ours, other in self.rounds]
+
+    @property
+    def ratio(self) -> float:
+        return median(self.ratios)
+
+    @property
+    def is_reached(self) -> bool:
+        return self.ratio >= self.line.target
+
+    @property
+    def row(self) -> str:
+        ours, other = (median(sample.per_second for sample in side) for side in zip(*self.rounds, strict=True))
+        used = sorted((ours.usage.cpu_us for ours, _ in self.rounds), key=lambda cpu_us: sum(cpu_us.values()))
+        cpu = ", ".join(f"{name} {us:,.0f}" for name, us in used[len(used) // 2].items() if us >= 0.5)
+        return (
+            f"| `{self.line.name}` | {self.line.yardstick} | {ours:,.0f} | {other:,.0f} | **{self.ratio:.2f}** |"
+            f" {min(self.ratios):.2f}–{max(self.ratios):.2f} | ≥ {self.line.target:.2f} | {_MARKS[self.is_reached]} |"
+            f" {cpu} |"
+        )
+
+    @property
+    def faults(self) -> list[str]:
+        faults = [] if self.is_reached else [f"{self.line.name}: {self.ratio:.2f}, target {self.line.target:.2f}"]
+        others = max(sample.usage.others_share for both in self.rounds for sample in both)
+        if others > QUIET_SHARE:
+            faults.append(f"{self.line.name}: other programs used up to {others:.0%} of the machine")
+        return faults
 
 
-def _section(section: Section) -> dict[str, Any]:
-    return {
-        "name": section.name,
-        "title": section.title,
-        "findings": [_finding(one) for one in section.findings],
-        "notes": section.notes,
-        "details": section.details,
-    }
+@dataclass(frozen=True)
+class Finding:
+    """A number with an aim instead of a yardstick; without an aim, it is only reported."""
+
+    what: str
+    measured: float
+    unit: str = ""
+    at_most: float | None = None
+    at_least: float | None = None
+    decimals: int = 0
+
+    @property
+    def is_reached(self) -> bool | None:
+        if self.at_most is not None:
+            return self.measured <= self.at_most
+        return None if self.at_least is None else self.measured >= self.at_least
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        """What was measured, and the aim."""
+        sign, aim = ("≤", self.at_most) if self.at_least is None else ("≥", self.at_least)
+        return self._text(self.measured), "" if aim is None else f"{sign} {self._text(aim)}"
+
+    def _text(self, number: float) -> str:
+        return f"{number:,.{self.decimals}f} {self.unit}".rstrip()
 
 
-def _finding(one: Finding) -> dict[str, Any]:
-    # JSON has no infinity; what never happened is null.
-    measured = None if one.measured == float("inf") else round(one.measured, 4)
-    return {
-        "what": one.what,
-        "measured": measured,
-        "unit": one.unit,
-        "aim": one.aim_text,
-        "is_reached": one.is_reached,
-    }
+@dataclass(frozen=True)
+class Section:
+    name: str
+    title: str
+    findings: Sequence[Finding]
+    # What must be known to believe them, in one paragraph.
+    note: str = ""
+
+    @property
+    def table(self) -> str:
+        rows = [f"| `{self.name}`: {self.title} | measured | aim | |", "|---|--:|--:|:-:|"]
+        for one in self.findings:
+            measured, aim = one.cells
+            rows.append(f"| {one.what} | **{measured}** | {aim} | {_MARKS[one.is_reached]} |")
+        return "\n".join([*rows, "", self.note] if self.note else rows)
+
+    @property
+    def faults(self) -> list[str]:
+        return [f"{self.name}, {one.what}: {one.cells[0]}" for one in self.findings if one.is_reached is False]
+
+
+class Report:
+    """Printed as it is measured, so that a run that is stopped has said what it knows."""
+
+    def __init__(self) -> None:
+        self._head = _LINES_HEAD
+        self._faults: list[str] = []
+
+    def add_line(self, result: Result) -> None:
+        print(self._head + result.row, flush=True)
+        self._head = ""
+        self._faults += result.faults
+
+    def add_section(self, section: Section) -> None:
+        print(f"\n{section.table}", flush=True)
+        self._faults += section.faults
+
+    def close(self) -> None:
+        missed = "\n".join(["\nNot as it should be:\n", *(f"- {fault}" for fault in self._faults)])
+        print(missed if self._faults else "\nEvery target is reached.")
+
+
+def percentiles_ms(latencies_s: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(latencies_s)
+    if not ordered:
+        return {}
+    places = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
+    last = len(ordered) - 1
+    return {name: 1000 * ordered[min(int(len(ordered) * share), last)] for name, share in places.items()}

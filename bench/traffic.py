@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench import process
-from bench.cpu import Watch
-from bench.line import BenchFailed, Sample
+from bench.environment import CONNECTIONS, Environment
 from bench.load import UNIQUE, UNIQUE_LENGTH, Plan
 from bench.process import Server
+from bench.report import BenchFailed, Sample
+from bench.usage import Usage, Watch
 
 LEAD_S = 0.3
-# Beyond the time asked for: starting the generator and the last answers.
-SPARE_S = 30.0
+# Beyond the time asked for: starting the generator, opening connections, the last answers.
+SPARE_S = 60.0
 
 
 def request(method: str, path: str, headers: Mapping[str, str], body: str = "") -> str:
@@ -29,37 +30,46 @@ def request(method: str, path: str, headers: Mapping[str, str], body: str = "") 
     return "\r\n".join([*lines, "", body])
 
 
+@dataclass(frozen=True)
+class LoadResult:
+    """What the generator saw, and what the processes used."""
+
+    counts: dict[str, Any]
+    usage: Usage
+
+    def answers(self, *statuses: int) -> int:
+        """With one of the statuses, or all."""
+        found = self.counts["statuses"]
+        return sum(found.get(str(status), 0) for status in statuses) if statuses else sum(found.values())
+
+    def ms(self, status: int, name: str, *, since: str = "due") -> float:
+        """A percentile; 0 when there was no such answer."""
+        return float(self.counts[f"since_{since}_ms"].get(str(status), {}).get(name, 0.0))
+
+
+def generate(environment: Environment, server: Server, plan: Plan) -> LoadResult:
+    watch = Watch({"server": server.process.pid, **environment.watched()})
+    argv, timeout_s = [sys.executable, "-m", "bench.load"], plan.lead_s + plan.seconds + SPARE_S
+    counts = json.loads(process.run(argv, given=json.dumps(asdict(plan)), timeout_s=timeout_s))
+    return LoadResult(counts, watch.usage(sum(counts["statuses"].values())))
+
+
 def send(
+    environment: Environment,
     server: Server,
     requests: Sequence[str],
-    *,
-    expected_status: int,
-    connections: int,
+    expected: int,
     seconds: float,
-    watched: Mapping[str, int],
+    *,
     is_each_once: bool = False,
 ) -> Sample:
-    """Raises when any answer has another status, or when requests that are sent only once did not last.
-
-    `watched` are process ids whose CPU time is noted.
-    """
-    plan = Plan(server.port, connections, LEAD_S, seconds, expected_status, list(requests), is_each_once)
-    watch = Watch(watched)
-    printed = process.run(
-        [sys.executable, "-m", "bench.load"], given=json.dumps(asdict(plan)), timeout_s=seconds + SPARE_S
-    )
-    result = json.loads(printed)
-    _refuse_failures(result, expected_status)
-    details = {"latency_ms": result["latency_ms"], **watch.details(result["answers"])}
-    return Sample(result["counted"], result["seconds"], {"answers": result["answers"], **details})
-
-
-def _refuse_failures(result: dict[str, Any], expected_status: int) -> None:
-    others = {status: count for status, count in result["statuses"].items() if int(status) != expected_status}
-    if others or result["broken"] or not result["counted"]:
-        raise BenchFailed(
-            f"of {result['answers']} answers, {sum(others.values())} were not {expected_status} ({others}), "
-            f"and {result['broken']} never came.\n{result['complaint']}"
-        )
-    if result["has_run_out"]:
-        raise BenchFailed(f"{result['answers']} requests were too few; the server was faster than foreseen")
+    """Closed load. Raises when an answer has another status, or when requests that are sent only once did not last."""
+    plan = Plan(server.port, list(requests), CONNECTIONS, seconds, lead_s=LEAD_S, is_each_once=is_each_once)
+    seen = generate(environment, server, plan)
+    counts = seen.counts
+    never = counts["cut"] + counts["unanswered"]
+    if never or not seen.answers() == seen.answers(expected) > 0:
+        raise BenchFailed(f"expected {expected}: {counts['statuses']}, {never} never came.\n{counts['complaint']}")
+    if counts["run_out"]:
+        raise BenchFailed(f"{seen.answers()} requests were too few; the server was faster than foreseen")
+    return Sample(counts["in_time"][str(expected)], seconds, seen.answers(), seen.usage)

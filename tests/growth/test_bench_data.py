@@ -6,17 +6,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
-from bench import inflow_patterns
-from bench.growth import Grown
-from bench.growth_questions import QUESTIONS, Question
-from bench.inflow_rows import Loading
-from bench.line import BenchFailed
+from bench import inflow_data
+from bench.growth import refuse_other_length
+from bench.report import BenchFailed
 
 from tidegate.core.clock import SystemClock
 from tidegate.infra import db as database
 
 ROWS = 3_000
-# A tenth of all, by the word of issue and generator.
+# A tenth of all.
 OF_ONE_ACCOUNT = ROWS // 10
 
 _SCHEMA = """
@@ -32,16 +30,11 @@ SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
 async def loaded(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[Any, list[str]]]:
     """A connection to what was loaded, and the schema as it was before."""
     url, now = await make_database("growth"), SystemClock().now()
-    patterns = await inflow_patterns.make(url, now=now)
+    await inflow_data.write_patterns(url, now=now)
     connection = await database.connect(url)
     before = [row["definition"] for row in await connection.fetch(_SCHEMA)]
     async with connection.transaction():
-        loading = Loading(connection, rows=ROWS, now=now)
-        await loading.prepare(patterns)
-        for batch in loading.batches():
-            await loading.load(batch)
-        for _, statement in loading.steps_after():
-            await connection.execute(statement)
+        assert [step async for step in inflow_data.load(connection, ROWS, now=now)][-1] == "tally"
     yield connection, before
     await connection.close()
 
@@ -76,9 +69,4 @@ async def test_a_tenth_belongs_to_one_account_and_few_did_not_succeed(loaded: tu
 
 def test_a_list_that_is_shorter_than_its_page_is_not_compared() -> None:
     with pytest.raises(BenchFailed, match="1 rows came instead of 10"):
-        QUESTIONS[0].refuse_other_answer(b'{"data": {"results": [{}]}}')
-
-
-def test_growth_is_the_ratio_of_medians_whatever_single_calls_took() -> None:
-    grown = Grown(Question("name", "words", lambda *_: ""), [[1.0, 2.0, 90.0]], [[3.0, 3.0, 1.0]])
-    assert grown.ratio == 1.5
+        refuse_other_length("first page", b'{"data": {"results": [{}]}}')

@@ -1,0 +1,131 @@
+"""Creates per second through the whole stack, over pgbench inserting the same row, and over the customary stack."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any
+
+from bench import pgbench, traffic
+from bench.environment import Environment
+from bench.load import UNIQUE
+from bench.pgbench import NINETEEN_DIGITS
+from bench.process import Server
+from bench.report import BenchFailed, Line, Sample
+
+PATH = "/checkout/payments"
+ORDER = {
+    "amount": 2500,
+    "currency": "NGN",
+    "reference": UNIQUE,
+    "customer": {"name": "Ada Obi", "email": "ada@example.com"},
+    "redirectUrl": "https://shop.example.com/thanks",
+}
+# In which two payments of the same order differ.
+OWN_COLUMNS = {"pay_code", "reference", "request_hash", "expires_at", "created_at", "updated_at"}
+
+
+def line(environment: Environment) -> Line:
+    ours, yardstick = partial(create, environment, environment.api), partial(insert, environment)
+    return Line("create", "pgbench, the same row", ours, yardstick, target=0.55)
+
+
+def over_customary(environment: Environment) -> Line:
+    """The same requests to both."""
+    customary = environment.start_server(
+        ["bench.customary"], ready_path="/openapi.json", env={"DATABASE_URL": environment.url}
+    )
+    # A stack that writes less would be measured for less.
+    ours, theirs = (_row_made_by(server, environment) for server in (environment.api, customary))
+    different = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
+    if unexpected := different - OWN_COLUMNS:
+        raise BenchFailed(f"the customary stack writes another row; its {', '.join(sorted(unexpected))} differ")
+    runs = [partial(create, environment, server) for server in (environment.api, customary)]
+    return Line("create-customary", "FastAPI + SQLAlchemy", runs[0], runs[1], target=3.0)
+
+
+def requests(environment: Environment) -> list[str]:
+    return [traffic.request("POST", PATH, shop.create_headers, json.dumps(ORDER)) for shop in environment.shops]
+
+
+def create(environment: Environment, server: Server, seconds: float) -> Sample:
+    ask = requests(environment)
+    return counted(environment, lambda: traffic.send(environment, server, ask, 201, seconds))
+
+
+def insert(environment: Environment, seconds: float, **options: Any) -> Sample:
+    """The same row by pgbench."""
+    scripts, variables = _same_row(environment)
+    run = partial(pgbench.run, environment, scripts, variables=variables, seconds=seconds, **options)
+    return counted(environment, run)
+
+
+def counted(environment: Environment, run: Callable[[], Sample]) -> Sample:
+    """Every success must be a row that was committed."""
+    before = count_rows(environment)
+    sample = run()
+    made = count_rows(environment) - before
+    if made != sample.answers:
+        raise BenchFailed(f"{sample.answers} successes, but {made} new rows")
+    return sample
+
+
+def count_rows(environment: Environment) -> int:
+    return int(environment.fetchrow("SELECT count(*) AS rows FROM payment")["rows"])
+
+
+@cache
+def _same_row(environment: Environment) -> tuple[list[str], dict[str, str]]:
+    """A script per business, and the values: those of a row that the API itself made, column by column.
+
+    Only what must differ is made anew: the two unique texts, and the times.
+    """
+    columns = _row_made_by(environment.api, environment)
+    changing = {
+        "reference": ":reference::text",
+        "created_at": "now()",
+        "updated_at": "now()",
+        "expires_at": "now() + interval '2 hours'",
+    }
+    variables = {f"v_{name}": value for name, value in columns.items() if name not in changing}
+    scripts = []
+    for number, shop in enumerate(environment.shops):
+        variables[f"v_business_id_{number}"] = shop.business_id
+        # As long as a pay code without its random part of 19 characters.
+        variables[f"v_code_{number}"] = f"tg_{shop.code}_{columns['pay_code'][9:]}"[:12]
+        own = {"business_id": f":v_business_id_{number}", "pay_code": f":v_code_{number}::text || :pay_code"}
+        values = [(own | changing).get(name, f":v_{name}") for name in columns]
+        scripts.append(
+            f"\\set reference {NINETEEN_DIGITS}\n\\set pay_code {NINETEEN_DIGITS}\n"
+            f"INSERT INTO payment ({', '.join(columns)}) VALUES ({', '.join(values)});\n"
+        )
+    return scripts, variables
+
+
+def copy_rows(environment: Environment, table: str, which: str, own: Mapping[str, str], serials: range) -> None:
+    """Copies of one row, which differ in the expressions of `own`: some with `serial`."""
+    columns = _columns_of(environment, table)
+    environment.execute(
+        f"INSERT INTO {table} ({', '.join(columns)}) OVERRIDING SYSTEM VALUE"
+        f" SELECT {', '.join(own.get(name, name) for name in columns)} FROM (SELECT * FROM {table} WHERE {which}),"
+        f" generate_series({serials[0]}::bigint, {serials[-1]}) AS serial"
+    )
+
+
+def _columns_of(environment: Environment, table: str) -> list[str]:
+    query = (
+        "SELECT array_agg(attname::text ORDER BY attnum) AS names FROM pg_attribute"
+        " WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''"
+    )
+    return list(environment.fetchrow(query, table)["names"])
+
+
+@cache
+def _row_made_by(server: Server, environment: Environment) -> dict[str, str]:
+    """As text, without the columns that are null and the number that PostgreSQL gives."""
+    reference = f"row-of-{server.port}"
+    server.post(PATH, {**ORDER, "reference": reference}, environment.shops[0].create_headers)
+    as_text = ", ".join(f"{name}::text" for name in _columns_of(environment, "payment") if name != "id")
+    row = environment.fetchrow(f"SELECT {as_text} FROM payment WHERE reference = $1", reference)
+    return {name: value for name, value in row.items() if value is not None}

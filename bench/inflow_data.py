@@ -1,0 +1,191 @@
+"""Many inflows in bulk: copies of patterns that the product itself has written, one of each kind for each account.
+
+Row `n` of so many follows from `n` alone, whatever the size. A tenth of all rows belongs to the first account, the rest
+to the others in equal shares; about one in seventy did not succeed. They lie evenly over a year that ends now, in the
+order of time, as they would have come.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from bench.environment import Shop, open_shops
+from bench.notifications import arrival
+from bench.report import BenchFailed
+from tidegate.account import commands as accounts
+from tidegate.account.model import Account, AccountType
+from tidegate.audit.model import OURSELVES
+from tidegate.collection import decide, store
+from tidegate.core import ids
+from tidegate.core.money import Currency, Money
+from tidegate.infra import db as database
+from tidegate.infra.db import Tx
+from tidegate.rail.notification import NotificationRef
+from tidegate.runtime import Runtime
+from tidegate.settings import Settings
+
+BUSINESSES, ACCOUNTS = 5, 100
+HOLDER = "Adaeze Okonkwo"
+# The payer, the name that was typed for the recipient, and what the name rule must make of it.
+KINDS = (
+    ("Harbour Trading Ltd", HOLDER, "successful"),
+    ("Chidi Eze", HOLDER, "successful"),
+    ("Marta Nowak", HOLDER, "successful"),
+    ("Jean-Luc Petit", HOLDER, "successful"),
+    ("Ife Bello", "Adaeze Okonkwu", "pending"),
+    ("Tom Short", "Kwame Mensah", "reversed"),
+)
+CREDITED, PENDING, REVERSED = 4, 4, 5
+BATCH = 100_000
+SPAN = timedelta(days=365)
+
+# The number of a pattern is that of its account and its kind.
+_KEEP = """
+CREATE TABLE bench_owner (business_id text, account_id text, secret_key text, began_at timestamptz);
+CREATE TABLE bench_pattern AS SELECT remittance::bigint AS number, collection.* FROM collection;
+ANALYZE bench_pattern
+"""
+# The triggers count and check each row by itself; here both are done for all of them at once, or hold by construction.
+_BEFORE = """
+SET LOCAL session_replication_role = replica;
+SET LOCAL maintenance_work_mem = '512MB';
+SET LOCAL max_parallel_maintenance_workers = 2;
+-- It would sort the rows, and they are to lie in the order of time.
+SET LOCAL enable_mergejoin = off;
+-- A table that is made anew in this transaction needs no log.
+TRUNCATE collection, collection_tally CASCADE;
+"""
+_COLUMNS = """
+SELECT attname FROM pg_attribute
+ WHERE attrelid = 'collection'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
+# A thousand rows in turn go to all accounts; the kinds repeat after a prime number of rows, so that every account has
+# every kind.
+_ACCOUNT = f"CASE WHEN n * 617 % 1000 < 100 THEN 0 ELSE 1 + n * 617 % 1000 % {ACCOUNTS - 1} END"
+_KIND = (
+    f"CASE WHEN n * 48271 % 997 < 8 THEN {REVERSED} WHEN n * 48271 % 997 < 15 THEN {PENDING}"
+    f" ELSE n * 48271 % 997 % {CREDITED} END"
+)
+_OWN = {
+    "id": "first_collection_id(moment) | (n & 4095)",
+    "reference": "'col_' || left(md5('reference ' || n), 22)",
+    "transaction_id": "'sbx_' || left(md5('transaction ' || n), 24)",
+    "remittance": "'Invoice ' || n",
+    "valued_at": "moment",
+    "created_at": "moment",
+    "updated_at": "moment",
+    "return_reference": "CASE WHEN return_reference IS NOT NULL THEN 'rt_' || left(md5('return ' || n), 22) END",
+    "return_asked_at": "CASE WHEN return_reference IS NOT NULL THEN moment END",
+    "return_confirmed_at": "CASE WHEN return_reference IS NOT NULL THEN moment + interval '1 minute' END",
+}
+# The rule of collection_is_counted(). In two steps, since only the first is long, and PostgreSQL does it on all cores.
+_COUNT = """
+CREATE TEMPORARY TABLE counted ON COMMIT DROP AS
+SELECT business_id, account_id, (created_at AT TIME ZONE 'UTC')::date AS day, destination_currency, status,
+       count(*) AS count
+  FROM collection GROUP BY 1, 2, 3, 4, 5
+"""
+_TALLY = """
+INSERT INTO collection_tally (business_id, account_id, day, destination_currency, status, count)
+SELECT business_id, coalesce(account_id, ''), coalesce(day, '-infinity'), destination_currency, status, sum(count)
+  FROM counted
+ GROUP BY business_id, destination_currency, status, GROUPING SETS ((account_id, day), (account_id), (day), ())
+"""
+# Keys and other tables' keys that point to them, then indexes: dropped while rows are loaded, and made as they were.
+_INDEXES = """
+SELECT conname AS name, format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS drop,
+       format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS make,
+       CASE WHEN contype = 'f' THEN 1 ELSE 0 END AS place
+  FROM pg_constraint
+ WHERE (conrelid = 'collection'::regclass AND contype IN ('p', 'u')) OR confrelid = 'collection'::regclass
+UNION ALL
+SELECT indexname, format('DROP INDEX %I', indexname), indexdef, 2 FROM pg_indexes
+ WHERE tablename = 'collection' AND schemaname = current_schema()
+   AND indexname NOT IN (SELECT conname FROM pg_constraint WHERE conrelid = 'collection'::regclass)
+ ORDER BY place
+"""
+
+
+async def write_patterns(url: str, *, now: datetime) -> None:
+    """Also notes whose the large account is, and the key of that business."""
+    shops = await open_shops(url, [{"name": "Shop"}] * BUSINESSES)
+    runtime = Runtime.of(Settings(database_url=url))
+    async with runtime.open():
+        opened = [await _open_account(runtime, shops[one % BUSINESSES], one, now=now) for one in range(ACCOUNTS)]
+    connection = await database.connect(url)
+    try:
+        async with connection.transaction():
+            for number, account in enumerate(opened):
+                await _record_kinds(connection, runtime, account, 10 * number, now=now)
+        await connection.execute(_KEEP)
+        owner = (shops[0].business_id, opened[0].id, shops[0].secret_key, now - SPAN)
+        await connection.execute("INSERT INTO bench_owner VALUES ($1, $2, $3, $4)", *owner)
+        rows = await connection.fetch("SELECT status FROM bench_pattern ORDER BY number")
+    finally:
+        await connection.close()
+    if [row["status"] for row in rows] != [status for _, _, status in KINDS] * ACCOUNTS:
+        raise BenchFailed("the name rule does not take the names of the patterns as foreseen")
+
+
+async def _open_account(runtime: Runtime, shop: Shop, number: int, *, now: datetime) -> Account:
+    currency = Currency.USD if number // BUSINESSES % 2 else Currency.EUR
+    wanted = Account(
+        business_id=shop.business_id,
+        id=ids.new_account_id(),
+        currency=currency,
+        settlement_currency=currency,
+        account_type=AccountType.INDIVIDUAL,
+        holder=HOLDER,
+        merchant_reference=f"account-{number}",
+        created_at=now,
+        updated_at=now,
+    )
+    asked = await accounts.request(runtime.db, wanted, by=OURSELVES, now=now)
+    return await accounts.approve(runtime.deps, asked.id, by=OURSELVES, now=now)
+
+
+async def _record_kinds(tx: Tx, runtime: Runtime, account: Account, first: int, *, now: datetime) -> None:
+    assert account.details is not None
+    number, terms = account.details.account_number, runtime.deps.inflow_terms
+    snapshot = await store.find_account_snapshot(tx, account.rail or "", number)
+    assert snapshot is not None
+    for kind, (payer, payee, _) in enumerate(KINDS):
+        amount = Money(1_250 + 37 * secrets.randbelow(1_000), account.currency)
+        arrived = arrival(number, amount, payer=payer, payee=payee, now=now, remittance=str(first + kind))
+        ref = NotificationRef(rail="sandbox", id=f"credit-{arrived.transaction_id}", body=b"")
+        change = decide.on_arrival(snapshot, arrived, rail="sandbox", terms=terms, ref=ref, now=now)
+        await store.record(tx, change, account_version=account.version)
+
+
+async def load(connection: Any, rows: int, *, now: datetime) -> AsyncIterator[str]:
+    """In the caller's transaction; says what it does next."""
+    await connection.execute(_BEFORE)
+    columns = [row["attname"] for row in await connection.fetch(_COLUMNS)]
+    indexes = await connection.fetch(_INDEXES)
+    # Keys that point to this table before those that they point to.
+    for index in reversed(indexes):
+        await connection.execute(index["drop"])
+    for first in range(0, rows, BATCH):
+        yield f"{first:,}"
+        await connection.execute(
+            f"INSERT INTO collection ({', '.join(columns)})"
+            f" SELECT {', '.join(_OWN.get(name, name) for name in columns)}"
+            f" FROM (SELECT n, 10 * ({_ACCOUNT}) + {_KIND} AS number, timestamptz '{now - SPAN:%Y-%m-%d %H:%M:%S+00}'"
+            f" + trunc(n * {SPAN / timedelta(milliseconds=1) / rows}) * interval '1 millisecond' AS moment"
+            f" FROM generate_series({first}::bigint, {min(first + BATCH, rows) - 1}) AS n) AS one"
+            " JOIN bench_pattern USING (number)"
+        )
+    for index in indexes:
+        yield index["name"]
+        await connection.execute(index["make"])
+    yield "tally"
+    await connection.execute(_COUNT)
+    await connection.execute(_TALLY)
+    found = await connection.fetchval(
+        "SELECT sum(count) FROM collection_tally WHERE account_id = '' AND day = '-infinity'"
+    )
+    if found != rows:
+        raise BenchFailed(f"{rows:,} inflows were to be loaded, and {found:,} were counted")

@@ -1,0 +1,86 @@
+"""What the API writes for one change, as one SQL function for pgbench: learned from the rows of the API's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from bench.environment import Environment
+from bench.report import BenchFailed
+
+Rows = Mapping[str, Any]
+TIMES = ("updated_at", "created_at", "received_at", "paid_at", "valued_at")
+# What differs between two changes that are alike.
+OWN = frozenset(
+    {"id", "business_id", "payment_id", "attempt_id", "journal_id", "transaction_id", "cause", "balance_after_minor"}
+    | {"pay_code", "reference", "account_id", "account_number", "action", "body", "payload"}
+)
+
+
+def rows_of(environment: Environment, tables: Mapping[str, str], key: Any) -> dict[str, Any]:
+    """Every row about one change, by table; `tables` are conditions on the key, and must have a journal."""
+    parts = [f"'{name}', (SELECT to_jsonb({name}) FROM {name} WHERE {one})" for name, one in tables.items()]
+    journal = f"(SELECT id FROM journal WHERE {tables['journal']})"
+    parts.append(
+        f"'entries', (SELECT jsonb_agg(to_jsonb(entry) ORDER BY line) FROM entry WHERE journal_id = {journal})"
+    )
+    row = environment.fetchrow(f"SELECT jsonb_build_object({', '.join(parts)})::text AS rows", key)
+    found = json.loads(row["rows"])
+    # The order of the tables is the order of the writes.
+    return {name: found[name] for name in (*tables, "entries")}
+
+
+def create_function(
+    environment: Environment, signature: str, *, before: Rows, after: Rows, own: Mapping[str, dict[str, str]]
+) -> None:
+    """`own` has the expressions of the columns that differ, by table; those of "" are of all tables."""
+    writes = [_write(table, before.get(table), after, own[""] | own.get(table, {})) for table in after]
+    environment.execute(
+        f"CREATE FUNCTION {signature} RETURNS void LANGUAGE plpgsql AS $$ BEGIN {' '.join(writes)} END $$"
+    )
+
+
+def _write(table: str, before: Rows | None, after: Rows, own: Mapping[str, str]) -> str:
+    if table == "entries":
+        return ""
+    if table == "journal":
+        arrays = (
+            "ARRAY[" + ", ".join(literal(entry[name]) for entry in after["entries"]) + "]"
+            for name in ("account", "currency", "amount_minor")
+        )
+        kind = literal(after["journal"]["kind"])
+        return (
+            f"PERFORM post_journal({own['business_id']}, {kind}, {own['cause']}, {', '.join(arrays)}::bigint[], now(),"
+            " now());"
+        )
+    row = {name: value for name, value in after[table].items() if value is not None}
+    if before is None:
+        values = [own.get(name) or ("now()" if name in TIMES else literal(value)) for name, value in row.items()]
+        return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(values)});"
+    changed = {name: value for name, value in row.items() if value != before[name]}
+    sets = (f"{name} = {'now()' if name in TIMES else literal(value)}" for name, value in changed.items())
+    return (
+        f"UPDATE {table} SET {', '.join(sets)} WHERE business_id = {own['business_id']} AND id = {own['id']}"
+        f" AND status = {literal(before['status'])}; IF NOT FOUND THEN RAISE EXCEPTION '{table} does not wait'; END IF;"
+    )
+
+
+def refuse_difference(ours: Rows, yardstick: Rows) -> None:
+    one, other = _alike(ours), _alike(yardstick)
+    if one != other:
+        tables = {name: (one[name], other[name]) for name in one if one[name] != other[name]}
+        raise BenchFailed(f"the yardstick writes something else than the API: {json.dumps(tables, indent=1)}")
+
+
+def _alike(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_alike(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _alike(item) for name, item in value.items() if name not in OWN and not name.endswith("_at")}
+    return value
+
+
+def literal(value: Any) -> str:
+    text = json.dumps(value) if isinstance(value, dict | list) else str(value)
+    return str(value) if isinstance(value, int) else "'" + text.replace("'", "''") + "'"
