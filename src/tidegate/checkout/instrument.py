@@ -23,6 +23,7 @@ from tidegate.rail.interface import (
     TransferInstrument,
     full_year,
 )
+from tidegate.rail.mobile_money import MOBILE_MONEY, Operator
 
 _BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"), ("2", "mastercard"), ("3", "amex"))
 
@@ -72,14 +73,14 @@ def _phone(request: wire.Charge, currency: Currency) -> tuple[PaymentInstrument,
     return Phone(number, operator.id), {"phone": masked, "operator": operator.id}
 
 
-def _operator(request: wire.Charge, number: str, currency: Currency) -> phones.Operator:
+def _operator(request: wire.Charge, number: str, currency: Currency) -> Operator:
     """A ported number is guessed wrong, so the payer's choice wins."""
     if request.operator is None:
         found = phones.operator_of(number, currency)
     else:
         found = phones.find_operator(request.operator, currency)
     if found is None:
-        choices = ", ".join(operator.id for operator in phones.OPERATORS[currency])
+        choices = ", ".join(operator.id for operator in MOBILE_MONEY[currency].operators)
         raise Invalid(Problem("operator", f"must be one of {choices}"))
     return found
 

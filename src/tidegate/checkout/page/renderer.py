@@ -25,6 +25,7 @@ from tidegate.infra.page.response import Html
 from tidegate.infra.page.site import Site
 from tidegate.payment.transition import ATTEMPTS_MAX
 from tidegate.rail import bank, phone
+from tidegate.rail.mobile_money import MOBILE_MONEY
 
 _PACKAGE = "tidegate.checkout.page"
 STATIC_PATH = "/pay/static"
@@ -75,9 +76,8 @@ class PageRenderer:
             script=self._files[SCRIPT],
             languages=LANGUAGES,
             attempts_max=ATTEMPTS_MAX,
-            countries=phone.COUNTRIES,
+            mobile_money=MOBILE_MONEY,
             countries_of=_countries_of,
-            operators=phone.OPERATORS,
             phone_prefixes=_phone_prefixes,
             ussd_banks=bank.USSD_BANKS,
             bank_codes=frozenset(one.code for banks in bank.USSD_BANKS.values() for one in banks),
@@ -172,4 +172,4 @@ def _phone_prefixes(currency: Currency) -> str:
 def _countries_of(language: str, currency: Currency) -> list[tuple[str, str]]:
     """The country of the currency first: most payers are at home."""
     countries = catalog_for(language).countries.items()
-    return sorted(countries, key=lambda country: country[0] != currency.value[:2])
+    return sorted(countries, key=lambda country: country[0] != currency.spec.country)
