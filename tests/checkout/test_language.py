@@ -34,6 +34,8 @@ DIRECTION_MARKS = "\u200e\u200f"
 languages = st.sampled_from(list(LANGUAGES))
 monies = st.builds(Money, st.integers(min_value=0, max_value=MINOR_MAX), st.sampled_from(list(Currency)))
 each_language = pytest.mark.parametrize("language", LANGUAGES)
+# In the order of the chooser.
+OTHERS = [language for language in LANGUAGES if language != "en"]
 
 
 def make_words(language: str = "en", **texts: Any) -> Catalog:
@@ -274,7 +276,7 @@ def test_a_currency_has_the_time_of_its_country(currency: Currency, hours: int, 
 def test_the_clock_has_24_hours_in_every_language(language: str) -> None:
     zone = Currency.NGN.spec.zone
     assert catalog_for(language).time(AFTERNOON, zone) == "14:08"
-    assert catalog_for(language).time(AFTERNOON.replace(hour=23), zone) == "00:08"
+    assert catalog_for(language).time(AFTERNOON.replace(hour=23), zone) in ("00:08", "0:08")
 
 
 @pytest.mark.parametrize(
@@ -302,7 +304,7 @@ def test_digits_of_dates_are_latin_in_every_language(language: str, days: int) -
     moment = AFTERNOON + timedelta(days=days, minutes=days)
     shown = catalog_for(language).moment(moment, Currency.ZAR.spec.zone)
     assert all(c in "0123456789" for c in shown if c.isdigit())
-    assert f"{moment.astimezone(Currency.ZAR.spec.zone):%H:%M}" in shown
+    assert f"{moment.astimezone(Currency.ZAR.spec.zone):%H:%M}".removeprefix("0") in shown
 
 
 @given(languages, st.integers(min_value=0, max_value=36_525))
@@ -367,8 +369,8 @@ def test_what_was_asked_for_comes_first_then_the_last_visit_then_the_browser(
         ("de, *;q=0.5", "en"),
         ("fr;q=0.4, *;q=0.5", "en"),
         ("sw, *", "sw"),
-        ("en;q=0, *", "fr"),
-        ("en;q=0, fr;q=0.0, *;q=0.1", "sw"),
+        ("en;q=0, *", OTHERS[0]),
+        (f"en;q=0, {OTHERS[0]};q=0.0, *;q=0.1", OTHERS[1]),
         ("en;q=0", "en"),
         ("*;q=0", "en"),
         ("*;q=0, ar;q=0.001", "ar"),
@@ -410,8 +412,8 @@ def test_whatever_is_sent_a_language_is_chosen(asked: str | None, remembered: st
 
 
 def test_the_languages_are_offered_by_their_own_names() -> None:
-    assert list(LANGUAGES.items()) == [
-        ("en", "English"), ("fr", "Français"), ("sw", "Kiswahili"), ("pt", "Português"), ("ar", "العربية"),
-    ]  # fmt: skip
+    names = {"en": "English", "fr": "Français", "sw": "Kiswahili", "pt": "Português", "ar": "العربية"}
+    assert names.items() <= LANGUAGES.items()
+    assert list(LANGUAGES.values()) == ["English", *sorted(LANGUAGES[language] for language in OTHERS)]
     assert [catalog_for(language).language for language in LANGUAGES] == list(LANGUAGES)
     assert catalog_for("fr") is catalog_for("fr")

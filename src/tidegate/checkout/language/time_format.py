@@ -17,11 +17,13 @@ from babel.dates import tokenize_pattern
 # The day before the month, as in all of these countries; babel would write Sun, Nov 15, 2026.
 _OWN_DATE_PATTERNS: Mapping[str, str] = {"en": "E d MMM y"}
 
-# The parts of a date and a time that these languages' patterns have; with any other there would be no start.
+# The parts of a date and a time in the languages' patterns. A catalog whose language has another one is not loaded.
 _FIELDS: Mapping[tuple[str, int], str] = {
     ("E", 1): "{weekday}",
+    ("E", 3): "{weekday}",
     ("d", 1): "{at.day}",
     ("d", 2): "{at.day:02}",
+    ("M", 1): "{at.month}",
     ("M", 2): "{at.month:02}",
     ("M", 3): "{month}",
     ("y", 1): "{at.year}",
