@@ -17,9 +17,10 @@ FILES = sorted(SOURCE.rglob("*.py"))
 FUNCTION_LINES_MAX = 50
 FILE_LINES_MAX = 400
 
-# Where a currency may be named: its table, the tables of two methods, and examples.
+# Where a currency may be named: its table, the tables of two methods, rails that take some, and examples.
 CURRENCY_PLACES = re.compile(
-    r"core/money\.py|rail/(mobile_money|bank)\.py|.*examples\.py|sandbox/(start_page\.py|templates/start\.html)|cli/dev\.py"
+    r"core/money\.py|rail/(mobile_money|bank)\.py|rail/(?!sandbox)\w+/.+"
+    r"|.*examples\.py|sandbox/(start_page\.py|templates/start\.html)|cli/dev\.py"
 )
 # Where SQL may stand: stores, and the two files that are about the database itself.
 SQL_PLACES = re.compile(r"(.+_)?store\.py|migrate\.py")

@@ -31,13 +31,15 @@ _BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"
 def instrument_from(
     request: wire.Charge, method: Method, currency: Currency, *, account_name: str, now: datetime
 ) -> tuple[PaymentInstrument, dict[str, Any]]:
-    if method is Method.CARD:
-        return _card(request)
-    if method is Method.MOBILE_MONEY:
-        return _phone(request, currency)
-    if method is Method.USSD:
-        return _bank(request, currency)
-    return TransferInstrument(account_name=account_name, expires_at=now), {}
+    match method:
+        case Method.BANK_TRANSFER:
+            return TransferInstrument(account_name=account_name, expires_at=now), {}
+        case Method.CARD:
+            return _card(request)
+        case Method.MOBILE_MONEY:
+            return _phone(request, currency)
+        case Method.USSD:
+            return _bank(request, currency)
 
 
 def authorization_from(request: wire.Authorize) -> Authorization:

@@ -222,8 +222,7 @@ def method_text(page: PageModel) -> str:
         return words("method.mobile_from", operator=operator.name if operator else "", phone=unbroken(details["phone"]))
     if method is Method.USSD and "bank" in details:
         return words("method.ussd_with", bank=details["bank"])
-    # words: method.bank_transfer, method.card, method.mobile_money, method.ussd
-    return _transfer_text(page) or words(f"method.{method.value}")
+    return _transfer_text(page) or words(f"method.{method.value}")  # words: method.*
 
 
 def _transfer_text(page: PageModel) -> str | None:
