@@ -27,6 +27,7 @@ from tidegate.rail.interface import (
     Succeeded,
 )
 from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.sandbox.begin import MEANS_OF
 
 EVERY_MEANS: list[PaymentInstrument] = [
     card(PLAIN),
@@ -50,6 +51,7 @@ async def world(db: Database) -> World:
 def test_it_offers_the_whole_matrix(open_db: Database) -> None:
     rail: Rail = SandboxRail(open_db, SECRET)
     assert rail.name == "sandbox"
+    assert set(MEANS_OF) == set(Method)
     for currency in Currency:
         for method in Method:
             assert rail.capabilities.offers(method, Money(1, currency)) == (method in currency.spec.methods)
