@@ -38,17 +38,6 @@ REFRESH_EVERY_S = 10
 _ERRORS = {403: "refused", 404: "not_found", 500: "broken", 503: "busy"}
 _OTHER_ERROR = "wrong_request"
 
-_TEMPLATES: dict[PageState, str] = {
-    PageState.CHOOSE: "choose.html",
-    PageState.SHORT: "short.html",
-    PageState.PIN: "pin.html",
-    PageState.OTP: "otp.html",
-    PageState.ADDRESS: "address.html",
-    PageState.ISSUER: "issuer.html",
-    PageState.WORKING: "working.html",
-    **dict.fromkeys(RESULTS, "result.html"),
-}
-
 
 class PanelSource(Protocol):
     """What the sandbox adds to the page."""
@@ -101,7 +90,7 @@ class PageRenderer:
         costs = costs_of(page)
         result = result_of(page) if page.state in RESULTS else None
         return self._html(
-            template or _TEMPLATES[page.state],
+            template or ("result.html" if result else f"{page.state}.html"),
             layout_of(page, refresh=_refresh(page, result)),
             nonce=page.nonce,
             status=status,
