@@ -9,12 +9,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tidegate.core.money import Currency
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "tidegate"
 FILES = sorted(SOURCE.rglob("*.py"))
 FUNCTION_LINES_MAX = 50
 FILE_LINES_MAX = 400
 
+# Where a currency may be named: its table, the tables of two methods, rails that take some, and examples.
+CURRENCY_PLACES = re.compile(
+    r"core/money\.py|rail/(mobile_money|bank)\.py|rail/(?!sandbox)\w+/.+"
+    r"|.*examples\.py|sandbox/(start_page\.py|templates/start\.html)|cli/dev\.py"
+)
 # Where SQL may stand: stores, and the two files that are about the database itself.
 SQL_PLACES = re.compile(r"(.+_)?store\.py|migrate\.py")
 SQL = re.compile(r"^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH \w+ AS)\b")
@@ -134,6 +141,20 @@ def public_types(module: ast.Module) -> Iterator[str]:
         else:
             continue
         yield from (name for name in names if re.fullmatch(r"[A-Z]+[a-z]\w*", name))
+
+
+def test_a_currency_is_named_only_in_its_tables_and_in_examples() -> None:
+    """Everything else follows from the row in core/money.py, so that a new currency is one row."""
+    code = re.compile(rf"""(Currency\.|["'])({"|".join(Currency)})\b""")
+    texts = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".html", ".js", ".toml", ".typ", ".sql")]
+    named = [
+        f"{name_of(path)}:{number} {line.strip()}"
+        for path in texts
+        if not CURRENCY_PLACES.fullmatch(name_of(path))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if code.search(line)
+    ]
+    assert named == []
 
 
 def test_every_folder_says_what_it_holds() -> None:

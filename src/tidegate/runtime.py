@@ -24,9 +24,9 @@ from tidegate.infra.db import AWAY, Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
+from tidegate.rail import registry
 from tidegate.rail.deps import InflowTerms, PaymentDeps
 from tidegate.rail.interface import Rail
-from tidegate.rail.sandbox import SandboxRail
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
 from tidegate.webhook.commands import WebhookDeps
@@ -132,8 +132,8 @@ class Runtime:
         """After the database is open: checks that it is ours, registers the rails, loads the clock offsets."""
         found = await deployment.check(self.db, self.settings.mode)
         self.secret = found.secret
+        self.rails.update(registry.rails_of(self.settings, self.db, self.secret))
         if isinstance(self.clock, ShiftedClock):
-            self.rails["sandbox"] = SandboxRail(self.db, self.secret)
             await sandbox_clock.catch_up(self.db, self.clock)
 
 

@@ -16,6 +16,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tidegate.core.ids import Mode
 
+# The rails that move real money, as `TIDEGATE_RAILS` names them.
+LIVE_RAILS: tuple[str, ...] = ()
 ENCRYPTION_KEY_BYTES = 32
 # 32 random bytes have about 30 distinct values; fewer than this does not happen by chance.
 DISTINCT_BYTES_MIN = 12
@@ -182,10 +184,15 @@ def _problems_in_live(settings: Settings) -> list[str]:
             "TIDEGATE_ENCRYPTION_KEY must be set in live mode, the same for all processes: webhook secrets are stored "
             "encrypted. `openssl rand -base64 32` makes one."
         )
-    problems += [f"TIDEGATE_RAILS names {rail!r}, which is not a rail of this version." for rail in settings.rails]
+    known = ", ".join(LIVE_RAILS) or "none yet"
+    problems += [
+        f"TIDEGATE_RAILS names {rail!r}, which is not a rail of this version; it has {known}."
+        for rail in settings.rails
+        if rail not in LIVE_RAILS
+    ]
     if not settings.rails:
         problems.append(
-            "TIDEGATE_RAILS must name the rails that move real money, and this version has none yet: "
+            f"TIDEGATE_RAILS must name the rails that move real money, of which this version has {known}: "
             "the sandbox's own rail is refused in live mode."
         )
     return problems

@@ -28,7 +28,7 @@ from tidegate.core import ids
 from tidegate.core.errors import Invalid
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
-from tidegate.rail.phone import EXAMPLES
+from tidegate.rail.mobile_money import MOBILE_MONEY
 
 TRANSFER = {"type": "bank_transfer"}
 ON_THE_PHONE = {"type": "payAttitude", "bank": "058"}
@@ -556,7 +556,7 @@ async def test_a_second_charge_is_refused_while_the_first_is_unknown(
     new_checkout: MakeCheckout, admin: Any, suffix: str
 ) -> None:
     checkout = await new_checkout(currency="KES")
-    first = await begun(checkout, phone(EXAMPLES[Currency.KES][suffix]))
+    first = await begun(checkout, phone(MOBILE_MONEY[Currency.KES].test_numbers[suffix]))
     for sending in (checkout.charge(phone("0712345678")), checkout.cancel(), checkout.extend()):
         await assert_refused(admin, sending, 409, "CONFLICT")
     view = await checkout.view()

@@ -79,8 +79,8 @@ def test_a_text_is_clean(language: str) -> None:
 @each_language
 def test_a_catalogue_says_what_it_is(language: str) -> None:
     meta = catalogue_of(language)["meta"]
-    assert meta.keys() == {"name", "direction"}
-    assert meta["direction"] == Locale.parse(language).text_direction
+    assert meta.keys() == {"name", "locale"}
+    assert Locale.parse(meta["locale"]).language == language
     assert meta["name"] == meta["name"].strip() != ""
 
 

@@ -17,13 +17,12 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
-from tidegate.checkout.language.money_format import SIGNS, MoneyParts
+from tidegate.checkout.language.money_format import MoneyParts
 from tidegate.checkout.language.negotiate import (
     ACCEPT_LANGUAGE_LENGTH_MAX,
     TAG_LENGTH_MAX,
     negotiate_language,
 )
-from tidegate.checkout.language.time_format import zone_of
 from tidegate.core.money import Currency, Money
 
 MINOR_MAX = 10**14
@@ -35,11 +34,12 @@ DIRECTION_MARKS = "\u200e\u200f"
 languages = st.sampled_from(list(LANGUAGES))
 monies = st.builds(Money, st.integers(min_value=0, max_value=MINOR_MAX), st.sampled_from(list(Currency)))
 each_language = pytest.mark.parametrize("language", LANGUAGES)
+# In the order of the chooser.
+OTHERS = [language for language in LANGUAGES if language != "en"]
 
 
 def make_words(language: str = "en", **texts: Any) -> Catalog:
-    direction = "rtl" if language == "ar" else "ltr"
-    return Catalog.of(language, {"meta": {"name": "…", "direction": direction}, **texts})
+    return Catalog.of(language, {"meta": {"name": "…", "locale": language}, **texts})
 
 
 # Texts
@@ -165,7 +165,7 @@ def test_an_arabic_amount_runs_from_right_to_left_alone_and_isolated(money: Mone
 def test_an_arabic_sign_is_not_turned_around(currency: Currency) -> None:
     # The last character of GH₵ has no direction of its own, and would move to the other side of GH.
     sign = catalog_for("ar").money_parts(Money(1, currency)).sign
-    assert sign == SIGNS[currency] + "\u200e"
+    assert sign == currency.spec.sign + "\u200e"
     assert sign in catalog_for("ar").money(Money(1, currency))
 
 
@@ -199,7 +199,7 @@ def test_amounts_are_written_as_the_language_writes_them(language: str, currency
 
 
 def locale_of(language: str) -> Locale:
-    return Locale.parse("pt_PT" if language == "pt" else language)
+    return Locale.parse(catalog_for(language).locale, sep="-")
 
 
 @given(languages, monies)
@@ -216,7 +216,7 @@ def test_an_amount_reads_back_as_it_was(language: str, money: Money) -> None:
 
 @given(languages, monies)
 def test_amounts_agree_with_babel(language: str, money: Money) -> None:
-    code, sign = money.currency.value, SIGNS[money.currency]
+    code, sign = money.currency.value, money.currency.spec.sign
     major = Decimal(money.minor).scaleb(-money.currency.exponent)
     theirs = format_currency(
         major, code, format=locale_of(language).currency_formats["standard"], locale=locale_of(language),
@@ -247,7 +247,7 @@ def test_a_negative_amount_is_not_shown_to_payers() -> None:
 @each_language
 @pytest.mark.parametrize("currency", Currency)
 def test_every_currency_has_a_sign_in_every_language(language: str, currency: Currency) -> None:
-    assert SIGNS[currency] in catalog_for(language).money(Money(1, currency))
+    assert currency.spec.sign in catalog_for(language).money(Money(1, currency))
 
 
 # Time
@@ -268,15 +268,15 @@ def test_every_currency_has_a_sign_in_every_language(language: str, currency: Cu
     ],
 )
 def test_a_currency_has_the_time_of_its_country(currency: Currency, hours: int, name: str) -> None:
-    zone = zone_of(currency)
+    zone = currency.spec.zone
     assert (zone.utcoffset(None), zone.tzname(None)) == (timedelta(hours=hours), name)
 
 
 @each_language
 def test_the_clock_has_24_hours_in_every_language(language: str) -> None:
-    zone = zone_of(Currency.NGN)
+    zone = Currency.NGN.spec.zone
     assert catalog_for(language).time(AFTERNOON, zone) == "14:08"
-    assert catalog_for(language).time(AFTERNOON.replace(hour=23), zone) == "00:08"
+    assert catalog_for(language).time(AFTERNOON.replace(hour=23), zone) in ("00:08", "0:08")
 
 
 @pytest.mark.parametrize(
@@ -290,26 +290,26 @@ def test_the_clock_has_24_hours_in_every_language(language: str) -> None:
     ],
 )
 def test_moments_are_written_as_the_language_writes_them(language: str, shown: str) -> None:
-    assert catalog_for(language).moment(AFTERNOON, zone_of(Currency.NGN)) == shown
+    assert catalog_for(language).moment(AFTERNOON, Currency.NGN.spec.zone) == shown
 
 
 def test_the_date_is_that_of_the_zone() -> None:
     late = datetime(2026, 12, 31, 22, 30, tzinfo=UTC)
-    assert catalog_for("en").moment(late, zone_of(Currency.KES)) == "Fri 1 Jan 2027, 01:30"
-    assert catalog_for("en").moment(late, zone_of(Currency.GHS)) == "Thu 31 Dec 2026, 22:30"
+    assert catalog_for("en").moment(late, Currency.KES.spec.zone) == "Fri 1 Jan 2027, 01:30"
+    assert catalog_for("en").moment(late, Currency.GHS.spec.zone) == "Thu 31 Dec 2026, 22:30"
 
 
 @given(languages, st.integers(min_value=0, max_value=36_525))
 def test_digits_of_dates_are_latin_in_every_language(language: str, days: int) -> None:
     moment = AFTERNOON + timedelta(days=days, minutes=days)
-    shown = catalog_for(language).moment(moment, zone_of(Currency.ZAR))
+    shown = catalog_for(language).moment(moment, Currency.ZAR.spec.zone)
     assert all(c in "0123456789" for c in shown if c.isdigit())
-    assert f"{moment.astimezone(zone_of(Currency.ZAR)):%H:%M}" in shown
+    assert f"{moment.astimezone(Currency.ZAR.spec.zone):%H:%M}".removeprefix("0") in shown
 
 
 @given(languages, st.integers(min_value=0, max_value=36_525))
 def test_moments_are_written_as_babel_writes_them(language: str, days: int) -> None:
-    moment, zone, locale = AFTERNOON + timedelta(days=days, minutes=days), zone_of(Currency.ZAR), locale_of(language)
+    moment, zone, locale = AFTERNOON + timedelta(days=days, minutes=days), Currency.ZAR.spec.zone, locale_of(language)
     date_pattern = "E d MMM y" if language == "en" else locale.datetime_skeletons["yMMMEd"].pattern
     pattern = locale.datetime_formats["medium"].format(locale.datetime_skeletons["Hm"].pattern, date_pattern)
     assert catalog_for(language).moment(moment, zone) == format_datetime(moment, pattern, tzinfo=zone, locale=locale)
@@ -369,8 +369,8 @@ def test_what_was_asked_for_comes_first_then_the_last_visit_then_the_browser(
         ("de, *;q=0.5", "en"),
         ("fr;q=0.4, *;q=0.5", "en"),
         ("sw, *", "sw"),
-        ("en;q=0, *", "fr"),
-        ("en;q=0, fr;q=0.0, *;q=0.1", "sw"),
+        ("en;q=0, *", OTHERS[0]),
+        (f"en;q=0, {OTHERS[0]};q=0.0, *;q=0.1", OTHERS[1]),
         ("en;q=0", "en"),
         ("*;q=0", "en"),
         ("*;q=0, ar;q=0.001", "ar"),
@@ -412,8 +412,8 @@ def test_whatever_is_sent_a_language_is_chosen(asked: str | None, remembered: st
 
 
 def test_the_languages_are_offered_by_their_own_names() -> None:
-    assert list(LANGUAGES.items()) == [
-        ("en", "English"), ("fr", "Français"), ("sw", "Kiswahili"), ("pt", "Português"), ("ar", "العربية"),
-    ]  # fmt: skip
+    names = {"en": "English", "fr": "Français", "sw": "Kiswahili", "pt": "Português", "ar": "العربية"}
+    assert names.items() <= LANGUAGES.items()
+    assert list(LANGUAGES.values()) == ["English", *sorted(LANGUAGES[language] for language in OTHERS)]
     assert [catalog_for(language).language for language in LANGUAGES] == list(LANGUAGES)
     assert catalog_for("fr") is catalog_for("fr")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -18,7 +18,7 @@ from tidegate.checkout.language.catalog import LANGUAGES, catalog_for
 from tidegate.checkout.model import NO_MOVEMENTS, Movements
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.renderer import PageRenderer
-from tidegate.checkout.page.state import PageState
+from tidegate.checkout.page.state import QUESTIONS, STEPS, PageState
 from tidegate.core.fee import FeeRule
 from tidegate.core.ids import business_code_of
 from tidegate.core.method import Method, MethodNames, Priced
@@ -29,7 +29,7 @@ from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Brand, Support
 from tidegate.payment import pay
 from tidegate.payment.change import PaymentSnapshot
-from tidegate.rail.interface import DialAction, RedirectAction, TransferAction
+from tidegate.rail.interface import Action, DialAction, RedirectAction, TransferAction
 from tidegate.rail.sandbox.model import RESENDS
 from tidegate.runtime import Runtime
 from tidegate.sandbox.panel import SimulatorPanel
@@ -44,6 +44,11 @@ ORDERS: dict[str, dict[str, Any]] = {
     "mobile form": KENYAN,
 }
 QUERIES: tuple[dict[str, Any], ...] = ({}, {"goes_back": True}, *({"asked": method} for method in Method))
+
+
+def test_every_action_is_a_state_of_the_page_or_a_step_of_a_panel() -> None:
+    assert {*QUESTIONS, *STEPS} == set(get_args(Action))
+    assert not QUESTIONS.keys() & STEPS.keys()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import pay, settle
 from tidegate.rail.interface import Card, Succeeded
-from tidegate.rail.phone import EXAMPLES
+from tidegate.rail.mobile_money import MOBILE_MONEY
 from tidegate.runtime import Runtime
 
 CARD_WITH_PIN = {"number": "5366139833864633", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}
@@ -68,7 +68,7 @@ async def test_exactly_what_the_account_asked_for_is_exact(
 @pytest.mark.parametrize("suffix", ["0001", "0005"])
 async def test_a_phone_approved_in_time_counts_though_notified_late(new_checkout: MakeCheckout, suffix: str) -> None:
     checkout = await new_checkout(currency="KES")
-    await checkout.charge({"type": "mobile_money", "phone": EXAMPLES[Currency.KES][suffix]})
+    await checkout.charge({"type": "mobile_money", "phone": MOBILE_MONEY[Currency.KES].test_numbers[suffix]})
     await checkout.let_pass("3h")
     assert (await checkout.record())["status"] == "success"
 

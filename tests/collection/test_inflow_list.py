@@ -82,7 +82,7 @@ async def refuse_each(inflows: Inflows, *queries: str) -> list[httpx.Response]:
 
 
 async def test_an_unknown_currency_is_refused(inflows: Inflows) -> None:
-    currencies = ("GBP", "usd", "", "%20EUR", "EUR%00")
+    currencies = ("XTS", "usd", "", "%20EUR", "EUR%00")
     await refuse_each(inflows, *(f"destinationCurrency={currency}" for currency in currencies))
 
 

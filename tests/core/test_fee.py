@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeBearer, FeeRule, amount_expected, fee_on
-from tidegate.core.method import CHECKOUT_CURRENCIES, METHODS_OF, Method
-from tidegate.core.money import Currency, Money
+from tidegate.core.method import Method
+from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 
 NGN_TRANSFER = DEFAULT_FEE_RULES[Currency.NGN, Method.BANK_TRANSFER]
 
@@ -29,9 +29,9 @@ def test_a_business_that_bears_the_fee_asks_for_the_amount_itself() -> None:
     assert amount_expected(asked, FeeBearer.BUSINESS, NGN_TRANSFER) == asked
 
 
-@pytest.mark.parametrize("currency", CHECKOUT_CURRENCIES)
+@pytest.mark.parametrize("currency", list(CHECKOUT_OFFERS))
 def test_every_method_of_every_checkout_currency_has_a_rule(currency: Currency) -> None:
-    assert {method for c, method in DEFAULT_FEE_RULES if c is currency} == set(METHODS_OF[currency])
+    assert {method for c, method in DEFAULT_FEE_RULES if c is currency} == set(currency.spec.methods)
 
 
 def test_only_the_naira_has_vat() -> None:

@@ -10,8 +10,7 @@ import pictures
 from pages.scenery import BACK, Scene, charged, new_order, seen, taken_back, transferred
 from pages.stage import Stage
 from tidegate.core.clock import SystemClock
-from tidegate.core.method import CHECKOUT_MAX_MAJOR
-from tidegate.core.money import Currency
+from tidegate.core.money import CHECKOUT_OFFERS, Currency
 from tidegate.merchant import commands as merchants
 
 ENGLISH = "en-GB"
@@ -53,7 +52,7 @@ def reversed_in(language: str) -> Scene:
 def largest(currency: Currency) -> Scene:
     async def show(stage: Stage) -> Page:
         order: dict[str, Any] = {
-            "amount": CHECKOUT_MAX_MAJOR[currency],
+            "amount": CHECKOUT_OFFERS[currency].max_major,
             "currency": currency.value,
             "feeBearer": "customer",
         }
@@ -88,7 +87,7 @@ SCENES: dict[str, Scene] = {
     "long-account": account(ENGLISH, **LONG),
     "long-paid": paid(ENGLISH, **LONG, redirectUrl=BACK),
     "long-unbroken-name": account("pt", shop={"name": UNBROKEN_NAME}),
-    **{f"largest-{currency}": largest(currency) for currency in CHECKOUT_MAX_MAJOR},
+    **{f"largest-{currency}": largest(currency) for currency in CHECKOUT_OFFERS},
     "accent-yellow": branded("#ffd400"),
     "accent-near-white": branded("#f6f3ee"),
     "accent-dark": branded("#1b0b3a"),

@@ -14,8 +14,8 @@ from build import Shop, order
 from conftest import MakeShop
 from merchant_ids import merchant_ids
 from payment.refusal import rows_in
-from tidegate.core.method import CHECKOUT_CURRENCIES, CHECKOUT_MAX_MAJOR, METHODS_OF, MethodNames
-from tidegate.core.money import Currency
+from tidegate.core.method import MethodNames
+from tidegate.core.money import CHECKOUT_OFFERS, Currency
 from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.infra.http.reply import API_VERSION
 from tidegate.payment.redirect import with_reference
@@ -63,15 +63,15 @@ async def test_brackets_in_text_are_no_nesting(shop: Shop) -> None:
     assert (await record_after(shop, order(metadata=metadata)))["metadata"] == metadata
 
 
-@pytest.mark.parametrize("currency", CHECKOUT_CURRENCIES)
+@pytest.mark.parametrize("currency", list(CHECKOUT_OFFERS))
 @pytest.mark.parametrize("amount", [1, "most"])
 async def test_the_smallest_and_the_largest_amount_are_accepted(
     shop: Shop, currency: Currency, amount: int | str
 ) -> None:
-    asked = CHECKOUT_MAX_MAJOR[currency] if amount == "most" else amount
+    asked = CHECKOUT_OFFERS[currency].max_major if amount == "most" else amount
     record = await record_after(shop, order(amount=asked, currency=currency.value))
     assert (record["amount"], record["currency"], record["amountExpected"]) == (asked, currency, asked)
-    assert record["paymentMethods"] == MethodNames().in_records(METHODS_OF[currency])
+    assert record["paymentMethods"] == MethodNames().in_records(currency.spec.methods)
 
 
 async def test_a_customer_may_come_as_a_json_string(shop: Shop) -> None:

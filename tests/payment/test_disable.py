@@ -12,7 +12,7 @@ from checkout.paying import SUCCEEDS, WANTS_PIN, card, phone
 from conftest import MakeCheckout, MakeShop
 from payment.refusal import assert_refused, without_request_id
 from tidegate.core.money import Currency
-from tidegate.rail.phone import EXAMPLES
+from tidegate.rail.mobile_money import MOBILE_MONEY
 
 TRANSFER = {"type": "bank_transfer"}
 ON_THE_PHONE = {"type": "payAttitude", "bank": "058"}
@@ -142,7 +142,7 @@ async def test_a_phone_asked_before_may_approve(new_checkout: MakeCheckout) -> N
 
 async def test_an_unknown_outcome_is_still_asked_for(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(currency="KES")
-    await checkout.charge(phone(EXAMPLES[Currency.KES]["0005"]))
+    await checkout.charge(phone(MOBILE_MONEY[Currency.KES].test_numbers["0005"]))
     await switched(checkout, "disable")
     assert (await checkout.view())["status"] == "processing"
     await checkout.let_pass("15s")

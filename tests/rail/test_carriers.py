@@ -11,18 +11,18 @@ from phonenumbers.carrierdata import CARRIER_DATA
 
 from tidegate.core.money import Currency
 from tidegate.rail import phone
-from tidegate.rail.carriers import CARRIERS
+from tidegate.rail.mobile_money import MOBILE_MONEY
 
 NUMBERS = 3_000
-each_currency = pytest.mark.parametrize("currency", list(phone.COUNTRIES))
+each_currency = pytest.mark.parametrize("currency", list(MOBILE_MONEY))
 
 
 @each_currency
 def test_our_table_says_what_the_tables_of_the_whole_world_say(currency: Currency) -> None:
-    """When a new version of phonenumbers knows more, this shows what to write into rail/carriers.py."""
-    code = phone.COUNTRIES[currency].calling_code
+    """When a new version of phonenumbers knows more, this shows what to write into rail/mobile_money.py."""
+    code = MOBILE_MONEY[currency].calling_code
     theirs = {key.removeprefix(str(code)): names["en"] for key, names in CARRIER_DATA.items() if _is_of(key, code)}
-    assert dict(CARRIERS[code]) == theirs
+    assert MOBILE_MONEY[currency].carriers == theirs
 
 
 def _is_of(key: str, code: int) -> bool:
@@ -31,7 +31,7 @@ def _is_of(key: str, code: int) -> bool:
 
 @each_currency
 def test_the_operator_is_the_one_that_phonenumbers_would_find(currency: Currency) -> None:
-    code = phone.COUNTRIES[currency].calling_code
+    code = MOBILE_MONEY[currency].calling_code
     found = set()
     # Also numbers that nobody has: too short, too long, landlines.
     for digits in (6, 7, 8, 9, 9, 9, 10):
@@ -39,7 +39,9 @@ def test_the_operator_is_the_one_that_phonenumbers_would_find(currency: Currency
             number = f"+{code}{secrets.randbelow(10**digits):0{digits}d}"
             name = carrier.name_for_number(phonenumbers.parse(number), "en")
             operator = phone.operator_of(number, currency)
-            assert (operator is not None) == any(name.lower() in each.carriers for each in phone.OPERATORS[currency])
+            assert (operator is not None) == any(
+                name.lower() in each.carriers for each in MOBILE_MONEY[currency].operators
+            )
             assert operator is None or name.lower() in operator.carriers
             found.add(operator)
     assert len(found) > 1

@@ -10,7 +10,7 @@ import pytest
 
 from rail.world import NOW, PLAIN, SECRET, WITH_3DS, WITH_PIN, World, card, later, make_world, phone, transfer_means
 from tidegate.core.clock import SettableClock
-from tidegate.core.method import METHODS_OF, Method
+from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.infra.lease_store import Lease
@@ -27,6 +27,7 @@ from tidegate.rail.interface import (
     Succeeded,
 )
 from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.sandbox.begin import MEANS_OF
 
 EVERY_MEANS: list[PaymentInstrument] = [
     card(PLAIN),
@@ -50,9 +51,10 @@ async def world(db: Database) -> World:
 def test_it_offers_the_whole_matrix(open_db: Database) -> None:
     rail: Rail = SandboxRail(open_db, SECRET)
     assert rail.name == "sandbox"
+    assert set(MEANS_OF) == set(Method)
     for currency in Currency:
         for method in Method:
-            assert rail.capabilities.offers(method, Money(1, currency)) == (method in METHODS_OF[currency])
+            assert rail.capabilities.offers(method, Money(1, currency)) == (method in currency.spec.methods)
     assert not rail.capabilities.offers(Method.CARD, Money(0, Currency.NGN))
     assert rail.capabilities.offers(Method.CARD, Money(10**12, Currency.NGN))
     assert not rail.capabilities.offers(Method.CARD, Money(10**12 + 1, Currency.NGN))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from tidegate.core.method import Method, is_offered_in
+from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail import bank
 
 
 def test_every_currency_with_ussd_has_banks() -> None:
-    assert set(bank.USSD_BANKS) == {currency for currency in Currency if is_offered_in(Method.USSD, currency)}
+    assert set(bank.USSD_BANKS) == {currency for currency in Currency if Method.USSD in currency.spec.methods}
 
 
 def test_a_bank_is_found_by_its_code() -> None:

@@ -14,6 +14,7 @@ from conftest import ENCRYPTION_KEY
 from tidegate.account import commands as accounts
 from tidegate.audit.model import OPERATOR
 from tidegate.core.ids import Mode
+from tidegate.core.money import ACCOUNT_OFFERS
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
@@ -113,7 +114,7 @@ async def test_there_is_an_approved_account_in_each_currency(
     db: Database, runtime: Runtime, settings: Settings
 ) -> None:
     made = await start(runtime, settings)
-    assert made["virtualAccounts"].keys() == {"USD", "EUR"}
+    assert made["virtualAccounts"].keys() == set(ACCOUNT_OFFERS)
     for currency, shown in made["virtualAccounts"].items():
         account = await accounts.get(runtime.db, made["businessId"], shown["id"])
         assert (account.status, account.currency, account.holder) == ("approved", currency, shown["accountName"])

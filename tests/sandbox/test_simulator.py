@@ -13,7 +13,7 @@ from payment.refusal import assert_refused, without_request_id
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency, Money
 from tidegate.rail.interface import Party
-from tidegate.rail.phone import EXAMPLES
+from tidegate.rail.mobile_money import MOBILE_MONEY
 from tidegate.runtime import Runtime
 from tidegate.sandbox.simulator import Simulator
 
@@ -137,7 +137,7 @@ async def test_part_payments_go_back_when_the_payment_is_expired(new_checkout: M
 
 async def test_an_unknown_outcome_is_waited_for_and_counts(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout(currency="KES")
-    await checkout.charge(phone(EXAMPLES[Currency.KES]["0005"]))
+    await checkout.charge(phone(MOBILE_MONEY[Currency.KES].test_numbers["0005"]))
     await expire(checkout)
     await checkout.tick()
     assert (await checkout.view())["status"] == "processing"

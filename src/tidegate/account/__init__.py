@@ -1,1 +1,1 @@
-"""Virtual accounts: merchants receive USD and EUR there by bank transfer. They hold no money."""
+"""Virtual accounts: merchants receive foreign currencies there by bank transfer. They hold no money."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tidegate.core.money import ACCOUNT_OFFERS
 from tidegate.infra.http.operation import Step
 
 GROUP = (
-    "Receive USD and EUR by bank transfer. Request an account and give its details to your payers; each transfer is "
+    f"Receive {' and '.join(ACCOUNT_OFFERS)} by bank transfer. "
+    "Request an account and give its details to your payers; each transfer is "
     "checked and credited to your wallet. The payer must type the holder's first and last name as they stand on the "
     "account; when the names differ, the money is returned. Accounts hold no money."
 )

@@ -13,7 +13,6 @@ from tidegate.core.errors import IllegalTransition
 from tidegate.core.money import Currency
 from tidegate.rail.interface import AccountDetails
 
-CURRENCIES = (Currency.USD, Currency.EUR)
 ID = re.compile("[0-9a-f]{24}")
 
 

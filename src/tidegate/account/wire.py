@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tidegate.account.field import DocumentUrl, Kyc
 from tidegate.account.model import (
-    CURRENCIES,
     Account,
     AccountStatus,
     AccountType,
@@ -21,7 +20,7 @@ from tidegate.account.model import (
 from tidegate.account.name_rule import NameVerdict, check_name
 from tidegate.core import ids
 from tidegate.core.errors import Problem
-from tidegate.core.money import Currency
+from tidegate.core.money import ACCOUNT_OFFERS, Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.paging import PER_PAGE, PageNumber, PerPage
 from tidegate.infra.timestamp import to_iso
@@ -32,7 +31,10 @@ from tidegate.rail.interface import AccountDetails
 
 DOCUMENTS_MAX = 20
 
-AccountCurrency = Literal["USD", "EUR"]
+if TYPE_CHECKING:
+    AccountCurrency = str
+else:
+    AccountCurrency = Literal[tuple(currency.value for currency in ACCOUNT_OFFERS)]
 RequestStatus = Literal["pending", "approved", "declined"]
 REQUEST_STATUSES = get_args(RequestStatus)
 
@@ -133,7 +135,7 @@ class ListRequests(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class FurtherDetails(msgspec.Struct, kw_only=True, rename="camel"):
-    iban: Annotated[str, Meta(description="Empty for a USD account.")]
+    iban: Annotated[str, Meta(description="Empty where the country has no IBAN.")]
     account_number: str
     check_number: Annotated[str, Meta(description="The check digits of the IBAN, or the routing number.")]
     sort_code: Annotated[str, Meta(description="Bank code or routing number.")]
@@ -142,7 +144,7 @@ class FurtherDetails(msgspec.Struct, kw_only=True, rename="camel"):
 
 class AccountInformation(msgspec.Struct, kw_only=True, rename="camel"):
     account_name: Annotated[str, Meta(description="The recipient's name, exactly as a payer must type it.")]
-    account_number: Annotated[str, Meta(description="The IBAN of a EUR account.")]
+    account_number: Annotated[str, Meta(description="The IBAN where the country has one.")]
     bank_name: str
     bank_code: str
     country_code: str
@@ -285,6 +287,3 @@ def _checklist(account: Account) -> dict[str, bool]:
     given = {document.type for document in account.documents}
     wanted = (DocumentType.MEANS_OF_ID, DocumentType.BANK_STATEMENT, DocumentType.UTILITY_BILL)
     return {kind.value: kind in given for kind in wanted}
-
-
-assert set(AccountCurrency.__args__) == {currency.value for currency in CURRENCIES}  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from tidegate.rail.interface import (
     TransferInstrument,
     full_year,
 )
+from tidegate.rail.mobile_money import MOBILE_MONEY, Operator
 
 _BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"), ("2", "mastercard"), ("3", "amex"))
 
@@ -30,13 +31,15 @@ _BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"
 def instrument_from(
     request: wire.Charge, method: Method, currency: Currency, *, account_name: str, now: datetime
 ) -> tuple[PaymentInstrument, dict[str, Any]]:
-    if method is Method.CARD:
-        return _card(request)
-    if method is Method.MOBILE_MONEY:
-        return _phone(request, currency)
-    if method is Method.USSD:
-        return _bank(request, currency)
-    return TransferInstrument(account_name=account_name, expires_at=now), {}
+    match method:
+        case Method.BANK_TRANSFER:
+            return TransferInstrument(account_name=account_name, expires_at=now), {}
+        case Method.CARD:
+            return _card(request)
+        case Method.MOBILE_MONEY:
+            return _phone(request, currency)
+        case Method.USSD:
+            return _bank(request, currency)
 
 
 def authorization_from(request: wire.Authorize) -> Authorization:
@@ -72,14 +75,14 @@ def _phone(request: wire.Charge, currency: Currency) -> tuple[PaymentInstrument,
     return Phone(number, operator.id), {"phone": masked, "operator": operator.id}
 
 
-def _operator(request: wire.Charge, number: str, currency: Currency) -> phones.Operator:
+def _operator(request: wire.Charge, number: str, currency: Currency) -> Operator:
     """A ported number is guessed wrong, so the payer's choice wins."""
     if request.operator is None:
         found = phones.operator_of(number, currency)
     else:
         found = phones.find_operator(request.operator, currency)
     if found is None:
-        choices = ", ".join(operator.id for operator in phones.OPERATORS[currency])
+        choices = ", ".join(operator.id for operator in MOBILE_MONEY[currency].operators)
         raise Invalid(Problem("operator", f"must be one of {choices}"))
     return found
 

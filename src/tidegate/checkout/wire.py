@@ -32,7 +32,7 @@ from tidegate.rail.interface import (
     TransferAction,
     month_has_passed,
 )
-from tidegate.rail.phone import OPERATORS
+from tidegate.rail.mobile_money import MOBILE_MONEY
 
 ShortText = Annotated[str, Meta(min_length=1, max_length=100)]
 
@@ -201,8 +201,8 @@ _BANKS = {
     for currency, banks in USSD_BANKS.items()
 }
 _OPERATORS = {
-    currency: tuple(OperatorView(id=operator.id, name=operator.name) for operator in operators)
-    for currency, operators in OPERATORS.items()
+    currency: tuple(OperatorView(id=operator.id, name=operator.name) for operator in row.operators)
+    for currency, row in MOBILE_MONEY.items()
 }
 
 

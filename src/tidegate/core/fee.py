@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tidegate.core.method import METHODS_OF, InflowMethod, Priced
-from tidegate.core.money import Currency, Money, Rounding
+from tidegate.core.method import InflowMethod, Priced
+from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS, Currency, Money, Rounding
 
 
 class FeeBearer(StrEnum):
@@ -65,27 +65,15 @@ def amount_expected(asked: Money, bearer: FeeBearer, rule: FeeRule) -> Money:
     return asked + fee_on(asked, rule).total if bearer is FeeBearer.CUSTOMER else asked
 
 
-_BASIS_POINTS = {
-    Currency.NGN: 140,
-    Currency.KES: 100,
-    Currency.GHS: 150,
-    Currency.UGX: 150,
-    Currency.ZAR: 160,
-    Currency.ZMW: 150,
-}
-_VAT_BASIS_POINTS = {Currency.NGN: 750}
-_INFLOW_FIXED_MINOR = {Currency.USD: 500, Currency.EUR: 500}
-
-
 def _default_rules() -> Iterator[tuple[tuple[Currency, Priced], FeeRule]]:
-    for currency, basis_points in _BASIS_POINTS.items():
-        for method in METHODS_OF[currency]:
+    for currency, checkout in CHECKOUT_OFFERS.items():
+        for method in currency.spec.methods:
             rule_id = f"default-{currency.value}-{method.value}".lower()
-            yield (currency, method), FeeRule(rule_id, basis_points, _VAT_BASIS_POINTS.get(currency, 0))
+            yield (currency, method), FeeRule(rule_id, checkout.fee_basis_points, checkout.vat_basis_points)
     inflow = InflowMethod.VIRTUAL_ACCOUNT
-    for currency, fixed_minor in _INFLOW_FIXED_MINOR.items():
+    for currency, account in ACCOUNT_OFFERS.items():
         rule_id = f"default-{currency.value}-{inflow.value}".lower()
-        yield (currency, inflow), FeeRule(rule_id, 0, fixed_minor=fixed_minor)
+        yield (currency, inflow), FeeRule(rule_id, 0, fixed_minor=account.fee_minor)
 
 
 DEFAULT_FEE_RULES: dict[tuple[Currency, Priced], FeeRule] = dict(_default_rules())

@@ -1,4 +1,4 @@
-"""Payment methods, their spellings, and the currencies that offer them."""
+"""Payment methods and their spellings. Which of them a currency offers is in `core/money.py`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-
-from tidegate.core.money import Currency
 
 
 class Method(StrEnum):
@@ -35,53 +33,6 @@ _PRICED_BY_NAME = {method.value: method for method in PRICED}
 
 def priced_in(text: str) -> Priced:
     return _PRICED_BY_NAME[text]
-
-
-# The specification's table, row by row, and its columns.
-_ALL = (Method.BANK_TRANSFER, Method.CARD, Method.MOBILE_MONEY, Method.USSD)
-_MATRIX: dict[Currency, tuple[bool, bool, bool, bool]] = {
-    #              transfer  card  mobile  ussd
-    Currency.KES: (True, False, True, False),
-    Currency.ZMW: (False, True, True, False),
-    Currency.UGX: (True, False, True, False),
-    Currency.ZAR: (True, True, False, False),
-    Currency.TZS: (False, False, True, False),
-    Currency.GHS: (True, False, True, False),
-    Currency.NGN: (True, True, False, True),
-    Currency.USD: (False, True, False, False),
-    Currency.EUR: (False, False, False, False),
-}
-# The default order on the page. Mobile money first: where it is offered, most payers use it.
-_ORDER = (Method.MOBILE_MONEY, Method.BANK_TRANSFER, Method.CARD, Method.USSD)
-METHODS_OF: dict[Currency, tuple[Method, ...]] = {
-    currency: tuple(sorted((method for method, offered in zip(_ALL, row, strict=True) if offered), key=_ORDER.index))
-    for currency, row in _MATRIX.items()
-}
-
-# The create request's list; TZS and USD are only in the matrix.
-CHECKOUT_CURRENCIES = (
-    Currency.NGN,
-    Currency.GHS,
-    Currency.KES,
-    Currency.UGX,
-    Currency.ZAR,
-    Currency.ZMW,
-)
-
-# The largest checkout, in major units: about 65,000 US dollars, so that a typing error is refused
-# and no real sale is.
-CHECKOUT_MAX_MAJOR: dict[Currency, int] = {
-    Currency.NGN: 100_000_000,
-    Currency.GHS: 1_000_000,
-    Currency.KES: 10_000_000,
-    Currency.UGX: 250_000_000,
-    Currency.ZAR: 1_000_000,
-    Currency.ZMW: 2_000_000,
-}
-
-
-def is_offered_in(method: Method, currency: Currency) -> bool:
-    return method in METHODS_OF[currency]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 import structlog
 
-from tidegate.account.model import CURRENCIES as ACCOUNT_CURRENCIES
 from tidegate.account.model import AccountStatus
 from tidegate.collection import reversal
 from tidegate.collection import settle as inflow
@@ -19,7 +18,7 @@ from tidegate.collection import store as collection_store
 from tidegate.collection.model import AccountSnapshot
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
-from tidegate.core.money import Currency, Money
+from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
 from tidegate.infra.db import naming
 from tidegate.intake import store
 from tidegate.intake.store import Recorded
@@ -140,7 +139,7 @@ async def _owner_of(deps: PaymentDeps, transfer: MoneyArrived, rail: str) -> Pay
         settle.find_by_destination,
         _find_account,
     ]
-    if transfer.amount.currency in ACCOUNT_CURRENCIES:
+    if transfer.amount.currency in ACCOUNT_OFFERS:
         finders.reverse()
     found = None
     for find in finders:

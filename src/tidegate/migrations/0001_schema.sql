@@ -7,7 +7,7 @@
 --     ledger       wallets, journals, entries, the hash chain
 --     payment      checkout payments and their attempts
 --     intake       notifications of rails, money that arrived
---     account      virtual accounts in USD and EUR
+--     account      virtual accounts for bank transfers from abroad
 --     collection   inflows, exchange rates, reversals by banks
 --     return       money on its way back to the payer
 --     refund       money a merchant gives back
@@ -786,7 +786,7 @@ CREATE TABLE virtual_account (
                OR (rail IS NOT NULL AND account_number IS NOT NULL AND details IS NOT NULL)),
     CONSTRAINT virtual_account_is_suspended_while_approved CHECK (NOT is_suspended OR status = 'approved')
 );
-COMMENT ON TABLE virtual_account IS 'Accounts that a business asked for, to receive USD or EUR by bank transfer. They hold nothing: what arrives is the wallet''s at once.';
+COMMENT ON TABLE virtual_account IS 'Accounts that a business asked for, to receive bank transfers from abroad. They hold nothing: what arrives is the wallet''s at once.';
 COMMENT ON COLUMN virtual_account.holder IS 'The name that payers must type.';
 COMMENT ON COLUMN virtual_account.account_number IS 'As the rail names it when money arrives.';
 -- A rail may give a number again once its account has ended; of open accounts each has a number of its own.

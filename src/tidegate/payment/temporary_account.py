@@ -47,7 +47,7 @@ def _account(snapshot: PaymentSnapshot, attempt: Attempt, transfer: TransferActi
             local_number=transfer.account_number,
             bank_code=transfer.bank_code,
             bank_name=transfer.bank_name,
-            country_code=_COUNTRY_OF.get(currency.value, ""),
+            country_code=currency.spec.country,
             reference=attempt.reference,
         ),
         expires_at=attempt.expires_at,
@@ -55,6 +55,3 @@ def _account(snapshot: PaymentSnapshot, attempt: Attempt, transfer: TransferActi
         created_at=attempt.created_at,
         updated_at=payment.updated_at,
     )
-
-
-_COUNTRY_OF = {"NGN": "NG", "GHS": "GH", "KES": "KE", "UGX": "UG", "ZAR": "ZA", "ZMW": "ZM", "TZS": "TZ"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,8 +12,8 @@ from msgspec import Meta
 from tidegate.core import ids
 from tidegate.core.errors import Invalid, Malformed, Problem
 from tidegate.core.fee import FeeBearer, FeeOnRefund, fee_on, fee_within
-from tidegate.core.method import CHECKOUT_MAX_MAJOR, METHODS_OF, Method, MethodNames, is_offered_in
-from tidegate.core.money import Currency, Money, major_of
+from tidegate.core.method import Method, MethodNames
+from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money, major_of
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import Timestamp
@@ -29,8 +29,11 @@ from tidegate.payment.variance import Variance
 METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
 
-CheckoutCurrency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"]
-_AT_MOST = f"At most {', '.join(f'{most:,} {currency}' for currency, most in CHECKOUT_MAX_MAJOR.items())}."
+if TYPE_CHECKING:
+    CheckoutCurrency = str
+else:
+    CheckoutCurrency = Literal[tuple(currency.value for currency in CHECKOUT_OFFERS)]
+_AT_MOST = f"At most {', '.join(f'{offer.max_major:,} {currency}' for currency, offer in CHECKOUT_OFFERS.items())}."
 
 
 class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):
@@ -195,14 +198,17 @@ def problems_between(
 
 def amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
     """Without a currency there is no limit to check."""
-    if "currency" in fields and fields.get("amount", 0) > CHECKOUT_MAX_MAJOR[Currency(fields["currency"])]:
-        currency = Currency(fields["currency"])
-        yield Problem("amount", f"must be at most {CHECKOUT_MAX_MAJOR[currency]} in {currency}")
+    if "currency" not in fields:
+        return
+    currency = Currency(fields["currency"])
+    most = CHECKOUT_OFFERS[currency].max_major
+    if fields.get("amount", 0) > most:
+        yield Problem("amount", f"must be at most {most} in {currency}")
 
 
 def _method_problems(fields: Mapping[str, Any], currency: Currency | None, names: MethodNames) -> Iterator[Problem]:
     listed = fields.get("payment_methods")
-    offered = METHODS_OF[currency] if currency else tuple(Method)
+    offered = currency.spec.methods if currency else tuple(Method)
     if listed is not None:
         for index, name in enumerate(listed):
             yield from _name_problems(f"paymentMethods[{index}]", name, currency, names)
@@ -219,8 +225,8 @@ def _name_problems(field: str, name: str, currency: Currency | None, names: Meth
     method = names.find(name)
     if method is None:
         yield Problem(field, f"must be one of {', '.join(names.in_requests(Method))}")
-    elif currency is not None and not is_offered_in(method, currency):
-        choice = ", ".join(names.in_requests(METHODS_OF[currency]))
+    elif currency is not None and method not in currency.spec.methods:
+        choice = ", ".join(names.in_requests(currency.spec.methods))
         yield Problem(field, f"is not offered in {currency}; choose from {choice}", Invalid.METHOD_NOT_SUPPORTED)
 
 
@@ -241,7 +247,7 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
 def order_from(request: CreatePayment, names: MethodNames) -> PaymentOrder:
     currency = Currency(request.currency)
     listed = request.payment_methods
-    methods = METHODS_OF[currency] if listed is None else _methods_named(listed, names)
+    methods = currency.spec.methods if listed is None else _methods_named(listed, names)
     default = names.find(request.default_payment_method) if request.default_payment_method else None
     customer = request.customer
     return PaymentOrder(

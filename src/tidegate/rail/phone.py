@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 
@@ -12,7 +11,7 @@ from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberTyp
 
 from tidegate.core import digit
 from tidegate.core.money import Currency
-from tidegate.rail.carriers import CARRIERS, carrier_of
+from tidegate.rail.mobile_money import MOBILE_MONEY, MobileMoney, Operator
 
 TYPED_LENGTH_MAX = 40
 NATIONAL_REMEMBERED_MAX = 1_000
@@ -38,79 +37,13 @@ class WrongNumber(ValueError):
         self.kind = kind
 
 
-@dataclass(frozen=True, slots=True)
-class Country:
-    region: str
-    calling_code: int
-    # As in "a Kenyan number".
-    adjective: str
-    example: str
-
-
-COUNTRIES: dict[Currency, Country] = {
-    Currency.KES: Country("KE", 254, "Kenyan", "0712 345 678"),
-    Currency.UGX: Country("UG", 256, "Ugandan", "0772 345 678"),
-    Currency.GHS: Country("GH", 233, "Ghanaian", "024 123 4567"),
-    Currency.ZMW: Country("ZM", 260, "Zambian", "097 123 4567"),
-    Currency.TZS: Country("TZ", 255, "Tanzanian", "0754 123 456"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """`carriers` are its names in the number tables, in lower case, past ones included."""
-
-    id: str
-    name: str
-    carriers: tuple[str, ...]
-
-
-_AIRTEL = Operator("airtel", "Airtel Money", ("airtel",))
-_MTN = Operator("mtn", "MTN MoMo", ("mtn",))
-# The most used operator first.
-OPERATORS: dict[Currency, tuple[Operator, ...]] = {
-    Currency.KES: (
-        Operator("mpesa", "M-PESA", ("safaricom",)),
-        _AIRTEL,
-        Operator("tkash", "T-kash", ("telkom", "orange")),
-    ),
-    Currency.UGX: (_MTN, _AIRTEL),
-    Currency.GHS: (
-        _MTN,
-        Operator("telecel", "Telecel Cash", ("telecel", "vodafone")),
-        Operator("at", "AT Money", ("at", "airteltigo", "airtel", "tigo")),
-    ),
-    Currency.ZMW: (_AIRTEL, _MTN, Operator("zamtel", "Zamtel Money", ("zamtel",))),
-    Currency.TZS: (
-        Operator("mpesa", "M-Pesa", ("vodacom",)),
-        Operator("mixx", "Mixx by Yas", ("yas", "tigo")),
-        _AIRTEL,
-        Operator("halopesa", "HaloPesa", ("viettel", "halotel")),
-        Operator("tpesa", "T-Pesa", ("tanzania telecom", "ttcl")),
-    ),
-}
-
-# Test numbers: the sandbox decides by the last four digits; the whole is a valid number of the country.
-_EXAMPLE_STEMS: dict[Currency, str] = {
-    Currency.KES: "+25471234",
-    Currency.UGX: "+25677234",
-    Currency.GHS: "+23324412",
-    Currency.ZMW: "+26097712",
-    Currency.TZS: "+25575412",
-}
-EXAMPLES: dict[Currency, dict[str, str]] = {
-    currency: {suffix: stem + suffix for suffix in ("0000", "0001", "0002", "0003", "0004", "0005")}
-    for currency, stem in _EXAMPLE_STEMS.items()
-}
-
-
 def parse(text: str, currency: Currency) -> str:
     """The international form, +254712345678; raises WrongNumber."""
-    country = COUNTRIES.get(currency)
+    country = MOBILE_MONEY.get(currency)
     if country is None:
         raise ValueError(f"Mobile money is not offered in {currency}.")
     _refuse_what_is_no_number(text, country)
-    number = _parse(text, country)
+    number = _parse(text, country, currency.spec.country)
     if number.country_code != country.calling_code:
         raise WrongNumber(
             NumberFault.OTHER_COUNTRY,
@@ -139,13 +72,12 @@ def operator_of(number: str, currency: Currency) -> Operator | None:
         parsed = phonenumbers.parse(number)
     except NumberParseException:
         return None
-    country = COUNTRIES.get(currency)
+    country = MOBILE_MONEY.get(currency)
     if country is None or parsed.country_code != country.calling_code:
         return None
     if phonenumbers.number_type(parsed) not in _MOBILE:
         return None
-    national = phonenumbers.national_significant_number(parsed)
-    return _operator_named(carrier_of(national, country.calling_code), currency)
+    return country.operator_of(phonenumbers.national_significant_number(parsed))
 
 
 @cache
@@ -154,11 +86,10 @@ def prefixes(currency: Currency) -> dict[str, str]:
 
     No prefix is the beginning of another, so at most one matches.
     """
-    country = COUNTRIES.get(currency)
+    country = MOBILE_MONEY.get(currency)
     if country is None:
         return {}
-    carriers = CARRIERS[country.calling_code]
-    owners = {prefix: _operator_named(name, currency) for prefix, name in carriers.items()}
+    owners = {prefix: country.operator_named(carrier) for prefix, carrier in country.carriers.items()}
     return _apart("", owners, None)
 
 
@@ -173,16 +104,12 @@ def _apart(prefix: str, owners: Mapping[str, Operator | None], outer: Operator |
     return inner
 
 
-def _operator_named(name: str, currency: Currency) -> Operator | None:
-    operators = OPERATORS.get(currency, ())
-    return next((operator for operator in operators if name.lower() in operator.carriers), None)
-
-
 def find_operator(operator_id: str, currency: Currency) -> Operator | None:
-    return next((operator for operator in OPERATORS.get(currency, ()) if operator.id == operator_id), None)
+    operators = MOBILE_MONEY[currency].operators if currency in MOBILE_MONEY else ()
+    return next((operator for operator in operators if operator.id == operator_id), None)
 
 
-def _refuse_what_is_no_number(text: str, country: Country) -> None:
+def _refuse_what_is_no_number(text: str, country: MobileMoney) -> None:
     # The library also accepts vanity letters, extensions and whole sentences; none of these is a wallet number.
     if not all(character.isdecimal() or character in _BETWEEN_DIGITS for character in text):
         raise _wrong(NumberFault.NOT_DIGITS, country)
@@ -192,12 +119,12 @@ def _refuse_what_is_no_number(text: str, country: Country) -> None:
         raise _wrong(NumberFault.TOO_LONG, country)
 
 
-def _parse(text: str, country: Country) -> phonenumbers.PhoneNumber:
+def _parse(text: str, country: MobileMoney, region: str) -> phonenumbers.PhoneNumber:
     typed = digit.in_ascii(text).strip()
     # 00 is the usual prefix for +, accepted also where the national one is 000.
     international = f"+{typed[2:]}" if typed.startswith("00") else typed
     try:
-        return phonenumbers.parse(international, country.region)
+        return phonenumbers.parse(international, region)
     except NumberParseException as error:
         kind = {
             NumberParseException.INVALID_COUNTRY_CODE: NumberFault.UNKNOWN_COUNTRY_CODE,
@@ -206,7 +133,7 @@ def _parse(text: str, country: Country) -> phonenumbers.PhoneNumber:
         raise _wrong(kind, country) from None
 
 
-def _refuse_wrong_length(number: phonenumbers.PhoneNumber, country: Country) -> None:
+def _refuse_wrong_length(number: phonenumbers.PhoneNumber, country: MobileMoney) -> None:
     # Checked as a mobile number: a landline may be shorter.
     length = phonenumbers.is_possible_number_for_type_with_reason(number, PhoneNumberType.MOBILE)
     if length in (ValidationResult.TOO_SHORT, ValidationResult.IS_POSSIBLE_LOCAL_ONLY):
@@ -225,6 +152,6 @@ _SENTENCES: dict[NumberFault, str] = {
 }
 
 
-def _wrong(kind: NumberFault, country: Country) -> WrongNumber:
+def _wrong(kind: NumberFault, country: MobileMoney) -> WrongNumber:
     sentence = _SENTENCES[kind].format(adjective=country.adjective)
     return WrongNumber(kind, f"{sentence} A {country.adjective} number looks like {country.example}.")

@@ -23,8 +23,8 @@ from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.transition import is_final
-from tidegate.rail import phone as phones
 from tidegate.rail.interface import Party
+from tidegate.rail.mobile_money import MOBILE_MONEY
 from tidegate.rail.sandbox.model import TEST_OTP, TEST_PIN
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.wire import MINOR_MAX
@@ -174,8 +174,7 @@ def _cards() -> tuple[TestValue, ...]:
 @cache
 def _phones(currency: Currency) -> tuple[TestValue, ...]:
     """Without the country code, which is shown before the field."""
-    code = f"+{phones.COUNTRIES[currency].calling_code}"
-    stem = phones.EXAMPLES[currency]["0000"].removeprefix(code)[:-4]
+    stem = MOBILE_MONEY[currency].test_stem
     return tuple(
         TestValue(f"{stem} {end}", does, _fill(Method.MOBILE_MONEY, phone=f"{stem}{end}")) for end, does in _PHONES
     )

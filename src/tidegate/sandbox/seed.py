@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.account import commands as accounts
-from tidegate.account.model import CURRENCIES, Account, AccountType
+from tidegate.account.model import Account, AccountType
 from tidegate.audit.model import OURSELVES
 from tidegate.core import ids
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
-from tidegate.core.money import Currency
+from tidegate.core.money import ACCOUNT_OFFERS, Currency
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
@@ -51,11 +51,11 @@ async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings,
 async def _accounts(deps: PaymentDeps, business_id: str, *, now: datetime) -> dict[str, dict[str, str]]:
     """One approved account per currency; those of the previous start where they still take money."""
     known = await accounts.list_active(deps.db, business_id, now=now)
-    for currency in CURRENCIES:
+    for currency in ACCOUNT_OFFERS:
         if currency not in known:
             asked = await accounts.request(deps.db, _new_account(business_id, currency, now), by=OURSELVES, now=now)
             known[currency] = await accounts.approve(deps, asked.id, by=OURSELVES, now=now)
-    return {currency.value: _shown(known[currency]) for currency in CURRENCIES}
+    return {currency.value: _shown(known[currency]) for currency in ACCOUNT_OFFERS}
 
 
 def _new_account(business_id: str, currency: Currency, now: datetime) -> Account:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 from tidegate import __version__
@@ -16,6 +16,7 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import AccessDenied, Invalid
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
+from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.infra.db import Database
 from tidegate.infra.http.read import read
 from tidegate.infra.http.routing import Route
@@ -133,7 +134,7 @@ class StartPage:
             is_shown=is_shown,
             file=self.home / FILE_NAME,
             payments=[self._line(payment) for payment in latest],
-            currencies=get_args(wire.CheckoutCurrency),
+            currencies=tuple(CHECKOUT_OFFERS),
             amount=request.form.get("amount", _AMOUNT),
             currency=request.form.get("currency", _CURRENCY),
             wrong="; ".join(f"The {problem.field} {problem.message}" for problem in wrong.problems) if wrong else "",

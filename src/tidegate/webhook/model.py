@@ -52,6 +52,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     reference: str
     payload: bytes
 
+    def __post_init__(self) -> None:
+        if self.type not in EVENTS:
+            raise ValueError(f"{self.type} is not in EVENTS, so no endpoint could subscribe to it")
+
 
 class EndpointStatus(StrEnum):
     ENABLED = "enabled"

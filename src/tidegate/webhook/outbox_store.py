@@ -9,7 +9,7 @@ from tidegate.webhook.model import Event
 
 
 async def insert(tx: Tx, business_id: str, event: Event, *, now: datetime) -> None:
-    """In the transaction of its change. Notify NEWS after the commit."""
+    """In the transaction of its change. Notify EVENT_CHANNEL after the commit."""
     await tx.execute(
         """
         INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)

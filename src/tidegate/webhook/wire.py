@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -34,23 +34,15 @@ from tidegate.webhook.model import (
 # A delivery includes its payload and the answers to it.
 DELIVERIES_PER_PAGE_MAX = 50
 
-EventName = Literal[
-    "charge.successful",
-    "collection.successful",
-    "charge.reversed",
-    "collection.returned",
-    "refund.successful",
-    "refund.failed",
-    "virtualaccount.approved",
-    "virtualaccount.declined",
-    "virtualaccount.suspended",
-    "virtualaccount.closed",
-]
+if TYPE_CHECKING:
+    EventName = str
+else:
+    EventName = Literal[EVENTS]
 EventNames = Annotated[
     list[EventName],
     Meta(
         max_length=len(EVENTS) * 2,
-        description="Besides `charge.successful` and `collection.successful`, which every endpoint gets.",
+        description=f"Besides {' and '.join(f'`{name}`' for name in EVENTS_ALWAYS)}, which every endpoint gets.",
     ),
 ]
 DeliveriesPerSecond = Annotated[

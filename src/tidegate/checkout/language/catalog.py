@@ -1,10 +1,11 @@
 """What the page says, in the payer's language: `words("transfer.title", amount=…)`.
 
-A catalog is `language/<code>.toml`; its keys are the names of its tables, joined by dots. All have the same keys and
-placeholders, and no key is there for nothing: tests compare them with each other and with every call in checkout/. A
-call whose key is put together has a comment on its lines, or the nearest one above it, that names what it may ask for:
+A catalog is `language/<code>.toml`; every such file is loaded. `meta` has the language's own name and its locale. Keys
+are the names of the tables, joined by dots. All catalogs have the same keys and placeholders, and every key is used:
+tests compare them with each other and with every call in checkout/. A call whose key is put together has a comment on
+its lines, or the nearest one above it, that names what it may ask for:
 
-    # words: ending.paid, ending.failed           {# words: decline.* #}
+    # words: result.paid, result.failed           {# words: decline.* #}
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ from tidegate.checkout.language.money_format import MoneyFormat, MoneyParts
 from tidegate.checkout.language.time_format import TimeFormat
 from tidegate.core.money import Money
 
-# In the order of the chooser. Portuguese is written in Africa as in Portugal.
-_LOCALES: Mapping[str, str] = {"en": "en", "fr": "fr", "sw": "sw", "pt": "pt_PT", "ar": "ar"}
+DEFAULT_LANGUAGE = "en"
 _FILES = files("tidegate.checkout.language")
 _META = "meta"
 # Islands without a code of their own in ISO 3166, groups of countries, and codes that stand for none.
@@ -69,7 +69,10 @@ class Catalog:
     """One language. Made once at the start; calling it gives a text with its values put in."""
 
     language: str
+    # In the language itself.
     name: str
+    # As browsers write it: pt-PT.
+    locale: str
     direction: str
     texts: Mapping[str, Text]
     money_format: MoneyFormat
@@ -79,13 +82,14 @@ class Catalog:
 
     @classmethod
     def of(cls, language: str, catalogue: Mapping[str, Any]) -> Self:
-        locale = Locale.parse(_LOCALES[language])
         meta = catalogue[_META]
+        locale = Locale.parse(meta["locale"])
         texts = {name: table for name, table in catalogue.items() if name != _META}
         return cls(
             language=language,
             name=meta["name"],
-            direction=meta["direction"],
+            locale=meta["locale"].replace("_", "-"),
+            direction=locale.text_direction,
             texts=dict(_parsed(texts, language=language)),
             money_format=MoneyFormat.of(locale),
             time_format=TimeFormat.of(locale),
@@ -172,12 +176,19 @@ def _parsed(table: Mapping[str, Any], *, language: str, above: str = "") -> Iter
             raise ValueError(f"{language}.toml: {key} {error}") from None
 
 
-def _load(language: str) -> Catalog:
-    words = Catalog.of(language, tomllib.loads((_FILES / f"{language}.toml").read_text("utf-8")))
-    localedata._cache.clear()  # What was wanted of it has been read. The rest would take 9 MB for as long as we run.
-    return words
+def _load() -> Iterator[Catalog]:
+    for file in _FILES.iterdir():
+        language, dot, kind = file.name.partition(".")
+        if (dot, kind) == (".", "toml"):
+            yield Catalog.of(language, tomllib.loads(file.read_text("utf-8")))
+            # What was wanted of it has been read. The rest would take 9 MB for as long as we run.
+            localedata._cache.clear()
 
 
-_CATALOGS = {language: _load(language) for language in _LOCALES}
+# In the order of the chooser: the default first, the others by name.
+_CATALOGS = {
+    words.language: words
+    for words in sorted(_load(), key=lambda words: (words.language != DEFAULT_LANGUAGE, words.name))
+}
 # Every language by its own name.
 LANGUAGES: Mapping[str, str] = {language: words.name for language, words in _CATALOGS.items()}

@@ -11,17 +11,7 @@ from babel import Locale
 
 from tidegate.core.money import Currency, Money
 
-SIGNS: Mapping[Currency, str] = {
-    Currency.NGN: "₦",
-    Currency.GHS: "GH₵",
-    Currency.KES: "KSh",
-    Currency.UGX: "USh",
-    Currency.ZAR: "R",
-    Currency.ZMW: "K",
-    Currency.TZS: "TSh",
-    Currency.USD: "$",
-    Currency.EUR: "€",
-}
+_SIGNS: Mapping[Currency, str] = {currency: currency.spec.sign for currency in Currency}
 # A page has the same amount in several places.
 _AMOUNTS_REMEMBERED_MAX = 2_000
 _SIGN_PLACE = "¤"
@@ -56,11 +46,11 @@ class MoneyFormat:
         pattern = locale.currency_formats["standard"]
         symbols = locale.number_symbols["latn"]
         before, after = pattern.prefix[0], pattern.suffix[0]
-        signs = SIGNS
+        signs = _SIGNS
         if locale.text_direction == "rtl":
             # GH₵ would be drawn ₵GH. babel's pattern begins with a mark that keeps the amount apart from letters
             # before it; one at its end keeps it from those behind it.
-            signs = {currency: sign + _LEFT_TO_RIGHT_MARK for currency, sign in SIGNS.items()}
+            signs = {currency: sign + _LEFT_TO_RIGHT_MARK for currency, sign in _SIGNS.items()}
             after += _RIGHT_TO_LEFT_MARK
         around = {c: (_before_digits(before, sign), after.replace(_SIGN_PLACE, sign)) for c, sign in signs.items()}
         return cls(symbols["decimal"], symbols["group"], _SIGN_PLACE in before, signs, around)

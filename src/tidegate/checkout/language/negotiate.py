@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from tidegate.checkout.language.catalog import LANGUAGES
+from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE, LANGUAGES
 
-DEFAULT_LANGUAGE = "en"
 # A browser with a dozen languages needs half of it. A longer header is ignored.
 ACCEPT_LANGUAGE_LENGTH_MAX = 500
 TAG_LENGTH_MAX = 35

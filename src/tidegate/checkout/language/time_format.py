@@ -8,51 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import Self
 
 from babel import Locale
 from babel.dates import tokenize_pattern
 
-from tidegate.core.money import Currency
-
-_WEST_AFRICA = timezone(timedelta(hours=1), "WAT")
-_EAST_AFRICA = timezone(timedelta(hours=3), "EAT")
-_GREENWICH = timezone(timedelta(0), "GMT")
-_SOUTH_AFRICA = timezone(timedelta(hours=2), "SAST")
-_CENTRAL_AFRICA = timezone(timedelta(hours=2), "CAT")
-
-# None of these countries changes its clocks, so no database of time zones is needed. Dollars and euros have many.
-_ZONES: Mapping[Currency, timezone] = {
-    Currency.NGN: _WEST_AFRICA,
-    Currency.GHS: _GREENWICH,
-    Currency.KES: _EAST_AFRICA,
-    Currency.UGX: _EAST_AFRICA,
-    Currency.TZS: _EAST_AFRICA,
-    Currency.ZAR: _SOUTH_AFRICA,
-    Currency.ZMW: _CENTRAL_AFRICA,
-    Currency.USD: UTC,
-    Currency.EUR: UTC,
-}
-
 # The day before the month, as in all of these countries; babel would write Sun, Nov 15, 2026.
 _OWN_DATE_PATTERNS: Mapping[str, str] = {"en": "E d MMM y"}
 
-# The parts of a date and a time that these languages' patterns have; with any other there would be no start.
+# The parts of a date and a time in the languages' patterns. A catalog whose language has another one is not loaded.
 _FIELDS: Mapping[tuple[str, int], str] = {
     ("E", 1): "{weekday}",
+    ("E", 3): "{weekday}",
     ("d", 1): "{at.day}",
+    ("d", 2): "{at.day:02}",
+    ("M", 1): "{at.month}",
     ("M", 2): "{at.month:02}",
     ("M", 3): "{month}",
     ("y", 1): "{at.year}",
+    ("H", 1): "{at.hour}",
     ("H", 2): "{at.hour:02}",
     ("m", 2): "{at.minute:02}",
 }
-
-
-def zone_of(currency: Currency) -> timezone:
-    """The zone's short name is `zone.tzname(None)`."""
-    return _ZONES[currency]
 
 
 def offset_minutes(zone: timezone) -> int:

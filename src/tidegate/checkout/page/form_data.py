@@ -24,6 +24,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.rail import phone as phones
+from tidegate.rail.mobile_money import MOBILE_MONEY
 
 _EXPIRY = re.compile(r"\s*(\d{1,2})\s*[-/. ]?\s*(\d{4}|\d{2})\s*", re.ASCII)
 # Longer ones are not read to their end: the pattern tries every way to share out the spaces.
@@ -96,7 +97,7 @@ def _text(problem: Problem, name: str, words: Catalog, currency: Currency, form:
     if name == "cvv" and _AMEX.match(digit.in_ascii(form.get("number", ""))):
         return words("wrong.cvv_front")
     if problem.kind == phones.NumberFault.OTHER_COUNTRY:
-        return words("wrong.phone_other_country", code=f"+{phones.COUNTRIES[currency].calling_code}")
+        return words("wrong.phone_other_country", code=f"+{MOBILE_MONEY[currency].calling_code}")
     if name == "phone":
         return words(f"wrong.phone_{problem.kind or phones.NumberFault.EMPTY}")  # words: wrong.phone_*
     return words(f"wrong.{name}")  # words: wrong.*

@@ -50,9 +50,9 @@ def layout_of(page: PageModel, *, refresh: str | None = None, receipt: bool = Fa
     is_result = receipt or page.state in RESULTS
     return Layout(
         words=words,
-        title=words("shell.title_ended", shop=shop)
+        title=words("layout.title_ended", shop=shop)
         if is_result
-        else words("shell.title", amount=page.money(page.payment.expected), shop=shop),
+        else words("layout.title", amount=page.money(page.payment.expected), shop=shop),
         is_test=page.is_test,
         here=f"{page.here}/receipt" if receipt else page.here,
         colours=colours_of(page.business.brand.accent),

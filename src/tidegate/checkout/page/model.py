@@ -12,7 +12,7 @@ import msgspec
 from markupsafe import Markup
 
 from tidegate.checkout.language.catalog import Catalog
-from tidegate.checkout.language.time_format import countdown_text, offset_minutes, zone_of
+from tidegate.checkout.language.time_format import countdown_text, offset_minutes
 from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
 from tidegate.checkout.page.state import PageState, PanelStep, Resend, resend_of, selected_method, state_of, step_of
 from tidegate.core.method import Method, MethodNames
@@ -265,7 +265,7 @@ class PageModel:
 
     @property
     def zone(self) -> timezone:
-        return zone_of(self.currency)
+        return self.currency.spec.zone
 
     def money(self, amount: Money) -> str:
         return self.words.money(amount)

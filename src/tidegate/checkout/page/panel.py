@@ -61,8 +61,7 @@ def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
     failure = _failure(page, method)
     return Panel(
         method=method,
-        # words: method.bank_transfer, method.card, method.mobile_money, method.ussd
-        label=page.words(f"method.{method.value}"),
+        label=page.words(f"method.{method.value}"),  # words: method.*
         href=page.method_href(method),
         is_selected=is_selected,
         type=page.names.in_request(method),

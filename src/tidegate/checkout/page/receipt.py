@@ -55,8 +55,8 @@ def pdf_of(page: PageModel, *, logo: bytes | None) -> ReceiptDocument:
     words, business = page.words, page.business
     receipt, contact = receipt_of(page), contact_of(page)
     # A receipt of no money must not pass for one.
-    test = (words("shell.test_mode"),) if page.is_test else ()
-    questions = (f"{words('shell.questions', shop=business.name)} {contact.address}",) if contact else ()
+    test = (words("layout.test_mode"),) if page.is_test else ()
+    questions = (f"{words('layout.questions', shop=business.name)} {contact.address}",) if contact else ()
     return ReceiptDocument(
         language=words.language,
         direction="rtl" if words.direction == "rtl" else "ltr",

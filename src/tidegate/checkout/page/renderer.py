@@ -25,6 +25,7 @@ from tidegate.infra.page.response import Html
 from tidegate.infra.page.site import Site
 from tidegate.payment.transition import ATTEMPTS_MAX
 from tidegate.rail import bank, phone
+from tidegate.rail.mobile_money import MOBILE_MONEY
 
 _PACKAGE = "tidegate.checkout.page"
 STATIC_PATH = "/pay/static"
@@ -36,17 +37,6 @@ REFRESH_EVERY_S = 10
 # words: error.broken, error.broken_more, error.wrong_request, error.wrong_request_more
 _ERRORS = {403: "refused", 404: "not_found", 500: "broken", 503: "busy"}
 _OTHER_ERROR = "wrong_request"
-
-_TEMPLATES: dict[PageState, str] = {
-    PageState.CHOOSE: "choose.html",
-    PageState.SHORT: "short.html",
-    PageState.PIN: "pin.html",
-    PageState.OTP: "otp.html",
-    PageState.ADDRESS: "address.html",
-    PageState.ISSUER: "issuer.html",
-    PageState.WORKING: "working.html",
-    **dict.fromkeys(RESULTS, "result.html"),
-}
 
 
 class PanelSource(Protocol):
@@ -75,9 +65,8 @@ class PageRenderer:
             script=self._files[SCRIPT],
             languages=LANGUAGES,
             attempts_max=ATTEMPTS_MAX,
-            countries=phone.COUNTRIES,
+            mobile_money=MOBILE_MONEY,
             countries_of=_countries_of,
-            operators=phone.OPERATORS,
             phone_prefixes=_phone_prefixes,
             ussd_banks=bank.USSD_BANKS,
             bank_codes=frozenset(one.code for banks in bank.USSD_BANKS.values() for one in banks),
@@ -101,7 +90,7 @@ class PageRenderer:
         costs = costs_of(page)
         result = result_of(page) if page.state in RESULTS else None
         return self._html(
-            template or _TEMPLATES[page.state],
+            template or ("result.html" if result else f"{page.state}.html"),
             layout_of(page, refresh=_refresh(page, result)),
             nonce=page.nonce,
             status=status,
@@ -172,4 +161,4 @@ def _phone_prefixes(currency: Currency) -> str:
 def _countries_of(language: str, currency: Currency) -> list[tuple[str, str]]:
     """The country of the currency first: most payers are at home."""
     countries = catalog_for(language).countries.items()
-    return sorted(countries, key=lambda country: country[0] != currency.value[:2])
+    return sorted(countries, key=lambda country: country[0] != currency.spec.country)

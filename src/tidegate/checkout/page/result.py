@@ -100,45 +100,45 @@ def _tone(page: PageModel) -> Tone:
 def _title(page: PageModel) -> str:
     payment = page.payment
     if payment.is_reversed:
-        return page.words("ending.reversed", amount=page.money(payment.received))
+        return page.words("result.reversed", amount=page.money(payment.received))
     if payment.variance is Variance.UNDERPAYMENT:
         received, expected = page.money(payment.received), page.money(payment.expected)
-        return page.words("ending.part_paid", received=received, expected=expected)
+        return page.words("result.part_paid", received=received, expected=expected)
     if page.state is PageState.PAID:
-        return page.words("ending.paid", amount=page.money(payment.received))
+        return page.words("result.paid", amount=page.money(payment.received))
     if page.state is PageState.CLOSED:
-        return page.words("ending.closed", shop=page.shop_name)
-    # words: ending.cancelled, ending.used_up, ending.expired, ending.disabled
-    return page.words(f"ending.{page.state.value}")
+        return page.words("result.closed", shop=page.shop_name)
+    # words: result.cancelled, result.used_up, result.expired, result.disabled
+    return page.words(f"result.{page.state.value}")
 
 
 def _lead(page: PageModel) -> str | None:
     words, shop = page.words, page.shop_name
     if page.payment.is_reversed:
-        return words("ending.reversed_more", shop=shop)
+        return words("result.reversed_more", shop=shop)
     if page.state is PageState.PAID:
         has_thanks = page.payment.order.success_message or _tone(page) is Tone.WARN
-        return None if has_thanks else words("ending.paid_thanks", shop=shop)
+        return None if has_thanks else words("result.paid_thanks", shop=shop)
     if page.payment.held.minor or page.payment.returned.minor:
         return None  # The notes say where the money is.
     if page.state in (PageState.CANCELLED, PageState.CLOSED):
-        return words(f"ending.{page.state.value}_more")  # words: ending.cancelled_more, ending.closed_more
-    # words: ending.used_up_more, ending.expired_more, ending.disabled_more
-    return words(f"ending.{page.state.value}_more", shop=shop)
+        return words(f"result.{page.state.value}_more")  # words: result.cancelled_more, result.closed_more
+    # words: result.used_up_more, result.expired_more, result.disabled_more
+    return words(f"result.{page.state.value}_more", shop=shop)
 
 
 def _notes(page: PageModel) -> Iterator[str]:
     payment, words = page.payment, page.words
     shop = escape(page.shop_name)
     if payment.variance is Variance.UNDERPAYMENT:
-        yield words.rich("ending.underpaid", missing=page.money(payment.expected - payment.received), shop=shop)
+        yield words.rich("result.underpaid", missing=page.money(payment.expected - payment.received), shop=shop)
     if payment.variance is Variance.OVERPAYMENT:
         received, expected = page.money(payment.received), page.money(payment.expected)
-        yield words.rich("ending.overpaid", received=received, expected=expected, shop=shop)
+        yield words.rich("result.overpaid", received=received, expected=expected, shop=shop)
     if page.may_get_money and not (payment.held.minor or payment.returned.minor):
-        yield words.rich("ending.just_sent")
+        yield words.rich("result.just_sent")
     if payment.held.minor and page.state is not PageState.PAID:
-        yield words.rich("ending.will_go_back", amount=page.money(payment.held))
+        yield words.rich("result.will_go_back", amount=page.money(payment.held))
     yield from movements_of(page)
 
 
@@ -149,7 +149,7 @@ def movements_of(page: PageModel) -> Iterator[str]:
     shop = escape(page.shop_name)
     for taken in page.movements.reversals:
         yield page.words.rich(
-            "ending.taken_back", amount=page.money(taken.amount), shop=shop, when=page.moment(taken.at)
+            "result.taken_back", amount=page.money(taken.amount), shop=shop, when=page.moment(taken.at)
         )
 
 
@@ -158,13 +158,13 @@ def _refunds_of(page: PageModel) -> Iterator[str]:
     for refund in page.movements.refunds:
         amount = page.money(refund.amount)
         if refund.status is RefundStatus.PROCESSING:
-            yield words.rich("ending.refunding", amount=amount, shop=shop)
+            yield words.rich("result.refunding", amount=amount, shop=shop)
         elif refund.status is RefundStatus.SUCCESSFUL and refund.completed_at:
-            yield words.rich("ending.refunded", amount=amount, shop=shop, when=page.moment(refund.completed_at))
+            yield words.rich("result.refunded", amount=amount, shop=shop, when=page.moment(refund.completed_at))
         else:
-            yield words.rich("ending.refund_failed", amount=amount, shop=shop)
+            yield words.rich("result.refund_failed", amount=amount, shop=shop)
         if refund.reason:
-            yield words.rich("ending.refund_why", shop=shop, reason=escape(refund.reason))
+            yield words.rich("result.refund_why", shop=shop, reason=escape(refund.reason))
 
 
 def _returns_of(page: PageModel) -> Iterator[str]:
@@ -174,9 +174,9 @@ def _returns_of(page: PageModel) -> Iterator[str]:
         amount = page.money(back.amount)
         if back.status is ReturnStatus.CONFIRMED and back.confirmed_at:
             when = page.moment(back.confirmed_at)
-            yield page.words.rich("ending.went_back", amount=amount, when=when, why=why)
+            yield page.words.rich("result.went_back", amount=amount, when=when, why=why)
         else:
-            yield page.words.rich("ending.going_back", amount=amount, why=why)
+            yield page.words.rich("result.going_back", amount=amount, why=why)
 
 
 def _paid_rows(page: PageModel) -> Iterator[ResultRow]:
@@ -222,8 +222,7 @@ def method_text(page: PageModel) -> str:
         return words("method.mobile_from", operator=operator.name if operator else "", phone=unbroken(details["phone"]))
     if method is Method.USSD and "bank" in details:
         return words("method.ussd_with", bank=details["bank"])
-    # words: method.bank_transfer, method.card, method.mobile_money, method.ussd
-    return _transfer_text(page) or words(f"method.{method.value}")
+    return _transfer_text(page) or words(f"method.{method.value}")  # words: method.*
 
 
 def _transfer_text(page: PageModel) -> str | None:

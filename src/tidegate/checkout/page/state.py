@@ -60,13 +60,13 @@ class Resend(StrEnum):
 RESULTS = frozenset(
     {PageState.PAID, PageState.CANCELLED, PageState.USED_UP, PageState.EXPIRED, PageState.DISABLED, PageState.CLOSED}
 )
-_QUESTIONS: dict[type[Action], PageState] = {
+QUESTIONS: dict[type[Action], PageState] = {
     PinAction: PageState.PIN,
     OtpAction: PageState.OTP,
     AddressAction: PageState.ADDRESS,
     RedirectAction: PageState.ISSUER,
 }
-_STEPS: dict[type[Action], PanelStep] = {
+STEPS: dict[type[Action], PanelStep] = {
     TransferAction: PanelStep.ACCOUNT,
     PromptAction: PanelStep.PROMPT,
     DialAction: PanelStep.DIAL,
@@ -87,7 +87,7 @@ def state_of(snapshot: PaymentSnapshot, *, now: datetime, goes_back: bool = Fals
     if attempt is None or attempt.status is not AttemptStatus.WAITING:
         return _to_begin(snapshot)
     # An attempt under way can be finished, whatever was disabled since.
-    question = _QUESTIONS.get(type(attempt.action))  # type: ignore[arg-type]
+    question = QUESTIONS.get(type(attempt.action))  # type: ignore[arg-type]
     return PageState.CHOOSE if question is None or goes_back else question
 
 
@@ -114,7 +114,7 @@ def step_of(snapshot: PaymentSnapshot, method: Method, *, now: datetime) -> Pane
         return PanelStep.ACCOUNT_CLOSED
     if attempt.status is not AttemptStatus.WAITING:
         return PanelStep.FORM
-    return _STEPS.get(type(attempt.action), PanelStep.FORM)  # type: ignore[arg-type]
+    return STEPS.get(type(attempt.action), PanelStep.FORM)  # type: ignore[arg-type]
 
 
 def selected_method(snapshot: PaymentSnapshot, asked: Method | None) -> Method:

@@ -59,15 +59,6 @@ _SERIAL_DIGITS = 9
 _DIAL_DIGITS = 6
 # Coprime to powers of ten, so that different serials stay different and neighbours look unlike.
 _SCATTER = 618_033_989
-# The prefix before the serial gives the number the length usual in the country.
-_ACCOUNT_PREFIX: dict[Currency, str] = {
-    Currency.NGN: "9",
-    Currency.GHS: "9040",
-    Currency.KES: "9010",
-    Currency.UGX: "9030",
-    Currency.ZAR: "62",
-}
-_ACCOUNT_PREFIX_ELSEWHERE = "90"
 
 
 def needs_serial(instrument: PaymentInstrument) -> bool:
@@ -137,7 +128,8 @@ def _card_action(behaviour: Behaviour, return_url: str) -> Action | None:
 
 
 def account_number(currency: Currency, serial: int) -> str:
-    return _ACCOUNT_PREFIX.get(currency, _ACCOUNT_PREFIX_ELSEWHERE) + scattered(serial, _SERIAL_DIGITS)
+    """With the length usual in the country: a 9, noughts, and the serial."""
+    return "9" + scattered(serial, _SERIAL_DIGITS).rjust(currency.spec.account_digits - 1, "0")
 
 
 def _dial_code(bank_code: str, currency: Currency, serial: int) -> str:

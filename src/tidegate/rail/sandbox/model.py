@@ -8,7 +8,7 @@ from enum import Enum, StrEnum
 
 from tidegate.core.errors import Conflict
 from tidegate.core.method import Method
-from tidegate.core.money import Currency, Money
+from tidegate.core.money import Money
 from tidegate.rail.interface import (
     Action,
     Address,
@@ -241,8 +241,6 @@ def reason_to_decline(text: str | None) -> FailureReason:
     return _DECLINES.get(text or "", FailureReason.NOT_APPROVED)
 
 
-# The usual transfer scheme of a currency.
-_SCHEMES: dict[Currency, str] = {Currency.EUR: "sepa", Currency.USD: "ach"}
 _SCHEME_ELSEWHERE = "sandbox"
 
 
@@ -263,7 +261,8 @@ class BankTransfer:
 
     @property
     def travels_by(self) -> str:
-        return self.scheme or _SCHEMES.get(self.amount.currency, _SCHEME_ELSEWHERE)
+        account = self.amount.currency.spec.account
+        return self.scheme or (account.scheme if account else _SCHEME_ELSEWHERE)
 
 
 class PayoutKind(StrEnum):

@@ -10,7 +10,7 @@ from typing import TypeVar
 from tidegate.core.bank_number import normal_account_number
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound
-from tidegate.core.method import METHODS_OF
+from tidegate.core.money import ACCOUNT_OFFERS, Currency
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Row, Tx
 from tidegate.infra.lease_store import Lease
@@ -58,8 +58,8 @@ class SandboxRail:
         self._db = db
         self._secret = secret
         self._capabilities = Capabilities(
-            methods={currency: frozenset(methods) for currency, methods in METHODS_OF.items()},
-            account_currencies=account.CURRENCIES,
+            methods={currency: frozenset(currency.spec.methods) for currency in Currency},
+            account_currencies=frozenset(ACCOUNT_OFFERS),
             resends=model.RESENDS,
             minor_min=1,
             minor_max=10**12,

@@ -15,7 +15,6 @@
   const ASK_EVERY_MS = 4000;
   // After this long an answer counts as lost. What was sent may have arrived all the same.
   const ANSWER_WITHIN_MS = 30000;
-  const LOCALES = { fr: "fr", sw: "sw", pt: "pt-PT", ar: "ar" };
   // What was pressed offline is sent by itself within this time; later, the payer may have changed their mind.
   const SEND_WITHIN_MS = 120000;
   let timers = [];
@@ -54,6 +53,7 @@
     document.title = fresh.title;
     document.documentElement.lang = fresh.documentElement.lang;
     document.documentElement.dir = fresh.documentElement.dir;
+    document.documentElement.dataset.locale = fresh.documentElement.dataset.locale;
     if (url) history.replaceState(null, "", url);
     enhance();
     const heading = firstSeen("#main h1");
@@ -305,7 +305,7 @@
       // The server writes the time of the country; a device set to another zone shows its own.
       if (-moment.getTimezoneOffset() === Number(time.dataset.offset)) return;
       const options = time.dataset.style === "time" ? { timeStyle: "short" } : { weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" };
-      time.textContent = new Intl.DateTimeFormat(`${LOCALES[document.documentElement.lang] ?? "en-GB"}-u-nu-latn`, { ...options, hourCycle: "h23" }).format(moment);
+      time.textContent = new Intl.DateTimeFormat(`${document.documentElement.dataset.locale}-u-nu-latn`, { ...options, hourCycle: "h23" }).format(moment);
     });
     const started = performance.now();
     const every = [];

@@ -1,0 +1,20 @@
+"""The rails of this version: a sandbox has its own and no other; in live mode `TIDEGATE_RAILS` names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Database
+from tidegate.rail.interface import Rail
+from tidegate.rail.sandbox import SandboxRail
+from tidegate.settings import Settings
+
+# How each is made. The names are also in `settings.LIVE_RAILS`.
+LIVE_RAILS: Mapping[str, Callable[[Settings, Database], Rail]] = {}
+
+
+def rails_of(settings: Settings, db: Database, secret: bytes) -> dict[str, Rail]:
+    if settings.mode is Mode.SANDBOX:
+        return {"sandbox": SandboxRail(db, secret)}
+    return {name: LIVE_RAILS[name](settings, db) for name in settings.rails}
