@@ -5,7 +5,7 @@
 Closed load: each connection sends its next request when it has an answer. Open load: requests arrive at random, whether
 or not earlier ones have been answered, and each is measured from the moment it was due: when the generator has no
 connection free, or is late itself, the wait counts. Only the status line, the length and Retry-After of an answer are
-looked at, so that the generator costs little beside the server. docs/decisions/0017 says why it is our own.
+looked at, so that the generator costs little beside the server. docs/decisions/0018 says why it is our own.
 """
 
 from __future__ import annotations

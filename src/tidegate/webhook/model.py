@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 
 import msgspec
 
@@ -73,13 +73,6 @@ class DeliveryStatus(StrEnum):
     DELIVERED = "delivered"
     EXHAUSTED = "exhausted"
     CANCELLED = "cancelled"
-
-
-class Priority(IntEnum):
-    """Lower values first: a replay of last month must not delay new events."""
-
-    EVENT_CHANNEL = 0
-    LATER = 1
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from datetime import datetime, timezone
 from importlib.resources import files
 from typing import Any, Self
 
-from babel import Locale, localedata
+from babel import Locale
 from markupsafe import Markup
 
 from tidegate.checkout.language.money_format import MoneyFormat, MoneyParts
@@ -181,8 +181,6 @@ def _load() -> Iterator[Catalog]:
         language, dot, kind = file.name.partition(".")
         if (dot, kind) == (".", "toml"):
             yield Catalog.of(language, tomllib.loads(file.read_text("utf-8")))
-            # What was wanted of it has been read. The rest would take 9 MB for as long as we run.
-            localedata._cache.clear()
 
 
 # In the order of the chooser: the default first, the others by name.
