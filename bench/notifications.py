@@ -129,7 +129,7 @@ class NotificationLoad:
         """Headers, body, and the number of the transaction."""
         now = datetime.now(UTC)
         arrived = arrival(self.account(serial), self.amount, payer=PAYER, payee=HOLDER, now=now)
-        written = notice.write(Notification(id=f"credit-{arrived.transaction_id}", news=arrived))
+        written = notice.write(Notification(id=f"credit-{arrived.transaction_id}", event=arrived))
         raw = notice.sign(written, self._secret, now=now)
         headers = {notice.SIGNATURE_HEADER: raw.headers[notice.SIGNATURE_HEADER]}
         return headers, raw.body.decode(), arrived.transaction_id

@@ -52,7 +52,7 @@ def credit(runtime: Runtime, account: str, *, minor: int = 10_000, transaction_i
 async def notify(
     runtime: Runtime, deps: PaymentDeps, transfer: MoneyArrived, *, notification_id: str | None = None
 ) -> None:
-    body = notice.write(Notification(id=notification_id or ids.new_event_id(), news=transfer))
+    body = notice.write(Notification(id=notification_id or ids.new_event_id(), event=transfer))
     await intake.receive(deps, "sandbox", notice.sign(body, runtime.secret, now=runtime.clock.now()), runtime.clock)
 
 

@@ -36,7 +36,7 @@ from tidegate.rail.sandbox.notice import BODY_BYTES_MAX, SIGNATURE_HEADER, sign,
 RAIL = SandboxRail(Database("postgresql://nowhere"), SECRET)
 NOTIFICATION = Notification(
     id="attempt-1",
-    news=AttemptOutcome(business_id="b", reference="r", state=Succeeded("t", Money(10_151, Currency.NGN))),
+    event=AttemptOutcome(business_id="b", reference="r", state=Succeeded("t", Money(10_151, Currency.NGN))),
 )
 BODY = write(NOTIFICATION)
 RAW = sign(BODY, SECRET, now=NOW)
@@ -127,7 +127,7 @@ def test_a_junk_signature_is_refused(header: str) -> None:
 CREDIT = write(
     Notification(
         id="credit-1",
-        news=MoneyArrived(
+        event=MoneyArrived(
             account_number="DE89370400440532013000",
             transaction_id="t",
             amount=Money(10_151, Currency.USD),
@@ -142,7 +142,7 @@ CREDIT = write(
 REVERSAL = write(
     Notification(
         id="reversal-1",
-        news=CreditReversed(
+        event=CreditReversed(
             account_number="DE89370400440532013000",
             transaction_id="t",
             reversal_id="v",
@@ -251,7 +251,7 @@ def test_a_junk_credit_or_reversal_is_unreadable_even_when_signed(body: bytes) -
 
 
 def test_the_credit_and_the_reversal_these_tests_spoil_are_read() -> None:
-    assert [type(read(sign(body, SECRET, now=NOW))[0].news) for body in (CREDIT, REVERSAL)] == [
+    assert [type(read(sign(body, SECRET, now=NOW))[0].event) for body in (CREDIT, REVERSAL)] == [
         MoneyArrived,
         CreditReversed,
     ]
@@ -317,6 +317,6 @@ events = (
 )
 
 
-@given(st.builds(Notification, id=texts, news=events))
+@given(st.builds(Notification, id=texts, event=events))
 def test_what_is_written_is_read_again(notification: Notification) -> None:
     assert read(sign(write(notification), SECRET, now=NOW)) == [notification]

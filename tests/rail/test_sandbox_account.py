@@ -108,8 +108,8 @@ async def test_money_for_an_iban_typed_in_groups_is_notified_for_the_account_its
     typed = " ".join(details.account_number[at : at + 4] for at in range(0, 22, 4)).lower()
     await world.send(typed, Money(12_34, Currency.EUR))
     [notification] = await world.notifications()
-    assert isinstance(notification.news, MoneyArrived)
-    assert notification.news.account_number == details.account_number
+    assert isinstance(notification.event, MoneyArrived)
+    assert notification.event.account_number == details.account_number
 
 
 def test_different_serials_give_different_numbers_and_none_of_a_temporary_account() -> None:

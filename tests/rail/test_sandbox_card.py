@@ -58,7 +58,7 @@ async def test_a_card_without_a_step_succeeds_at_once_and_is_notified_too(world:
     assert isinstance(answer, Succeeded)
     assert answer.amount == order.amount
     [notification] = await world.notifications()
-    assert notification.news == AttemptOutcome(business_id=world.business_id, reference=order.reference, state=answer)
+    assert notification.event == AttemptOutcome(business_id=world.business_id, reference=order.reference, state=answer)
     assert await world.notifications(later(days=1)) == []
 
 
@@ -69,8 +69,8 @@ async def test_a_pin_lets_the_card_through(world: World) -> None:
     answer = await world.rail.authorize(world.business_id, order.reference, RIGHT_PIN, now=NOW)
     assert isinstance(answer, Succeeded)
     [notification] = await world.notifications()
-    assert isinstance(notification.news, AttemptOutcome)
-    assert notification.news.state == answer
+    assert isinstance(notification.event, AttemptOutcome)
+    assert notification.event.state == answer
 
 
 async def test_a_card_may_want_a_pin_and_then_a_code(world: World) -> None:

@@ -49,9 +49,9 @@ async def test_a_return_is_confirmed_after_two_seconds(world: World) -> None:
     await world.rail.send_back(returned(world), now=NOW)
     assert await world.notifications(later(seconds=1)) == []
     [notification] = await world.notifications(later(seconds=2))
-    assert isinstance(notification.news, ReturnConfirmed)
-    assert (notification.news.business_id, notification.news.reference) == (world.business_id, "ret-1")
-    assert notification.news.transaction_id != "sbx_paid"
+    assert isinstance(notification.event, ReturnConfirmed)
+    assert (notification.event.business_id, notification.event.reference) == (world.business_id, "ret-1")
+    assert notification.event.transaction_id != "sbx_paid"
 
 
 async def test_a_return_asked_for_again_is_one_return(world: World) -> None:

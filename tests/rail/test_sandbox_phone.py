@@ -39,10 +39,10 @@ async def world(db: Database) -> World:
 
 async def outcome_notified(world: World, order: StartAttempt, now: datetime = NOW) -> Succeeded | Failed:
     [notification] = await world.notifications(now)
-    assert isinstance(notification.news, AttemptOutcome)
-    assert (notification.news.business_id, notification.news.reference) == (order.business_id, order.reference)
-    assert await world.rail.ask(world.business_id, order.reference, now=now) == notification.news.state
-    return notification.news.state
+    assert isinstance(notification.event, AttemptOutcome)
+    assert (notification.event.business_id, notification.event.reference) == (order.business_id, order.reference)
+    assert await world.rail.ask(world.business_id, order.reference, now=now) == notification.event.state
+    return notification.event.state
 
 
 async def test_0000_is_approved_at_once_and_notified(world: World) -> None:

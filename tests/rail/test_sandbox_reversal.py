@@ -27,9 +27,9 @@ async def test_a_reversal_says_what_it_undoes(world: World) -> None:
     sent = await world.send(IBAN, FIFTY)
     taken = await world.take_back(sent, "sent twice")
     credit, reversal = await world.notifications()
-    assert isinstance(credit.news, MoneyArrived)
+    assert isinstance(credit.event, MoneyArrived)
     assert (
-        reversal.news
+        reversal.event
         == taken
         == CreditReversed(
             account_number=IBAN,
@@ -71,9 +71,9 @@ async def test_a_reversal_of_a_delayed_credit_is_notified_before_it(world: World
     await world.take_back(sent, now=later(seconds=1))
     [first] = await world.notifications(later(seconds=1))
     [second] = await world.notifications(later(seconds=10))
-    assert isinstance(first.news, CreditReversed)
-    assert isinstance(second.news, MoneyArrived)
-    assert first.news.transaction_id == second.news.transaction_id == sent
+    assert isinstance(first.event, CreditReversed)
+    assert isinstance(second.event, MoneyArrived)
+    assert first.event.transaction_id == second.event.transaction_id == sent
 
 
 async def test_a_reversal_is_of_the_credit_as_first_notified(world: World) -> None:

@@ -108,7 +108,7 @@ async def test_another_process_knows_all_of_it(world: World, db: Database) -> No
     assert await world.rail.start(order, now=NOW) == Running()
     elsewhere = SandboxRail(db, SECRET)
     [notification] = await replace(world, rail=elsewhere).notifications()
-    assert notification.news.state == await elsewhere.ask(world.business_id, order.reference, now=NOW)  # type: ignore[union-attr]
+    assert notification.event.state == await elsewhere.ask(world.business_id, order.reference, now=NOW)  # type: ignore[union-attr]
 
 
 async def test_a_notice_is_sent_once_when_all_goes_well(world: World) -> None:
@@ -151,7 +151,7 @@ async def test_the_oldest_notice_goes_first(world: World) -> None:
     await world.send("9000000001", Money(2, Currency.NGN), now=later(seconds=2))
     await world.send("9000000001", Money(1, Currency.NGN), now=later(seconds=1))
     notifications = await world.notifications(later(seconds=3))
-    assert [one.news.amount.minor for one in notifications] == [1, 2]  # type: ignore[union-attr]
+    assert [one.event.amount.minor for one in notifications] == [1, 2]  # type: ignore[union-attr]
 
 
 async def test_a_business_is_forgotten_without_the_others(world: World, db: Database, admin: Any) -> None:

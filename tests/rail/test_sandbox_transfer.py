@@ -71,7 +71,7 @@ async def test_money_is_notified_at_once_with_all_that_the_bank_knows(world: Wor
         number, HUNDRED, payer=payer, payee_name="Test Shop", remittance="Order 7 – thanks"
     )
     [notification] = await world.notifications()
-    assert notification.news == MoneyArrived(
+    assert notification.event == MoneyArrived(
         account_number=number,
         transaction_id=transaction_id,
         amount=HUNDRED,
@@ -96,8 +96,8 @@ async def test_money_is_notified_at_once_with_all_that_the_bank_knows(world: Wor
 async def test_the_bank_takes_money_for_any_account_however_it_is_typed(world: World, typed: str, number: str) -> None:
     await world.send(typed, Money(1, Currency.EUR))
     [notification] = await world.notifications()
-    assert isinstance(notification.news, MoneyArrived)
-    assert (notification.news.account_number, notification.news.amount) == (number, Money(1, Currency.EUR))
+    assert isinstance(notification.event, MoneyArrived)
+    assert (notification.event.account_number, notification.event.amount) == (number, Money(1, Currency.EUR))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ async def test_money_travels_as_is_usual_for_its_currency_unless_said_otherwise(
 ) -> None:
     await world.send("9000000001", Money(1, currency))
     await world.send("9000000001", Money(1, currency), scheme="wire")
-    notifications = [one.news for one in await world.notifications()]
+    notifications = [one.event for one in await world.notifications()]
     assert [one.scheme for one in notifications if isinstance(one, MoneyArrived)] == [scheme, "wire"]
 
 
@@ -116,16 +116,16 @@ async def test_money_travels_as_is_usual_for_its_currency_unless_said_otherwise(
 async def test_a_value_date_may_be_far_away(world: World, valued_at: datetime) -> None:
     await world.send("9000000001", HUNDRED, valued_at=valued_at)
     [notification] = await world.notifications()
-    assert isinstance(notification.news, MoneyArrived)
-    assert notification.news.valued_at == valued_at
+    assert isinstance(notification.event, MoneyArrived)
+    assert notification.event.valued_at == valued_at
 
 
 async def test_the_word_of_a_transfer_may_be_late(world: World) -> None:
     await world.send("9000000001", HUNDRED, delay=timedelta(seconds=10))
     assert await world.notifications(later(seconds=9)) == []
     [notification] = await world.notifications(later(seconds=10))
-    assert isinstance(notification.news, MoneyArrived)
-    assert notification.news.valued_at == NOW
+    assert isinstance(notification.event, MoneyArrived)
+    assert notification.event.valued_at == NOW
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ async def test_the_word_of_a_transfer_may_be_late(world: World) -> None:
 async def test_names_are_passed_on_as_they_were_typed(world: World, name: str) -> None:
     await world.send("9000000001", HUNDRED, payer=Party(name=name), payee_name=name)
     [notification] = await world.notifications()
-    assert isinstance(notification.news, MoneyArrived)
-    assert (notification.news.payer.name, notification.news.payee_name) == (name, name)
+    assert isinstance(notification.event, MoneyArrived)
+    assert (notification.event.payer.name, notification.event.payee_name) == (name, name)
 
 
 async def test_the_same_transfer_eight_times_at_once_is_notified_with_the_same_body(world: World) -> None:
@@ -153,7 +153,7 @@ async def test_several_transfers_of_any_amount_and_currency_are_each_notified(wo
     amounts = [Money(1, Currency.NGN), HUNDRED, HUNDRED, Money(10**15, Currency.UGX)]
     sent = [await world.send(number, amount) for amount in amounts]
     notifications = await world.notifications()
-    events = [one.news for one in notifications if isinstance(one.news, MoneyArrived)]
+    events = [one.event for one in notifications if isinstance(one.event, MoneyArrived)]
     assert [one.amount for one in events] == amounts
     assert [one.transaction_id for one in events] == sent
     assert len({one.id for one in notifications}) == len(amounts)
@@ -173,7 +173,7 @@ async def test_the_same_transaction_is_the_same_notification_again(world: World)
     await world.send("9000000001", Money(1, Currency.NGN), transaction_id="NIP-1", now=later(days=1))
     notifications = [*world.rail.read(first, now=later(seconds=9)), *await world.notifications(later(days=1))]
     assert len({one.id for one in notifications}) == 1
-    assert {one.news.amount.minor for one in notifications if isinstance(one.news, MoneyArrived)} == {1, 10_000}
+    assert {one.event.amount.minor for one in notifications if isinstance(one.event, MoneyArrived)} == {1, 10_000}
 
 
 async def test_the_same_transaction_id_in_another_business_is_another_notification(world: World, db: Database) -> None:

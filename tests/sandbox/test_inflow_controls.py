@@ -65,8 +65,8 @@ async def notifications(runtime: Runtime, shop: Shop) -> AsyncIterator[SendNotic
 
 async def only(notifications: SendNotices) -> MoneyArrived:
     [one] = await notifications()
-    assert isinstance(one.news, MoneyArrived)
-    return one.news
+    assert isinstance(one.event, MoneyArrived)
+    return one.event
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ async def test_a_card_number_beside_an_iban_is_refused_all_the_same(shop: Shop, 
 async def test_many_transfers_at_once_are_all_sent(shop: Shop, notifications: SendNotices) -> None:
     """More than there are connections: none may hold one while it waits for another."""
     made = await asyncio.gather(*(sent(shop) for _ in range(40)))
-    events = [one.news for one in await notifications()]
+    events = [one.event for one in await notifications()]
     assert sorted(one.transaction_id for one in events if isinstance(one, MoneyArrived)) == sorted(made)
 
 
@@ -173,7 +173,7 @@ async def test_a_transfer_is_taken_back(shop: Shop, notifications: SendNotices) 
     data = answer.json()["data"]
     assert data["transactionId"] == transaction_id
     _, reversal = await notifications()
-    assert reversal.news == CreditReversed(
+    assert reversal.event == CreditReversed(
         account_number=IBAN,
         transaction_id=transaction_id,
         reversal_id=data["reversalId"],
@@ -198,8 +198,8 @@ async def test_a_reversal_may_come_before_its_credit(shop: Shop, notifications: 
     assert (await post(shop, f"transfers/{transaction_id}/reverse")).status_code == 200
     [first] = await notifications()
     [second] = await notifications(after=timedelta(minutes=11))
-    assert isinstance(first.news, CreditReversed)
-    assert isinstance(second.news, MoneyArrived)
+    assert isinstance(first.event, CreditReversed)
+    assert isinstance(second.event, MoneyArrived)
 
 
 async def test_a_transfer_of_another_business_is_as_unknown_as_none(

@@ -64,7 +64,7 @@ async def receive(deps: PaymentDeps, rail_name: str, raw: RawNotification, clock
         raise Invalid(Problem("body", str(unreadable))) from unreadable
     for notification in notifications:
         ref = NotificationRef(rail=rail_name, id=notification.id, body=raw.body)
-        await _route(deps, notification.news, ref, clock)
+        await _route(deps, notification.event, ref, clock)
     return len(notifications)
 
 

@@ -264,7 +264,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
     """`id` is the rail's identifier of the notification; each is processed once."""
 
     id: str
-    news: RailEvent
+    event: RailEvent
 
 
 class RawNotification(msgspec.Struct, frozen=True):

@@ -127,7 +127,7 @@ _Notification = _Success | _Failure | _Credit | _Return | _Reversal
 
 
 def write(notification: Notification) -> bytes:
-    return msgspec.json.encode(_wire(notification.id, notification.news))
+    return msgspec.json.encode(_wire(notification.id, notification.event))
 
 
 def _wire(notification_id: str, event: RailEvent) -> _Notification:
@@ -195,7 +195,7 @@ def read(body: bytes) -> Notification:
     except (Refusal, msgspec.ValidationError) as error:
         raise _unreadable(body, f"the body is not a notification: {error}") from None
     try:
-        return Notification(id=wire.id, news=_event(wire))
+        return Notification(id=wire.id, event=_event(wire))
     except ValueError as error:
         raise _unreadable(body, str(error)) from None
 

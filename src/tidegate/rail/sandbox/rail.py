@@ -116,7 +116,7 @@ class SandboxRail:
         )
         async with self._db.transaction() as tx:
             if await store.insert_payout(tx, payout):
-                notification = Notification(id=f"return-{payout.transaction_id}", news=confirmed)
+                notification = Notification(id=f"return-{payout.transaction_id}", event=confirmed)
                 await _schedule(tx, payout.business_id, notification, due_at=payout.ends_at, now=now)
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
@@ -168,7 +168,7 @@ class SandboxRail:
             valued_at=sent.valued_at or (before["created_at"] if before else now),
         )
         await _schedule(
-            tx, business_id, Notification(id=notification_id, news=arrived), due_at=now + sent.delay, now=now
+            tx, business_id, Notification(id=notification_id, event=arrived), due_at=now + sent.delay, now=now
         )
         return chosen
 
@@ -193,7 +193,7 @@ class SandboxRail:
             )
         else:
             reversed_credit = _event_of(before, CreditReversed)
-        await _schedule(tx, business_id, Notification(id=notification_id, news=reversed_credit), due_at=now, now=now)
+        await _schedule(tx, business_id, Notification(id=notification_id, event=reversed_credit), due_at=now, now=now)
         return reversed_credit
 
     async def approve(self, business_id: str, reference: str, *, now: datetime) -> None:
@@ -258,7 +258,7 @@ async def _get_credit(tx: Tx, business_id: str, transaction_id: str) -> MoneyArr
 
 
 def _event_of(row: Row, kind: type[N]) -> N:
-    event = notice.read(row["body"]).news
+    event = notice.read(row["body"]).event
     assert isinstance(event, kind)
     return event
 
@@ -266,7 +266,7 @@ def _event_of(row: Row, kind: type[N]) -> N:
 async def _notify_outcome(tx: Tx, attempt: SandboxAttempt, *, due_at: datetime, now: datetime) -> None:
     outcome = AttemptOutcome(business_id=attempt.business_id, reference=attempt.reference, state=attempt.outcome())
     # An attempt ends once, so its transaction id also identifies the notification.
-    notification = Notification(id=f"attempt-{attempt.transaction_id}", news=outcome)
+    notification = Notification(id=f"attempt-{attempt.transaction_id}", event=outcome)
     await _schedule(tx, attempt.business_id, notification, due_at=due_at, now=now)
 
 
