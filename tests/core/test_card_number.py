@@ -104,3 +104,8 @@ def test_an_iban_in_groups_is_not_taken_for_a_card_and_hides_none() -> None:
             typed = " ".join(iban[at : at + 4] for at in range(0, len(iban), 4))
             assert not contains_card_number(f"from {typed} today"), typed
             assert contains_card_number(f"{typed} 4111 1111 1111 1111"), typed
+
+
+def test_a_text_of_a_thousand_groups_like_a_card_s_is_refused_without_looking_at_all_of_them() -> None:
+    assert not contains_card_number("4444 " * 900)
+    assert contains_card_number("4444 " * 13_000)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tidegate.core.errors import PROBLEMS_MAX, Invalid, Malformed
 from tidegate.infra.http import strict_json
 from tidegate.infra.http.operation import encode
-from tidegate.infra.http.strict_json import DEPTH_MAX, NUMBER_DIGITS_MAX, SHOWN_LENGTH_MAX, loads, shown
+from tidegate.infra.http.strict_json import DEPTH_MAX, NUMBER_DIGITS_MAX, SHOWN_LENGTH_MAX, VALUES_MAX, loads, shown
 
 # A busy machine is no failure.
 unhurried = settings(deadline=None)
@@ -110,12 +110,21 @@ def test_what_could_not_be_kept_is_invalid_and_its_place_is_named(body: bytes, f
 
 def test_at_most_twenty_problems_are_listed_and_that_there_are_more() -> None:
     few = refusal_of(json.dumps(["\0"] * PROBLEMS_MAX).encode())
-    many = refusal_of(json.dumps(["\0"] * 5_000).encode())
+    many = refusal_of(json.dumps(["\0"] * 1_500).encode())
     assert isinstance(few, Invalid)
     assert isinstance(many, Invalid)
     assert [problem.field for problem in few.problems] == [f"[{at}]" for at in range(PROBLEMS_MAX)]
     assert many.problems[:-1] == few.problems
     assert "more problems than these 20" in many.problems[-1].message
+
+
+def test_a_body_has_a_limited_number_of_values_and_a_text_any_number_of_commas() -> None:
+    assert len(loads(json.dumps([0] * (VALUES_MAX - 1)).encode())) == VALUES_MAX - 1
+    assert loads(json.dumps(["," * 60_000]).encode()) == ["," * 60_000]
+    for value in ([0] * VALUES_MAX, {str(number): [] for number in range(VALUES_MAX)}):
+        refusal = refusal_of(json.dumps(value).encode())
+        assert isinstance(refusal, Malformed)
+        assert "2,000 values" in refusal.message
 
 
 def test_the_deepest_body_is_read() -> None:

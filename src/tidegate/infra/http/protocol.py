@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from enum import Enum, auto
 from http import HTTPStatus
-from typing import Any
+from typing import Any, ClassVar
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -26,8 +26,10 @@ from tidegate.infra.http.status import STATUS_OF
 # All that is not body: a header that never ends, and the framing of a body sent in tiny chunks.
 OVERHEAD_BYTES_MAX = 64 * 1024
 HEADER_TIMEOUT_S = 10.0
-# Clients that ignore Retry-After would take the time of those that were admitted.
+# Clients that ignore Retry-After would take the time of those that were admitted: a connection that was refused is not
+# read for as long, and all of them together are read again at this rate.
 PAUSE_WHEN_FULL_S = 0.5
+READ_AGAIN_PER_S = 1_000
 
 _UPGRADE_HEADERS = frozenset({b"connection", b"upgrade", b"http2-settings"})
 
@@ -58,6 +60,8 @@ class GuardedProtocol(HttpToolsProtocol):
     _refusal: Refusal | None = None
     _deadline: asyncio.TimerHandle | None = None
     _pause: asyncio.TimerHandle | None = None
+    # Of all connections: when the next one that was refused may be read again.
+    _read_again_at: ClassVar[float] = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._lingering = LingeringTransport(transport, self._is_client_sending)
@@ -143,9 +147,14 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._is_broken and self._running is None:
             self._end()
         if was_full:
-            self.flow.pause_reading()
-            self._pause = self.loop.call_later(PAUSE_WHEN_FULL_S, self.flow.resume_reading)
+            self._pause_reading()
         self._watch()
+
+    def _pause_reading(self) -> None:
+        at = max(self.loop.time() + PAUSE_WHEN_FULL_S, GuardedProtocol._read_again_at)
+        GuardedProtocol._read_again_at = at + 1 / READ_AGAIN_PER_S
+        self.flow.pause_reading()
+        self._pause = self.loop.call_at(at, self.flow.resume_reading)
 
     # What cannot be read.
 

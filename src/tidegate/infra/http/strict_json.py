@@ -18,6 +18,8 @@ from tidegate.core.card_number import has_digits_enough
 from tidegate.core.errors import PROBLEMS_MAX, Invalid, Malformed, Problem
 
 DEPTH_MAX = 8
+# Numbers, texts, lists and so on; each is looked at several times.
+VALUES_MAX = 2_000
 NUMBER_DIGITS_MAX = 100
 NUMBER_EXPONENT_DIGITS_MAX = 3
 SHOWN_LENGTH_MAX = 100
@@ -57,6 +59,8 @@ def loads(body: bytes) -> Any:
         raise Malformed("the body is not valid UTF-8") from None
     except json.JSONDecodeError as error:
         raise Malformed(f"the body is not valid JSON: {error.msg} at character {error.pos}") from None
+    if sum(map(body.count, (b",", b"[", b"{"))) >= VALUES_MAX and _values_in(value) > VALUES_MAX:
+        raise Malformed(f"the body has more than {VALUES_MAX:,} values")
     # Without an escape or an outsized number there is nothing to find, and ordinary bodies are not walked at all.
     if b"\\u" in body or _TooLong.made != too_long_before:
         problems = tuple(islice(_unstorable(value, ""), PROBLEMS_MAX + 1))
@@ -88,6 +92,14 @@ def _refuse_depth(body: bytes) -> None:
     brackets = _STRING.sub(b"", body).translate(None, _NOT_BRACKETS)
     if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > DEPTH_MAX:
         raise Malformed(f"the body is nested deeper than {DEPTH_MAX} levels")
+
+
+def _values_in(value: Any) -> int:
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return 1
+    return 1 + sum(map(_values_in, value))
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
