@@ -121,8 +121,8 @@ def test_at_most_twenty_problems_are_listed_and_that_there_are_more() -> None:
 def test_a_body_has_a_limited_number_of_values_and_a_text_any_number_of_commas() -> None:
     assert len(loads(json.dumps([0] * (VALUES_MAX - 1)).encode())) == VALUES_MAX - 1
     assert loads(json.dumps(["," * 60_000]).encode()) == ["," * 60_000]
-    for value in ([0] * VALUES_MAX, {str(number): [] for number in range(VALUES_MAX)}):
-        refusal = refusal_of(json.dumps(value).encode())
+    for body in (b"[0" + b",0" * (VALUES_MAX - 1) + b"]", b"[[]" + b",[]" * (VALUES_MAX - 1) + b"]"):
+        refusal = refusal_of(body)
         assert isinstance(refusal, Malformed)
         assert "2,000 values" in refusal.message
 
