@@ -7,17 +7,24 @@ import zlib
 from collections.abc import Iterable
 from functools import lru_cache
 
+from isal import isal_zlib
+
 # Decision 0010 has the measurements.
-LEVEL = 2
-LEVEL_ONCE = 9
+_LEVEL = 2
+_LEVEL_ONCE = 9
 _GZIP = zlib.MAX_WBITS | 16
 # Browsers send a handful of different headers.
 _HEADERS_CACHED_MAX = 200
 _CODING = re.compile(r"\s*([a-z0-9*-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?", re.IGNORECASE)
 
 
-def gzip_of(content: bytes, level: int = LEVEL) -> bytes:
-    return zlib.compress(content, level, wbits=_GZIP)
+def gzip_of(content: bytes) -> bytes:
+    return isal_zlib.compress(content, _LEVEL, wbits=_GZIP)
+
+
+def gzip_once(content: bytes) -> bytes:
+    """Smaller and slower, for what is compressed at the start and sent many times."""
+    return zlib.compress(content, _LEVEL_ONCE, wbits=_GZIP)
 
 
 def accepts_gzip(values: Iterable[bytes]) -> bool:

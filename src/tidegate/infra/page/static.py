@@ -18,7 +18,7 @@ from tidegate.core.errors import MethodNotAllowed
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.compress import LEVEL_ONCE, accepts_gzip, gzip_of
+from tidegate.infra.page.compress import accepts_gzip, gzip_once
 from tidegate.infra.page.site import Site
 
 HASH_DIGITS = 16
@@ -90,7 +90,7 @@ class _Sender:
     """Compresses once; a request only chooses between two answers."""
 
     def __init__(self, file: StaticFile) -> None:
-        smaller = gzip_of(file.body, LEVEL_ONCE)
+        smaller = gzip_once(file.body)
         self._plain = file.body
         self._gzip = smaller if len(smaller) < len(file.body) else None
         self._headers = [

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from tidegate.infra.http.operation import Operation, encode
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
-from tidegate.infra.page.compress import LEVEL_ONCE, gzip_of
+from tidegate.infra.page.compress import gzip_once
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.site import Site
@@ -49,7 +49,7 @@ def routes(
     site = Site(document["servers"][0]["url"])
     static_files = static.load(_PACKAGE, "static", under="/docs/static", site=site)
     body = _render(document, operations, keys, static_files).encode()
-    page = Html(body, compressed=gzip_of(body, LEVEL_ONCE))
+    page = Html(body, compressed=gzip_once(body))
     description = encode(document)
 
     async def show(_: PageRequest) -> Html:
