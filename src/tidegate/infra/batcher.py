@@ -36,13 +36,13 @@ class Batcher(Generic[One, Outcome]):
         batch_max: int = BATCH_MAX,
         ticks: int = 0,
     ) -> None:
-        """Before a batch is taken, `turns` iterations of the event loop pass, so that more items gather. With a fast
+        """Before a batch is taken, `ticks` iterations of the event loop pass, so that more items gather. With a fast
         database this pays: batches would otherwise be small, and a round trip costs more than the work.
         """
         self._do_all = do_all
-        self._turns = ticks
-        self._lanes = concurrency
-        self._together_max = batch_max
+        self._ticks = ticks
+        self._concurrency = concurrency
+        self._batch_max = batch_max
         self._waiting: list[_Waiting[One, Outcome]] = []
         # Also the strong references: the event loop keeps none.
         self._under_way: set[asyncio.Task[None]] = set()
@@ -51,16 +51,16 @@ class Batcher(Generic[One, Outcome]):
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Outcome] = loop.create_future()
         self._waiting.append((monotonic_s(), one, outcome))
-        if len(self._under_way) < self._lanes:
+        if len(self._under_way) < self._concurrency:
             self._under_way.add(loop.create_task(self._serve()))
         return outcome
 
     async def _serve(self) -> None:
         try:
             while self._waiting:
-                for _ in range(self._turns):
+                for _ in range(self._ticks):
                     await asyncio.sleep(0)
-                await self._do(_in_time(self._take(self._together_max)))
+                await self._do(_in_time(self._take(self._batch_max)))
         finally:
             # At once and not in a callback: an item that arrives in between would wait for a task that has ended.
             self._under_way.discard(cast("asyncio.Task[None]", asyncio.current_task()))

@@ -25,7 +25,7 @@ UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
 class Gate:
     def __init__(self, key_cache: KeyCache, limit: RateLimit, unknown_keys: Limiter) -> None:
-        self._keyring = key_cache
+        self._key_cache = key_cache
         self._limit = limit
         self._unknown_keys = unknown_keys
 
@@ -33,7 +33,7 @@ class Gate:
         if credentials is ANYBODY:
             return None
         key = headers.one(b"api-key") or ""
-        caller = self._keyring.recall(key, KeyKind.SECRET) or await self._ask(
+        caller = self._key_cache.recall(key, KeyKind.SECRET) or await self._ask(
             key, KeyKind.SECRET, scope, "send a valid secret key in the api-key header"
         )
         if credentials is SECRET_AND_PUBLIC_KEY:
@@ -47,11 +47,11 @@ class Gate:
 
     async def _ask(self, key: str, kind: KeyKind, scope: Scope, advice: str) -> Caller:
         """Only failures count: after a restart, all requests of a busy merchant take this path at once."""
-        if not self._keyring.may_exist(key, kind):
+        if not self._key_cache.may_exist(key, kind):
             raise Unauthenticated(advice)
-        counted = () if self._keyring.was_known(key) else UNKNOWN_KEYS.of_address(client_of(scope))
+        counted = () if self._key_cache.was_known(key) else UNKNOWN_KEYS.of_address(client_of(scope))
         self._unknown_keys.refuse(counted, f"too many unknown keys; wait as long as Retry-After says, then {advice}")
-        caller = await self._keyring.caller_of(key, kind)
+        caller = await self._key_cache.caller_of(key, kind)
         if caller is None:
             self._unknown_keys.count(counted)
             raise Unauthenticated(advice)
@@ -60,7 +60,7 @@ class Gate:
     async def _refuse_foreign_public_key(self, caller: Caller, headers: Headers, scope: Scope) -> None:
         key = headers.one(b"x-pub-key") or ""
         advice = "send the business's own public key in the x-pub-key header"
-        owner = self._keyring.recall(key, KeyKind.PUBLIC) or await self._ask(key, KeyKind.PUBLIC, scope, advice)
+        owner = self._key_cache.recall(key, KeyKind.PUBLIC) or await self._ask(key, KeyKind.PUBLIC, scope, advice)
         if owner.business.id != caller.business.id:
             raise Unauthenticated(advice)
 
