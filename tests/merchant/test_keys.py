@@ -18,7 +18,7 @@ from tidegate.core.ids import Mode
 from tidegate.infra import rate_limit
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, store
-from tidegate.merchant import key_cache as keyring_module
+from tidegate.merchant import key_cache as key_cache_module
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.model import ROLL_OVERLAP, KeyKind, hash_of
 
@@ -36,7 +36,7 @@ def clock() -> SettableClock:
 
 
 class CountingDatabase(Database):
-    """Counts how often the keyring has to ask."""
+    """Counts how often the key cache asks the database."""
 
     def __init__(self, real: Database) -> None:
         self._real = real
@@ -230,7 +230,7 @@ async def test_a_key_that_has_ended_is_looked_up_once(
 async def test_keys_that_do_not_exist_take_no_more_than_their_share_of_memory(
     db: Database, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keyring_module, "UNKNOWN_MAX", 3)
+    monkeypatch.setattr(key_cache_module, "UNKNOWN_MAX", 3)
     key_cache = KeyCache(db, clock, Mode.SANDBOX)
     await key_cache.refresh()
     for _ in range(10):
