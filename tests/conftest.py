@@ -32,7 +32,7 @@ from tidegate.infra import db as infra_db
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.ledger import chain
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
@@ -66,7 +66,7 @@ CLEAN = "; ".join(
         *(f"DELETE FROM {table}" for table in LEDGER_TABLES),
         "SET LOCAL session_replication_role = origin",
         *(f"DELETE FROM {table}" for table in TABLES if table != "business"),
-        f"DELETE FROM business WHERE id <> '{HOUSE_BUSINESS_ID}'",
+        f"DELETE FROM business WHERE id <> '{PLATFORM_BUSINESS_ID}'",
     ]
 )
 

@@ -22,7 +22,7 @@ from tidegate.core import ids
 from tidegate.core.money import Currency
 from tidegate.infra.egress import Egress
 from tidegate.infra.telemetry import Meter
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.sandbox import notice
 from tidegate.runtime import Runtime
 from tidegate.webhook.deliver import Sender
@@ -188,7 +188,7 @@ class Inflows:
             **{"source": "desk", "quoted_at": self.now, **changes},
         )  # fmt: skip
         async with self.runtime.db.connection() as tx:
-            await review_store.insert_rate(tx, made, business_id=HOUSE_BUSINESS_ID, now=self.now)
+            await review_store.insert_rate(tx, made, business_id=PLATFORM_BUSINESS_ID, now=self.now)
         return made
 
     async def wallet(self, currency: str) -> int:

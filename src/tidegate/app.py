@@ -1,4 +1,4 @@
-"""The composition root: settings become a database, rails, a gate, and the routes of the API."""
+"""The composition root: settings become a database, rails, an authenticator, and the routes of the API."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi
-from tidegate.merchant.gate import Gate
+from tidegate.merchant.authentication import Authenticator
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
@@ -59,7 +59,9 @@ def build(
 ) -> Application:
     runtime = Runtime.of(settings)
     key_cache = KeyCache(runtime.db, runtime.clock, settings.mode)
-    gate = Gate(key_cache, RateLimit(settings.rate_limit_file), _limiter(settings.rate_limit_file, "unknown-keys"))
+    authenticator = Authenticator(
+        key_cache, RateLimit(settings.rate_limit_file), _limiter(settings.rate_limit_file, "unknown-keys")
+    )
     meter = meter or telemetry.Meter()
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
@@ -79,7 +81,7 @@ def build(
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
-        *routes_of(operations, gate.admit),
+        *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
         *pages.routes(),
         *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
@@ -170,8 +172,8 @@ def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutAp
         _limiter(file, "payers", slots=MOMENTS_SLOTS),
         _limiter(file, "cards"),
         PayerAllowances(
-            address_looks_per_second=settings.address_looks_per_second,
-            address_acts_per_second=settings.address_acts_per_second,
+            address_reads_per_second=settings.address_reads_per_second,
+            address_writes_per_second=settings.address_writes_per_second,
             address_declines_per_hour=settings.address_declines_per_hour,
             business_declines_per_hour=settings.business_declines_per_hour,
         ),

@@ -67,8 +67,8 @@ class Settings:
     hold_days: int = 3
     rate_lasts_minutes: int = 60
     # Per address: mobile carriers put thousands of payers behind one.
-    address_looks_per_second: int = 200
-    address_acts_per_second: int = 50
+    address_reads_per_second: int = 200
+    address_writes_per_second: int = 50
     address_declines_per_hour: int = 600
     address_streams: int = 500
     business_declines_per_hour: int = 3_600
@@ -146,8 +146,8 @@ def _payer_limits(read: _Reader) -> dict[str, Any]:
     return {
         name: read.number(f"TIDEGATE_{name.upper()}", default=getattr(Settings, name), at_most=1_000_000, at_least=1)
         for name in (
-            "address_looks_per_second",
-            "address_acts_per_second",
+            "address_reads_per_second",
+            "address_writes_per_second",
             "address_declines_per_hour",
             "address_streams",
             "business_declines_per_hour",

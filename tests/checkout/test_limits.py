@@ -26,7 +26,7 @@ from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.routing import Answering
 from tidegate.infra.page.router import _PageEndpoint
 from tidegate.infra.rate_limit import RateLimit
-from tidegate.merchant.gate import ANYBODY
+from tidegate.merchant.authentication import ANYBODY
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
@@ -311,7 +311,7 @@ async def test_all_looks_of_an_address_together_are_limited(
     new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass
 ) -> None:
     checkouts = [await new_checkout() for _ in range(2)]
-    async with payers(address_looks_per_second=1) as payer_at:
+    async with payers(address_reads_per_second=1) as payer_at:
         gateway = payer_at(f"{GATEWAY}:51234")
         for number in range(3):
             await at(checkouts[number % 2], gateway).view()
@@ -400,8 +400,8 @@ def test_a_refused_request_costs_nothing(limiter: Limiter, let_pass: LetPass) ->
 def test_failures_do_not_limit_views(let_pass: LetPass) -> None:
     """Not even where all of them share the slot of everybody else."""
     allowances = PayerAllowances(
-        address_looks_per_second=20,
-        address_acts_per_second=2,
+        address_reads_per_second=20,
+        address_writes_per_second=2,
         address_declines_per_hour=TWO_AT_ONCE,
         business_declines_per_hour=TWO_AT_ONCE,
     )

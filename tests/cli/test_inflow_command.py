@@ -12,7 +12,7 @@ from cli.operating import Operator
 from inflow import CLOSE, Inflows, credit
 from tidegate.core.money import Currency
 from tidegate.infra.timestamp import to_iso
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_a_rate_is_set_used_and_audited_under_the_operators_business(
     inflow = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD)))
     assert (inflow["status"], inflow["exchange"]["source"]) == ("successful", "ecb")
     row = await inflows.admin.fetchrow("SELECT business_id, actor, subject FROM audit WHERE action = 'rate.set'")
-    assert tuple(row) == (HOUSE_BUSINESS_ID, "operator", "EUR/USD")
+    assert tuple(row) == (PLATFORM_BUSINESS_ID, "operator", "EUR/USD")
 
 
 async def test_an_old_rate_is_called_so_and_an_older_quote_is_not_used(inflows: Inflows, operator: Operator) -> None:

@@ -16,7 +16,7 @@ from tidegate.audit.model import OPERATOR
 from tidegate.collection import reversal
 from tidegate.core.money import Currency
 from tidegate.intake import commands as intake
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.sandbox import notice
@@ -149,7 +149,7 @@ async def test_an_unknown_account_is_recorded_under_the_operators_business(inflo
         assert (await inflows.notify(body)).status_code == 200
     assert (await inflows.notify({**body, "id": "another"})).status_code == 200
     rows = await inflows.admin.fetch("SELECT business_id, amount_minor FROM receipt")
-    assert [tuple(row) for row in rows] == [(HOUSE_BUSINESS_ID, 100_00)]
+    assert [tuple(row) for row in rows] == [(PLATFORM_BUSINESS_ID, 100_00)]
 
 
 @pytest.mark.parametrize("state", ["suspended", "expired", "expired and swept", "closed"])

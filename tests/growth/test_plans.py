@@ -62,7 +62,7 @@ _EVENTS = """
 """
 # One of the quiet endpoint, one of the rare event, both among the oldest.
 _DELIVERIES = """
-    INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, status, lane, created_at)
+    INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, status, priority, created_at)
     SELECT $1, number, CASE number WHEN 3 THEN 'quiet' ELSE 'busy' END, 'event-' || number,
            CASE number WHEN 5 THEN 'refund.failed' ELSE 'charge.successful' END, 'delivered', 0, $2
       FROM generate_series(1, $3::integer) AS number

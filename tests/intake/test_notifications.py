@@ -24,7 +24,7 @@ from tidegate.deployment import store as deployment_store
 from tidegate.infra import rate_limit
 from tidegate.infra.telemetry import Meter
 from tidegate.intake import refused
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.sandbox import notice
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -163,7 +163,7 @@ async def test_money_for_an_unknown_account_goes_to_suspense_under_the_operators
         assert (await bank.notify(credit("0000000000", id="same", transactionId="T-9"))).status_code == 200
     assert (await bank.notify(credit("0000000000", id="other", transactionId="T-9"))).status_code == 200
     rows = await admin.fetch("SELECT business_id, amount_minor FROM receipt")
-    assert [(row["business_id"], row["amount_minor"]) for row in rows] == [(HOUSE_BUSINESS_ID, 10_000)]
+    assert [(row["business_id"], row["amount_minor"]) for row in rows] == [(PLATFORM_BUSINESS_ID, 10_000)]
     suspense = await admin.fetchval("SELECT sum(amount_minor) FROM entry WHERE account = 'suspense'")
     assert suspense == 10_000
 

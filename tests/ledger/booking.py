@@ -13,7 +13,7 @@ from tidegate.core.fee import Fee
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.ledger import recipes, store
+from tidegate.ledger import postings, store
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.merchant import commands as merchants
 
@@ -39,18 +39,18 @@ def cause() -> str:
 
 
 def paid(minor: int = 10_151, *, for_cause: str | None = None, currency: Currency = Currency.NGN) -> Journal:
-    return recipes.checkout_settled(
+    return postings.checkout_settled(
         cause=for_cause or cause(), received=Money(minor, currency), fee=fee(140, 11, currency), event_at=NOW
     )
 
 
 def refund(minor: int, *, for_cause: str | None = None) -> Journal:
-    return recipes.refund_started(cause=for_cause or cause(), refunded=ngn(minor), event_at=NOW)
+    return postings.refund_started(cause=for_cause or cause(), refunded=ngn(minor), event_at=NOW)
 
 
 def converted() -> Journal:
     conversion = Conversion(received=usd(10_000), worth=ngn(15_000_000), converted=ngn(14_849_999), spread=ngn(150_000))
-    return recipes.inflow_converted(cause=cause(), conversion=conversion, fee=fee(500), event_at=NOW)
+    return postings.inflow_converted(cause=cause(), conversion=conversion, fee=fee(500), event_at=NOW)
 
 
 async def new_business(db: Database) -> str:
@@ -73,16 +73,16 @@ async def a_few(db: Database, business_id: str) -> None:
     started = [refund(1_000, for_cause=f"refund:{n}") for n in range(3)]
     await post(db, business_id, paid(), paid(20_302), converted(), *started)
     ended = [
-        recipes.refund_done(cause="refund:1", refunded=ngn(1_000), event_at=NOW),
-        recipes.refund_failed(cause="refund:2", refunded=ngn(1_000), event_at=NOW),
-        recipes.receipt_held(cause=cause(), received=ngn(777), event_at=NOW),
-        recipes.receipt_returning(cause=cause(), returned=ngn(555), event_at=NOW),
+        postings.refund_done(cause="refund:1", refunded=ngn(1_000), event_at=NOW),
+        postings.refund_failed(cause="refund:2", refunded=ngn(1_000), event_at=NOW),
+        postings.receipt_held(cause=cause(), received=ngn(777), event_at=NOW),
+        postings.receipt_returning(cause=cause(), returned=ngn(555), event_at=NOW),
     ]
     await post(db, business_id, *ended)
 
 
 async def insert_by_hand(admin: Any, business_id: str, *lines: tuple[str, str, int], for_cause: str = "by hand") -> int:
-    """Past every recipe and function, as a bug or a hand at a console would."""
+    """Past every posting and function, as a bug or a hand at a console would."""
     journal_id: int = await admin.fetchval(
         """
         INSERT INTO journal (business_id, kind, cause, event_at, created_at)

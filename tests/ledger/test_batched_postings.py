@@ -11,7 +11,7 @@ from ledger.booking import NOW, new_business, ngn, paid, post, refund, usd
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
-from tidegate.ledger import recipes, store
+from tidegate.ledger import postings, store
 from tidegate.ledger.model import Journal
 
 
@@ -25,13 +25,13 @@ async def post_together(db: Database, business_id: str, *journals: Journal) -> l
 
 def in_dollars(minor: int, cause: str) -> Journal:
     nothing = Fee(usd(0), usd(0))
-    return recipes.inflow_credited(cause=cause, received=usd(minor), fee=nothing, event_at=NOW)
+    return postings.inflow_credited(cause=cause, received=usd(minor), fee=nothing, event_at=NOW)
 
 
 async def test_numbers_and_balances_follow_the_order_given(db: Database, admin: Any) -> None:
     business_id = await new_business(db)
     await post(db, business_id, paid(10_151))
-    held = recipes.receipt_held(cause="held", received=ngn(7), event_at=NOW)
+    held = postings.receipt_held(cause="held", received=ngn(7), event_at=NOW)
     ids = await post_together(db, business_id, paid(1_151), in_dollars(5, "a"), held, paid(2_151), in_dollars(6, "b"))
     assert None not in ids
     assert ids == sorted(ids)  # type: ignore[type-var]

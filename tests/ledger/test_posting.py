@@ -13,8 +13,8 @@ from ledger.booking import NOW, connect, converted, fee, new_business, ngn, paid
 from tidegate.core.errors import InsufficientBalance
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
-from tidegate.ledger import books, recipes, store
-from tidegate.ledger.model import HOUSE_BUSINESS_ID, JournalKind, LedgerAccount, Wallet
+from tidegate.ledger import books, postings, store
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID, JournalKind, LedgerAccount, Wallet
 from tidegate.merchant import commands as merchants
 
 RIVALS = 20
@@ -110,7 +110,7 @@ async def test_balances_run_on_under_many_posts_at_once(db: Database, business_i
 
 
 async def test_two_currencies_at_once_do_not_deadlock(db: Database, business_id: str) -> None:
-    both = [recipes.inflow_credited(cause=f"usd:{n}", received=usd(100), fee=fee(0, 0, Currency.USD), event_at=NOW)
+    both = [postings.inflow_credited(cause=f"usd:{n}", received=usd(100), fee=fee(0, 0, Currency.USD), event_at=NOW)
             for n in range(10)]  # fmt: skip
     await asyncio.gather(*(post(db, business_id, journal) for n in range(10) for journal in (both[n], converted())))
     async with db.connection() as tx:
@@ -152,8 +152,8 @@ async def test_a_refund_is_locked_until_it_ends(db: Database, business_id: str) 
     await post(db, business_id, paid(10_151), refund(3_000, for_cause="r1"), refund(2_000, for_cause="r2"))
     wallet = await wallet_of(db, business_id)
     assert (wallet.balance, wallet.locked) == (ngn(5_000), ngn(5_000))
-    done = recipes.refund_done(cause="r1", refunded=ngn(3_000), event_at=NOW)
-    failed = recipes.refund_failed(cause="r2", refunded=ngn(2_000), event_at=NOW)
+    done = postings.refund_done(cause="r1", refunded=ngn(3_000), event_at=NOW)
+    failed = postings.refund_failed(cause="r2", refunded=ngn(2_000), event_at=NOW)
     await post(db, business_id, done, failed)
     wallet = await wallet_of(db, business_id)
     assert (wallet.balance, wallet.locked) == (ngn(7_000), ngn(0))
@@ -162,7 +162,7 @@ async def test_a_refund_is_locked_until_it_ends(db: Database, business_id: str) 
 async def test_more_than_is_locked_never_leaves(db: Database, business_id: str) -> None:
     await post(db, business_id, paid(10_151), refund(3_000))
     with pytest.raises(asyncpg.CheckViolationError) as refused:
-        await post(db, business_id, recipes.refund_done(cause="r9", refunded=ngn(3_001), event_at=NOW))
+        await post(db, business_id, postings.refund_done(cause="r9", refunded=ngn(3_001), event_at=NOW))
     assert refused.value.constraint_name == "wallet_locks_no_less_than_nothing"
 
 
@@ -195,22 +195,22 @@ async def test_posting_works_inside_another_statement(db: Database, business_id:
 
 
 async def test_unclaimed_money_is_booked_under_the_operators_business(db: Database) -> None:
-    unclaimed = recipes.receipt_unclaimed(cause="bank:1", received=ngn(700), event_at=NOW)
-    assert await post(db, HOUSE_BUSINESS_ID, unclaimed) != [None]
+    unclaimed = postings.receipt_unclaimed(cause="bank:1", received=ngn(700), event_at=NOW)
+    assert await post(db, PLATFORM_BUSINESS_ID, unclaimed) != [None]
     async with db.connection() as tx:
         sums = {(s.account, s.minor) for s in await books.trial_balance(tx)}
     assert sums == {("rail", -700), ("suspense", 700)}
-    assert HOUSE_BUSINESS_ID not in {business.id for business in await merchants.list_all(db)}
+    assert PLATFORM_BUSINESS_ID not in {business.id for business in await merchants.list_all(db)}
 
 
 async def test_the_operators_business_has_no_keys_and_stays_suspended(admin: Any) -> None:
     with pytest.raises(asyncpg.CheckViolationError, match="business_house_stays_suspended"):
-        await admin.execute("UPDATE business SET status = 'active' WHERE id = $1", HOUSE_BUSINESS_ID)
+        await admin.execute("UPDATE business SET status = 'active' WHERE id = $1", PLATFORM_BUSINESS_ID)
     with pytest.raises(asyncpg.CheckViolationError, match="credential_is_never_of_the_house"):
         await admin.execute(
             "INSERT INTO credential (business_id, kind, key_hash, last_four, created_at) "
             "VALUES ($1, 'secret', sha256('x'), 'abcd', now())",
-            HOUSE_BUSINESS_ID,
+            PLATFORM_BUSINESS_ID,
         )
 
 

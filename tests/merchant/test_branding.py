@@ -16,7 +16,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Invalid, NotFound
 from tidegate.core.ids import Mode, new_business_id
 from tidegate.infra.db import Database
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.merchant import commands, store
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.logo import BYTES_MAX, logo_from
@@ -140,7 +140,7 @@ async def test_a_refused_logo_leaves_the_one_that_is_there(db: Database, busines
     assert await logos_of(db, business.id, pictures.JPEG) == [logo_from(pictures.JPEG).body]
 
 
-@pytest.mark.parametrize("business_id", [new_business_id(), HOUSE_BUSINESS_ID], ids=["unknown", "house"])
+@pytest.mark.parametrize("business_id", [new_business_id(), PLATFORM_BUSINESS_ID], ids=["unknown", "house"])
 async def test_what_is_no_merchant_has_no_logo(db: Database, business_id: str) -> None:
     with pytest.raises(NotFound):
         await commands.set_logo(db, business_id, pictures.JPEG, now=NOW)

@@ -16,7 +16,7 @@ import asyncpg
 import pytest
 
 from reconcile.reconciling import reconciled, write
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 
 # The full measure is 100,000; a build machine gets fewer lines, never fewer kinds of breaks.
 LINES = int(os.environ.get("TIDEGATE_TEST_LINES", "20000"))
@@ -112,7 +112,7 @@ def put(sides: Sides, moved: Moved, kind: str | None, row: dict[str, Any]) -> No
 
 async def fill(admin: Any, books: list[Moved]) -> None:
     """Straight into the tables, without the journals that we do not ask about here."""
-    everyone, text = HOUSE_BUSINESS_ID, "{}"
+    everyone, text = PLATFORM_BUSINESS_ID, "{}"
     receipts = [
         (everyone, "sandbox", m.transaction_id, m.currency, m.minor, "suspense", m.at)
         for m in books if m.table == "receipt"
@@ -158,7 +158,7 @@ async def fill_refunds(admin: Any, legs: list[Moved]) -> None:
                'TX-' || number, at
           FROM leg
         """,
-        HOUSE_BUSINESS_ID, [m.number for m in legs], [m.currency for m in legs], [m.minor for m in legs],
+        PLATFORM_BUSINESS_ID, [m.number for m in legs], [m.currency for m in legs], [m.minor for m in legs],
         [m.at for m in legs],
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ from serving import serving
 from tidegate import app
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.sandbox import wire
 from tidegate.settings import Settings
 
@@ -146,7 +146,7 @@ async def test_a_transfer_to_an_unknown_account_is_taken_by_the_bank_and_ends_in
     checkout = await new_checkout()
     sent = await checkout.transfer("0000000000", "12.5")
     row = await admin.fetchrow("SELECT business_id, transaction_id, taken, amount_minor FROM receipt")
-    assert tuple(row) == (HOUSE_BUSINESS_ID, sent.json()["data"]["transactionId"], "suspense", 1_250)
+    assert tuple(row) == (PLATFORM_BUSINESS_ID, sent.json()["data"]["transactionId"], "suspense", 1_250)
 
 
 async def test_the_same_reference_twice_is_the_same_transfer(new_checkout: MakeCheckout, admin: Any) -> None:

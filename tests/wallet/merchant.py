@@ -18,7 +18,7 @@ from build import Shop
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.ledger import recipes, store
+from tidegate.ledger import postings, store
 from tidegate.ledger.model import Journal
 
 MIDNIGHT = datetime(2026, 11, 2, tzinfo=UTC)
@@ -30,7 +30,7 @@ _numbers = itertools.count(1)
 def sale(minor: int, currency: Currency = Currency.NGN, *, fee: int = 0, vat: int = 0, cause: str = "") -> Journal:
     """So much for the wallet, after the fee."""
     charged = Fee(Money(fee, currency), Money(vat, currency))
-    return recipes.checkout_settled(
+    return postings.checkout_settled(
         cause=cause or f"test/{next(_numbers)}",
         received=Money(minor + fee + vat, currency),
         fee=charged,
@@ -39,7 +39,7 @@ def sale(minor: int, currency: Currency = Currency.NGN, *, fee: int = 0, vat: in
 
 
 def refund(minor: int, currency: Currency = Currency.NGN) -> Journal:
-    return recipes.refund_started(
+    return postings.refund_started(
         cause=f"test/{next(_numbers)}", refunded=Money(minor, currency), event_at=MIDNIGHT - timedelta(days=1)
     )
 

@@ -10,7 +10,7 @@ from ledger.booking import a_few, new_business
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.ledger.model import JournalKind, LedgerAccount
-from tidegate.ledger.recipes import RECIPE_OF
+from tidegate.ledger.postings import POSTING_OF
 from tidegate.wallet.model import WORDS_OF, WalletLine
 from tidegate.wallet.statement import figure, period_text
 
@@ -31,7 +31,7 @@ def line(kind: JournalKind, **changes: object) -> WalletLine:
 
 
 def test_every_kind_that_moves_a_wallet_has_words() -> None:
-    assert WORDS_OF.keys() == RECIPE_OF.keys() - WITHOUT_WALLET
+    assert WORDS_OF.keys() == POSTING_OF.keys() - WITHOUT_WALLET
 
 
 async def test_no_other_kind_has_moved_a_wallet(db: Database, admin: object) -> None:

@@ -19,7 +19,7 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.paging import refuse_deep
 from tidegate.infra.http.read import read
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.authentication import SECRET_KEY
 
 PATH = "/profile/virtual-accounts"
 REQUESTS_PATH = f"{PATH}/requests"

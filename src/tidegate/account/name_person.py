@@ -58,7 +58,7 @@ class WordRun(msgspec.Struct, frozen=True):
     is_whole: bool
 
 
-class Meeting(msgspec.Struct, frozen=True):
+class NameMatch(msgspec.Struct, frozen=True):
     """A name of the holder, and the words of the typed name that match it."""
 
     part: str
@@ -78,11 +78,11 @@ def judge_person(typed_words: WordGroup, holder_words: WordGroup) -> NameFinding
     if typed.generation and holder.generation and typed.generation != holder.generation:
         reason = f"the names are of two generations: {typed.generation} / {holder.generation}"
         return NameFinding(NameVerdict.DIFFERENT, reason, (*steps, reason))
-    meetings = _best(typed, holder)
-    if not meetings:
+    matches = _best(typed, holder)
+    if not matches:
         return _apart(typed, holder, steps)
-    finding = _finding_of(meetings, steps)
-    return finding.doubted(tuple(_doubts(typed, holder, meetings)))
+    finding = _finding_of(matches, steps)
+    return finding.doubted(tuple(_doubts(typed, holder, matches)))
 
 
 def _take_apart(words: WordGroup, whose: str) -> Person:
@@ -115,7 +115,7 @@ def _groups(names: Sequence[Word]) -> Iterator[WordGroup]:
         yield tuple(group)
 
 
-def _best(typed: Person, holder: Person) -> tuple[Meeting, ...]:
+def _best(typed: Person, holder: Person) -> tuple[NameMatch, ...]:
     """The best match of first and last name; empty when it is not close."""
     # With one name only, no second name supports an initial.
     limit = _CLOSE_MAX if len(holder.groups) > 1 else _ONE_LETTER
@@ -123,32 +123,32 @@ def _best(typed: Person, holder: Person) -> tuple[Meeting, ...]:
     return min(ways, key=_distance, default=())
 
 
-def _distance(meetings: tuple[Meeting, ...]) -> int:
-    return sum(meeting.distance for meeting in meetings)
+def _distance(matches: tuple[NameMatch, ...]) -> int:
+    return sum(meeting.distance for meeting in matches)
 
 
-def _ways(typed: Person, groups: tuple[WordGroup, ...]) -> Iterator[tuple[Meeting, ...]]:
+def _ways(typed: Person, groups: tuple[WordGroup, ...]) -> Iterator[tuple[NameMatch, ...]]:
     """First and last name may have several words each: "Anne Marie" can be a first name."""
     runs = tuple(_runs(typed.groups))
     if len(groups) == 1:
-        yield from ((meeting,) for meeting in _meetings("only name", groups, runs))
+        yield from ((meeting,) for meeting in _matches("only name", groups, runs))
         return
     sizes = range(1, min(_RUN_MAX, len(groups) - 1) + 1)
-    firsts = {size: _meetings("first name", groups[:size], runs) for size in sizes}
-    lasts = {size: _meetings("last name", groups[-size:], runs) for size in sizes}
+    firsts = {size: _matches("first name", groups[:size], runs) for size in sizes}
+    lasts = {size: _matches("last name", groups[-size:], runs) for size in sizes}
     for first, last in product(sizes, sizes):
         if first + last <= len(groups):
             pairs = product(firsts[first], lasts[last])
             yield from (pair for pair in pairs if pair[0].place.isdisjoint(pair[1].place))
 
 
-def _meetings(part: str, groups: tuple[WordGroup, ...], runs: Sequence[WordRun]) -> list[Meeting]:
+def _matches(part: str, groups: tuple[WordGroup, ...], runs: Sequence[WordRun]) -> list[NameMatch]:
     wanted = tuple(word for group in groups for word in group)
     found = []
     for run in runs:
         if measured := _measure(wanted, run):
             distance, how = measured
-            found.append(Meeting(part, shown(wanted), shown(run.words), run.place, distance, how))
+            found.append(NameMatch(part, shown(wanted), shown(run.words), run.place, distance, how))
     return sorted(found, key=lambda meeting: meeting.distance)[:_MEETINGS_MAX]
 
 
@@ -180,18 +180,18 @@ def _is_initial(name: WordGroup, letters: str) -> bool:
     return letters.isascii() and letters in (first, "".join(word.plain[:1] for word in name))
 
 
-def _finding_of(meetings: tuple[Meeting, ...], steps: tuple[str, ...]) -> NameFinding:
-    steps = (*steps, *(m.described() for m in meetings))
-    off = [m for m in meetings if m.distance]
+def _finding_of(matches: tuple[NameMatch, ...], steps: tuple[str, ...]) -> NameFinding:
+    steps = (*steps, *(m.described() for m in matches))
+    off = [m for m in matches if m.distance]
     if not off:
-        return NameFinding(NameVerdict.EXACT, " and ".join(f"the {m.part} is equal" for m in meetings), steps)
+        return NameFinding(NameVerdict.EXACT, " and ".join(f"the {m.part} is equal" for m in matches), steps)
     reason = "; ".join(f"the {m.part} {m.how}: {m.typed} / {m.holder}" for m in off)
     return NameFinding(NameVerdict.CLOSE, reason, steps)
 
 
-def _doubts(typed: Person, holder: Person, meetings: tuple[Meeting, ...]) -> Iterator[str]:
+def _doubts(typed: Person, holder: Person, matches: tuple[NameMatch, ...]) -> Iterator[str]:
     """Why it is not certain that the holder is meant, although first and last name are equal."""
-    used = frozenset[int]().union(*(m.place for m in meetings))
+    used = frozenset[int]().union(*(m.place for m in matches))
     rest = [word for at, word in enumerate(typed.words) if at not in used and holder.plain.isdisjoint(word.spellings)]
     if typed.generation != holder.generation:
         yield f"only one of the names says {typed.generation or holder.generation}: father and son may share a name"
@@ -223,7 +223,7 @@ def _missing(typed: Person, holder: Person) -> Iterator[str]:
         {"first": holder.groups[:1], "last": holder.groups[-1:]} if len(holder.groups) > 1 else {"only": holder.groups}
     )
     for part, groups in ends.items():
-        found = _meetings(part, groups, runs)
+        found = _matches(part, groups, runs)
         name = shown(groups[0])
         if not found:
             yield f"the {part} name {name} was not typed"

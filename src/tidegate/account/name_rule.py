@@ -16,7 +16,7 @@ from tidegate.account.name_company import judge_company
 from tidegate.account.name_person import judge_person
 from tidegate.account.name_text import NAME_CHARACTERS_MAX, WORDS_MAX, Word, clean, joined, words_of
 from tidegate.account.name_verdict import NameFinding, NameVerdict
-from tidegate.account.name_words import BESIDES, PLACEHOLDERS, STRANGE
+from tidegate.account.name_words import MARKUP_CHARACTERS, PLACEHOLDERS, QUALIFIERS
 
 __all__ = ["NameCheck", "NameVerdict", "check_name"]
 
@@ -99,7 +99,7 @@ def _read(whose: str, text: str, words: tuple[Word, ...]) -> str:
 
 def _besides(text: str, typed: tuple[Word, ...], holder: tuple[Word, ...]) -> tuple[str, ...]:
     """Signs that the text is not the name of exactly one person."""
-    more = {word.plain for word in typed} & BESIDES - {word.plain for word in holder}
+    more = {word.plain for word in typed} & QUALIFIERS - {word.plain for word in holder}
     said = (f"more is said than a name: {' '.join(sorted(more))}",) if more else ()
     # "Obi, Ada" is one person; a whole name on each side of the comma is two.
     is_several = sum(len(part.split()) > 1 for part in text.split(",")) > 1
@@ -108,6 +108,6 @@ def _besides(text: str, typed: tuple[Word, ...], holder: tuple[Word, ...]) -> tu
 
 def _strange(typed: str, holder: str, *, is_company: bool) -> tuple[str, ...]:
     # In a company's name a slash may belong to the legal form (A/S); in a person's it names a second person (c/o).
-    strange = STRANGE if is_company else STRANGE | {"/"}
+    strange = MARKUP_CHARACTERS if is_company else MARKUP_CHARACTERS | {"/"}
     found = (strange & set(typed)) - set(holder)
     return (f"the typed name holds characters that names do not have: {' '.join(sorted(found))}",) if found else ()

@@ -33,13 +33,13 @@ PARTICLES = _listed(
 JOINING = _listed("and und et och oder or")
 
 # Beside a name: another person is meant, or the text is more than a name.
-BESIDES = _listed("not for of estate deceased late trust trustee minor care behalf obo fbo pp y mother father child")
+QUALIFIERS = _listed("not for of estate deceased late trust trustee minor care behalf obo fbo pp y mother father child")
 
 # Written by banks into a name field that must not be empty; without spaces.
 PLACEHOLDERS = _listed("notprovided null none na unknown nil notavailable undefined notgiven noname anonymous")
 
 # Characters of markup and program code, which are not in names.
-STRANGE = frozenset("<>{}[]=;\\|*^~$%#@_")
+MARKUP_CHARACTERS = frozenset("<>{}[]=;\\|*^~$%#@_")
 
 # Companies only: words that do not identify the company, and words with two spellings.
 COMPANY_FILLERS = _listed("the and und et och y")

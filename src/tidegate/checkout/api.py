@@ -18,7 +18,7 @@ from tidegate.core.method import Method
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.operation import Answer, Call, Operation, encode
 from tidegate.infra.http.routing import Route, answering
-from tidegate.merchant.gate import ANYBODY
+from tidegate.merchant.authentication import ANYBODY
 from tidegate.payment import pay
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment, PaymentStatus

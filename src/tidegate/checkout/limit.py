@@ -41,19 +41,19 @@ _DECLINES = (
 class PayerAllowances:
     """The operator's settings: far above the traffic of a carrier's gateway."""
 
-    address_looks_per_second: int
-    address_acts_per_second: int
+    address_reads_per_second: int
+    address_writes_per_second: int
     address_declines_per_hour: int
     business_declines_per_hour: int
 
     @cached_property
     def look(self) -> Allowance:
-        rate = self.address_looks_per_second
+        rate = self.address_reads_per_second
         return Allowance("look at address", per_second=rate, burst=round(rate * _LOOK_S))
 
     @cached_property
     def act(self) -> Allowance:
-        rate = self.address_acts_per_second
+        rate = self.address_writes_per_second
         return Allowance("act at address", per_second=rate, burst=round(rate * _ACT_S))
 
     @cached_property

@@ -19,7 +19,7 @@ from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Answer, Call, Csv, Operation, SameAsHeader, Stream
 from tidegate.infra.http.paging import PageNumber, refuse_deep
 from tidegate.infra.http.read import read
-from tidegate.merchant.gate import SECRET_KEY, refuse_other_business
+from tidegate.merchant.authentication import SECRET_KEY, refuse_other_business
 
 # Rows per query while a file is sent.
 CSV_BATCH = 1_000

@@ -25,7 +25,7 @@ from tidegate.core import ids
 from tidegate.core.fee import Fee, fee_on, fee_within
 from tidegate.core.method import InflowMethod
 from tidegate.core.money import Money
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.merchant.model import NamePolicy
 from tidegate.money_return.model import ReturnRequest
@@ -198,7 +198,7 @@ def _change(before: Collection, verdict: InflowDecision, *, is_held: bool, now: 
             after = msgspec.structs.replace(before, reason=verdict.reason)
             return CollectionChange(
                 collection=after,
-                journal=recipes.receipt_held(cause=after.cause, received=after.amount, event_at=now),
+                journal=postings.receipt_held(cause=after.cause, received=after.amount, event_at=now),
                 now=now,
             )
         case ReturnInflow():
@@ -210,10 +210,10 @@ def _crediting(after: Collection, verdict: CreditInflow, *, is_held: bool, now: 
     fee, conversion, cause = verdict.credited.fee, verdict.conversion, after.cause
     if conversion is None:
         if is_held:
-            return recipes.held_settled(cause=cause, held=after.amount, fee=fee, event_at=now)
-        return recipes.inflow_credited(cause=cause, received=after.amount, fee=fee, event_at=now)
-    recipe = recipes.held_converted if is_held else recipes.inflow_converted
-    return recipe(cause=cause, conversion=conversion, fee=fee, event_at=now)
+            return postings.held_settled(cause=cause, held=after.amount, fee=fee, event_at=now)
+        return postings.inflow_credited(cause=cause, received=after.amount, fee=fee, event_at=now)
+    posting = postings.held_converted if is_held else postings.inflow_converted
+    return posting(cause=cause, conversion=conversion, fee=fee, event_at=now)
 
 
 def _sending_back(before: Collection, reason: InflowReason, *, is_held: bool, now: datetime) -> CollectionChange:
@@ -232,7 +232,7 @@ def _sending_back(before: Collection, reason: InflowReason, *, is_held: bool, no
         updated_at=now,
     )
     if is_held:
-        journal = recipes.held_returning(cause=after.cause, held=after.amount, event_at=now)
+        journal = postings.held_returning(cause=after.cause, held=after.amount, event_at=now)
     else:
-        journal = recipes.receipt_returning(cause=after.cause, returned=after.amount, event_at=now)
+        journal = postings.receipt_returning(cause=after.cause, returned=after.amount, event_at=now)
     return CollectionChange(collection=after, journal=journal, going_back=going_back, now=now)

@@ -18,7 +18,7 @@ from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.rail.deps import PaymentDeps
@@ -85,7 +85,7 @@ async def _apply_in(tx: Tx, reversal: InflowReversal, now: datetime) -> bool:
     if collection.status is CollectionStatus.REVERSED:
         # It was also returned, so the bank has the money twice: booked, and an operator must reclaim it.
         await _alert(tx, reversal, now)
-        journal = recipes.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
+        journal = postings.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
         await ledger.post(tx, collection.business_id, journal, now)
         return True
     held = await reversal_store.lock_wallet(tx, collection)
@@ -110,7 +110,7 @@ def _undone(collection: Collection, held: Money, now: datetime) -> CollectionCha
         updated_at=now,
     )
     if credited is None:
-        journal = recipes.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
+        journal = postings.held_reversed(cause=collection.cause, held=collection.amount, event_at=now)
         return CollectionChange(collection=after, journal=journal, now=now)
     if held < credited.net:
         after = msgspec.structs.replace(after, owed=credited.net - held, note=OWED)
@@ -126,7 +126,7 @@ def _reversing(collection: Collection, credited: Credited, owed: Money | None, n
         conversion = Conversion(
             received=collection.amount, worth=credited.gross + spread, converted=credited.gross, spread=spread
         )
-    return recipes.credit_reversed(
+    return postings.credit_reversed(
         cause=collection.cause,
         received=collection.amount,
         fee=credited.fee,
@@ -147,7 +147,7 @@ async def _apply_unclaimed(deps: PaymentDeps, lease: Lease, now: datetime) -> bo
             await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
             return True
         cause = f"{one.rail}/{one.transaction_id}"
-        await ledger.post(tx, one.business_id, recipes.held_reversed(cause=cause, held=one.amount, event_at=now), now)
+        await ledger.post(tx, one.business_id, postings.held_reversed(cause=cause, held=one.amount, event_at=now), now)
     return True
 
 
@@ -167,6 +167,6 @@ async def _collect(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
         if part.minor == 0 or not await reversal_store.pay_debt(tx, collection, part, now=now):
             return False
         cause = f"{collection.reference}/{collection.version}"
-        journal = recipes.debt_collected(cause=cause, collected=part, event_at=now)
+        journal = postings.debt_collected(cause=cause, collected=part, event_at=now)
         await ledger.post(tx, collection.business_id, journal, now)
     return True

@@ -9,10 +9,12 @@ from tidegate.audit.model import Actor
 from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
 from tidegate.infra.db import Database
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 
 
-async def set_rate(db: Database, rate: Rate, *, business_id: str = HOUSE_BUSINESS_ID, by: Actor, now: datetime) -> None:
+async def set_rate(
+    db: Database, rate: Rate, *, business_id: str = PLATFORM_BUSINESS_ID, by: Actor, now: datetime
+) -> None:
     details = {
         "rate": str(rate.rate),
         "spreadBasisPoints": rate.spread_basis_points,
@@ -29,4 +31,4 @@ async def set_rate(db: Database, rate: Rate, *, business_id: str = HOUSE_BUSINES
 async def list_rates(db: Database) -> list[Rate]:
     """The newest of each pair, of the rates for every business."""
     async with db.connection() as tx:
-        return await review_store.list_rates(tx, HOUSE_BUSINESS_ID)
+        return await review_store.list_rates(tx, PLATFORM_BUSINESS_ID)

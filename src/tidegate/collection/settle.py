@@ -11,7 +11,7 @@ from tidegate.collection import decide, event, store
 from tidegate.collection.model import AccountSnapshot, Collection, CollectionChange
 from tidegate.core.errors import Unavailable
 from tidegate.infra.db import StaleChange
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import MoneyArrived
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
@@ -60,7 +60,7 @@ async def confirm_return(deps: PaymentDeps, collection: Collection, *, sent_as: 
     assert collection.sent_back is not None
     sent_back = msgspec.structs.replace(collection.sent_back, confirmed_at=now)
     after = msgspec.structs.replace(collection, sent_back=sent_back, updated_at=now)
-    journal = recipes.return_done(cause=sent_back.reference, returned=after.amount, event_at=now)
+    journal = postings.return_done(cause=sent_back.reference, returned=after.amount, event_at=now)
     async with deps.db.connection() as tx:
         returned = event.collection_returned(after)
         is_new = await store.confirm_return(tx, after, journal, returned, sent_as=sent_as, now=now)

@@ -51,7 +51,7 @@ class RateLimit:
         self._full_at[slot % self._slots] = min(self._read(slot, now, full_s) + 1 / per_second, now + full_s)
 
     def _read(self, slot: int, now: float, full_s: float) -> float:
-        """A time further ahead than an empty allowance was written before a reboot, or for a slower allowance."""
+        """A time further ahead than this allowance can be is ignored: from before a reboot, or of another limit."""
         full_at = self._full_at[slot % self._slots]
         return full_at if now < full_at <= now + full_s + _ROUNDING_S else now
 

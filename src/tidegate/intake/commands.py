@@ -22,8 +22,8 @@ from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
 from tidegate.infra.db import naming
 from tidegate.intake import store
 from tidegate.intake.store import Recorded
-from tidegate.ledger import recipes
-from tidegate.ledger.model import HOUSE_BUSINESS_ID
+from tidegate.ledger import postings
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
 from tidegate.payment import settle
 from tidegate.payment.change import PaymentSnapshot, Receipt
@@ -111,14 +111,14 @@ async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: Notifi
             {},
             f"no attempt has the reference {outcome.reference}",
         )
-        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, ref, account_number=None, now=now)
+        await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, account_number=None, now=now)
     else:
         await _note(deps, ref, "suspense", f"no attempt has the reference {outcome.reference}", now)
 
 
 async def _money_arrived(deps: PaymentDeps, transfer: MoneyArrived, ref: NotificationRef, clock: Clock) -> None:
     owner = await _owner_of(deps, transfer, ref.rail)
-    now = clock.now_of(owner.business.id if owner else HOUSE_BUSINESS_ID)
+    now = clock.now_of(owner.business.id if owner else PLATFORM_BUSINESS_ID)
     if isinstance(owner, PaymentSnapshot):
         await _for_a_checkout(deps, owner, transfer, ref, now)
     elif isinstance(owner, AccountSnapshot):
@@ -127,7 +127,7 @@ async def _money_arrived(deps: PaymentDeps, transfer: MoneyArrived, ref: Notific
         receipt = _unclaimed(
             ref, transfer.transaction_id, transfer.amount, _payer(transfer), "no account has this number"
         )
-        await _suspend(deps, HOUSE_BUSINESS_ID, receipt, ref, account_number=transfer.account_number, now=now)
+        await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, account_number=transfer.account_number, now=now)
 
 
 async def _owner_of(deps: PaymentDeps, transfer: MoneyArrived, rail: str) -> PaymentSnapshot | AccountSnapshot | None:
@@ -215,7 +215,7 @@ async def _return_confirmed(deps: PaymentDeps, confirmed: ReturnConfirmed, ref: 
     if collection is not None:
         await inflow.confirm_return(deps, collection, sent_as=confirmed.transaction_id, now=now)
     else:
-        journal = recipes.return_done(cause=confirmed.reference, returned=known.amount, event_at=now)
+        journal = postings.return_done(cause=confirmed.reference, returned=known.amount, event_at=now)
         async with deps.db.connection() as tx:
             await money_return_store.confirm(
                 tx, confirmed.business_id, confirmed.reference, journal, sent_as=confirmed.transaction_id, now=now
@@ -254,7 +254,7 @@ async def _known(deps: PaymentDeps, event: RailEvent, rail: str) -> tuple[str, R
     assert isinstance(event, MoneyArrived)
     owner = await _owner_of(deps, event, rail)
     notified = Recorded(event.amount, event.account_number)
-    return event.transaction_id, notified, owner.business.id if owner else HOUSE_BUSINESS_ID
+    return event.transaction_id, notified, owner.business.id if owner else PLATFORM_BUSINESS_ID
 
 
 def _unclaimed(ref: NotificationRef, transaction_id: str, amount: Money, payer: dict[str, Any], reason: str) -> Receipt:
@@ -274,7 +274,7 @@ async def _suspend(
 ) -> None:  # fmt: skip
     log.error("money without an owner", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
     cause = f"{receipt.rail}/{receipt.transaction_id}"
-    journal = recipes.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
+    journal = postings.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
     async with deps.db.connection() as tx:
         with naming({"receipt_one_per_transaction": AlreadyReceived}):
             is_new = await store.put_into_suspense(

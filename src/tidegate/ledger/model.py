@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tidegate.core.money import Currency, Money
 
 # Money that cannot be attributed to a business is booked under this one, which has no keys.
-HOUSE_BUSINESS_ID = "000000000000000000000000"
+PLATFORM_BUSINESS_ID = "000000000000000000000000"
 ROUNDING_MINOR_MAX = 1
 
 
@@ -34,7 +34,7 @@ class LedgerAccount(StrEnum):
 
 
 class JournalKind(StrEnum):
-    """Every movement of money; each has its recipe in `recipes.py`."""
+    """Every movement of money; each has its posting in `postings.py`."""
 
     CHECKOUT_SETTLED = "checkout_settled"
     INFLOW_CREDITED = "inflow_credited"

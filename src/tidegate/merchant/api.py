@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tidegate.core.ids import Mode
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.merchant import examples, wire
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.authentication import SECRET_KEY
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,13 @@ CREATE TABLE deployment (
 );
 COMMENT ON TABLE deployment IS 'The mode this database belongs to, set once: test money never meets real money.';
 
--- With the pad added, serial numbers of one millisecond stay in their order (but where they begin anew), and nothing
--- follows from those of two.
-CREATE FUNCTION pad_of(p_ms bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+-- Each millisecond has an offset of its own. Within it serial numbers rise, and wrap around at the end of their range; two
+-- numbers of different milliseconds do not tell how many lie between them.
+CREATE FUNCTION serial_offset(p_ms bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
     SELECT ('x' || encode(substring(sha256(p_ms::text::bytea || secret) FROM 1 FOR 4), 'hex'))::bit(32)::bigint
       FROM deployment
 $$;
-COMMENT ON FUNCTION pad_of IS 'What is added to the serial numbers of a millisecond, so that a merchant cannot count those of all businesses.';
+COMMENT ON FUNCTION serial_offset IS 'What is added to the serial numbers of a millisecond, so that a merchant cannot count those of all businesses.';
 
 GRANT SELECT ON migration, deployment TO tidegate_app;
 
@@ -293,7 +293,7 @@ CREATE TABLE wallet (
 COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; changed only by post_journals.';
 COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded or paid out now: the sum of the entries on account wallet.';
 COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out: the sum of the entries on account refunds.';
-COMMENT ON COLUMN wallet.booked_until IS 'No journal of this wallet is booked before this moment any more: that of its newest journal, or the end of a period whose statement was read.';
+COMMENT ON COLUMN wallet.booked_until IS 'The earliest time of the next journal: the time of the newest one, or the end of a period whose statement was read.';
 
 CREATE TABLE journal (
     business_id text        NOT NULL CONSTRAINT journal_business_fk REFERENCES business (id),
@@ -427,7 +427,8 @@ DECLARE
     v_ids     bigint[];
     v_at      timestamptz := p_now;
 BEGIN
-    -- A wallet is checked once, as it is after all of them: whoever takes from it must not count on who comes after.
+    -- The balance is checked once, after all postings. So a journal that debits a wallet is
+    -- posted alone: in a batch it could rely on a credit that comes after it.
     IF cardinality(p_postings) > 1 AND EXISTS (
         SELECT FROM unnest(p_postings) AS posting, unnest(posting.accounts, posting.amounts) AS line (account, amount_minor)
          WHERE line.account = 'wallet' AND line.amount_minor < 0) THEN
@@ -902,7 +903,7 @@ CREATE INDEX collection_hold_to_end ON collection (held_until) WHERE status = 'p
 CREATE SEQUENCE collection_serial MINVALUE 0 MAXVALUE 4095 CYCLE;
 
 CREATE FUNCTION new_collection_id(p_now timestamptz) RETURNS bigint LANGUAGE sql AS $$
-    SELECT ((ms - 1577836800000) << 12) | ((nextval('collection_serial') + pad_of(ms)) & 4095)
+    SELECT ((ms - 1577836800000) << 12) | ((nextval('collection_serial') + serial_offset(ms)) & 4095)
       FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
 $$;
 COMMENT ON FUNCTION new_collection_id IS 'Milliseconds since 2020 and a padded serial number.';
@@ -1150,7 +1151,7 @@ CREATE TABLE endpoint_state (
     CONSTRAINT webhook_turn_endpoint_fk
         FOREIGN KEY (business_id, endpoint_id) REFERENCES webhook_endpoint (business_id, id)
 ) WITH (fillfactor = 50);
-COMMENT ON TABLE endpoint_state IS 'How an endpoint is doing, and when to look next whether something is due there. Looking by endpoint, a long queue of one never stands before another''s.';
+COMMENT ON TABLE endpoint_state IS 'Health and rate of an endpoint, and when to look next whether something is due there. Endpoints are claimed one by one, so a long queue of one delays no other.';
 COMMENT ON COLUMN endpoint_state.full_at IS 'When its allowance of requests is full again.';
 COMMENT ON COLUMN endpoint_state.open_until IS 'Nothing is sent before; afterwards one delivery tries whether it is well again.';
 CREATE INDEX webhook_turn_to_look_at ON endpoint_state (look_at) WHERE look_at IS NOT NULL;
@@ -1165,7 +1166,7 @@ CREATE TABLE webhook_delivery (
     event_type   text        NOT NULL,
     reference    text,
     status       text        NOT NULL DEFAULT 'pending',
-    lane         smallint    NOT NULL,
+    priority         smallint    NOT NULL,
     due_at       timestamptz,
     attempts     integer     NOT NULL DEFAULT 0,
     failures     integer     NOT NULL DEFAULT 0,
@@ -1180,13 +1181,13 @@ CREATE TABLE webhook_delivery (
     CONSTRAINT webhook_delivery_event_fk FOREIGN KEY (business_id, event_id) REFERENCES event (business_id, id),
     CONSTRAINT webhook_delivery_status_is_known CHECK (status IN ('pending', 'delivered', 'exhausted', 'cancelled')),
     CONSTRAINT webhook_delivery_is_due_while_pending CHECK ((status = 'pending') = (due_at IS NOT NULL)),
-    CONSTRAINT webhook_delivery_lane_is_known CHECK (lane IN (0, 1))
+    CONSTRAINT webhook_delivery_priority_is_known CHECK (priority IN (0, 1))
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE webhook_delivery IS 'One event for one endpoint: queue and log in one row.';
 COMMENT ON COLUMN webhook_delivery.id IS 'Milliseconds and a serial number, so that the key is also the order of time. See new_webhook_delivery_id.';
-COMMENT ON COLUMN webhook_delivery.lane IS '0 goes first: new events, and resends by hand. 1: retries and replays.';
+COMMENT ON COLUMN webhook_delivery.priority IS '0 goes first: new events, and resends by hand. 1: retries and replays.';
 COMMENT ON COLUMN webhook_delivery.failures IS 'How far the schedule has gone; begins anew when it is resent.';
-CREATE INDEX webhook_delivery_due ON webhook_delivery (business_id, endpoint_id, lane, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX webhook_delivery_due ON webhook_delivery (business_id, endpoint_id, priority, due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX webhook_delivery_in_flight ON webhook_delivery (business_id, endpoint_id) WHERE lease_token IS NOT NULL;
 CREATE INDEX webhook_delivery_by_reference ON webhook_delivery (business_id, reference, id);
 CREATE INDEX webhook_delivery_not_delivered ON webhook_delivery (business_id, status, id) WHERE status <> 'delivered';
@@ -1194,7 +1195,7 @@ CREATE INDEX webhook_delivery_not_delivered ON webhook_delivery (business_id, st
 CREATE INDEX webhook_delivery_by_endpoint_and_type ON webhook_delivery (business_id, endpoint_id, event_type, id);
 
 CREATE FUNCTION new_webhook_delivery_id(p_now timestamptz) RETURNS bigint LANGUAGE sql AS $$
-    SELECT (ms << 20) | ((nextval('webhook_delivery_serial') + pad_of(ms)) & 1048575)
+    SELECT (ms << 20) | ((nextval('webhook_delivery_serial') + serial_offset(ms)) & 1048575)
       FROM (SELECT floor(extract(epoch FROM p_now) * 1000)::bigint) AS moment (ms)
 $$;
 COMMENT ON FUNCTION new_webhook_delivery_id IS 'Milliseconds since 1970 and a padded serial number.';

@@ -16,7 +16,7 @@ from tidegate.infra.db import Database
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant import card_data
-from tidegate.merchant.gate import SECRET_AND_PUBLIC_KEY, SECRET_KEY, SECRET_KEY_AND_BUSINESS
+from tidegate.merchant.authentication import SECRET_AND_PUBLIC_KEY, SECRET_KEY, SECRET_KEY_AND_BUSINESS
 from tidegate.payment import commands, examples, store, wire
 from tidegate.payment.batching import PaymentBatching
 

@@ -12,7 +12,7 @@ from tidegate.core.fee import FeeRule
 from tidegate.core.method import MethodNames
 from tidegate.core.money import Money
 from tidegate.core.public_id import PublicIds
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
 from tidegate.money_return.model import ReturnRequest
@@ -273,12 +273,12 @@ def _journal(snapshot: PaymentSnapshot, arrival: IncomingTransfer, taken: Receip
     verdict = taken.verdict
     cause = f"{arrival.rail}/{arrival.transaction_id}"
     if isinstance(verdict, ReturnTransfer):
-        return recipes.receipt_returning(cause=cause, returned=arrival.amount, event_at=now)
+        return postings.receipt_returning(cause=cause, returned=arrival.amount, event_at=now)
     if isinstance(verdict, HoldTransfer):
-        return recipes.receipt_held(cause=cause, received=arrival.amount, event_at=now)
+        return postings.receipt_held(cause=cause, received=arrival.amount, event_at=now)
     assert taken.fee is not None
     # One per payment, enforced by a unique key: the second guard beside the payment's version.
-    return recipes.checkout_settled(
+    return postings.checkout_settled(
         cause=f"payment/{snapshot.payment.id}",
         received=arrival.amount,
         held=snapshot.payment.held,

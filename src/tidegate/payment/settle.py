@@ -161,7 +161,7 @@ async def _change(
         if outcome is ChangeOutcome.DUPLICATE:
             raise DuplicateNotification
         if outcome is ChangeOutcome.WRITTEN:
-            _ring_for(deps, change)
+            _notify_senders(deps, change)
             return after(snapshot, change)
     raise changing_too_fast()
 
@@ -181,7 +181,7 @@ async def _write_all(db: Database, changes: Sequence[PaymentChange]) -> list[Cha
         return await attempt_store.apply_all(tx, changes)
 
 
-def _ring_for(deps: PaymentDeps, change: PaymentChange) -> None:
+def _notify_senders(deps: PaymentDeps, change: PaymentChange) -> None:
     """Wakes the webhook senders, which otherwise poll."""
     if change.event is not None:
         deps.db.notify(EVENT_CHANNEL)

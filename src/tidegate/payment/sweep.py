@@ -17,7 +17,7 @@ from tidegate.infra import leased_work
 from tidegate.infra.db import StaleChange
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.money_return.model import ReturnRequest
 from tidegate.money_return.reason import ReturnReason
 from tidegate.payment import attempt_store, settle, sweep_store, transition
@@ -125,6 +125,6 @@ def _going_back(snapshot: PaymentSnapshot, receipt: sweep_store.HeldReceipt, now
             amount=receipt.amount,
             reason=ReturnReason.CANCELLED if payment.ending is Ending.CANCELLED else ReturnReason.REST_MISSING,
         ),
-        journal=recipes.held_returning(cause=cause, held=receipt.amount, event_at=now),
+        journal=postings.held_returning(cause=cause, held=receipt.amount, event_at=now),
         now=now,
     )

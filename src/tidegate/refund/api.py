@@ -17,7 +17,7 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Answer, Call, Operation, SameAsHeader
 from tidegate.infra.http.read import read
-from tidegate.merchant.gate import SECRET_KEY, refuse_other_business
+from tidegate.merchant.authentication import SECRET_KEY, refuse_other_business
 from tidegate.refund import commands, examples, list_store, subject_store, wire
 
 

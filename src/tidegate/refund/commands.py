@@ -9,7 +9,7 @@ from tidegate.audit.model import Actor
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.infra.db import Database, Tx
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.refund import model, store, subject_store
 from tidegate.refund.model import RefundView
 from tidegate.refund.request import RefundRequest
@@ -30,7 +30,7 @@ async def begin(tx: Tx, business_id: str, request: RefundRequest, *, by: Actor, 
     subject = await subject_store.get(tx, key)
     amount = model.amount_of(subject, request.amount_in(subject.received.currency))
     refund, legs = model.begin(subject, amount, reason=request.reason, note=request.note, now=now)
-    journal = recipes.refund_started(cause=refund.reference, refunded=amount, fee=refund.fee_returned, event_at=now)
+    journal = postings.refund_started(cause=refund.reference, refunded=amount, fee=refund.fee_returned, event_at=now)
     made = await store.insert(tx, refund, legs, journal)
     await audit.insert(
         tx, business_id, by, action="refund.started", subject=refund.reference,

@@ -16,7 +16,7 @@ from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.payment import attempt_store, event
 from tidegate.rail.deps import PaymentDeps
@@ -75,7 +75,7 @@ async def _undo(
     if owed.minor:
         log.error("merchant owes the rest of a reversal", pay_code=found.pay_code, owed=str(owed))
     await reversal_store.count(tx, one, kept, owed=owed, now=now)
-    journal = recipes.credit_reversed(cause=_cause(one), received=kept, fee=fee, owed=owed, event_at=now)
+    journal = postings.credit_reversed(cause=_cause(one), received=kept, fee=fee, owed=owed, event_at=now)
     await ledger.post(tx, one.business_id, journal, now)
     snapshot = await attempt_store.find_by_pay_code(tx, one.business_id, found.pay_code)
     assert snapshot is not None
@@ -95,7 +95,7 @@ def _fee_of(found: Reversible, kept: Money) -> Fee:
 
 
 async def _post_held(tx: Tx, one: ReceiptReversal, held: Money, now: datetime) -> None:
-    journal = recipes.held_reversed(cause=_cause(one), held=held, event_at=now)
+    journal = postings.held_reversed(cause=_cause(one), held=held, event_at=now)
     await ledger.post(tx, one.business_id, journal, now)
 
 
@@ -123,6 +123,6 @@ async def _collect(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
         part = min(debt.owed, await reversal_store.lock_wallet(tx, debt))
         if part.minor == 0 or not await reversal_store.pay_debt(tx, debt, part, now=now):
             return False
-        journal = recipes.debt_collected(cause=f"{debt.pay_code}/{debt.version}", collected=part, event_at=now)
+        journal = postings.debt_collected(cause=f"{debt.pay_code}/{debt.version}", collected=part, event_at=now)
         await ledger.post(tx, debt.business_id, journal, now)
     return True

@@ -15,7 +15,7 @@ from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Journal
 from tidegate.rail.deps import PaymentDeps
@@ -93,8 +93,8 @@ async def _end(
 
 def _journal(leg: Leg, now: datetime) -> Journal:
     if leg.status is RefundStatus.SUCCESSFUL:
-        return recipes.refund_done(cause=leg.reference, refunded=leg.amount, event_at=now)
-    return recipes.refund_failed(cause=leg.reference, refunded=leg.amount, fee=leg.fee, event_at=now)
+        return postings.refund_done(cause=leg.reference, refunded=leg.amount, event_at=now)
+    return postings.refund_failed(cause=leg.reference, refunded=leg.amount, fee=leg.fee, event_at=now)
 
 
 async def _complete(tx: Tx, refund: Refund, key: SubjectKey, now: datetime) -> None:

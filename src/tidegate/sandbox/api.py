@@ -15,7 +15,7 @@ from tidegate.infra.http.operation import Answer, Call, Operation, Step
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.authentication import SECRET_KEY
 from tidegate.rail.deps import PaymentDeps
 from tidegate.sandbox import examples, store, wire
 from tidegate.sandbox.simulator import Simulator

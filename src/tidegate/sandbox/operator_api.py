@@ -21,7 +21,7 @@ from tidegate.core.clock import ShiftedClock
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.merchant import card_data
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.authentication import SECRET_KEY
 from tidegate.rail.deps import PaymentDeps
 from tidegate.sandbox import examples as sandbox_examples
 from tidegate.sandbox import operator_examples as examples

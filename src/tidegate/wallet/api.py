@@ -16,7 +16,7 @@ from tidegate.infra.http import csv_text
 from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Answer, Call, Csv, Operation, Pdf, Stream
 from tidegate.infra.http.read import read
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.authentication import SECRET_KEY
 from tidegate.merchant.model import Business
 from tidegate.wallet import commands, examples, wire
 from tidegate.wallet.model import Period

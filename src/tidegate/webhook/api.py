@@ -15,7 +15,7 @@ from tidegate.infra.http.cursor import Cursor
 from tidegate.infra.http.operation import Answer, Call, Operation
 from tidegate.infra.http.read import read
 from tidegate.infra.rate_limit import RateLimit
-from tidegate.merchant.gate import SECRET_KEY
+from tidegate.merchant.authentication import SECRET_KEY
 from tidegate.webhook import commands, examples, log_store, wire
 from tidegate.webhook.commands import NO_DELIVERY, WebhookDeps
 from tidegate.webhook.field import delivery_id_in
@@ -81,7 +81,7 @@ class WebhookApi:
         return await once(self.webhook_deps.db, call, act, now=now, is_one_statement=False)
 
     async def send_test(self, call: Call) -> Answer:
-        self._refuse_haste(call)
+        self._enforce_rate_limit(call)
         business_id = call.caller.business.id
         now = self.clock.now_of(business_id)
 
@@ -89,7 +89,7 @@ class WebhookApi:
             delivery = await commands.send_test(tx, business_id, call.path["endpointId"], by=_by(call), now=now)
             return call.answer(wire.delivery_record(delivery))
 
-        return await self._once_and_ring(call, act)
+        return await self._once_and_notify(call, act)
 
     async def list_deliveries(self, call: Call) -> Answer:
         request = read(call.query, wire.ListDeliveries, wire.problems_between)
@@ -112,7 +112,7 @@ class WebhookApi:
         return call.answer(wire.delivery_record(delivery))
 
     async def resend(self, call: Call) -> Answer:
-        self._refuse_haste(call)
+        self._enforce_rate_limit(call)
         business_id = call.caller.business.id
         now = self.clock.now_of(business_id)
 
@@ -120,11 +120,11 @@ class WebhookApi:
             delivery = await commands.resend(tx, business_id, _delivery_id(call), by=_by(call), now=now)
             return call.answer(wire.delivery_record(delivery))
 
-        return await self._once_and_ring(call, act)
+        return await self._once_and_notify(call, act)
 
     async def replay(self, call: Call) -> Answer:
         request = read(call.json(), wire.ReplayWindow, wire.problems_between)
-        self._refuse_haste(call)
+        self._enforce_rate_limit(call)
         business_id, window = call.caller.business.id, wire.window_from(request)
         now = self.clock.now_of(business_id)
 
@@ -135,15 +135,15 @@ class WebhookApi:
                 count = await commands.count_replay(tx, business_id, window)
             return call.answer(wire.ReplayAnswer(count=count, sent=request.confirm))
 
-        return await self._once_and_ring(call, act)
+        return await self._once_and_notify(call, act)
 
-    async def _once_and_ring(self, call: Call, act: IdempotentAct) -> Answer:
+    async def _once_and_notify(self, call: Call, act: IdempotentAct) -> Answer:
         now = self.clock.now_of(call.caller.business.id)
         answer = await once(self.webhook_deps.db, call, act, now=now, is_one_statement=False)
         self.webhook_deps.db.notify(EVENT_CHANNEL)
         return answer
 
-    def _refuse_haste(self, call: Call) -> None:
+    def _enforce_rate_limit(self, call: Call) -> None:
         wait_s = self.limit.wait_s(call.caller.business.number, per_second=RESENDS_PER_SECOND, burst=RESENDS_BURST)
         if wait_s > 0:
             raise errors.RateLimited(

@@ -122,7 +122,7 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
                FOR UPDATE OF turn FOR SHARE OF endpoint),
         queued AS (
             UPDATE webhook_delivery AS delivery
-               SET status = 'pending', due_at = $3, lane = 0, failures = 0, lease_token = NULL, lease_until = NULL
+               SET status = 'pending', due_at = $3, priority = 0, failures = 0, lease_token = NULL, lease_until = NULL
               FROM turn
              WHERE delivery.business_id = $1 AND delivery.id = $2
                AND turn.endpoint_status = 'enabled' AND turn.deleted_at IS NULL
@@ -192,8 +192,8 @@ _REPLAY = """
            AND ($4::text IS NULL OR endpoint.id = $4)
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
     queued AS (
-        INSERT INTO webhook_delivery AS delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane,
-                                                  due_at, created_at)
+        INSERT INTO webhook_delivery AS delivery (business_id, id, endpoint_id, event_id, event_type, reference,
+                                                  priority, due_at, created_at)
         SELECT event.business_id, new_webhook_delivery_id($8), turn.endpoint_id, event.id, event.type, event.reference,
                1, $8, $8
           FROM turn JOIN event ON event.business_id = turn.business_id AND event.type = ANY (turn.events)
@@ -204,7 +204,7 @@ _REPLAY = """
            AND NOT ($6 AND known.status IS NOT DISTINCT FROM 'delivered')
          ORDER BY event.created_at LIMIT $7
             ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO UPDATE
-           SET status = 'pending', due_at = excluded.due_at, lane = 1, failures = 0, lease_token = NULL,
+           SET status = 'pending', due_at = excluded.due_at, priority = 1, failures = 0, lease_token = NULL,
                lease_until = NULL
          WHERE delivery.lease_until IS NULL OR delivery.lease_until <= $8
         RETURNING delivery.id),
@@ -227,7 +227,8 @@ async def insert_test(
             VALUES ($1, $3, $4, $3, $5, $6, true)
             RETURNING business_id, id),
         made AS (
-            INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, lane, due_at, created_at)
+            INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, priority, due_at,
+                                          created_at)
             SELECT business_id, new_webhook_delivery_id($6), $2, id, $4, 0, $6, $6 FROM noted
             RETURNING id),
         woken AS (

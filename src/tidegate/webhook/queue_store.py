@@ -44,7 +44,7 @@ _FAN_OUT = """
          WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
          ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn FOR SHARE OF endpoint),
     made AS (
-        INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane, due_at,
+        INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, priority, due_at,
                                       created_at)
         SELECT marked.business_id, new_webhook_delivery_id(turn.now), turn.endpoint_id, marked.id, marked.type,
                marked.reference, 0, turn.now, turn.now
@@ -65,7 +65,7 @@ async def claim(
 ) -> list[ClaimedDelivery]:
     """Leases due deliveries, a few per endpoint, and sets when to poll each endpoint next."""
     rows = await tx.fetch(_CLAIM, now, endpoints, in_flight_max, lease, token)
-    return [_parcel(row, token) for row in rows]
+    return [_claimed_delivery(row, token) for row in rows]
 
 
 # The rate limit of an endpoint is a bucket of one second's worth: `full_at` is when it is full again.
@@ -83,15 +83,14 @@ _CLAIM = """
          ORDER BY turn.look_at LIMIT $2 FOR UPDATE OF turn SKIP LOCKED),
     counted AS MATERIALIZED (
         SELECT turn.*,
-               -- A turn is locked as it is now; deliveries are read as of the statement's start. Those created in
-               -- between are not seen here, but their transaction has changed the turn.
+               -- The turn is read as it is now, deliveries as of the statement's start: were any created in between?
                turn.version <> (SELECT seen.ctid FROM endpoint_state AS seen
                                  WHERE seen.business_id = turn.business_id AND seen.endpoint_id = turn.endpoint_id)
                    AS is_outdated,
                floor(rate_per_second * (1 - extract(epoch FROM full_at - now)) + 0.000001) AS allowed,
-               (SELECT count(*) FROM webhook_delivery AS flying
-                 WHERE flying.business_id = turn.business_id AND flying.endpoint_id = turn.endpoint_id
-                   AND flying.lease_token IS NOT NULL AND flying.lease_until > turn.now) AS in_flight
+               (SELECT count(*) FROM webhook_delivery AS sending
+                 WHERE sending.business_id = turn.business_id AND sending.endpoint_id = turn.endpoint_id
+                   AND sending.lease_token IS NOT NULL AND sending.lease_until > turn.now) AS in_flight
           FROM turn),
     room AS (
         SELECT counted.*,
@@ -102,18 +101,19 @@ _CLAIM = """
     due AS (
         SELECT room.business_id, room.endpoint_id, room.url, room.room, found.id, found.was_leased, found.started_at,
                room.now,
-               row_number() OVER (PARTITION BY room.business_id, room.endpoint_id ORDER BY lane, due_at) AS place
+               row_number() OVER (PARTITION BY room.business_id, room.endpoint_id ORDER BY priority, due_at) AS place
           FROM room CROSS JOIN LATERAL (
               -- One more than the capacity, to know whether any is left.
-              (SELECT id, lane, due_at, lease_token IS NOT NULL AS was_leased, lease_until - $4::interval AS started_at
+              (SELECT id, priority, due_at, lease_token IS NOT NULL AS was_leased,
+                      lease_until - $4::interval AS started_at
                  FROM webhook_delivery AS unsent
-                WHERE unsent.business_id = room.business_id AND unsent.endpoint_id = room.endpoint_id AND lane = 0
+                WHERE unsent.business_id = room.business_id AND unsent.endpoint_id = room.endpoint_id AND priority = 0
                   AND due_at <= room.now AND (lease_until IS NULL OR lease_until <= room.now)
                 ORDER BY due_at LIMIT room.room + 1)
               UNION ALL
-              (SELECT id, lane, due_at, lease_token IS NOT NULL, lease_until - $4::interval
+              (SELECT id, priority, due_at, lease_token IS NOT NULL, lease_until - $4::interval
                  FROM webhook_delivery AS later
-                WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id AND lane = 1
+                WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id AND priority = 1
                   AND due_at <= room.now AND (lease_until IS NULL OR lease_until <= room.now)
                 ORDER BY due_at LIMIT room.room + 1)
               LIMIT room.room + 1) AS found
@@ -155,10 +155,10 @@ _CLAIM = """
                        -- New events are due at once, but another worker's clock may be ahead of ours.
                        least((SELECT min(due_at) FROM webhook_delivery AS unsent
                                WHERE unsent.business_id = room.business_id AND unsent.endpoint_id = room.endpoint_id
-                                 AND lane = 0 AND due_at > room.now),
+                                 AND priority = 0 AND due_at > room.now),
                              (SELECT min(due_at) FROM webhook_delivery AS later
                                WHERE later.business_id = room.business_id AND later.endpoint_id = room.endpoint_id
-                                 AND lane = 1 AND due_at > room.now)) AS next_due_at
+                                 AND priority = 1 AND due_at > room.now)) AS next_due_at
                   FROM room LEFT JOIN taken USING (business_id, endpoint_id)
                             LEFT JOIN remaining USING (business_id, endpoint_id)) AS spent
          WHERE turn.business_id = spent.business_id AND turn.endpoint_id = spent.endpoint_id),
@@ -229,7 +229,7 @@ _FINISH = """
                              WHEN next_attempt_at IS NULL THEN 'exhausted'
                              ELSE 'pending' END,
                due_at = CASE WHEN is_success OR due_at IS NULL THEN NULL ELSE next_attempt_at END,
-               lane = 1, lease_token = NULL, lease_until = NULL,
+               priority = 1, lease_token = NULL, lease_until = NULL,
                delivered_at = CASE WHEN is_success THEN coalesce(delivered_at, now) ELSE delivered_at END
           FROM result
          WHERE delivery.business_id = result.business_id AND delivery.id = result.id
@@ -265,7 +265,7 @@ _PUT_OFF = """
         SELECT business_id, endpoint_id FROM endpoint_state WHERE business_id = $2 AND endpoint_id = $3 FOR UPDATE),
     later AS (
         UPDATE webhook_delivery AS delivery
-           SET failures = failures + 1, lane = 1, lease_token = NULL, lease_until = NULL,
+           SET failures = failures + 1, priority = 1, lease_token = NULL, lease_until = NULL,
                status = CASE WHEN due_at IS NOT NULL AND $6::timestamptz IS NULL THEN 'exhausted' ELSE status END,
                due_at = CASE WHEN due_at IS NOT NULL THEN $6 END
           FROM turn
@@ -285,13 +285,13 @@ _PUT_OFF = """
 """
 
 
-async def give_up(tx: Tx, flying: Mapping[ClaimedDelivery, datetime], *, now: datetime) -> None:
+async def give_up(tx: Tx, leased: Mapping[ClaimedDelivery, datetime], *, now: datetime) -> None:
     """Releases the leases of requests that cannot be waited for. Whether they arrived is unknown."""
-    parcels = list(flying)
+    parcels = list(leased)
     await tx.execute(
         _GIVE_UP, now, [p.business_id for p in parcels], [p.endpoint_id for p in parcels],
         [p.delivery_id for p in parcels], [p.lease_token for p in parcels], [p.url for p in parcels],
-        list(flying.values()),
+        list(leased.values()),
     )  # fmt: skip
 
 
@@ -352,11 +352,11 @@ async def find_longest_due(tx: Tx, now: datetime) -> timedelta | None:
           JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                AND endpoint.id = turn.endpoint_id
           CROSS JOIN LATERAL time_of(turn.business_id, $1) AS now
-          CROSS JOIN unnest(ARRAY[0, 1]) AS lane
+          CROSS JOIN unnest(ARRAY[0, 1]) AS priority
           CROSS JOIN LATERAL (
               SELECT due_at FROM webhook_delivery AS delivery
                WHERE delivery.business_id = turn.business_id AND delivery.endpoint_id = turn.endpoint_id
-                 AND delivery.lane = lane AND due_at <= now AND (lease_until IS NULL OR lease_until <= now)
+                 AND delivery.priority = priority AND due_at <= now AND (lease_until IS NULL OR lease_until <= now)
                ORDER BY due_at LIMIT 1) AS due
          WHERE turn.look_at IS NOT NULL AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
         """,
@@ -365,7 +365,7 @@ async def find_longest_due(tx: Tx, now: datetime) -> timedelta | None:
     return longest
 
 
-def _parcel(row: Row, token: str) -> ClaimedDelivery:
+def _claimed_delivery(row: Row, token: str) -> ClaimedDelivery:
     return ClaimedDelivery(
         business_id=row["business_id"],
         endpoint_id=row["endpoint_id"],

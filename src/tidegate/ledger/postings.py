@@ -99,7 +99,7 @@ def return_done(*, cause: str, returned: Money, event_at: datetime) -> Journal:
 
 def refund_started(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
     """`fee` is the part of our fee that is refunded with it."""
-    entries = (*_borne(refunded, fee, -1), Entry(LedgerAccount.REFUNDS, refunded))
+    entries = (*_merchant_share(refunded, fee, -1), Entry(LedgerAccount.REFUNDS, refunded))
     return Journal(JournalKind.REFUND_STARTED, cause, entries, event_at)
 
 
@@ -110,7 +110,7 @@ def refund_done(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
 
 
 def refund_failed(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
-    entries = (Entry(LedgerAccount.REFUNDS, -refunded), *_borne(refunded, fee, 1))
+    entries = (Entry(LedgerAccount.REFUNDS, -refunded), *_merchant_share(refunded, fee, 1))
     return Journal(JournalKind.REFUND_FAILED, cause, entries, event_at)
 
 
@@ -125,11 +125,11 @@ def credit_reversed(
     back = tuple(Entry(entry.account, -entry.amount) for entry in forth)
     if owed is not None and owed.minor != 0:
         _refuse_backwards(owed)
-        back = (*_without_zeros(*(_lighter(entry, owed) for entry in back)), Entry(LedgerAccount.SUSPENSE, -owed))
+        back = (*_without_zeros(*(_less_owed(entry, owed) for entry in back)), Entry(LedgerAccount.SUSPENSE, -owed))
     return Journal(JournalKind.CREDIT_REVERSED, cause, back, event_at)
 
 
-def _lighter(entry: Entry, owed: Money) -> Entry:
+def _less_owed(entry: Entry, owed: Money) -> Entry:
     return Entry(entry.account, entry.amount + owed) if entry.account is LedgerAccount.WALLET else entry
 
 
@@ -143,7 +143,7 @@ def held_reversed(*, cause: str, held: Money, event_at: datetime) -> Journal:
     return Journal(JournalKind.HELD_REVERSED, cause, _moved(held, LedgerAccount.SUSPENSE, LedgerAccount.RAIL), event_at)
 
 
-RECIPE_OF: dict[JournalKind, Callable[..., Journal]] = {
+POSTING_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.CHECKOUT_SETTLED: checkout_settled,
     JournalKind.INFLOW_CREDITED: inflow_credited,
     JournalKind.INFLOW_CONVERTED: inflow_converted,
@@ -186,7 +186,7 @@ def _converted(conversion: Conversion, source: LedgerAccount, fee: Fee) -> tuple
     )
 
 
-def _borne(refunded: Money, fee: Fee | None, sign: int) -> tuple[Entry, ...]:
+def _merchant_share(refunded: Money, fee: Fee | None, sign: int) -> tuple[Entry, ...]:
     """A refund is borne by the merchant and, for a returned fee and its tax, by us and the tax office."""
     _refuse_backwards(refunded)
     nothing = Money.zero(refunded.currency)
@@ -214,7 +214,7 @@ def _without_zeros(*entries: Entry) -> tuple[Entry, ...]:
 
 
 def _refuse_backwards(*amounts: Money) -> None:
-    """A recipe fixes the direction; a negative amount would reverse it."""
+    """A posting fixes the direction; a negative amount would reverse it."""
     for amount in amounts:
         if amount.minor <= 0:
             raise Unbalanced(f"{amount} cannot move")

@@ -23,13 +23,13 @@ SECRET_KEY_AND_BUSINESS = Credentials(("api-key", "x-business-id"))
 UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
 
-class Gate:
+class Authenticator:
     def __init__(self, key_cache: KeyCache, limit: RateLimit, unknown_keys: Limiter) -> None:
         self._key_cache = key_cache
         self._limit = limit
         self._unknown_keys = unknown_keys
 
-    async def admit(self, credentials: Credentials, headers: Headers, scope: Scope) -> Caller | None:
+    async def authenticate(self, credentials: Credentials, headers: Headers, scope: Scope) -> Caller | None:
         if credentials is ANYBODY:
             return None
         key = headers.one(b"api-key") or ""
@@ -42,7 +42,7 @@ class Gate:
             _refuse_foreign_business(caller, headers)
         if not caller.business.is_active:
             raise AccessDenied("this business is suspended; contact the operator")
-        self._refuse_haste(caller)
+        self._enforce_rate_limit(caller)
         return caller
 
     async def _ask(self, key: str, kind: KeyKind, scope: Scope, advice: str) -> Caller:
@@ -64,7 +64,7 @@ class Gate:
         if owner.business.id != caller.business.id:
             raise Unauthenticated(advice)
 
-    def _refuse_haste(self, caller: Caller) -> None:
+    def _enforce_rate_limit(self, caller: Caller) -> None:
         business = caller.business
         wait_s = self._limit.wait_s(business.number, per_second=business.rate_per_second, burst=business.rate_burst)
         if wait_s > 0:

@@ -1,4 +1,4 @@
-"""Every recipe, for every amount."""
+"""Every posting, for every amount."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ledger.booking import NOW, fee, ngn, usd
 from tidegate.core.fee import Fee, FeeBearer, FeeRule, amount_expected, fee_on, fee_within
 from tidegate.core.money import Currency, Money
-from tidegate.ledger import recipes
+from tidegate.ledger import postings
 from tidegate.ledger.model import Conversion, Journal, JournalKind, LedgerAccount, Unbalanced
 
 Moves = dict[tuple[str, str], int]
@@ -39,16 +39,16 @@ def conversion_of(received_minor: int, worth_minor: int, spread_minor: int, roun
 @st.composite
 def journals(draw: st.DrawFn, kind: JournalKind) -> tuple[Journal, Money]:
     """A journal of the kind, and the amount that moved."""
-    recipe = recipes.RECIPE_OF[kind]
+    posting = postings.POSTING_OF[kind]
     amount = ngn(draw(minors))
     taken = fee(draw(parts), draw(parts))
     if kind in (JournalKind.INFLOW_CONVERTED, JournalKind.HELD_CONVERTED):
         conversion = conversion_of(draw(minors), draw(minors), draw(parts), draw(st.sampled_from((-1, 0, 1))))
-        return recipe(cause="c", conversion=conversion, fee=taken, event_at=NOW), conversion.received
-    names = {name for name, p in inspect.signature(recipe).parameters.items() if p.default is inspect.Parameter.empty}
+        return posting(cause="c", conversion=conversion, fee=taken, event_at=NOW), conversion.received
+    names = {name for name, p in inspect.signature(posting).parameters.items() if p.default is inspect.Parameter.empty}
     amounts = dict.fromkeys(names & {"received", "held", "returned", "refunded", "collected"}, amount)
     fees = {"fee": taken} if "fee" in names else {}
-    return recipe(cause="c", event_at=NOW, **amounts, **fees), amount
+    return posting(cause="c", event_at=NOW, **amounts, **fees), amount
 
 
 @pytest.mark.parametrize("kind", list(JournalKind))
@@ -68,24 +68,24 @@ def test_a_credit_that_is_reversed_was_never_there(
     received: int, worth: int, spread: int, fee_minor: int, vat_minor: int
 ) -> None:
     taken = fee(fee_minor, vat_minor)
-    forth = of(recipes.inflow_credited, received=ngn(received), fee=taken)
-    back = of(recipes.credit_reversed, received=ngn(received), fee=taken)
+    forth = of(postings.inflow_credited, received=ngn(received), fee=taken)
+    back = of(postings.credit_reversed, received=ngn(received), fee=taken)
     assert {place: -minor for place, minor in forth.items()} == back
     conversion = conversion_of(received, worth, spread, 0)
-    forth = of(recipes.inflow_converted, conversion=conversion, fee=taken)
-    back = of(recipes.credit_reversed, received=conversion.received, conversion=conversion, fee=taken)
+    forth = of(postings.inflow_converted, conversion=conversion, fee=taken)
+    back = of(postings.credit_reversed, received=conversion.received, conversion=conversion, fee=taken)
     assert {place: -minor for place, minor in forth.items()} == back
 
 
 def test_the_table_on_top_names_every_kind_and_nothing_else() -> None:
-    table = (recipes.__doc__ or "").split("─\n")[1].split('"Out of"')[0]
+    table = (postings.__doc__ or "").split("─\n")[1].split('"Out of"')[0]
     named = re.findall(r"^    (\w+ \w+) ", table, flags=re.MULTILINE)
     assert {name.replace(" ", "_") for name in named} == {kind.value for kind in JournalKind}
-    assert recipes.RECIPE_OF.keys() == set(JournalKind)
+    assert postings.POSTING_OF.keys() == set(JournalKind)
 
 
-def of(recipe: Callable[..., Journal], **arguments: Money | Fee | Conversion) -> Moves:
-    return moves(recipe(cause="c", event_at=NOW, **arguments))
+def of(posting: Callable[..., Journal], **arguments: Money | Fee | Conversion) -> Moves:
+    return moves(posting(cause="c", event_at=NOW, **arguments))
 
 
 def test_the_published_sample_settles_what_was_asked() -> None:
@@ -93,19 +93,19 @@ def test_the_published_sample_settles_what_was_asked() -> None:
     rule = FeeRule("test", 140, 750)
     asked = ngn(10_000)
     received = amount_expected(asked, FeeBearer.CUSTOMER, rule)
-    settled = of(recipes.checkout_settled, received=received, fee=fee_on(asked, rule))
+    settled = of(postings.checkout_settled, received=received, fee=fee_on(asked, rule))
     assert settled == in_ngn(rail=-10_151, wallet=10_000, fee=140, vat=11)
 
 
-@pytest.mark.parametrize("recipe", [recipes.checkout_settled, recipes.inflow_credited])
-def test_a_business_that_bears_the_fee_gets_the_rest(recipe: Callable[..., Journal]) -> None:
-    assert of(recipe, received=ngn(10_000), fee=fee(140, 11)) == in_ngn(rail=-10_000, wallet=9_849, fee=140, vat=11)
+@pytest.mark.parametrize("posting", [postings.checkout_settled, postings.inflow_credited])
+def test_a_business_that_bears_the_fee_gets_the_rest(posting: Callable[..., Journal]) -> None:
+    assert of(posting, received=ngn(10_000), fee=fee(140, 11)) == in_ngn(rail=-10_000, wallet=9_849, fee=140, vat=11)
 
 
 def test_a_checkout_settles_with_what_was_held_and_without_the_excess() -> None:
-    settled = of(recipes.checkout_settled, received=ngn(8_000), held=ngn(3_000), back=ngn(1_000), fee=fee(140, 11))
+    settled = of(postings.checkout_settled, received=ngn(8_000), held=ngn(3_000), back=ngn(1_000), fee=fee(140, 11))
     assert settled == in_ngn(rail=-8_000, suspense=-3_000, wallet=9_849, fee=140, vat=11, returns=1_000)
-    nothing_held = of(recipes.checkout_settled, received=ngn(100), held=ngn(0), back=ngn(0), fee=fee(1))
+    nothing_held = of(postings.checkout_settled, received=ngn(100), held=ngn(0), back=ngn(0), fee=fee(1))
     assert nothing_held == in_ngn(rail=-100, wallet=99, fee=1)
 
 
@@ -115,7 +115,7 @@ def test_a_settlement_gives_back_the_excess_whole(
 ) -> None:
     back = min(back, received + held - 1)
     settled = of(
-        recipes.checkout_settled, received=ngn(received), held=ngn(held), back=ngn(back), fee=fee(fee_minor, vat_minor)
+        postings.checkout_settled, received=ngn(received), held=ngn(held), back=ngn(back), fee=fee(fee_minor, vat_minor)
     )
     assert settled.get(("returns", "NGN"), 0) == back
     kept = sum(settled.get((account, "NGN"), 0) for account in ("wallet", "fee", "vat"))
@@ -125,11 +125,11 @@ def test_a_settlement_gives_back_the_excess_whole(
 @pytest.mark.parametrize(("held", "back"), [(-1, 0), (0, -1), (0, 100), (50, 150)])
 def test_a_settlement_leaves_something_and_takes_nothing_backwards(held: int, back: int) -> None:
     with pytest.raises(Unbalanced, match="cannot move"):
-        of(recipes.checkout_settled, received=ngn(100), held=ngn(held), back=ngn(back), fee=fee(1))
+        of(postings.checkout_settled, received=ngn(100), held=ngn(held), back=ngn(back), fee=fee(1))
 
 
 def test_what_is_nothing_has_no_line() -> None:
-    assert of(recipes.checkout_settled, received=ngn(100), fee=fee(0)) == in_ngn(rail=-100, wallet=100)
+    assert of(postings.checkout_settled, received=ngn(100), fee=fee(0)) == in_ngn(rail=-100, wallet=100)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_is_nothing_has_no_line() -> None:
     ],
 )
 def test_a_fee_never_takes_more_than_there_is(received: int, fee_minor: int, vat_minor: int, expected: Moves) -> None:
-    assert of(recipes.checkout_settled, received=ngn(received), fee=fee(fee_minor, vat_minor)) == expected
+    assert of(postings.checkout_settled, received=ngn(received), fee=fee(fee_minor, vat_minor)) == expected
 
 
 @given(parts, parts, parts)
@@ -157,32 +157,32 @@ def test_a_conversion_is_balanced_in_each_currency() -> None:
     conversion = Conversion(usd(10_000), worth=ngn(15_000_000), converted=ngn(14_849_999), spread=ngn(150_000))
     sides = in_ngn(conversion=-15_000_000, wallet=14_349_999, fee=500_000, spread=150_000, rounding=1)
     sides |= {("rail", "USD"): -10_000, ("conversion", "USD"): 10_000}
-    assert of(recipes.inflow_converted, conversion=conversion, fee=fee(500_000)) == sides
+    assert of(postings.inflow_converted, conversion=conversion, fee=fee(500_000)) == sides
     held = {("suspense" if account == "rail" else account, c): minor for (account, c), minor in sides.items()}
-    assert of(recipes.held_converted, conversion=conversion, fee=fee(500_000)) == held
+    assert of(postings.held_converted, conversion=conversion, fee=fee(500_000)) == held
 
 
 def test_where_the_others_go() -> None:
     some = ngn(500)
-    assert of(recipes.receipt_held, received=some) == in_ngn(rail=-500, suspense=500)
-    assert of(recipes.receipt_unclaimed, received=some) == in_ngn(rail=-500, suspense=500)
-    assert of(recipes.held_settled, held=some, fee=fee(7, 1)) == in_ngn(suspense=-500, wallet=492, fee=7, vat=1)
-    assert of(recipes.held_returning, held=some) == in_ngn(suspense=-500, returns=500)
-    assert of(recipes.receipt_returning, returned=some) == in_ngn(rail=-500, returns=500)
-    assert of(recipes.return_done, returned=some) == in_ngn(returns=-500, rail=500)
-    assert of(recipes.refund_started, refunded=some) == in_ngn(wallet=-500, refunds=500)
-    assert of(recipes.refund_done, refunded=some) == in_ngn(refunds=-500, rail=500)
-    assert of(recipes.refund_failed, refunded=some) == in_ngn(refunds=-500, wallet=500)
+    assert of(postings.receipt_held, received=some) == in_ngn(rail=-500, suspense=500)
+    assert of(postings.receipt_unclaimed, received=some) == in_ngn(rail=-500, suspense=500)
+    assert of(postings.held_settled, held=some, fee=fee(7, 1)) == in_ngn(suspense=-500, wallet=492, fee=7, vat=1)
+    assert of(postings.held_returning, held=some) == in_ngn(suspense=-500, returns=500)
+    assert of(postings.receipt_returning, returned=some) == in_ngn(rail=-500, returns=500)
+    assert of(postings.return_done, returned=some) == in_ngn(returns=-500, rail=500)
+    assert of(postings.refund_started, refunded=some) == in_ngn(wallet=-500, refunds=500)
+    assert of(postings.refund_done, refunded=some) == in_ngn(refunds=-500, rail=500)
+    assert of(postings.refund_failed, refunded=some) == in_ngn(refunds=-500, wallet=500)
 
 
 @pytest.mark.parametrize("minor", [0, -1])
 def test_a_recipe_is_not_run_backwards(minor: int) -> None:
     with pytest.raises(Unbalanced, match="cannot move"):
-        of(recipes.refund_started, refunded=ngn(minor))
+        of(postings.refund_started, refunded=ngn(minor))
     with pytest.raises(Unbalanced, match="cannot move"):
-        of(recipes.checkout_settled, received=ngn(minor), fee=fee(0))
+        of(postings.checkout_settled, received=ngn(minor), fee=fee(0))
 
 
 def test_a_fee_in_another_currency_is_refused() -> None:
     with pytest.raises(ValueError, match="cannot be combined"):
-        of(recipes.checkout_settled, received=ngn(100), fee=fee(1, currency=Currency.USD))
+        of(postings.checkout_settled, received=ngn(100), fee=fee(1, currency=Currency.USD))
