@@ -69,9 +69,9 @@ def _run(options: Options, wanted: Sequence[str]) -> None:
         for name in (name for name in LINES if name in wanted):
             status.update(f"{name}: preparing …")
             lines.append(LINES[name](environment))
-        # So that every statement is planned for tables that PostgreSQL knows.
-        environment.execute("VACUUM ANALYZE")
         for line in lines:
+            # So that every statement is planned for the rows that the lines before have left.
+            environment.execute("VACUUM ANALYZE")
             report.add_line(_measure(line, options, lambda now: status.update(f"{now} …")))
         for name in (name for name in SECTIONS if name in wanted):
             status.update(f"{name} …")

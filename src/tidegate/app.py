@@ -120,7 +120,7 @@ class _Life:
     """Tasks beside the requests, which are refused until the database is available and ours."""
 
     def __init__(self, runtime: Runtime, key_cache: KeyCache, watch: Watch) -> None:
-        self._house, self._key_cache, self._watch = runtime, key_cache, watch
+        self._runtime, self._key_cache, self._watch = runtime, key_cache, watch
         self._has_looked = asyncio.Event()
         self.application: Application | None = None
 
@@ -132,7 +132,7 @@ class _Life:
             yield
 
     async def _work(self) -> None:
-        async with self._house.open(waiting=self._wait_for):
+        async with self._runtime.open(waiting=self._wait_for):
             await self._key_cache.refresh()
             async with running(self._key_cache.watch), running(self._watch.run):
                 self._wait_for(None)
