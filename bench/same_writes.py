@@ -37,7 +37,8 @@ def create_function(
     """`own` has the expressions of the columns that differ, by table; those of "" are of all tables."""
     writes = [_write(table, before.get(table), after, own[""] | own.get(table, {})) for table in after]
     environment.execute(
-        f"CREATE FUNCTION {signature} RETURNS void LANGUAGE plpgsql AS $$ BEGIN {' '.join(writes)} END $$"
+        f"CREATE FUNCTION {signature} RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$"
+        f" DECLARE v_balance bigint; v_journal bigint; BEGIN {' '.join(writes)} END $$"
     )
 
 
@@ -45,15 +46,7 @@ def _write(table: str, before: Rows | None, after: Rows, own: Mapping[str, str])
     if table == "entries":
         return ""
     if table == "journal":
-        arrays = (
-            "ARRAY[" + ", ".join(literal(entry[name]) for entry in after["entries"]) + "]"
-            for name in ("account", "currency", "amount_minor")
-        )
-        kind = literal(after["journal"]["kind"])
-        return (
-            f"PERFORM post_journal({own['business_id']}, {kind}, {own['cause']}, {', '.join(arrays)}::bigint[], now(),"
-            " now());"
-        )
+        return _book(after["journal"]["kind"], after["entries"], own)
     row = {name: value for name, value in after[table].items() if value is not None}
     if before is None:
         values = [own.get(name) or ("now()" if name in TIMES else literal(value)) for name, value in row.items()]
@@ -63,6 +56,32 @@ def _write(table: str, before: Rows | None, after: Rows, own: Mapping[str, str])
     return (
         f"UPDATE {table} SET {', '.join(sets)} WHERE business_id = {own['business_id']} AND id = {own['id']}"
         f" AND status = {literal(before['status'])}; IF NOT FOUND THEN RAISE EXCEPTION '{table} does not wait'; END IF;"
+    )
+
+
+def _book(kind: str, entries: list[dict[str, Any]], own: Mapping[str, str]) -> str:
+    """Journal, wallet and entries, each by a plain statement."""
+    business_id = own["business_id"]
+    credit = next(entry for entry in entries if entry["account"] == "wallet")
+    currency, minor = literal(credit["currency"]), credit["amount_minor"]
+    lines = (
+        f"({business_id}, v_journal, {entry['line']}, {literal(entry['account'])}, {literal(entry['currency'])},"
+        f" {entry['amount_minor']}, {'v_balance' if entry is credit else 'NULL'})"
+        for entry in entries
+    )
+    return (
+        "INSERT INTO wallet AS w (business_id, currency, balance_minor, booked_until, created_at, updated_at)"
+        f" VALUES ({business_id}, {currency}, {minor}, now(), now(), now()) ON CONFLICT ON CONSTRAINT wallet_pk"
+        f" DO UPDATE SET balance_minor = w.balance_minor + {minor}, booked_until = now(), updated_at = now()"
+        " RETURNING balance_minor INTO v_balance;"
+        " INSERT INTO journal (business_id, kind, cause, event_at, created_at)"
+        f" VALUES ({business_id}, {literal(kind)}, {own['cause']}, now(), now()) RETURNING id INTO v_journal;"
+        f" INSERT INTO journal_to_link (business_id, journal_id) VALUES ({business_id}, v_journal);"
+        + "".join(
+            " INSERT INTO entry (business_id, journal_id, line, account, currency, amount_minor, balance_after_minor)"
+            f" VALUES {line};"
+            for line in lines
+        )
     )
 
 

@@ -57,6 +57,7 @@ class Shelf:
         row_id: int = await self.inflows.admin.fetchval(
             INSERT, self.inflows.shop.business_id, made_at, reference, account_id, status, currency, NAME_CHECK
         )
+        await self._count(row_id, status, 1)
         self.rows[row_id] = [made_at, self.accounts[account], currency, status]
         return row_id
 
@@ -65,7 +66,15 @@ class Shelf:
             "UPDATE collection SET status = $3 WHERE business_id = $1 AND id = $2",
             self.inflows.shop.business_id, row_id, status,
         )  # fmt: skip
+        await self._count(row_id, self.rows[row_id][3], -1)
+        await self._count(row_id, status, 1)
         self.rows[row_id][3] = status
+
+    async def _count(self, row_id: int, status: CollectionStatus, count: int) -> None:
+        await self.inflows.admin.execute(
+            "SELECT count_inflow(collection, $3, $4) FROM collection WHERE business_id = $1 AND id = $2",
+            self.inflows.shop.business_id, row_id, status, count,
+        )  # fmt: skip
 
     def matching(self, wanted: CollectionFilter) -> list[int]:
         """The newest first."""

@@ -69,9 +69,11 @@ async def test_a_group_of_causes_that_were_all_posted_before_does_nothing(db: Da
     assert await admin.fetchval("SELECT count(*) FROM journal") == 2
 
 
-async def test_a_debit_of_a_wallet_is_posted_alone(db: Database, admin: Any) -> None:
+async def test_a_debit_relies_on_no_credit_that_comes_after_it(db: Database, admin: Any) -> None:
     business_id = await new_business(db)
     await post(db, business_id, paid(1_151))
-    with pytest.raises(asyncpg.FeatureNotSupportedError):
+    with pytest.raises(asyncpg.CheckViolationError, match="wallet_is_never_below_zero"):
         await post_together(db, business_id, refund(1_001), paid(10_151))
     assert await admin.fetchval("SELECT count(*) FROM journal") == 1
+    await post_together(db, business_id, paid(10_151), refund(1_001))
+    assert await admin.fetchval("SELECT count(*) FROM journal") == 3

@@ -173,7 +173,7 @@ async def test_the_running_service_cannot_change_the_schema(open_db: Database) -
             "ALTER TABLE payment ADD COLUMN mine int",
             "DELETE FROM payment",
             "TRUNCATE payment",
-            "UPDATE credential_epoch SET epoch = 0",
+            "UPDATE deployment SET mode = 'live'",
             "INSERT INTO migration (version, name, checksum) VALUES (1000, '', '')",
         ):
             with pytest.raises(asyncpg.InsufficientPrivilegeError):

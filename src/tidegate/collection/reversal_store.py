@@ -11,6 +11,7 @@ from tidegate.collection.store import collection_of
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
+from tidegate.ledger import store as ledger_store
 from tidegate.rail.interface import CreditReversed
 from tidegate.rail.notification import NotificationRef
 
@@ -158,11 +159,7 @@ async def lock_wallet(tx: Tx, collection: Collection) -> Money:
         "SELECT FROM collection WHERE business_id = $1 AND id = $2 FOR NO KEY UPDATE",
         collection.business_id, collection.id,
     )  # fmt: skip
-    minor = await tx.fetchval(
-        "SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = $2 FOR NO KEY UPDATE",
-        collection.business_id, collection.destination_currency,
-    )  # fmt: skip
-    return Money(minor or 0, collection.destination_currency)
+    return await ledger_store.lock_balance(tx, collection.business_id, collection.destination_currency)
 
 
 async def list_owing(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:

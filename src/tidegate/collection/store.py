@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -74,97 +73,22 @@ async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> b
     Raises StaleChange when the account has changed since it was read; AlreadyReceived when the transaction is known,
     as an inflow or in suspense.
     """
+    given = {**_given(change), "notification": change.ref, "account_version": account_version}
     with naming({"TG001": StaleChange, "collection_one_per_transaction": AlreadyReceived}):
-        is_new = await tx.fetchval(
-            _RECORD,
-            *_recording(change),
-            account_version,
-            change.collection.merchant_reference,
-            change.collection.note,
-            change.collection.held_until,
+        outcome = await tx.fetchval(
+            "SELECT record_inflow($1, $2, $3)", change.collection.business_id, _json(given), change.now
         )
-    if is_new is None:
+    if outcome == "already_received":
         raise AlreadyReceived
-    return bool(is_new)
-
-
-_RECORD = """
-    -- The bank has notified it before: in another currency, or under another identifier.
-    WITH known AS (
-        SELECT id FROM receipt WHERE business_id = $2 AND rail = $10 AND transaction_id = $11
-         UNION ALL
-        SELECT id FROM collection
-         WHERE business_id = $2 AND rail = $10 AND transaction_id = $11
-           AND NOT EXISTS (SELECT FROM notification AS before WHERE before.rail = $18 AND before.id = $19)),
-    notified AS (
-        INSERT INTO notification (rail, id, state, body, received_at)
-        SELECT $18, $19, 'done', $20, $1 WHERE $19::text IS NOT NULL AND NOT EXISTS (SELECT FROM known)
-        ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
-        RETURNING true),
-    fresh AS (
-        SELECT true WHERE EXISTS (SELECT FROM notified) OR ($19::text IS NULL AND NOT EXISTS (SELECT FROM known))),
-    recorded AS (
-        INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
-                                destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
-                                valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
-                                fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
-                                return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
-        SELECT $2, new_collection_id($1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
-               $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $1, $1, $45, $46, $47
-          FROM fresh
-         WHERE EXISTS (SELECT FROM virtual_account WHERE business_id = $2 AND id = $4 AND version = $44)
-        RETURNING id),
-    going_back AS (
-        INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
-                                  reason, next_try_at, asked_at)
-        SELECT $2, $30, recorded.id, $10, $11, $7, $8, $32, $1, $1 FROM recorded WHERE $30::text IS NOT NULL),
-    -- After the collection: a known transaction must not post a journal.
-    posted AS (
-        SELECT post_journal($2, $33, $34, $35, $36, $37, $38, $1) AS id FROM recorded),
-    noted AS (
-        INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)
-        SELECT $2, $39, $40, $41, $42, $43, $1 FROM posted WHERE $39::text IS NOT NULL)
-    SELECT CASE WHEN EXISTS (SELECT FROM known) THEN NULL
-                WHEN NOT EXISTS (SELECT FROM fresh) THEN false
-                WHEN NOT EXISTS (SELECT FROM recorded) OR (SELECT id FROM posted) IS NULL THEN refuse_stale_change()
-                ELSE true END
-"""
+    return bool(outcome == "written")
 
 
 async def change(tx: Tx, change_: CollectionChange) -> None:
     """Updates a recorded inflow, over the version that was read. Raises StaleChange, InsufficientBalance."""
-    collection = change_.collection
-    back = change_.going_back
     with names_refusals(), naming({"TG001": StaleChange}):
         await tx.fetchval(
-            _CHANGE, change_.now, collection.business_id, collection.id, collection.version, collection.status,
-            collection.reason, collection.note, *_credited(collection), *_sent_back(collection),
-            back.reason if back else None, *change_.journal.columns(), *_event(change_.event),
-            collection.owed.minor if collection.owed else 0,
-        )  # fmt: skip
-
-
-_CHANGE = """
-    WITH moved AS (
-        UPDATE collection
-           SET status = $5, reason = $6, note = $7, destination_minor = $8, fee_minor = $9, vat_minor = $10,
-               credited_minor = $11, fee_rule_id = $12, rate = $13, rate_source = $14, rate_quoted_at = $15,
-               spread_minor = $16, return_reference = $17, return_asked_at = $18, version = version + 1,
-               updated_at = $1, owed_minor = $31
-         WHERE business_id = $2 AND id = $3 AND version = $4
-        RETURNING *),
-    going_back AS (
-        INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
-                                  reason, next_try_at, asked_at)
-        SELECT $2, $17, id, rail, transaction_id, source_currency, source_minor, $19, $1, $1
-          FROM moved WHERE $19::text IS NOT NULL),
-    posted AS (
-        SELECT post_journal($2, $20, $21, $22, $23, $24, $25, $1) AS id FROM moved),
-    noted AS (
-        INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)
-        SELECT $2, $26, $27, $28, $29, $30, $1 FROM posted WHERE $26::text IS NOT NULL)
-    SELECT CASE WHEN NOT EXISTS (SELECT FROM moved) OR (SELECT id FROM posted) IS NULL THEN refuse_stale_change() END
-"""
+            "SELECT change_inflow($1, $2, $3)", change_.collection.business_id, _json(_given(change_)), change_.now
+        )
 
 
 async def confirm_return(
@@ -172,28 +96,12 @@ async def confirm_return(
 ) -> bool:
     """Records the confirmation with its journal. False when it was confirmed before."""
     assert collection.sent_back is not None
+    given = {"sent_as": sent_as, "event": event, "journal": journal.columns()._asdict()}
     done = await tx.fetchval(
-        """
-        WITH confirmed AS (
-            UPDATE money_return
-               SET status = 'confirmed', confirmed_at = $1, next_try_at = NULL, sent_as = $16
-             WHERE business_id = $2 AND reference = $4 AND status <> 'confirmed'
-            RETURNING id),
-        moved AS (
-            UPDATE collection SET return_confirmed_at = $1, version = version + 1, updated_at = $1
-              FROM confirmed
-             WHERE collection.business_id = $2 AND collection.id = $3),
-        posted AS (
-            SELECT post_journal($2, $5, $6, $7, $8, $9, $10, $1) AS id FROM confirmed),
-        noted AS (
-            INSERT INTO event (business_id, id, type, cause, payload, reference, created_at)
-            SELECT $2, $11, $12, $13, $14, $15, $1 FROM posted)
-        SELECT id FROM posted
-        """,
-        now, collection.business_id, collection.id, collection.sent_back.reference, *journal.columns(), *_event(event),
-        sent_as,
+        "SELECT confirm_return($1, $2, $3, $4)",
+        collection.business_id, collection.sent_back.reference, _json(given), now,
     )  # fmt: skip
-    return done is not None
+    return bool(done)
 
 
 async def find(tx: Tx, business_id: str, reference: str) -> Collection | None:
@@ -218,39 +126,64 @@ async def find_by_transaction(tx: Tx, business_id: str, rail: str, transaction_i
     return collection_of(row) if row else None
 
 
-def _recording(change: CollectionChange) -> list[Any]:
-    """In the order of the statement's parameters."""
-    collection, ref = change.collection, change.ref
+def _given(change: CollectionChange) -> dict[str, Any]:
+    """As `record_inflow` and `change_inflow` take it; bytes are base64."""
     back = change.going_back
-    return [
-        change.now, collection.business_id, collection.reference, collection.account_id, collection.status,
-        collection.reason, collection.amount.currency, collection.amount.minor, collection.destination_currency,
-        collection.rail, collection.transaction_id, msgspec.json.encode(collection.payer).decode(),
-        collection.payee_name, collection.scheme, collection.remittance, collection.valued_at,
-        msgspec.json.encode(collection.name_check).decode(),
-        *((ref.rail, ref.id, ref.body) if ref else (None, None, None)),
-        *_credited(collection),
-        *_sent_back(collection), back.reason if back else None,
-        *change.journal.columns(),
-        *_event(change.event),
-    ]  # fmt: skip
+    return {
+        "inflow": _columns(change.collection),
+        "return_reason": back.reason if back else None,
+        "journal": change.journal.columns()._asdict(),
+        "event": change.event,
+    }
 
 
-def _credited(collection: Collection) -> Sequence[Any]:
-    credited = collection.credited
-    if credited is None:
-        return (None,) * 9
-    fee, at = credited.fee, credited.exchanged
-    rate = (at.rate, at.source, at.quoted_at, at.spread.minor) if at else (None,) * 4
-    return credited.gross.minor, fee.fee.minor, fee.vat.minor, credited.net.minor, credited.fee_rule_id, *rate
+def _columns(collection: Collection) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": collection.id,
+        "version": collection.version,
+        "reference": collection.reference,
+        "account_id": collection.account_id,
+        "merchant_reference": collection.merchant_reference,
+        "status": collection.status,
+        "reason": collection.reason,
+        "note": collection.note,
+        "source_currency": collection.amount.currency,
+        "source_minor": collection.amount.minor,
+        "destination_currency": collection.destination_currency,
+        "owed_minor": collection.owed.minor if collection.owed else 0,
+        "rail": collection.rail,
+        "transaction_id": collection.transaction_id,
+        "payer": collection.payer,
+        "payee_name": collection.payee_name,
+        "scheme": collection.scheme,
+        "remittance": collection.remittance,
+        "name_check": collection.name_check,
+        "valued_at": collection.valued_at,
+        "held_until": collection.held_until,
+    }
+    if credited := collection.credited:
+        row |= _credited(credited)
+    if back := collection.sent_back:
+        row |= {"return_reference": back.reference, "return_asked_at": back.asked_at}
+    return row
 
 
-def _sent_back(collection: Collection) -> Sequence[Any]:
-    return (collection.sent_back.reference, collection.sent_back.asked_at) if collection.sent_back else (None, None)
+def _credited(credited: Credited) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "destination_minor": credited.gross.minor,
+        "fee_minor": credited.fee.fee.minor,
+        "vat_minor": credited.fee.vat.minor,
+        "credited_minor": credited.net.minor,
+        "fee_rule_id": credited.fee_rule_id,
+    }
+    if at := credited.exchanged:
+        row |= {"rate": at.rate, "rate_source": at.source, "rate_quoted_at": at.quoted_at}
+        row |= {"spread_minor": at.spread.minor}
+    return row
 
 
-def _event(event: Event | None) -> Sequence[Any]:
-    return (event.id, event.type, event.cause, event.payload, event.reference) if event else (None,) * 5
+def _json(given: dict[str, Any]) -> str:
+    return msgspec.json.encode(given).decode()
 
 
 def _place(row: Row) -> AccountSnapshot:

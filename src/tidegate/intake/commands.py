@@ -19,7 +19,6 @@ from tidegate.collection.model import AccountSnapshot
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
 from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
-from tidegate.infra.db import naming
 from tidegate.intake import store
 from tidegate.intake.store import Recorded
 from tidegate.ledger import postings
@@ -276,17 +275,9 @@ async def _suspend(
     cause = f"{receipt.rail}/{receipt.transaction_id}"
     journal = postings.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
     async with deps.db.connection() as tx:
-        with naming({"receipt_one_per_transaction": AlreadyReceived}):
-            is_new = await store.put_into_suspense(
-                tx,
-                business_id,
-                receipt,
-                journal,
-                ref,
-                account_number=account_number,
-                payment_id=payment_id,
-                now=now,
-            )
+        is_new = await store.put_into_suspense(
+            tx, business_id, receipt, journal, ref, account_number=account_number, payment_id=payment_id, now=now
+        )
     if not is_new:
         raise DuplicateNotification
 

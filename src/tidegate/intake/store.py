@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Tx
+from tidegate.infra.db import Tx, naming
 from tidegate.ledger.model import Journal
 from tidegate.payment.change import Receipt
 from tidegate.rail.notification import AlreadyReceived, NotificationRef
@@ -69,33 +69,24 @@ async def put_into_suspense(
     Raises AlreadyReceived when the transaction is known, in suspense or as an inflow.
     `payment_id` is the payment whose account received the money; it is not credited to that payment.
     """
-    done = await tx.fetchrow(
-        """
-        -- The bank has notified it before: in another currency, or under another identifier.
-        WITH known AS (
-            SELECT id FROM collection WHERE business_id = $1 AND rail = $2 AND transaction_id = $7
-             UNION ALL
-            SELECT id FROM receipt
-             WHERE business_id = $1 AND rail = $2 AND transaction_id = $7
-               AND NOT EXISTS (SELECT FROM notification AS before WHERE before.rail = $2 AND before.id = $3)),
-        notified AS (
-            INSERT INTO notification (rail, id, state, body, note, received_at)
-            SELECT $2, $3, 'suspense', $4, $5, $6 WHERE NOT EXISTS (SELECT FROM known)
-            ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
-            RETURNING true),
-        received AS (
-            INSERT INTO receipt (business_id, rail, transaction_id, account_number, currency, amount_minor, taken,
-                                 reason, payer, created_at, payment_id)
-            SELECT $1, $2, $7, $8, $9, $10, 'suspense', $5, $11, $6, $18 FROM notified
-            RETURNING id)
-        SELECT EXISTS (SELECT FROM known) AS is_known,
-               (SELECT post_journal($1, $12, $13, $14, $15, $16, $17, $6) FROM received) AS journal_id
-        """,
-        business_id, ref.rail, ref.id, ref.body, receipt.reason, now, receipt.transaction_id,
-        account_number, receipt.amount.currency, receipt.amount.minor, msgspec.json.encode(receipt.payer).decode(),
-        *journal.columns(), payment_id,
-    )  # fmt: skip
-    assert done is not None
-    if done["is_known"]:
+    given = {
+        "notification": ref,
+        "receipt": {
+            "rail": ref.rail,
+            "transaction_id": receipt.transaction_id,
+            "payment_id": payment_id,
+            "account_number": account_number,
+            "currency": receipt.amount.currency,
+            "amount_minor": receipt.amount.minor,
+            "reason": receipt.reason,
+            "payer": receipt.payer,
+        },
+        "journal": journal.columns()._asdict(),
+    }
+    with naming({"receipt_one_per_transaction": AlreadyReceived}):
+        outcome = await tx.fetchval(
+            "SELECT record_unclaimed($1, $2, $3)", business_id, msgspec.json.encode(given).decode(), now
+        )
+    if outcome == "already_received":
         raise AlreadyReceived
-    return done["journal_id"] is not None
+    return bool(outcome == "written")

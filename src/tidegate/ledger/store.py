@@ -39,6 +39,11 @@ def names_refusals() -> Iterator[None]:
         ) from None
 
 
+async def lock_balance(tx: Tx, business_id: str, currency: Currency) -> Money:
+    """Of a wallet that stays as it is until the transaction ends."""
+    return Money(await tx.fetchval("SELECT lock_balance($1, $2)", business_id, currency), currency)
+
+
 async def find_wallet(tx: Tx, business_id: str, currency: Currency) -> Wallet | None:
     row = await tx.fetchrow("SELECT * FROM wallet WHERE business_id = $1 AND currency = $2", business_id, currency)
     return _wallet(row) if row else None

@@ -1,4 +1,4 @@
-"""SQL of businesses and keys."""
+"""SQL of businesses and keys. Every change is counted, so that all processes drop what they remember."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tidegate.merchant.model import ApiKey, Brand, Business, BusinessStatus, Cal
 async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, email: str, now: datetime) -> Business:
     row = await tx.fetchrow(
         """
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
         INSERT INTO business (id, code, name, email, created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $5)
         RETURNING *
@@ -62,6 +63,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
     """Absent settings stay unchanged. An empty text clears an optional setting."""
     row = await tx.fetchrow(
         """
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
         UPDATE business
            SET name = coalesce($2, name), email = coalesce($3, email), status = coalesce($4, status),
                rate_per_second = coalesce($5, rate_per_second), rate_burst = coalesce($6, rate_burst),
@@ -90,7 +92,8 @@ async def put_logo(tx: Tx, business_id: str, logo: Logo, *, now: datetime) -> Bu
     """Replaces the previous logo."""
     row = await tx.fetchrow(
         """
-        WITH changed AS (
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1),
+        changed AS (
             UPDATE business SET logo_hash = $5, updated_at = $7
              WHERE id = $1 AND id <> '000000000000000000000000'
             RETURNING business),
@@ -111,7 +114,8 @@ async def put_logo(tx: Tx, business_id: str, logo: Logo, *, now: datetime) -> Bu
 async def delete_logo(tx: Tx, business_id: str, *, now: datetime) -> Business | None:
     row = await tx.fetchrow(
         """
-        WITH gone AS (DELETE FROM business_logo WHERE business_id = $1)
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1),
+        gone AS (DELETE FROM business_logo WHERE business_id = $1)
         UPDATE business SET logo_hash = NULL, updated_at = $2
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
@@ -145,7 +149,8 @@ async def insert_fee_rule(
     """Ends the previous rule."""
     row = await tx.fetchrow(
         """
-        WITH ended AS (
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1),
+        ended AS (
             UPDATE fee_rule SET ended_at = $8
              WHERE business_id = $1 AND currency = $2 AND method = $3 AND ended_at IS NULL
             RETURNING id)
@@ -166,6 +171,7 @@ async def insert_key(
 ) -> ApiKey:
     row = await tx.fetchrow(
         """
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
         INSERT INTO credential (business_id, kind, key_hash, public_key, last_four, created_at)
         VALUES ($1, $2, $3, $4, $5, $6)
         RETURNING *
@@ -197,6 +203,7 @@ async def find_caller(tx: Tx, key_hash: bytes) -> Caller | None:
 async def end_older_keys(tx: Tx, business_id: str, *, kind: KeyKind, keep_id: int, at: datetime) -> None:
     await tx.execute(
         """
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
         UPDATE credential SET expires_at = least(coalesce(expires_at, $4), $4)
          WHERE business_id = $1 AND kind = $2 AND id <> $3 AND revoked_at IS NULL
         """,
@@ -207,6 +214,7 @@ async def end_older_keys(tx: Tx, business_id: str, *, kind: KeyKind, keep_id: in
 async def revoke_key(tx: Tx, business_id: str, key_id: int, *, now: datetime) -> bool:
     done = await tx.fetchval(
         """
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
         UPDATE credential SET revoked_at = coalesce(revoked_at, $3)
          WHERE business_id = $1 AND id = $2
         RETURNING true

@@ -1,4 +1,4 @@
--- The whole schema, by concept, each table with its indexes, triggers and functions:
+-- The whole schema, by concept, each table with its indexes and functions:
 --
 --     deployment   which migrations ran, which mode this database belongs to
 --     merchant     businesses, their logos, clocks, keys and prices
@@ -13,6 +13,7 @@
 --     refund       money a merchant gives back
 --     webhook      events, endpoints, deliveries
 --     work         leases of background work
+--     writes       the functions that write what was decided about money
 --     sandbox      the sandbox's own rail, and how a sandbox is emptied
 --
 -- business_id leads every primary key and every unique index of a tenant's table, so that the same schema can be sharded
@@ -206,22 +207,8 @@ CREATE TABLE credential_epoch (
     epoch    bigint  NOT NULL DEFAULT 0,
     CONSTRAINT credential_epoch_has_one_row CHECK (only_row)
 );
-COMMENT ON TABLE credential_epoch IS 'Counts changes of businesses and keys; every process watches it to drop what it remembers.';
+COMMENT ON TABLE credential_epoch IS 'Counts changes of businesses, keys and prices, with each of them; every process watches it to drop what it remembers.';
 INSERT INTO credential_epoch DEFAULT VALUES;
-
-CREATE FUNCTION credential_epoch_moves() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-    UPDATE credential_epoch SET epoch = epoch + 1;
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION credential_epoch_moves IS 'Counts a change of businesses, keys or prices.';
-CREATE TRIGGER business_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON business
-    FOR EACH STATEMENT EXECUTE FUNCTION credential_epoch_moves();
-CREATE TRIGGER credential_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON credential
-    FOR EACH STATEMENT EXECUTE FUNCTION credential_epoch_moves();
-CREATE TRIGGER fee_rule_moves_the_epoch AFTER INSERT OR UPDATE OR DELETE ON fee_rule
-    FOR EACH STATEMENT EXECUTE FUNCTION credential_epoch_moves();
 
 -- Money whose owner is unknown is still in somebody's books.
 INSERT INTO business (id, code, name, email, status, created_at, updated_at)
@@ -229,7 +216,7 @@ VALUES ('000000000000000000000000', '00000', 'House', 'house@tidegate.invalid', 
 
 GRANT SELECT, INSERT, UPDATE ON business, credential, fee_rule, business_clock TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON business_logo TO tidegate_app;
-GRANT SELECT ON credential_epoch TO tidegate_app;
+GRANT SELECT, UPDATE ON credential_epoch TO tidegate_app;
 
 
 -- Audit
@@ -290,7 +277,7 @@ CREATE TABLE wallet (
     CONSTRAINT wallet_is_never_below_zero CHECK (balance_minor >= 0),
     CONSTRAINT wallet_locks_no_less_than_nothing CHECK (locked_minor >= 0)
 );
-COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; changed only by post_journals.';
+COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; written only by the functions below.';
 COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded or paid out now: the sum of the entries on account wallet.';
 COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out: the sum of the entries on account refunds.';
 COMMENT ON COLUMN wallet.booked_until IS 'The earliest time of the next journal: the time of the newest one, or the end of a period whose statement was read.';
@@ -354,169 +341,153 @@ CREATE TABLE journal_link (
 COMMENT ON TABLE journal_link IS 'The hash chain of a business: each hash covers the one before it and a whole journal.';
 COMMENT ON COLUMN journal_link.marks IS 'Eight bytes for the journal and for each line, to name the one that differs; the proof is the hash.';
 
-CREATE FUNCTION ledger_refuses_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'DELETE' AND current_setting('tidegate.is_resetting', true) = 'yes'
-       AND EXISTS (SELECT FROM deployment WHERE mode = 'sandbox') THEN
-        RETURN NULL;
-    END IF;
-    RAISE EXCEPTION '% is append-only; a mistake is mended by another journal', TG_TABLE_NAME
-        USING ERRCODE = 'restrict_violation', CONSTRAINT = 'ledger_is_append_only', TABLE = TG_TABLE_NAME;
-END
-$$;
-COMMENT ON FUNCTION ledger_refuses_change IS 'Keeps the ledger append-only. A sandbox may be emptied; a live ledger never.';
-CREATE TRIGGER journal_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON journal
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses_change();
-CREATE TRIGGER entry_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON entry
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses_change();
-CREATE TRIGGER journal_link_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON journal_link
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuses_change();
-
-CREATE FUNCTION journal_refuses_imbalance() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-    v_is_balanced boolean;
-    v_lines       bigint;
-BEGIN
-    -- Only a journal's last line does the sum. Lines have no gaps, so one that is added later is always the last.
-    IF EXISTS (SELECT FROM entry
-                WHERE business_id = NEW.business_id AND journal_id = NEW.journal_id AND line > NEW.line) THEN
-        RETURN NULL;
-    END IF;
-    SELECT bool_and(per_currency.total = 0), sum(per_currency.lines) INTO v_is_balanced, v_lines
-      FROM (SELECT sum(amount_minor) AS total, count(*) AS lines FROM entry
-             WHERE business_id = NEW.business_id AND journal_id = NEW.journal_id GROUP BY currency) AS per_currency;
-    IF NOT v_is_balanced OR v_lines <> NEW.line THEN
-        RAISE EXCEPTION 'journal %/% does not sum to zero in each currency, or skips a line', NEW.business_id, NEW.journal_id
-            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_sums_to_zero', TABLE = 'entry';
-    END IF;
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION journal_refuses_imbalance IS 'Refuses a journal that does not sum to zero in each currency, when its transaction commits.';
-CREATE CONSTRAINT TRIGGER journal_sums_to_zero AFTER INSERT ON entry DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION journal_refuses_imbalance();
-
-CREATE FUNCTION journal_refuses_emptiness() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF NOT EXISTS (SELECT FROM entry WHERE business_id = NEW.business_id AND journal_id = NEW.id) THEN
-        RAISE EXCEPTION 'journal %/% has no entries', NEW.business_id, NEW.id
-            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal';
-    END IF;
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION journal_refuses_emptiness IS 'Refuses a journal without entries, when its transaction commits.';
-CREATE CONSTRAINT TRIGGER journal_has_entries AFTER INSERT ON journal DEFERRABLE INITIALLY DEFERRED
-    FOR EACH ROW EXECUTE FUNCTION journal_refuses_emptiness();
-
 CREATE TYPE posting AS (
-    kind       text,
-    cause      text,
-    accounts   text[],
-    currencies text[],
-    amounts    bigint[],
-    event_at   timestamptz
+    kind          text,
+    cause         text,
+    accounts      text[],
+    currencies    text[],
+    amounts_minor bigint[],
+    event_at      timestamptz
 );
-COMMENT ON TYPE posting IS 'A journal on its way into the ledger.';
+COMMENT ON TYPE posting IS 'A journal on its way into the ledger: an account, a currency and an amount for each line.';
 
+-- The only way into journal, entry and wallet, which the service itself may only read. So no trigger is needed to hold
+-- that journals balance and stay as they are.
 CREATE FUNCTION post_journals(p_business_id text, p_postings posting[], p_now timestamptz)
-RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY INVOKER AS $$
+RETURNS bigint[] LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    v_touched text[];
-    v_found   bigint;
-    v_ids     bigint[];
-    v_at      timestamptz := p_now;
+    v_posting    posting;
+    v_currencies text[] := '{}';
+    v_at         timestamptz := p_now;
+    v_balance    bigint;
+    v_balances   bigint[];
+    v_id         bigint;
+    v_ids        bigint[] := '{}';
 BEGIN
-    -- The balance is checked once, after all postings. So a journal that debits a wallet is
-    -- posted alone: in a batch it could rely on a credit that comes after it.
-    IF cardinality(p_postings) > 1 AND EXISTS (
-        SELECT FROM unnest(p_postings) AS posting, unnest(posting.accounts, posting.amounts) AS line (account, amount_minor)
-         WHERE line.account = 'wallet' AND line.amount_minor < 0) THEN
-        RAISE EXCEPTION 'a journal that takes from a wallet is posted alone' USING ERRCODE = 'feature_not_supported';
-    END IF;
+    FOREACH v_posting IN ARRAY p_postings LOOP
+        v_currencies := v_currencies || wallets_of(v_posting);
+    END LOOP;
+    v_at := lock_wallets(p_business_id, v_currencies, p_now);
 
-    -- The wallets are locked before the journals get their numbers: numbers and times then rise in the order
-    -- in which the balances changed, and a statement in order of number shows balances that follow from one another.
-    v_touched := ARRAY(
-        SELECT DISTINCT line.currency
-          FROM unnest(p_postings) AS posting, unnest(posting.accounts, posting.currencies) AS line (account, currency)
-         WHERE line.account IN ('wallet', 'refunds'));
-    IF v_touched <> '{}' THEN
-        -- The caller read its clock before it had the lock: whoever had it meanwhile may have booked at a later time.
-        SELECT count(*), greatest(p_now, max(locked.booked_until)) INTO v_found, v_at
-          FROM (SELECT booked_until FROM wallet WHERE business_id = p_business_id AND currency = ANY (v_touched)
-                 ORDER BY currency FOR NO KEY UPDATE) AS locked;
-        IF v_found < cardinality(v_touched) THEN
-            INSERT INTO wallet (business_id, currency, created_at, updated_at)
-            SELECT p_business_id, touched.currency, p_now, p_now FROM unnest(v_touched) AS touched (currency)
-             ORDER BY touched.currency
-                ON CONFLICT ON CONSTRAINT wallet_pk DO NOTHING;
-            SELECT greatest(p_now, max(locked.booked_until)) INTO v_at
-              FROM (SELECT booked_until FROM wallet WHERE business_id = p_business_id AND currency = ANY (v_touched)
-                     ORDER BY currency FOR NO KEY UPDATE) AS locked;
-        END IF;
-    END IF;
-
-    WITH given AS (
-        SELECT kind, cause, event_at, position
-          FROM unnest(p_postings) WITH ORDINALITY
-            AS posting (kind, cause, accounts, currencies, amounts, event_at, position)),
-    new AS (
+    FOREACH v_posting IN ARRAY p_postings LOOP
         INSERT INTO journal (business_id, kind, cause, event_at, created_at)
-        SELECT p_business_id, kind, cause, event_at, v_at FROM given ORDER BY position
-        ON CONFLICT ON CONSTRAINT journal_one_per_cause DO NOTHING
-        RETURNING id, kind, cause),
-    queued AS (
-        INSERT INTO journal_to_link (business_id, journal_id) SELECT p_business_id, id FROM new)
-    SELECT array_agg(new.id ORDER BY given.position) INTO v_ids
-      FROM given LEFT JOIN new ON new.kind = given.kind AND new.cause = given.cause;
-    IF array_remove(v_ids, NULL) = '{}' THEN
-        RETURN v_ids;
-    END IF;
-
-    WITH line AS (
-        SELECT v_ids[posting.position] AS journal_id, given.*
-          FROM unnest(p_postings) WITH ORDINALITY
-            AS posting (kind, cause, accounts, currencies, amounts, event_at, position),
-               unnest(posting.accounts, posting.currencies, posting.amounts) WITH ORDINALITY
-            AS given (account, currency, amount_minor, line)
-         WHERE v_ids[posting.position] IS NOT NULL),
-    moved AS (
-        UPDATE wallet
-           SET balance_minor = wallet.balance_minor + change.balance_minor,
-               locked_minor = wallet.locked_minor + change.locked_minor,
-               updated_at = v_at,
-               booked_until = v_at
-          FROM (SELECT line.currency,
-                       coalesce(sum(line.amount_minor) FILTER (WHERE line.account = 'wallet'), 0)::bigint AS balance_minor,
-                       coalesce(sum(line.amount_minor) FILTER (WHERE line.account = 'refunds'), 0)::bigint AS locked_minor
-                  FROM line WHERE line.account IN ('wallet', 'refunds') GROUP BY line.currency) AS change
-         WHERE wallet.business_id = p_business_id AND wallet.currency = change.currency
-        RETURNING wallet.currency, wallet.balance_minor - change.balance_minor AS before_minor)
-    INSERT INTO entry (business_id, journal_id, line, account, currency, amount_minor, balance_after_minor)
-    SELECT p_business_id, line.journal_id, line.line, line.account, line.currency, line.amount_minor,
-           CASE WHEN line.account = 'wallet' THEN
-               moved.before_minor + sum(line.amount_minor)
-                   OVER (PARTITION BY line.account, line.currency ORDER BY line.journal_id) END
-      FROM line LEFT JOIN moved USING (currency);
+        VALUES (p_business_id, v_posting.kind, v_posting.cause, v_posting.event_at, v_at)
+            ON CONFLICT ON CONSTRAINT journal_one_per_cause DO NOTHING RETURNING id INTO v_id;
+        v_ids := v_ids || v_id;
+        CONTINUE WHEN v_id IS NULL;
+        INSERT INTO journal_to_link (business_id, journal_id) VALUES (p_business_id, v_id);
+        v_balances := array_fill(NULL::bigint, ARRAY[cardinality(v_posting.accounts)]);
+        FOR line IN 1 .. cardinality(v_posting.accounts) LOOP
+            IF v_posting.accounts[line] = 'wallet' THEN
+                UPDATE wallet SET balance_minor = balance_minor + v_posting.amounts_minor[line],
+                                  booked_until = v_at, updated_at = v_at
+                 WHERE business_id = p_business_id AND currency = v_posting.currencies[line]
+                RETURNING balance_minor INTO v_balance;
+                v_balances[line] := v_balance;
+            ELSIF v_posting.accounts[line] = 'refunds' THEN
+                UPDATE wallet SET locked_minor = locked_minor + v_posting.amounts_minor[line],
+                                  booked_until = v_at, updated_at = v_at
+                 WHERE business_id = p_business_id AND currency = v_posting.currencies[line];
+            END IF;
+        END LOOP;
+        INSERT INTO entry (business_id, journal_id, account, currency, amount_minor, balance_after_minor, line)
+        SELECT p_business_id, v_id, given.*
+          FROM unnest(v_posting.accounts, v_posting.currencies, v_posting.amounts_minor, v_balances)
+               WITH ORDINALITY AS given;
+    END LOOP;
     RETURN v_ids;
 END
 $$;
 COMMENT ON FUNCTION post_journals IS 'Posts journals of one business in the order given, and moves its wallets. Returns their numbers in the same order: NULL for one whose cause was posted before, of which nothing is done.';
 
+CREATE FUNCTION wallets_of(p_posting posting) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    v_lines      integer := coalesce(cardinality(p_posting.accounts), 0);
+    v_wallets    text[] := '{}';
+    v_currencies text[] := '{}';
+    v_sums       bigint[] := '{}';
+    v_at         integer;
+BEGIN
+    IF v_lines = 0 OR v_lines IS DISTINCT FROM cardinality(p_posting.currencies)
+       OR v_lines IS DISTINCT FROM cardinality(p_posting.amounts_minor) THEN
+        RAISE EXCEPTION 'the journal % of % has no entries, or parts of some', p_posting.kind, p_posting.cause
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_has_entries', TABLE = 'journal';
+    END IF;
+    FOR line IN 1 .. v_lines LOOP
+        v_at := coalesce(array_position(v_currencies, p_posting.currencies[line]), cardinality(v_currencies) + 1);
+        v_currencies[v_at] := p_posting.currencies[line];
+        v_sums[v_at] := coalesce(v_sums[v_at], 0) + p_posting.amounts_minor[line];
+        IF p_posting.accounts[line] IN ('wallet', 'refunds') THEN
+            v_wallets := v_wallets || p_posting.currencies[line];
+        END IF;
+    END LOOP;
+    IF v_sums <> array_fill(0::bigint, ARRAY[cardinality(v_sums)]) THEN
+        RAISE EXCEPTION 'the journal % of % does not sum to zero in each currency', p_posting.kind, p_posting.cause
+            USING ERRCODE = 'integrity_constraint_violation', CONSTRAINT = 'journal_sums_to_zero', TABLE = 'entry';
+    END IF;
+    RETURN v_wallets;
+END
+$$;
+COMMENT ON FUNCTION wallets_of IS 'The currencies of the wallets that a journal moves. Raises unless its entries sum to zero in each currency.';
+
+-- Wallets are locked before the journals get their numbers and their time: both then rise in the order in which the
+-- balances changed, and a period whose statement was read stays as it was.
+CREATE FUNCTION lock_wallets(p_business_id text, p_currencies text[], p_now timestamptz) RETURNS timestamptz
+    LANGUAGE plpgsql AS $$
+DECLARE
+    v_currency     text;
+    v_booked_until timestamptz;
+    v_at           timestamptz := p_now;
+BEGIN
+    FOREACH v_currency IN ARRAY ARRAY(SELECT DISTINCT currency FROM unnest(p_currencies) AS currency ORDER BY 1) LOOP
+        LOOP
+            SELECT booked_until INTO v_booked_until FROM wallet
+             WHERE business_id = p_business_id AND currency = v_currency FOR NO KEY UPDATE;
+            EXIT WHEN FOUND;
+            INSERT INTO wallet (business_id, currency, created_at, updated_at)
+            VALUES (p_business_id, v_currency, p_now, p_now) ON CONFLICT ON CONSTRAINT wallet_pk DO NOTHING;
+        END LOOP;
+        v_at := greatest(v_at, v_booked_until);
+    END LOOP;
+    RETURN v_at;
+END
+$$;
+COMMENT ON FUNCTION lock_wallets IS 'Locks wallets in the order of their currencies, and makes those that do not exist. Returns the time of the next journal.';
+
 CREATE FUNCTION post_journal(
     p_business_id text, p_kind text, p_cause text,
-    p_accounts text[], p_currencies text[], p_amounts bigint[],
+    p_accounts text[], p_currencies text[], p_amounts_minor bigint[],
     p_event_at timestamptz, p_now timestamptz
-) RETURNS bigint LANGUAGE plpgsql VOLATILE SECURITY INVOKER AS $$
+) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
     RETURN (post_journals(
         p_business_id,
-        ARRAY[ROW(p_kind, p_cause, p_accounts, p_currencies, p_amounts, p_event_at)::posting],
+        ARRAY[ROW(p_kind, p_cause, p_accounts, p_currencies, p_amounts_minor, p_event_at)::posting],
         p_now))[1];
 END
 $$;
-COMMENT ON FUNCTION post_journal IS 'Posts one journal. A statement that posts several must take them in order of currency, or two of them may deadlock.';
+COMMENT ON FUNCTION post_journal IS 'Posts one journal.';
+
+CREATE FUNCTION lock_balance(p_business_id text, p_currency text) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_balance_minor bigint;
+BEGIN
+    SELECT balance_minor INTO v_balance_minor FROM wallet
+     WHERE business_id = p_business_id AND currency = p_currency FOR NO KEY UPDATE;
+    RETURN coalesce(v_balance_minor, 0);
+END
+$$;
+COMMENT ON FUNCTION lock_balance IS 'What a wallet has, and keeps until the transaction ends.';
+
+CREATE FUNCTION close_wallet_period(p_business_id text, p_currency text, p_until timestamptz) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    UPDATE wallet SET booked_until = p_until
+     WHERE business_id = p_business_id AND currency = p_currency AND booked_until < p_until;
+END
+$$;
+COMMENT ON FUNCTION close_wallet_period IS 'Waits for journals that are being posted; later ones have that time or a later one.';
 
 -- Numbers of a wallet's journals rise with time, so its first entry of a day is found by halving, without an index that
 -- every payment would pay for.
@@ -549,8 +520,8 @@ END
 $$;
 COMMENT ON FUNCTION first_wallet_journal IS 'Where the entries of a wallet at that moment, or after it, begin; NULL when it has none.';
 
-GRANT SELECT, INSERT, UPDATE (balance_minor, locked_minor, booked_until, updated_at) ON wallet TO tidegate_app;
-GRANT SELECT, INSERT ON journal, entry, journal_link TO tidegate_app;
+GRANT SELECT ON wallet, journal, entry TO tidegate_app;
+GRANT SELECT, INSERT ON journal_link TO tidegate_app;
 GRANT SELECT, INSERT, DELETE ON journal_to_link TO tidegate_app;
 
 
@@ -694,13 +665,6 @@ CREATE INDEX attempt_by_account_number ON attempt (rail, account_number, id) WHE
 CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE account_id IS NOT NULL;
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
 CREATE INDEX attempt_to_ask ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
-
-CREATE FUNCTION refuse_stale_change() RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    RAISE EXCEPTION 'the payment has changed meanwhile' USING ERRCODE = 'TG001';
-END
-$$;
-COMMENT ON FUNCTION refuse_stale_change IS 'Raises: a change decided on an older state of its payment must undo everything that was written with it.';
 
 GRANT SELECT, INSERT, UPDATE ON payment, attempt TO tidegate_app;
 
@@ -924,31 +888,6 @@ CREATE TABLE collection_tally (
     CONSTRAINT collection_tally_counts_from_zero CHECK (count >= 0)
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE collection_tally IS 'How many inflows there are, so that a total costs the same however many. Account '''' is all accounts, day -infinity is all days; days are UTC.';
-
-CREATE FUNCTION collection_is_counted() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-    -- In the order of the key, and after the wallet: nobody waits for one another in a circle.
-    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
-    SELECT NEW.business_id, place.account_id, place.day, NEW.destination_currency, change.status, change.count
-      FROM (VALUES ('', date '-infinity'), ('', (NEW.created_at AT TIME ZONE 'UTC')::date),
-                   (NEW.account_id, date '-infinity'), (NEW.account_id, (NEW.created_at AT TIME ZONE 'UTC')::date))
-           AS place (account_id, day)
-     CROSS JOIN (SELECT NEW.status AS status, 1 AS count
-                  UNION ALL
-                 -- One less; there is a row for it, and a row of -1 would be refused before it is found.
-                 SELECT OLD.status, 0 WHERE TG_OP = 'UPDATE') AS change
-     ORDER BY place.account_id, place.day, change.status
-        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE
-       SET count = tally.count + CASE excluded.count WHEN 0 THEN -1 ELSE 1 END;
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION collection_is_counted IS 'Keeps collection_tally.';
-CREATE TRIGGER collection_is_counted_when_it_comes AFTER INSERT ON collection
-    FOR EACH ROW EXECUTE FUNCTION collection_is_counted();
-CREATE TRIGGER collection_is_counted_when_it_changes AFTER UPDATE OF status ON collection
-    FOR EACH ROW WHEN (OLD.status <> NEW.status) EXECUTE FUNCTION collection_is_counted();
 
 CREATE TABLE credit_reversal (
     rail           text        NOT NULL,
@@ -1258,6 +1197,374 @@ COMMENT ON FUNCTION is_held_back IS 'Whether a row is in work, paused after a fa
 GRANT SELECT, INSERT, UPDATE, DELETE ON leased_work TO tidegate_app;
 
 
+-- Writes
+--
+-- What is decided about money is written by these functions: each takes the business first, writes all of a change or
+-- nothing, and says what became of it. They decide nothing, and refuse what no longer holds.
+
+CREATE FUNCTION refuse_stale_change() RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'what the change was decided on has changed meanwhile' USING ERRCODE = 'TG001';
+END
+$$;
+COMMENT ON FUNCTION refuse_stale_change IS 'Raises: a change decided on an older state must undo everything that was written with it.';
+
+CREATE TYPE payment_change AS (
+    payment_id          bigint,
+    version             bigint,
+    now                 timestamptz,
+    lease               text,
+    lease_kind          text,
+    lease_id            text,
+    ref_rail            text,
+    ref_id              text,
+    ref_body            text,
+    status              text,
+    variance            text,
+    received_minor      bigint,
+    held_minor          bigint,
+    returned_minor      bigint,
+    fee_minor           bigint,
+    vat_minor           bigint,
+    settled_minor       bigint,
+    method              text,
+    paid_at             timestamptz,
+    ending              text,
+    expected_minor      bigint,
+    fee_rule_id         text,
+    attempt_id          bigint,
+    attempt_status      text,
+    action              jsonb,
+    account_id          text,
+    account_number      text,
+    failure             text,
+    expires_at          timestamptz,
+    asks                integer,
+    next_poll_at        timestamptz,
+    answers             integer,
+    resends             integer,
+    resend_from         timestamptz,
+    said_sent_at        timestamptz,
+    rail                text,
+    transaction_id      text,
+    currency            text,
+    amount_minor        bigint,
+    taken               text,
+    reason              text,
+    payer               jsonb,
+    back_reference      text,
+    back_rail           text,
+    back_transaction_id text,
+    back_currency       text,
+    back_minor          bigint,
+    back_reason         text,
+    kind                text,
+    cause               text,
+    accounts            text[],
+    currencies          text[],
+    amounts_minor       bigint[],
+    event_at            timestamptz,
+    event_id            text,
+    event_type          text,
+    event_cause         text,
+    event_payload       text,
+    event_reference     text
+);
+COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with them: a notification (ref), money received, money going back, a journal, an event. Bytes are base64.';
+
+CREATE FUNCTION apply_payment_changes(p_business_id text, p_changes json, p_now timestamptz) RETURNS text[]
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_change   payment_change;
+    v_outcomes text[] := '{}';
+    v_postings posting[] := '{}';
+BEGIN
+    FOR v_change IN SELECT * FROM json_populate_recordset(NULL::payment_change, p_changes) LOOP
+        IF EXISTS (SELECT FROM notification WHERE rail = v_change.ref_rail AND id = v_change.ref_id) THEN
+            v_outcomes := v_outcomes || 'duplicate'::text;
+            CONTINUE;
+        END IF;
+        -- A rail reports one success both in its answer and in a notification; that is not an error.
+        IF EXISTS (SELECT FROM receipt WHERE business_id = p_business_id AND rail = v_change.rail
+                      AND transaction_id = v_change.transaction_id) THEN
+            v_outcomes := v_outcomes || 'already_received'::text;
+            CONTINUE;
+        END IF;
+        -- Who comes at the same moment waits here, and finds another version.
+        UPDATE payment
+           SET status = v_change.status, variance = v_change.variance, received_minor = v_change.received_minor,
+               held_minor = v_change.held_minor, returned_minor = v_change.returned_minor,
+               fee_minor = v_change.fee_minor, vat_minor = v_change.vat_minor,
+               settled_minor = v_change.settled_minor, method = v_change.method, paid_at = v_change.paid_at,
+               ending = v_change.ending, expected_minor = v_change.expected_minor, fee_rule_id = v_change.fee_rule_id,
+               version = version + 1, updated_at = v_change.now
+         WHERE business_id = p_business_id AND id = v_change.payment_id AND version = v_change.version
+           AND (v_change.lease IS NULL OR EXISTS (
+                SELECT FROM leased_work AS held
+                 WHERE held.business_id = p_business_id AND held.kind = v_change.lease_kind
+                   AND held.id = v_change.lease_id AND held.lease_token = v_change.lease));
+        IF NOT FOUND THEN
+            v_outcomes := v_outcomes || 'stale'::text;
+            CONTINUE;
+        END IF;
+
+        IF v_change.ref_id IS NOT NULL THEN
+            INSERT INTO notification (rail, id, state, body, received_at)
+            VALUES (v_change.ref_rail, v_change.ref_id, 'done', decode(v_change.ref_body, 'base64'), v_change.now);
+        END IF;
+        IF v_change.transaction_id IS NOT NULL THEN
+            INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency,
+                                 amount_minor, taken, reason, payer, created_at)
+            VALUES (p_business_id, v_change.rail, v_change.transaction_id, v_change.payment_id, v_change.attempt_id,
+                    v_change.account_number, v_change.currency, v_change.amount_minor, v_change.taken, v_change.reason,
+                    v_change.payer, v_change.now);
+        END IF;
+        IF v_change.attempt_id IS NOT NULL THEN
+            UPDATE attempt
+               SET status = v_change.attempt_status, action = v_change.action, account_id = v_change.account_id,
+                   account_number = v_change.account_number, failure = v_change.failure,
+                   expires_at = v_change.expires_at, asks = v_change.asks, next_poll_at = v_change.next_poll_at,
+                   answers = v_change.answers, resends = v_change.resends, resend_from = v_change.resend_from,
+                   said_sent_at = v_change.said_sent_at, updated_at = v_change.now
+             WHERE business_id = p_business_id AND id = v_change.attempt_id;
+        END IF;
+        IF v_change.back_reference IS NOT NULL THEN
+            INSERT INTO money_return (business_id, reference, payment_id, rail, transaction_id, currency, amount_minor,
+                                      reason, next_try_at, asked_at)
+            VALUES (p_business_id, v_change.back_reference, v_change.payment_id, v_change.back_rail,
+                    v_change.back_transaction_id, v_change.back_currency, v_change.back_minor, v_change.back_reason,
+                    v_change.now, v_change.now);
+        END IF;
+        IF v_change.event_id IS NOT NULL THEN
+            INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
+            VALUES (p_business_id, v_change.event_id, v_change.event_type, v_change.event_cause,
+                    decode(v_change.event_payload, 'base64'), v_change.now, v_change.event_reference);
+        END IF;
+        IF v_change.kind IS NOT NULL THEN
+            v_postings := v_postings || ROW(v_change.kind, v_change.cause, v_change.accounts, v_change.currencies,
+                                            v_change.amounts_minor, v_change.event_at)::posting;
+        END IF;
+        v_outcomes := v_outcomes || 'written'::text;
+    END LOOP;
+    -- Wallets are locked last.
+    IF v_postings <> '{}' AND array_position(post_journals(p_business_id, v_postings, p_now), NULL) IS NOT NULL THEN
+        PERFORM refuse_stale_change();
+    END IF;
+    RETURN v_outcomes;
+END
+$$;
+COMMENT ON FUNCTION apply_payment_changes IS 'Writes changes of one business, which must come in order of payment. An outcome for each: written; stale, when the payment or the lease has changed; duplicate, when its notification was processed before; already_received, when its money was.';
+
+
+CREATE FUNCTION write_event(p_business_id text, p_event json, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
+    VALUES (p_business_id, p_event ->> 'id', p_event ->> 'type', p_event ->> 'cause',
+            decode(p_event ->> 'payload', 'base64'), p_now, p_event ->> 'reference');
+END
+$$;
+COMMENT ON FUNCTION write_event IS 'Writes an event with its change. The payload is base64.';
+
+CREATE FUNCTION count_inflow(p_inflow collection, p_status text, p_count integer) RETURNS void
+    LANGUAGE plpgsql AS $$
+BEGIN
+    -- In the order of the key: nobody waits for one another in a circle.
+    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
+    SELECT p_inflow.business_id, place.account_id, place.day, p_inflow.destination_currency, p_status, 1
+      FROM (VALUES ('', date '-infinity'), ('', (p_inflow.created_at AT TIME ZONE 'UTC')::date),
+                   (p_inflow.account_id, date '-infinity'),
+                   (p_inflow.account_id, (p_inflow.created_at AT TIME ZONE 'UTC')::date)) AS place (account_id, day)
+     ORDER BY place.account_id, place.day
+        -- There is a row for one less.
+        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + p_count;
+END
+$$;
+COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow more or less in this status.';
+
+CREATE FUNCTION record_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_new  collection := json_populate_record(NULL::collection, p_change -> 'inflow');
+    v_rail text := p_change -> 'notification' ->> 'rail';
+    v_ref  text := p_change -> 'notification' ->> 'id';
+BEGIN
+    -- The bank has notified it before: in another currency, or under another identifier.
+    IF EXISTS (SELECT FROM receipt
+                WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
+       OR EXISTS (SELECT FROM collection
+                   WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
+          AND NOT EXISTS (SELECT FROM notification WHERE rail = v_rail AND id = v_ref) THEN
+        RETURN 'already_received';
+    END IF;
+    IF v_ref IS NOT NULL THEN
+        INSERT INTO notification (rail, id, state, body, received_at)
+        VALUES (v_rail, v_ref, 'done', decode(p_change -> 'notification' ->> 'body', 'base64'), p_now)
+            ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING;
+        IF NOT FOUND THEN
+            RETURN 'duplicate';
+        END IF;
+    END IF;
+    IF NOT EXISTS (SELECT FROM virtual_account
+                    WHERE business_id = p_business_id AND id = v_new.account_id
+                      AND version = (p_change ->> 'account_version')::bigint) THEN
+        PERFORM refuse_stale_change();
+    END IF;
+
+    INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
+                            destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
+                            valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
+                            fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
+                            return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
+    VALUES (p_business_id, new_collection_id(p_now), v_new.reference, v_new.account_id, v_new.status, v_new.reason,
+            v_new.source_currency, v_new.source_minor, v_new.destination_currency, v_new.rail, v_new.transaction_id,
+            v_new.payer, v_new.payee_name, v_new.scheme, v_new.remittance, v_new.valued_at, v_new.name_check,
+            v_new.destination_minor, v_new.fee_minor, v_new.vat_minor, v_new.credited_minor, v_new.fee_rule_id,
+            v_new.rate, v_new.rate_source, v_new.rate_quoted_at, v_new.spread_minor, v_new.return_reference,
+            v_new.return_asked_at, p_now, p_now, v_new.merchant_reference, v_new.note, v_new.held_until)
+    RETURNING * INTO v_new;
+    PERFORM finish_inflow(v_new, p_change, p_now);
+    PERFORM count_inflow(v_new, v_new.status, 1);
+    RETURN 'written';
+END
+$$;
+COMMENT ON FUNCTION record_inflow IS 'Writes an inflow with its notification, journal and event. written; duplicate, when the notification was processed before; already_received, when the money was. Raises when the account has changed.';
+
+CREATE FUNCTION change_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_new    collection := json_populate_record(NULL::collection, p_change -> 'inflow');
+    v_before text;
+BEGIN
+    SELECT status INTO v_before FROM collection
+     WHERE business_id = p_business_id AND id = v_new.id AND version = v_new.version FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        PERFORM refuse_stale_change();
+    END IF;
+    UPDATE collection
+       SET status = v_new.status, reason = v_new.reason, note = v_new.note, destination_minor = v_new.destination_minor,
+           fee_minor = v_new.fee_minor, vat_minor = v_new.vat_minor, credited_minor = v_new.credited_minor,
+           fee_rule_id = v_new.fee_rule_id, rate = v_new.rate, rate_source = v_new.rate_source,
+           rate_quoted_at = v_new.rate_quoted_at, spread_minor = v_new.spread_minor,
+           return_reference = v_new.return_reference, return_asked_at = v_new.return_asked_at,
+           owed_minor = v_new.owed_minor, version = version + 1, updated_at = p_now
+     WHERE business_id = p_business_id AND id = v_new.id
+    RETURNING * INTO v_new;
+    PERFORM finish_inflow(v_new, p_change, p_now);
+    IF v_before <> v_new.status THEN
+        PERFORM count_inflow(v_new, least(v_before, v_new.status), CASE WHEN v_before < v_new.status THEN -1 ELSE 1 END);
+        PERFORM count_inflow(v_new, greatest(v_before, v_new.status), CASE WHEN v_before < v_new.status THEN 1 ELSE -1 END);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION change_inflow IS 'Writes what became of a recorded inflow, over the version that was read, with its journal and event. Raises when it has changed.';
+
+CREATE FUNCTION finish_inflow(p_inflow collection, p_change json, p_now timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF p_change ->> 'return_reason' IS NOT NULL THEN
+        INSERT INTO money_return (business_id, reference, collection_id, rail, transaction_id, currency, amount_minor,
+                                  reason, next_try_at, asked_at)
+        VALUES (p_inflow.business_id, p_inflow.return_reference, p_inflow.id, p_inflow.rail, p_inflow.transaction_id,
+                p_inflow.source_currency, p_inflow.source_minor, p_change ->> 'return_reason', p_now, p_now);
+    END IF;
+    IF p_change ->> 'event' IS NOT NULL THEN
+        PERFORM write_event(p_inflow.business_id, p_change -> 'event', p_now);
+    END IF;
+    -- The wallet is locked last.
+    PERFORM post_once(p_inflow.business_id, p_change -> 'journal', p_now);
+END
+$$;
+COMMENT ON FUNCTION finish_inflow IS 'What is written with an inflow: money going back, an event, the journal.';
+
+CREATE FUNCTION post_once(p_business_id text, p_journal json, p_now timestamptz) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    v_id bigint := (post_journals(p_business_id, ARRAY[json_populate_record(NULL::posting, p_journal)], p_now))[1];
+BEGIN
+    IF v_id IS NULL THEN
+        PERFORM refuse_stale_change();
+    END IF;
+    RETURN v_id;
+END
+$$;
+COMMENT ON FUNCTION post_once IS 'Posts one journal. Raises when its cause was posted before.';
+
+CREATE FUNCTION record_unclaimed(p_business_id text, p_change json, p_now timestamptz) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_new receipt := json_populate_record(NULL::receipt, p_change -> 'receipt');
+    v_ref text := p_change -> 'notification' ->> 'id';
+BEGIN
+    IF EXISTS (SELECT FROM collection
+                WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
+       OR EXISTS (SELECT FROM receipt
+                   WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
+          AND NOT EXISTS (SELECT FROM notification WHERE rail = v_new.rail AND id = v_ref) THEN
+        RETURN 'already_received';
+    END IF;
+    INSERT INTO notification (rail, id, state, body, note, received_at)
+    VALUES (v_new.rail, v_ref, 'suspense', decode(p_change -> 'notification' ->> 'body', 'base64'), v_new.reason, p_now)
+        ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING;
+    IF NOT FOUND THEN
+        RETURN 'duplicate';
+    END IF;
+    INSERT INTO receipt (business_id, rail, transaction_id, payment_id, account_number, currency, amount_minor, taken,
+                         reason, payer, created_at)
+    VALUES (p_business_id, v_new.rail, v_new.transaction_id, v_new.payment_id, v_new.account_number, v_new.currency,
+            v_new.amount_minor, 'suspense', v_new.reason, v_new.payer, p_now);
+    PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
+    RETURN 'written';
+END
+$$;
+COMMENT ON FUNCTION record_unclaimed IS 'Writes money that nobody can be credited with, with its notification and journal. Outcomes as of record_inflow.';
+
+CREATE FUNCTION confirm_return(p_business_id text, p_reference text, p_change json, p_now timestamptz) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_collection_id bigint;
+BEGIN
+    UPDATE money_return
+       SET status = 'confirmed', confirmed_at = p_now, next_try_at = NULL, sent_as = p_change ->> 'sent_as'
+     WHERE business_id = p_business_id AND reference = p_reference AND status <> 'confirmed'
+    RETURNING collection_id INTO v_collection_id;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE collection SET return_confirmed_at = p_now, version = version + 1, updated_at = p_now
+     WHERE business_id = p_business_id AND id = v_collection_id;
+    IF p_change ->> 'event' IS NOT NULL THEN
+        PERFORM write_event(p_business_id, p_change -> 'event', p_now);
+    END IF;
+    PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION confirm_return IS 'Writes that money has gone back, with its journal and event. False when that was written before.';
+
+CREATE FUNCTION start_refund(p_business_id text, p_change json, p_now timestamptz) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_new refund := json_populate_record(NULL::refund, p_change -> 'refund');
+BEGIN
+    UPDATE payment SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
+     WHERE business_id = p_business_id AND id = v_new.payment_id;
+    UPDATE collection SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
+     WHERE business_id = p_business_id AND id = v_new.collection_id;
+    INSERT INTO refund (business_id, reference, payment_id, collection_id, currency, amount_minor, reason, note,
+                        initiated_at, fee_returned_minor, vat_returned_minor)
+    VALUES (p_business_id, v_new.reference, v_new.payment_id, v_new.collection_id, v_new.currency, v_new.amount_minor,
+            v_new.reason, v_new.note, p_now, v_new.fee_returned_minor, v_new.vat_returned_minor)
+    RETURNING * INTO v_new;
+    INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor, fee_minor,
+                            vat_minor, next_poll_at)
+    SELECT p_business_id, leg.reference, v_new.id, leg.rail, leg.transaction_id, v_new.currency, leg.amount_minor,
+           leg.fee_minor, leg.vat_minor, p_now
+      FROM json_populate_recordset(NULL::refund_leg, p_change -> 'legs') AS leg;
+    PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
+    RETURN v_new.id;
+END
+$$;
+COMMENT ON FUNCTION start_refund IS 'Writes a refund, its amount on the payment or inflow, its legs, and the debit of the wallet. Its number.';
+
+
 -- Sandbox
 --
 -- An outside world of our own: only the sandbox's rail reads these tables.
@@ -1341,7 +1648,6 @@ BEGIN
     IF NOT EXISTS (SELECT FROM deployment WHERE mode = 'sandbox') THEN
         RAISE EXCEPTION 'only a sandbox is emptied' USING ERRCODE = 'insufficient_privilege';
     END IF;
-    PERFORM set_config('tidegate.is_resetting', 'yes', true);
     UPDATE endpoint_state
        SET look_at = NULL, failures = 0, failing_since = NULL, openings = 0, open_until = NULL
      WHERE business_id = p_business_id;
@@ -1366,7 +1672,6 @@ BEGIN
     DELETE FROM entry WHERE business_id = p_business_id;
     DELETE FROM journal WHERE business_id = p_business_id;
     DELETE FROM wallet WHERE business_id = p_business_id;
-    PERFORM set_config('tidegate.is_resetting', 'no', true);
 END
 $$;
 COMMENT ON FUNCTION reset_sandbox IS 'Deletes all payments, inflows and books of one business in a sandbox. Endpoints, their secrets and virtual accounts are settings, and stay.';
@@ -1375,3 +1680,12 @@ COMMENT ON FUNCTION reset_sandbox IS 'Deletes all payments, inflows and books of
 GRANT SELECT, INSERT, UPDATE, DELETE ON sandbox_attempt, sandbox_payout, sandbox_notice TO tidegate_app;
 GRANT SELECT, INSERT, DELETE ON sandbox_account TO tidegate_app;
 GRANT USAGE ON SEQUENCE sandbox_rail_serial TO tidegate_app;
+
+
+-- Functions that run with the rights of the schema's owner are for the service alone.
+REVOKE EXECUTE ON FUNCTION
+    post_journals, lock_balance, close_wallet_period, apply_payment_changes,
+    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION
+    post_journals, lock_balance, close_wallet_period, apply_payment_changes,
+    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox TO tidegate_app;

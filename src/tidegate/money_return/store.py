@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
+
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.infra.leased_work import DueRow
@@ -80,15 +82,5 @@ async def find(tx: Tx, business_id: str, reference: str, *, rail: str) -> KnownR
 
 async def confirm(tx: Tx, business_id: str, reference: str, journal: Journal, *, sent_as: str, now: datetime) -> bool:
     """Records the confirmation with its journal. False when it was confirmed before."""
-    done = await tx.fetchval(
-        """
-        WITH confirmed AS (
-            UPDATE money_return
-               SET status = 'confirmed', confirmed_at = $3, next_try_at = NULL, sent_as = $10
-             WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed'
-            RETURNING id)
-        SELECT post_journal($1, $4, $5, $6, $7, $8, $9, $3) FROM confirmed
-        """,
-        business_id, reference, now, *journal.columns(), sent_as,
-    )  # fmt: skip
-    return done is not None
+    given = msgspec.json.encode({"sent_as": sent_as, "journal": journal.columns()._asdict()}).decode()
+    return bool(await tx.fetchval("SELECT confirm_return($1, $2, $3, $4)", business_id, reference, given, now))

@@ -125,29 +125,28 @@ async def apply(tx: Tx, change: PaymentChange) -> bool:
 async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutcome]:
     """Changes of one business, in one round trip and one commit; each is written completely or not at all.
 
-    Raises for the whole batch: StaleChange when a journal is already posted, AlreadyReceived when the money was
-    recorded concurrently, AccountNumberTaken when another open account has the number.
+    Raises for the whole batch: StaleChange when a journal is already posted or the notification was processed
+    concurrently for another payment, AlreadyReceived when the money was, AccountNumberTaken when another open account
+    has the number.
     """
     first = _without_rivals(changes)
-    rows = [_row(position, changes[position]) for position in first]
+    rows = [_row(changes[position]) for position in first]
     now = max(changes[position].now for position in first)
     refusals = {
         "TG001": StaleChange,
+        "notification_pk": StaleChange,
         "receipt_one_per_transaction": AlreadyReceived,
         "attempt_one_open_account": AccountNumberTaken,
     }
     with naming(refusals):
-        done = await tx.fetch(_APPLY, changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now)
+        done = await tx.fetchval(
+            "SELECT apply_payment_changes($1, $2, $3)",
+            changes[0].payment.business_id, msgspec.json.encode(rows).decode(), now,
+        )  # fmt: skip
     outcomes = [ChangeOutcome.STALE] * len(changes)
-    for row in done:
-        outcomes[row["position"]] = _outcome_of(row)
+    for position, outcome in zip(first, done, strict=True):
+        outcomes[position] = ChangeOutcome(outcome)
     return outcomes
-
-
-def _outcome_of(row: Row) -> ChangeOutcome:
-    if row["is_known"]:
-        return ChangeOutcome.ALREADY_RECEIVED
-    return ChangeOutcome.WRITTEN if row["is_new"] else ChangeOutcome.DUPLICATE
 
 
 def _without_rivals(changes: Sequence[PaymentChange]) -> list[int]:
@@ -166,110 +165,10 @@ def _without_rivals(changes: Sequence[PaymentChange]) -> list[int]:
     return first
 
 
-_APPLY = """
-    -- The filter makes the planner expect few rows whatever the table statistics: each row is found by its key.
-    WITH given AS (
-        SELECT * FROM json_to_recordset($2::json) AS given (
-            business_id text, position integer, payment_id bigint, version bigint, now timestamptz,
-            lease text, lease_kind text, lease_id text, ref_rail text, ref_id text, ref_body text,
-            status text, variance text, received_minor bigint, held_minor bigint, returned_minor bigint,
-            fee_minor bigint, vat_minor bigint, settled_minor bigint, method text, paid_at timestamptz, ending text,
-            expected_minor bigint, fee_rule_id text,
-            attempt_id bigint, attempt_status text, action jsonb, account_id text, account_number text, failure text,
-            expires_at timestamptz, asks integer, next_poll_at timestamptz, answers integer, resends integer,
-            resend_from timestamptz, said_sent_at timestamptz,
-            rail text, transaction_id text, currency text, amount_minor bigint, taken text, reason text, payer jsonb,
-            back_reference text, back_rail text, back_transaction_id text, back_currency text, back_minor bigint,
-            back_reason text,
-            kind text, cause text, accounts text[], currencies text[], amounts_minor bigint[], event_at timestamptz,
-            event_id text, event_type text, event_cause text, event_payload text, event_reference text)
-         WHERE given.business_id = $1),
-    -- Locked in the given order.
-    fresh AS (
-        SELECT given.*,
-               -- A rail reports one success both in its answer and in a notification; that is not an error.
-               EXISTS (SELECT FROM receipt
-                        WHERE receipt.business_id = $1 AND receipt.rail = given.rail
-                          AND receipt.transaction_id = given.transaction_id)
-               AND NOT EXISTS (SELECT FROM notification AS before
-                                WHERE before.rail = given.ref_rail AND before.id = given.ref_id) AS is_known
-          FROM given
-         CROSS JOIN LATERAL (
-            SELECT FROM payment
-             WHERE payment.business_id = $1 AND payment.id = given.payment_id AND payment.version = given.version
-               AND (given.lease IS NULL OR EXISTS (
-                    SELECT FROM leased_work AS held
-                     WHERE held.business_id = $1 AND held.kind = given.lease_kind AND held.id = given.lease_id
-                       AND held.lease_token = given.lease))
-               FOR NO KEY UPDATE OF payment) AS locked),
-    notified AS (
-        INSERT INTO notification (rail, id, state, body, received_at)
-        SELECT ref_rail, ref_id, 'done', decode(ref_body, 'base64'), now
-          FROM fresh WHERE ref_rail IS NOT NULL AND NOT is_known
-        ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING
-        RETURNING rail, id),
-    change AS (
-        SELECT fresh.*
-          FROM fresh LEFT JOIN notified ON notified.rail = fresh.ref_rail AND notified.id = fresh.ref_id
-         WHERE NOT is_known AND (fresh.ref_rail IS NULL OR notified.id IS NOT NULL)),
-    moved AS (
-        UPDATE payment
-           SET status = change.status, variance = change.variance, received_minor = change.received_minor,
-               held_minor = change.held_minor, returned_minor = change.returned_minor, fee_minor = change.fee_minor,
-               vat_minor = change.vat_minor, settled_minor = change.settled_minor, method = change.method,
-               paid_at = change.paid_at, ending = change.ending, expected_minor = change.expected_minor,
-               fee_rule_id = change.fee_rule_id, version = payment.version + 1, updated_at = change.now
-          FROM change
-         WHERE payment.business_id = $1 AND payment.id = change.payment_id),
-    tried AS (
-        UPDATE attempt
-           SET status = change.attempt_status, action = change.action, account_id = change.account_id,
-               account_number = change.account_number, failure = change.failure, expires_at = change.expires_at,
-               asks = change.asks, next_poll_at = change.next_poll_at, answers = change.answers,
-               resends = change.resends, resend_from = change.resend_from, said_sent_at = change.said_sent_at,
-               updated_at = change.now
-          FROM change
-         WHERE attempt.business_id = $1 AND attempt.id = change.attempt_id
-        RETURNING attempt.id),
-    received AS (
-        INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency,
-                             amount_minor, taken, reason, payer, created_at)
-        SELECT $1, rail, transaction_id, payment_id, attempt_id, account_number, currency, amount_minor, taken, reason,
-               payer, now
-          FROM change WHERE transaction_id IS NOT NULL
-        RETURNING id),
-    going_back AS (
-        INSERT INTO money_return (business_id, reference, payment_id, rail, transaction_id, currency, amount_minor,
-                                  reason, next_try_at, asked_at)
-        SELECT $1, back_reference, payment_id, back_rail, back_transaction_id, back_currency, back_minor, back_reason,
-               now, now
-          FROM change WHERE back_reference IS NOT NULL),
-    noted AS (
-        INSERT INTO event (business_id, id, type, cause, payload, created_at, reference)
-        SELECT $1, event_id, event_type, event_cause, decode(event_payload, 'base64'), now, event_reference
-          FROM change WHERE event_id IS NOT NULL),
-    -- After the receipts: money already recorded must be distinguished from a payment that has changed.
-    -- After the attempts: wallets are locked last.
-    posted AS (
-        SELECT post_journals(
-                   $1, array_agg(ROW(kind, cause, accounts, currencies, amounts_minor, event_at)::posting
-                                 ORDER BY position),
-                   $3) AS ids
-          FROM change, (SELECT count(*) FROM received) AS recorded, (SELECT count(*) FROM tried) AS ended
-         WHERE kind IS NOT NULL
-        HAVING count(*) > 0)
-    SELECT fresh.position, fresh.is_known, change.position IS NOT NULL AS is_new,
-           CASE WHEN array_position((SELECT ids FROM posted), NULL) IS NOT NULL THEN refuse_stale_change() END
-      FROM fresh LEFT JOIN change ON change.position = fresh.position
-"""
-
-
-def _row(position: int, change: PaymentChange) -> dict[str, Any]:
-    """Keys are the statement's names. Absent means NULL; bytes are base64."""
+def _row(change: PaymentChange) -> dict[str, Any]:
+    """As the type `payment_change`. Absent means NULL; bytes are base64."""
     payment = change.payment
     row: dict[str, Any] = {
-        "business_id": payment.business_id,
-        "position": position,
         "payment_id": payment.id,
         "version": payment.version,
         "now": change.now,

@@ -39,10 +39,15 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeOutcome(Enum):
+    """As `apply_payment_changes` names them. Unless it is WRITTEN, nothing was."""
+
     WRITTEN = "written"
-    DUPLICATE = "the notification was processed before; nothing was written"
-    ALREADY_RECEIVED = "the money is recorded under another notification; nothing was written"
-    STALE = "the payment has changed since it was read; nothing was written"
+    # The notification was processed before.
+    DUPLICATE = "duplicate"
+    # The money is recorded under another notification.
+    ALREADY_RECEIVED = "already_received"
+    # The payment has changed since it was read.
+    STALE = "stale"
 
 
 class PaymentChange(msgspec.Struct, frozen=True, kw_only=True):

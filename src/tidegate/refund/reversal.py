@@ -71,7 +71,9 @@ async def _undo(
         await _post_held(tx, one, kept, now)
         return
     fee = _fee_of(found, kept)
-    owed = max(kept - fee.total - await reversal_store.lock_wallet(tx, one), Money.zero(kept.currency))
+    owed = max(
+        kept - fee.total - await ledger.lock_balance(tx, one.business_id, kept.currency), Money.zero(kept.currency)
+    )
     if owed.minor:
         log.error("merchant owes the rest of a reversal", pay_code=found.pay_code, owed=str(owed))
     await reversal_store.count(tx, one, kept, owed=owed, now=now)
@@ -120,7 +122,7 @@ async def _collect(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
         if debt is None:
             return False
         await subject_store.lock(tx, SubjectKey(debt.business_id, debt.payment_id, None))
-        part = min(debt.owed, await reversal_store.lock_wallet(tx, debt))
+        part = min(debt.owed, await ledger.lock_balance(tx, debt.business_id, debt.owed.currency))
         if part.minor == 0 or not await reversal_store.pay_debt(tx, debt, part, now=now):
             return False
         journal = postings.debt_collected(cause=f"{debt.pay_code}/{debt.version}", collected=part, event_at=now)

@@ -79,16 +79,6 @@ _GET = """
 """
 
 
-async def lock_wallet(tx: Tx, one: ReceiptReversal | Debt) -> Money:
-    """Returns the balance."""
-    currency = one.amount.currency if isinstance(one, ReceiptReversal) else one.owed.currency
-    minor = await tx.fetchval(
-        "SELECT balance_minor FROM wallet WHERE business_id = $1 AND currency = $2 FOR NO KEY UPDATE",
-        one.business_id, currency,
-    )  # fmt: skip
-    return Money(minor or 0, currency)
-
-
 async def count(tx: Tx, one: ReceiptReversal, kept: Money, *, owed: Money, now: datetime) -> None:
     await tx.execute(
         """

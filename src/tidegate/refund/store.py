@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
+
+import msgspec
 
 from tidegate.core.errors import RefundExceedsAvailable
 from tidegate.core.fee import Fee
@@ -22,45 +25,42 @@ _MORE_THAN_RECEIVED = {
 
 
 async def insert(tx: Tx, refund: Refund, legs: Sequence[Leg], journal: Journal) -> Refund:
-    """The refund, its amount on the subject, and the debit of the wallet, in one statement.
+    """The refund, its amount on the subject, and the debit of the wallet, in one call.
 
     Raises InsufficientBalance; RefundExceedsAvailable as a last guard behind the locked subject.
     """
+    given = {
+        "refund": {
+            "reference": refund.reference,
+            "payment_id": refund.payment_id,
+            "collection_id": refund.collection_id,
+            "currency": refund.amount.currency,
+            "amount_minor": refund.amount.minor,
+            "reason": refund.reason,
+            "note": refund.note,
+            "fee_returned_minor": refund.fee_returned.fee.minor,
+            "vat_returned_minor": refund.fee_returned.vat.minor,
+        },
+        "legs": [_leg_columns(leg) for leg in legs],
+        "journal": journal.columns()._asdict(),
+    }
     with naming(_MORE_THAN_RECEIVED), names_refusals():
-        row = await tx.fetchrow(
-            _INSERT, refund.business_id, refund.reference, refund.payment_id, refund.collection_id,
-            refund.amount.currency, refund.amount.minor, refund.reason, refund.note, refund.initiated_at,
-            [leg.reference for leg in legs], [leg.rail for leg in legs], [leg.transaction_id for leg in legs],
-            [leg.amount.minor for leg in legs], *journal.columns(),
-            refund.fee_returned.fee.minor, refund.fee_returned.vat.minor,
-            [leg.fee.fee.minor for leg in legs], [leg.fee.vat.minor for leg in legs],
+        number = await tx.fetchval(
+            "SELECT start_refund($1, $2, $3)",
+            refund.business_id, msgspec.json.encode(given).decode(), refund.initiated_at,
         )  # fmt: skip
-    assert row is not None
-    return refund_of(row)
+    return msgspec.structs.replace(refund, id=number)
 
 
-_INSERT = """
-    WITH payment_counted AS (
-        UPDATE payment SET refunded_minor = refunded_minor + $6, version = version + 1, updated_at = $9
-         WHERE business_id = $1 AND id = $3),
-    collection_counted AS (
-        UPDATE collection SET refunded_minor = refunded_minor + $6, version = version + 1, updated_at = $9
-         WHERE business_id = $1 AND id = $4),
-    made AS (
-        INSERT INTO refund (business_id, reference, payment_id, collection_id, currency, amount_minor, reason, note,
-                            initiated_at, fee_returned_minor, vat_returned_minor)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $20, $21)
-        RETURNING *),
-    legs AS (
-        INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor,
-                                fee_minor, vat_minor, next_poll_at)
-        SELECT $1, leg.reference, made.id, leg.rail, leg.transaction_id, $5, leg.amount_minor, leg.fee_minor,
-               leg.vat_minor, $9
-          FROM made, unnest($10::text[], $11::text[], $12::text[], $13::bigint[], $22::bigint[], $23::bigint[])
-               AS leg (reference, rail, transaction_id, amount_minor, fee_minor, vat_minor)),
-    posted AS (SELECT post_journal($1, $14, $15, $16, $17, $18, $19, $9) AS id FROM made)
-    SELECT made.* FROM made, posted
-"""
+def _leg_columns(leg: Leg) -> dict[str, Any]:
+    return {
+        "reference": leg.reference,
+        "rail": leg.rail,
+        "transaction_id": leg.transaction_id,
+        "amount_minor": leg.amount.minor,
+        "fee_minor": leg.fee.fee.minor,
+        "vat_minor": leg.fee.vat.minor,
+    }
 
 
 # The kind of leased work, as the statement below names it.

@@ -50,8 +50,8 @@ def refund_request_from(request: CreateRefund) -> RefundRequest:
         reference=request.trans_reference,
         amount=None if request.amount is UNSET else request.amount,
         currency=request.currency,
-        reason=request.reason,
-        note=request.note,
+        reason=str(request.reason) if request.reason is not None else None,
+        note=str(request.note) if request.note is not None else None,
     )
 
 

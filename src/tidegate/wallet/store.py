@@ -12,10 +12,7 @@ from tidegate.wallet.model import Period, SortOrder, WalletLine
 
 async def book_after(tx: Tx, wallet: Wallet, moment: datetime) -> None:
     """Waits for bookings in progress; later ones are booked at that moment or after it."""
-    await tx.execute(
-        "UPDATE wallet SET booked_until = $3 WHERE business_id = $1 AND currency = $2 AND booked_until < $3",
-        wallet.business_id, wallet.balance.currency, moment,
-    )  # fmt: skip
+    await tx.execute("SELECT close_wallet_period($1, $2, $3)", wallet.business_id, wallet.balance.currency, moment)
 
 
 async def find_period(tx: Tx, wallet: Wallet, *, start: datetime | None, end: datetime | None) -> Period:
