@@ -11,7 +11,7 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import fail
-from tidegate.cli.database import KEY_FILE, run_on_database, with_encryption_key
+from tidegate.cli.database import known_encryption_keys, run_on_database, with_encryption_key
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
@@ -69,9 +69,9 @@ def webhook_deps_of(settings: Settings, db: Database) -> WebhookDeps:
 
 def _keys_of(settings: Settings) -> tuple[bytes, ...]:
     """A key is generated only for the embedded database: for another, the processes that serve it have theirs."""
-    if settings.database_url is None or (settings.home / KEY_FILE).exists():
+    if settings.database_url is None:
         return with_encryption_key(settings).encryption_keys
-    return settings.encryption_keys
+    return known_encryption_keys(settings)
 
 
 async def clock_of(settings: Settings, db: Database) -> Clock:
