@@ -287,7 +287,7 @@ async def test_without_a_worker_it_says_that_nothing_arrives(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "There is no sandbox.json: start the sandbox with `tidegate dev`"),
+        ([], "Or give --api-url and --api-key."),
         (["--api-url", "http://127.0.0.1:1", "--api-key", "sk_test_x"], "no sandbox answers at http://127.0.0.1:1"),
         (["--api-url", "http://127.0.0.1:1", "--api-key", "x", "--forward-to", "ftp://x"], "--forward-to must be"),
     ],
@@ -295,6 +295,19 @@ async def test_without_a_worker_it_says_that_nothing_arrives(
 def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["listen", *arguments], env={"TIDEGATE_HOME": str(tmp_path)})
     assert (done.exit_code, expected in done.output, "Traceback" in done.output) == (1, True, False), done.output
+
+
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", "no JSON"])
+def test_without_the_sandboxs_file_env_and_listen_say_the_same(text: str | None, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "sandbox.json").write_text(text)
+    env, listening = (
+        CliRunner().invoke(main, [command], env={"TIDEGATE_HOME": str(tmp_path)}) for command in ("env", "listen")
+    )
+    assert (env.exit_code, listening.exit_code) == (1, 1)
+    assert env.output.strip() in listening.output
+    assert "make run" in env.output
+    assert ("is missing" if text is None else "cannot be read") in env.output
 
 
 @pytest.mark.parametrize(
