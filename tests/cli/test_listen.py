@@ -277,7 +277,11 @@ async def test_without_a_worker_it_says_that_nothing_arrives(
     stop_ = asyncio.Event()
     asyncio.get_running_loop().call_later(1.0, stop_.set)
     await listen.run(
-        MerchantAccount(str(shop.client.base_url), shop.secret_key, None), forwarder, [], stop_, is_quiet=False
+        MerchantAccount(str(shop.client.base_url), shop.secret_key, None),
+        forwarder,
+        list(EVENTS),
+        stop_,
+        is_quiet=False,
     )
     said = capsys.readouterr()
     assert "Is a worker running" in said.err
@@ -317,7 +321,9 @@ def test_without_the_sandboxs_file_env_and_listen_say_the_same(text: str | None,
 async def test_a_refusal_of_the_api_is_shown(path: str, key: str, expected: str, base_url: str) -> None:
     forwarder = Forwarder(None, SystemClock(), lambda _: None)
     with pytest.raises(Refusal, match=expected):
-        await listen.run(MerchantAccount(base_url + path, key, None), forwarder, [], asyncio.Event(), is_quiet=True)
+        await listen.run(
+            MerchantAccount(base_url + path, key, None), forwarder, list(EVENTS), asyncio.Event(), is_quiet=True
+        )
 
 
 async def test_an_event_that_does_not_exist_is_refused(shop: Shop) -> None:
