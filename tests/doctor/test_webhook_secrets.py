@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ async def test_the_doctor_names_the_endpoints_of_a_key_that_is_gone(
     assert f"{made.endpoint.id} of {world.business_id}" in found["what"]
     assert "TIDEGATE_ENCRYPTION_KEY" in found["advice"]
     assert "tidegate webhook rotate" in found["advice"]
-    assert list(tmp_path.iterdir()) == []  # A generated key would hide the loss.
+    assert os.listdir(tmp_path) == []  # A generated key would hide the loss.
 
 
 async def test_a_secret_that_is_no_ciphertext_is_named(

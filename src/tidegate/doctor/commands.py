@@ -175,8 +175,8 @@ async def _secrets(tx: Tx, vault: Vault) -> Finding:
         "webhook secrets",
         False,
         f"{len(broken)} of {count} cannot be decrypted: {'; '.join(broken[: store.FINDINGS_MAX])}{more}",
-        "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one; if it is lost, replace "
-        "each with `tidegate webhook rotate ENDPOINT --business BUSINESS` and give the merchant the new secret",
+        "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one; if it is lost, "
+        "replace each with `tidegate webhook rotate ENDPOINT --business BUSINESS` and give the merchant the new secret",
     )
 
 
