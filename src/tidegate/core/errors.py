@@ -7,6 +7,7 @@
     ├─ NotFound               it does not exist, or belongs to another business
     ├─ WrongRequest           method, size, type or duration of the request
     │  ├─ MethodNotAllowed
+    │  ├─ MethodNotImplemented
     │  ├─ RequestTimeout
     │  ├─ BodyTooLarge
     │  ├─ HeadersTooLarge
@@ -79,6 +80,10 @@ class MethodNotAllowed(WrongRequest):
     def __init__(self, allowed: Sequence[str]) -> None:
         super().__init__(f"use {' or '.join(allowed)} here")
         self.allowed = allowed
+
+
+class MethodNotImplemented(WrongRequest):
+    error_type = "METHOD_NOT_IMPLEMENTED"
 
 
 class RequestTimeout(WrongRequest):
