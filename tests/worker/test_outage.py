@@ -36,7 +36,7 @@ async def test_an_outage_is_logged_once_and_asked_about_more_and_more_rarely(run
     with capture_logs() as lines:
         task = asyncio.create_task(worker.run(runtime.deps, runtime.clock, Meter(), loops))
         async with asyncio.timeout(60):
-            while min(map(len, asked.values())) <= AWAY_ROUNDS + 2:
+            while min(map(len, asked.values())) <= AWAY_ROUNDS + 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         task.cancel()
         with suppress(asyncio.CancelledError):
