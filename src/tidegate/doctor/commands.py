@@ -12,6 +12,7 @@ from tidegate.doctor import inflow_store, money_store, refund_store, store
 from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.infra.vault import NoKey, Vault
+from tidegate.intake import store as intake_store
 from tidegate.ledger import books
 from tidegate.settings import Settings
 
@@ -84,7 +85,8 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     yield _nothing("sessions", forgotten, "no payment outlives its session", "is `tidegate worker` running?")
     quarantined = await money_store.list_quarantined(tx)
     yield _nothing("quarantine", quarantined, "no rail contradicts itself", "ask the rail which notification is right")
-    suspense = await money_store.list_suspense(tx)
+    unclaimed = await intake_store.list_suspense(tx, limit=store.FINDINGS_MAX)
+    suspense = [f"{one.amount} by {one.rail}/{one.transaction_id}: {one.reason}" for one in unclaimed]
     # The books are right, so this is no failure; an operator must find the owner.
     yield Finding("suspense", True, "; ".join(suspense) or "all money has an owner")
     held = await inflow_store.list_held(tx)
