@@ -186,7 +186,9 @@ def test_a_logo_is_drawn_beside_the_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "logo", [b"", b"no picture", png(64, 64)[:60], png(64, 64)[:-30], b"RIFF\x04\x00\x00\x00WEBP", b"\xff\xd8\xff\xe0"]
+    "logo",
+    [b"", b"no picture", png()[:60], png()[:-30], b"RIFF\x04\x00\x00\x00WEBP", b"\xff\xd8\xff\xe0"],
+    ids=["nothing", "text", "half a PNG", "a PNG without its end", "a WebP without a picture", "the start of a JPEG"],
 )
 def test_a_broken_logo_is_left_out_and_the_log_says_so(logo: bytes) -> None:
     with capture_logs() as lines:
