@@ -14,7 +14,7 @@ from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
 from tidegate.idempotency import commands as idempotency
-from tidegate.infra import leased_work
+from tidegate.infra import backoff, leased_work
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
 from tidegate.ledger import chain
@@ -28,6 +28,8 @@ from tidegate.sandbox import notifier
 STATEMENT_TIMEOUT_MS = 30_000
 # Nothing waits for a round; on a busy machine it may begin later.
 POOL_WAIT_S = 30.0
+# Between rounds that fail, the pause grows up to this.
+PAUSE_MOST_S = 3.0
 
 log = structlog.get_logger("worker")
 
@@ -80,31 +82,56 @@ async def run(
     deps: PaymentDeps, clock: Clock, meter: Meter, loops: tuple[Loop, ...], *others: Coroutine[Any, Any, None]
 ) -> None:
     """Until cancelled. `others` are tasks with loops of their own, such as the webhook sender."""
+    outage = _Outage()
     async with asyncio.TaskGroup() as group:
         for other in others:
             group.create_task(other)
         for loop in loops:
-            group.create_task(_repeat(loop, deps, clock, meter), name=loop.name)
+            group.create_task(_repeat(loop, deps, clock, meter, outage), name=loop.name)
 
 
-async def _repeat(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter) -> None:
+class _Outage:
+    """Logged when the first loop finds the database away, and when the last one has found it again."""
+
+    def __init__(self) -> None:
+        self._stopped: set[str] = set()
+
+    def add(self, loop: str) -> None:
+        if not self._stopped:
+            log.warning("database away", loop=loop)
+        self._stopped.add(loop)
+
+    def remove(self, loop: str) -> None:
+        if self._stopped == {loop}:
+            log.warning("database back")
+        self._stopped.discard(loop)
+
+
+async def _repeat(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter, outage: _Outage) -> None:
+    failures = 0
     while True:
-        tally = await _one_round(loop, deps, clock, meter)
+        tally = await _one_round(loop, deps, clock, meter, outage)
+        failures = failures + 1 if tally is None else 0
         # After work the next round begins at once, since there may be more; sleep(0) lets other tasks run.
-        await asyncio.sleep(0 if any(tally) else loop.every_s)
+        pause_s = 0.0 if tally and any(tally) else loop.every_s
+        if failures:
+            pause_s = backoff.pause_s(failures, first_s=min(loop.every_s, PAUSE_MOST_S), most_s=PAUSE_MOST_S)
+        await asyncio.sleep(pause_s)
 
 
-async def _one_round(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter) -> RoundResult:
+async def _one_round(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter, outage: _Outage) -> RoundResult | None:
+    """None when it failed."""
     try:
         tally = await loop.round(deps, clock)
     except Unavailable:
         meter.count_failure(loop.name)
-        log.warning("database away", loop=loop.name)
-        return RoundResult()
+        outage.add(loop.name)
+        return None
     except Exception:
         meter.count_failure(loop.name)
         log.exception("round failed", loop=loop.name)
-        return RoundResult()
+        return None
+    outage.remove(loop.name)
     meter.count_work(loop.name, tally.done)
     for _ in range(tally.failed):
         meter.count_failure(loop.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -414,6 +415,8 @@ def test_a_page_gets_the_rule_that_a_phone_breaks(number: str | None, kind: str)
     with pytest.raises(Invalid) as refused:
         instrument.instrument_from(request, Method.MOBILE_MONEY, Currency.KES, account_name="", now=datetime.now(UTC))
     assert [(problem.field, problem.kind) for problem in refused.value.problems] == [("phone", kind)]
+    # A whole sentence is set off from the field's name.
+    assert re.match(r"phone is required|phone: [A-Z]", refused.value.message), refused.value.message
 
 
 @pytest.mark.parametrize("number", ["0712 345 678", "+254 712-345-678", "00254712345678", "٠٧١٢٣٤٥٦٧٨"])

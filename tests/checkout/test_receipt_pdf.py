@@ -9,6 +9,7 @@ from typing import Any
 
 import pypdf
 import pytest
+from structlog.testing import capture_logs
 
 from pdf_file import A4_SIDES, claims_accessibility, places, read, squeezed, tags, text_of
 from pictures import png
@@ -182,6 +183,20 @@ def test_a_logo_is_drawn_beside_the_name() -> None:
     assert len(resources["/XObject"]) == 1
     assert starts(page)[ENGLISH.merchant][0] > starts(pages(ENGLISH)[0])[ENGLISH.merchant][0]
     assert claims_accessibility(file)
+
+
+@pytest.mark.parametrize(
+    "logo",
+    [b"", b"no picture", png()[:60], png()[:-30], b"RIFF\x04\x00\x00\x00WEBP", b"\xff\xd8\xff\xe0"],
+    ids=["nothing", "text", "half a PNG", "a PNG without its end", "a WebP without a picture", "the start of a JPEG"],
+)
+def test_a_broken_logo_is_left_out_and_the_log_says_so(logo: bytes) -> None:
+    with capture_logs() as lines:
+        drawn = receipt_pdf(replace(ENGLISH, logo=logo))
+    assert drawn == receipt_pdf(ENGLISH)
+    assert [(line["event"], line["merchant"]) for line in lines] == [
+        ("receipt without logo: the image is broken", ENGLISH.merchant)
+    ]
 
 
 def test_the_accent_is_the_merchants() -> None:

@@ -100,6 +100,28 @@ def test_a_busy_port_is_said_in_a_sentence(home: Path) -> None:
     assert "Traceback" not in said
 
 
+def test_a_second_run_in_the_same_folder_is_refused_and_changes_nothing(sandbox: Sandbox, home: Path) -> None:
+    before = (home / "sandbox.json").read_bytes()
+    for port in (str(free_port()), sandbox.base_url.rpartition(":")[2]):
+        process = tidegate("dev", "--port", port, TIDEGATE_HOME=str(home))
+        said, _ = process.communicate(timeout=START_TIMEOUT_S)
+        assert process.returncode == 1, said
+        for words in (f"running at {sandbox.base_url}", f"process {sandbox.process.pid}", "Ctrl-C", "TIDEGATE_HOME"):
+            assert words in said
+        assert "Traceback" not in said
+    assert (home / "sandbox.json").read_bytes() == before
+    assert status_of(f"{sandbox.base_url}/readyz") == 200
+
+
+def test_a_killed_run_does_not_block_the_next(home: Path) -> None:
+    killed = Sandbox(home, free_port())
+    killed.process.kill()
+    stop(killed.process)
+    again = Sandbox(home, free_port())
+    stop(again.process)
+    assert json.loads((home / "sandbox.json").read_text())["baseUrl"] == again.base_url
+
+
 def test_api_and_worker_are_started_again_when_they_die(sandbox: Sandbox) -> None:
     [child] = supervised_by(sandbox.process)
     os.kill(child, signal.SIGKILL)

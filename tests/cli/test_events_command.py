@@ -291,6 +291,27 @@ async def test_an_endpoint_is_added_changed_rotated_tested_and_removed(
     assert [row["actor"] for row in actors] == ["operator"]
 
 
+@pytest.mark.parametrize(
+    ("served_at", "environment", "own", "foreign"),
+    [
+        ("http://localhost:9099", {}, 9099, 8080),
+        ("https://shop.example.com", {}, 8080, 9099),
+        ("http://localhost:9099", {"PORT": "9098"}, 9098, 8080),
+        ("no address", {}, 8080, 9099),
+    ],
+)
+async def test_the_sandbox_s_own_address_is_no_endpoint(
+    world: World, tg: Run, tmp_path: Path, *, served_at: str, environment: dict[str, str], own: int, foreign: int
+) -> None:
+    sandbox = json.dumps({"businessId": world.business_id, "baseUrl": served_at})
+    (tmp_path / "sandbox.json").write_text(sandbox)
+    for host in ("localhost", "127.0.0.1"):
+        code, said = await tg("webhook", "add", f"http://{host}:{own}/hook", **environment)
+        assert (code, "must not be this service itself" in said) == (1, True), said
+    code, said = await tg("webhook", "add", f"http://localhost:{foreign}/hook", **environment)
+    assert code == 0, said
+
+
 async def test_the_webhook_url_is_the_first_endpoint_s(world: World, tg_json: Any, tg: Run) -> None:
     set_ = ("merchant", "set", world.business_id, "--webhook-url")
     first = await tg_json(*set_, "http://127.0.0.1:3000/hook")

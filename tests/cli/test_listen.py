@@ -277,7 +277,11 @@ async def test_without_a_worker_it_says_that_nothing_arrives(
     stop_ = asyncio.Event()
     asyncio.get_running_loop().call_later(1.0, stop_.set)
     await listen.run(
-        MerchantAccount(str(shop.client.base_url), shop.secret_key, None), forwarder, [], stop_, is_quiet=False
+        MerchantAccount(str(shop.client.base_url), shop.secret_key, None),
+        forwarder,
+        list(EVENTS),
+        stop_,
+        is_quiet=False,
     )
     said = capsys.readouterr()
     assert "Is a worker running" in said.err
@@ -287,7 +291,7 @@ async def test_without_a_worker_it_says_that_nothing_arrives(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "There is no sandbox.json: start the sandbox with `tidegate dev`"),
+        ([], "Or give --api-url and --api-key."),
         (["--api-url", "http://127.0.0.1:1", "--api-key", "sk_test_x"], "no sandbox answers at http://127.0.0.1:1"),
         (["--api-url", "http://127.0.0.1:1", "--api-key", "x", "--forward-to", "ftp://x"], "--forward-to must be"),
     ],
@@ -297,6 +301,19 @@ def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, tm
     assert (done.exit_code, expected in done.output, "Traceback" in done.output) == (1, True, False), done.output
 
 
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", "no JSON"])
+def test_without_the_sandboxs_file_env_and_listen_say_the_same(text: str | None, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "sandbox.json").write_text(text)
+    env, listening = (
+        CliRunner().invoke(main, [command], env={"TIDEGATE_HOME": str(tmp_path)}) for command in ("env", "listen")
+    )
+    assert (env.exit_code, listening.exit_code) == (1, 1)
+    assert env.output.strip() in listening.output
+    assert "make run" in env.output
+    assert ("is missing" if text is None else "cannot be read") in env.output
+
+
 @pytest.mark.parametrize(
     ("path", "key", "expected"),
     [("", "sk_test_x", "is refused: "), ("/nowhere", "", "is refused: "), ("/docs?", "", "no sandbox answers at")],
@@ -304,7 +321,9 @@ def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, tm
 async def test_a_refusal_of_the_api_is_shown(path: str, key: str, expected: str, base_url: str) -> None:
     forwarder = Forwarder(None, SystemClock(), lambda _: None)
     with pytest.raises(Refusal, match=expected):
-        await listen.run(MerchantAccount(base_url + path, key, None), forwarder, [], asyncio.Event(), is_quiet=True)
+        await listen.run(
+            MerchantAccount(base_url + path, key, None), forwarder, list(EVENTS), asyncio.Event(), is_quiet=True
+        )
 
 
 async def test_an_event_that_does_not_exist_is_refused(shop: Shop) -> None:

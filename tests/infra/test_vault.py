@@ -53,6 +53,21 @@ def test_without_a_key_nothing_is_sealed() -> None:
         Vault([]).seal("secret", owner="shop")
 
 
+def test_text_that_is_no_ciphertext_is_refused() -> None:
+    key_id = Vault([NEW]).seal("secret", owner="shop").partition(":")[0]
+    for box in ("", "x", "AAAA"):
+        with pytest.raises(NoKey, match="changed"):
+            Vault([NEW]).open(f"{key_id}:{box}", owner="shop")
+
+
+@pytest.mark.parametrize("text", ["", "AAAA", "no base64"])
+def test_a_damaged_key_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "encryption-key"
+    path.write_text(text)
+    with pytest.raises(NoKey, match="encryption-key is damaged"):
+        key_kept_in(path)
+
+
 def test_a_sandbox_keeps_one_key_for_all_its_processes(tmp_path: Path) -> None:
     path = tmp_path / "home" / "encryption-key"
     at_once = Barrier(8)

@@ -113,8 +113,10 @@ async def test_a_trailer_that_never_ends_is_cut_too(shop: Shop, admin: Any, wire
     assert await wire.is_closed()
 
 
-async def test_an_address_has_a_limit(admin: Any, wire: Wire, shop: Shop) -> None:
-    await wire.send(head(shop, line=b"GET /" + b"a" * 10_000 + b" HTTP/1.1"))
+@pytest.mark.parametrize("start", [b"/", b"/?q="])
+@pytest.mark.parametrize("length", [10_000, 65_000, 70_000, 200_000])
+async def test_an_address_has_a_limit(admin: Any, wire: Wire, shop: Shop, start: bytes, length: int) -> None:
+    await wire.send(head(shop, line=b"GET " + start + b"a" * length + b" HTTP/1.1"))
     await assert_refused(admin, wire.answer(), 414, "URI_TOO_LONG")
     assert await wire.is_closed()
 
@@ -389,9 +391,6 @@ async def test_an_idempotency_key_is_never_read_from_a_trailer(shop: Shop, admin
 @pytest.mark.parametrize(
     "line",
     [
-        pytest.param(b"FETCH /checkout/payments HTTP/1.1", id="a method that does not exist"),
-        pytest.param(b"post /checkout/payments HTTP/1.1", id="a method in lower case"),
-        pytest.param(b"CONNECT api.example.com:443 HTTP/1.1", id="CONNECT"),
         pytest.param(b"PRI * HTTP/2.0", id="HTTP/2"),
         pytest.param(b"POST /checkout/payments HTTP/9.9", id="a version that does not exist"),
         pytest.param(b"POST checkout/payments HTTP/1.1", id="an address without a slash"),
@@ -403,6 +402,24 @@ async def test_a_request_line_that_is_not_http_is_refused(shop: Shop, admin: Any
     await wire.send(head(shop, line=line))
     await assert_refused(admin, wire.answer(), 400, MALFORMED)
     assert await wire.is_closed()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b"FETCH /checkout/payments HTTP/1.1", id="a method that does not exist"),
+        pytest.param(b"BREW / HTTP/1.1", id="a short one"),
+        pytest.param(b"post /checkout/payments HTTP/1.1", id="a method in lower case"),
+        pytest.param(b"CONNECT api.example.com:443 HTTP/1.1", id="CONNECT"),
+    ],
+)
+async def test_an_unknown_method_is_named_as_the_problem(shop: Shop, admin: Any, wire: Wire, line: bytes) -> None:
+    await wire.send(head(shop, line=line))
+    answer = await wire.answer()
+    assert_says_no(answer, 501, "METHOD_NOT_IMPLEMENTED")
+    assert "use GET, " in answer.json()["message"]
+    assert await wire.is_closed()
+    assert await rows_in(admin) == (0, 0)
 
 
 @pytest.mark.parametrize("protocol_name", [b"h2c", b"websocket", b"TLS/1.0"])

@@ -126,10 +126,43 @@ async def test_there_is_an_approved_account_in_each_currency(
     assert again["USD"] != made["virtualAccounts"]["USD"]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"businessId": 7}', "no JSON"])
+BROKEN = ["", "{}", "[]", '{"businessId": 7}', "no JSON"]
+
+
+@pytest.mark.parametrize("text", BROKEN)
 async def test_a_broken_file_is_replaced(db: Database, runtime: Runtime, settings: Settings, text: str) -> None:
     (settings.home / FILE_NAME).write_text(text)
     assert (await start(runtime, settings))["secretKey"].startswith("sk_test_")
+
+
+@pytest.mark.parametrize("text", [None, *BROKEN])
+async def test_a_lost_file_is_written_again_for_the_same_business(
+    db: Database, runtime: Runtime, settings: Settings, text: str | None
+) -> None:
+    first, path = await start(runtime, settings), settings.home / FILE_NAME
+    await merchants.change(runtime.db, first["businessId"], {"name": "Renamed"}, now=runtime.clock.now())
+    path.unlink()
+    if text is not None:
+        path.write_text(text)
+    again = await start(runtime, settings)
+    keys = {name: again[name] for name in ("secretKey", "publicKey")}
+    assert {**first, **keys} == again  # With its webhook secret and its accounts.
+    for key in keys.values():
+        async with runtime.db.connection() as tx:
+            found = await store.find_caller(tx, hash_of(key))
+        assert found is not None
+        assert found.business.id == first["businessId"]
+    assert await businesses(runtime.db) == 1
+    assert await start(runtime, settings) == again
+
+
+async def test_a_lost_file_of_a_suspended_business_seeds_another(
+    db: Database, runtime: Runtime, settings: Settings
+) -> None:
+    first = await start(runtime, settings)
+    await merchants.change(runtime.db, first["businessId"], {"status": "suspended"}, now=runtime.clock.now())
+    (settings.home / FILE_NAME).unlink()
+    assert (await start(runtime, settings))["businessId"] != first["businessId"]
 
 
 async def test_a_file_from_before_there_were_webhooks_gets_its_secret(

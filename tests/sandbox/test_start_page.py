@@ -96,16 +96,30 @@ async def test_a_payment_is_created_opened_and_listed(sandbox: httpx.AsyncClient
     assert "initiated" in listed
 
 
+WHOLE = "a whole number from 1 to 100,000,000 NGN, without decimals."
+
+
 @pytest.mark.parametrize(
-    ("amount", "currency"), [("", "NGN"), ("ten", "NGN"), ("0", "NGN"), ("9" * 30, "NGN"), ("1.5", "NGN"), ("5", "USD")]
+    ("amount", "currency", "sentence"),
+    [
+        ("", "NGN", f"Enter an amount: {WHOLE}"),
+        ("ten", "NGN", f"The amount must be {WHOLE}"),
+        ("0", "NGN", f"The amount must be {WHOLE}"),
+        ("-5", "NGN", f"The amount must be {WHOLE}"),
+        ("1.5", "NGN", f"The amount must be {WHOLE}"),
+        ("100,000,001", "NGN", f"The amount must be {WHOLE}"),
+        ("9" * 30, "NGN", f"The amount must be {WHOLE}"),
+        ("5", "USD", "The currency must be one of NGN, "),
+    ],
 )
 async def test_a_wrong_amount_is_said_on_the_page_and_nothing_is_created(
-    sandbox: httpx.AsyncClient, amount: str, currency: str
+    sandbox: httpx.AsyncClient, amount: str, currency: str, sentence: str
 ) -> None:
     form = {"token": token_in(await sandbox.get("/")), "amount": amount, "currency": currency}
     again = await sandbox.post("/start/payment", data=form)
     assert again.status_code == 422
-    assert 'role="alert"' in again.text
+    [said] = re.findall(r'role="alert">(.*?)</p>', again.text)
+    assert said.startswith(sentence), said
     assert "None yet." in again.text
 
 

@@ -230,6 +230,7 @@ async def test_a_strong_secret_of_the_merchant_is_accepted(shop: Shop) -> None:
     [
         ("events[0]", {"events": ["payment.exploded"]}),
         ("events", {"events": "charge.successful"}),
+        ("events", {"events": []}),
         ("events", {"events": ["charge.successful"] * 50}),
         ("description", {"description": "x" * 201}),
         ("description", {"description": "card 5319317801366660"}),
@@ -243,3 +244,27 @@ async def test_other_fields_keep_their_rules(shop: Shop, admin: Any, field: str,
     whole = {"url": "http://localhost:3000/", **body}
     sending = create(shop, **{name: value for name, value in whole.items() if value is not ...})
     await assert_refused(admin, sending, 422, "VALIDATION_FAILED", field=field)
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ("charge.successful", "must be an array of strings, each one of charge.successful, "),
+        ({}, "must be an array of strings, each one of charge.successful, "),
+        ([], "must not be empty"),
+        (["charge.successful"] * 50, "must have at most "),
+        (["payment.exploded"], "must be one of charge.successful, "),
+        ([7], "must be one of charge.successful, "),
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+async def test_events_are_an_array_of_names_and_at_least_one(
+    shop: Shop, method: str, events: Any, message: str
+) -> None:
+    made = (await create(shop, url="http://localhost:3000/")).json()["data"]
+    path = "/webhooks/endpoints" + (f"/{made['id']}" if method == "PATCH" else "")
+    body = {"url": "http://localhost:3000/b", "events": events}
+    answer = await shop.client.request(method, path, json=body, headers={"api-key": shop.secret_key})
+    assert answer.status_code == 422
+    [problem] = answer.json()["errors"]
+    assert problem["message"].startswith(message), problem

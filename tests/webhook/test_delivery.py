@@ -499,6 +499,7 @@ async def test_a_waiting_secret_is_the_first_endpoints_and_no_others(
     world: World, receiver: Receiver, admin: Any
 ) -> None:
     given_up = await commands.keep_for_first(world.webhook_deps, world.business_id, None, now=NOW)
+    assert await commands.keep_for_first(world.webhook_deps, world.business_id, None, now=NOW) == given_up
     waiting = await commands.keep_for_first(world.webhook_deps, world.business_id, "whsec_of another sandbox", now=NOW)
     assert waiting != given_up
     assert await commands.keep_for_first(world.webhook_deps, world.business_id, waiting, now=NOW) == waiting

@@ -101,7 +101,9 @@ async def test_the_life_of_an_endpoint(merchant: Merchant) -> None:
     shown = {name: value for name, value in made.items() if name != "secret"}
     assert await merchant.data("GET", path) == shown
     assert await merchant.data("GET", "/endpoints") == {"results": [shown]}
-    changed = await merchant.data("PATCH", path, {"status": "disabled", "description": None, "events": []})
+    changed = await merchant.data(
+        "PATCH", path, {"status": "disabled", "description": None, "events": ["charge.successful"]}
+    )
     assert (changed["status"], changed["disabledReason"], changed["description"]) == ("disabled", "merchant", None)
     assert changed["events"] == ["charge.successful", "collection.successful"]
     assert (await merchant.data("PATCH", path, {}))["status"] == "disabled"

@@ -56,6 +56,12 @@ def with_encryption_key(settings: Settings) -> Settings:
     return replace(settings, encryption_keys=(key_kept_in(settings.home / KEY_FILE),))
 
 
+def known_encryption_keys(settings: Settings) -> tuple[bytes, ...]:
+    """Those there are; none is generated."""
+    path = settings.home / KEY_FILE
+    return settings.encryption_keys or ((key_kept_in(path),) if path.exists() else ())
+
+
 def prepare(settings: Settings) -> list[Migration]:
     return run_async(_prepare(settings))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from tidegate.cli.database import mend, prepare, run_async, with_database, with_
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
 from tidegate.infra.reference.routes import SandboxKeys
+from tidegate.infra.run_lock import run_lock
 from tidegate.infra.supervisor import Supervisor, stop_on_terminate
 from tidegate.runtime import Runtime
 from tidegate.sandbox.seed import FILE_NAME, seed
@@ -20,9 +22,16 @@ from tidegate.settings import Settings
 
 
 def run(settings: Settings) -> None:
-    # Fails on a busy port before anything is started.
-    listening = bind(settings.host, settings.port)
-    settings = settings.on_port(listening.getsockname()[1])
+    # Fails before anything is started: on a folder whose sandbox is running, and on a busy port.
+    with run_lock(settings.home) as lock:
+        listening = bind(settings.host, settings.port)
+        settings = settings.on_port(listening.getsockname()[1])
+        lock.note_address(settings.base_url)
+        _run(settings, listening)
+    out.print("Stopped.")
+
+
+def _run(settings: Settings, listening: socket.socket) -> None:
     telemetry.configure_logs(as_json=False, level="warning")
     stop_on_terminate()
     starting = out.status("Starting PostgreSQL …")
@@ -40,7 +49,6 @@ def run(settings: Settings) -> None:
         keys = SandboxKeys(sandbox["secretKey"], sandbox["publicKey"], sandbox["businessId"])
         child = "tidegate.cli.dev_process:run"
         Supervisor(child, ready, keys, listening, look=partial(mend, postgres), on_end=on_end).run()
-    out.print("Stopped.")
 
 
 async def _seed(settings: Settings) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from rich.table import Table
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
-from tidegate.cli.database import run_on_database
+from tidegate.cli.database import known_encryption_keys, run_on_database
 from tidegate.cli.merchant_webhooks import seeded
 from tidegate.core.clock import SystemClock
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import Finding, examine, examine_books
 from tidegate.infra.db import Database
+from tidegate.infra.vault import Vault
 from tidegate.ledger.books import BooksSum
 
 
@@ -28,10 +29,12 @@ def doctor(with_books: bool, as_json: bool) -> None:
     settings = settings_module.from_environment()
     # The running sandbox may use another port than this command's default.
     settings = replace(settings, base_url=seeded(settings).get("baseUrl") or settings.base_url)
+    # A lost key is a finding; a generated one would hide it.
+    vault = Vault(known_encryption_keys(settings))
 
     async def run(db: Database) -> tuple[list[Finding], list[BooksSum]]:
         now = SystemClock().now()
-        findings = [finding async for finding in examine(db, settings, now=now)]
+        findings = [finding async for finding in examine(db, settings, vault, now=now)]
         if not with_books:
             return findings, []
         of_books, sums = await examine_books(db, now=now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,11 +31,19 @@ def env() -> None:
     try:
         sandbox = json.loads(path.read_text())
         lines = [f"export {name}={shlex.quote(value)}" for name, value in _variables(sandbox)]
-    except FileNotFoundError:
-        fail(f"There is no sandbox here: {path} is missing. Start one with `make run`, or set TIDEGATE_HOME.")
-    except (ValueError, KeyError, AttributeError, TypeError):
-        fail(f"{path} cannot be read. The next `make run` writes it again.")
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        fail(without_file(path))
     click.echo("\n".join(lines))
+
+
+def without_file(path: Path) -> str:
+    """Why there are no keys, and what to do."""
+    if not path.exists():
+        return (
+            f"There is no sandbox here: {path} is missing. Start one with `make run`, or set TIDEGATE_HOME. If one is "
+            "running, stop it first: the next start writes the file again, with new keys for the same business."
+        )
+    return f"{path} cannot be read. The next `make run` writes it again, with new keys for the same business."
 
 
 def _variables(sandbox: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ import msgspec
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly, write_json
+from tidegate.cli.env import without_file
 from tidegate.cli.forward import SIGN_OF_LIFE, Forwarder, ForwardReply, ReceivedEvent
 from tidegate.cli.merchant_webhooks import seeded
 from tidegate.cli.verify_signature import show_check
@@ -181,10 +182,11 @@ async def _prove(api: MerchantClient, forwarder: Forwarder, endpoint_id: str, *,
 
 
 def _account(api_url: str | None, api_key: str | None) -> MerchantAccount:
-    known = seeded(settings_module.from_environment())
+    settings = settings_module.from_environment()
+    known = seeded(settings)
     url, key = api_url or known.get("baseUrl"), api_key or known.get("secretKey")
     if not url or not key:
-        fail(f"There is no {FILE_NAME}: start the sandbox with `tidegate dev`, or give --api-url and --api-key.")
+        fail(f"{without_file(settings.home / FILE_NAME)} Or give --api-url and --api-key.")
     # The file's secret belongs to the seeded business; another business gets its own.
     return MerchantAccount(url, key, known.get("webhookSecret") if key == known.get("secretKey") else None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -11,16 +11,17 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import fail
-from tidegate.cli.database import KEY_FILE, run_on_database, with_encryption_key
+from tidegate.cli.database import known_encryption_keys, run_on_database, with_encryption_key
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.ids import Mode
+from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
 from tidegate.merchant import commands as merchants
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.seed import FILE_NAME, read_file
-from tidegate.settings import Settings
+from tidegate.settings import Settings, default_base_url
 from tidegate.webhook.commands import WebhookDeps
 
 T = TypeVar("T")
@@ -62,16 +63,29 @@ def seeded(settings: Settings) -> dict[str, str]:
 
 
 def webhook_deps_of(settings: Settings, db: Database) -> WebhookDeps:
-    return WebhookDeps(
-        db, Vault(_keys_of(settings)), Guard(settings.mode, settings.base_url, own_ports=settings.own_ports)
-    )
+    served = _as_served(settings)
+    guard = Guard(served.mode, served.base_url, own_ports=served.own_ports)
+    return WebhookDeps(db, Vault(_keys_of(settings)), guard)
+
+
+def _as_served(settings: Settings) -> Settings:
+    """At the sandbox's address, unless this command's environment has one: an endpoint must not lead to the sandbox."""
+    try:
+        url = WebUrl.parse(seeded(settings).get("baseUrl"))
+    except ValueError:
+        return settings
+    if settings.base_url != default_base_url(Settings.port):
+        return settings
+    # Behind a proxy, the port of the address is not the one listened on.
+    port = url.port if url == default_base_url(url.port) else settings.port
+    return replace(settings, base_url=url, port=port)
 
 
 def _keys_of(settings: Settings) -> tuple[bytes, ...]:
     """A key is generated only for the embedded database: for another, the processes that serve it have theirs."""
-    if settings.database_url is None or (settings.home / KEY_FILE).exists():
+    if settings.database_url is None:
         return with_encryption_key(settings).encryption_keys
-    return settings.encryption_keys
+    return known_encryption_keys(settings)
 
 
 async def clock_of(settings: Settings, db: Database) -> Clock:

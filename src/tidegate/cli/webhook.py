@@ -15,6 +15,7 @@ from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
 from tidegate.webhook import commands, wire
 from tidegate.webhook.model import (
+    EVENTS_ALWAYS,
     EVENTS_ON_REQUEST,
     RATE_PER_SECOND,
     RATE_PER_SECOND_MAX,
@@ -111,7 +112,7 @@ def set_(
     """Change an endpoint. Given events replace the previous ones."""
     if no_events and events:
         fail("--event and --no-events contradict each other.")
-    asked = _wire_names(events=events, **options) | ({"events": []} if no_events else {})
+    asked = _wire_names(events=events, **options) | ({"events": list(EVENTS_ALWAYS)} if no_events else {})
     if not asked:
         fail("Nothing to change; `tidegate webhook set --help` lists the settings.")
     changes = wire.changes_from(read(asked, wire.ChangeEndpoint))

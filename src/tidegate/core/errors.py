@@ -7,6 +7,7 @@
     ├─ NotFound               it does not exist, or belongs to another business
     ├─ WrongRequest           method, size, type or duration of the request
     │  ├─ MethodNotAllowed
+    │  ├─ MethodNotImplemented
     │  ├─ RequestTimeout
     │  ├─ BodyTooLarge
     │  ├─ HeadersTooLarge
@@ -79,6 +80,10 @@ class MethodNotAllowed(WrongRequest):
     def __init__(self, allowed: Sequence[str]) -> None:
         super().__init__(f"use {' or '.join(allowed)} here")
         self.allowed = allowed
+
+
+class MethodNotImplemented(WrongRequest):
+    error_type = "METHOD_NOT_IMPLEMENTED"
 
 
 class RequestTimeout(WrongRequest):
@@ -162,6 +167,12 @@ class Problem:
     rule: str = VALIDATION_FAILED
     kind: str | None = None
 
+    @property
+    def text(self) -> str:
+        """With the name of the field: before "must be …", or set off from a whole sentence."""
+        separator = ": " if self.message[:1].isupper() else " "
+        return f"{self.field}{separator}{self.message}".strip()
+
 
 class Invalid(Refusal):
     """Every problem at once, up to a limit; named after the rule when all of them break the same one."""
@@ -171,8 +182,7 @@ class Invalid(Refusal):
     error_type = VALIDATION_FAILED
 
     def __init__(self, *problems: Problem) -> None:
-        first = problems[0]
-        super().__init__(f"{first.field} {first.message}".strip())
+        super().__init__(problems[0].text)
         self.problems = problems[:PROBLEMS_MAX]
         rules = {problem.rule for problem in self.problems}
         self.error_type = rules.pop() if len(rules) == 1 else VALIDATION_FAILED

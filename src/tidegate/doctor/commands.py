@@ -11,6 +11,8 @@ from tidegate.core.ids import Mode
 from tidegate.doctor import inflow_store, money_store, refund_store, store
 from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
+from tidegate.infra.vault import NoKey, Vault
+from tidegate.intake import store as intake_store
 from tidegate.ledger import books
 from tidegate.settings import Settings
 
@@ -31,7 +33,7 @@ class Finding:
         return {"subject": self.subject, "ok": self.is_well, "what": self.what, "advice": self.advice}
 
 
-async def examine(db: Database, settings: Settings, *, now: datetime) -> AsyncIterator[Finding]:
+async def examine(db: Database, settings: Settings, vault: Vault, *, now: datetime) -> AsyncIterator[Finding]:
     yield Finding("settings", True, f"{settings.mode.value} mode at {settings.base_url}")
     yield _security_contact(settings)
     async with db.connection() as tx:
@@ -43,6 +45,7 @@ async def examine(db: Database, settings: Settings, *, now: datetime) -> AsyncIt
         yield _role(server)
         yield await _migrations(tx)
         yield await _clock(tx, now)
+        yield await _secrets(tx, vault)
         async for finding in _invariants(tx, now):
             yield finding
 
@@ -82,7 +85,8 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     yield _nothing("sessions", forgotten, "no payment outlives its session", "is `tidegate worker` running?")
     quarantined = await money_store.list_quarantined(tx)
     yield _nothing("quarantine", quarantined, "no rail contradicts itself", "ask the rail which notification is right")
-    suspense = await money_store.list_suspense(tx)
+    unclaimed = await intake_store.list_suspense(tx, limit=store.FINDINGS_MAX)
+    suspense = [f"{one.amount} by {one.rail}/{one.transaction_id}: {one.reason}" for one in unclaimed]
     # The books are right, so this is no failure; an operator must find the owner.
     yield Finding("suspense", True, "; ".join(suspense) or "all money has an owner")
     held = await inflow_store.list_held(tx)
@@ -155,6 +159,27 @@ async def _clock(tx: Tx, now: datetime) -> Finding:
     skew_s = abs((await store.get_time(tx) - now).total_seconds())
     advice = "synchronise both clocks with a time server; signatures and expiry depend on them"
     return Finding("clock", skew_s <= CLOCK_SKEW_MAX_S, f"{skew_s:.1f} s off the database's", advice)
+
+
+async def _secrets(tx: Tx, vault: Vault) -> Finding:
+    """Decrypts every current secret: with a lost or replaced key no webhook can be signed."""
+    count, broken = 0, []
+    async for one in store.list_secrets(tx):
+        count += 1
+        try:
+            vault.open(one.sealed, owner=one.business_id)
+        except NoKey as why:
+            broken.append(f"{one.endpoint_id or 'the first endpoint'} of {one.business_id}: {why}")
+    if not broken:
+        return Finding("webhook secrets", True, f"{count} can be decrypted")
+    more = f"; and {len(broken) - store.FINDINGS_MAX} more" if len(broken) > store.FINDINGS_MAX else ""
+    return Finding(
+        "webhook secrets",
+        False,
+        f"{len(broken)} of {count} cannot be decrypted: {'; '.join(broken[: store.FINDINGS_MAX])}{more}",
+        "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one; if it is lost, "
+        "replace each with `tidegate webhook rotate ENDPOINT --business BUSINESS` and give the merchant the new secret",
+    )
 
 
 async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:

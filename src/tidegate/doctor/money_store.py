@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tidegate.core.money import Currency, Money
 from tidegate.doctor.store import FINDINGS_MAX
 from tidegate.infra.db import Tx
 
@@ -152,23 +151,3 @@ async def list_quarantined(tx: Tx) -> list[str]:
         FINDINGS_MAX,
     )
     return [row["notification"] for row in rows]
-
-
-async def list_suspense(tx: Tx) -> list[str]:
-    rows = await tx.fetch(
-        """
-        SELECT currency, amount_minor, rail, transaction_id, reason
-          FROM receipt
-         WHERE taken = 'suspense' AND NOT EXISTS (
-             SELECT FROM credit_reversal AS reversal
-              WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
-                AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL)
-         ORDER BY created_at LIMIT $1
-        """,
-        FINDINGS_MAX,
-    )
-    return [
-        str(Money(row["amount_minor"], Currency(row["currency"])))
-        + " by " + row["rail"] + "/" + row["transaction_id"] + ": " + (row["reason"] or "")
-        for row in rows
-    ]  # fmt: skip

@@ -40,10 +40,10 @@ class Vault:
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             raise NoKey(f"a secret was sealed with the key {key_id}; add that key to TIDEGATE_ENCRYPTION_KEY")
-        given = base64.b64decode(box)
         try:
+            given = base64.b64decode(box)
             return cipher.decrypt(given[:_NONCE_BYTES], given[_NONCE_BYTES:], owner.encode()).decode()
-        except InvalidTag:
+        except (InvalidTag, ValueError):
             raise NoKey(f"a sealed secret of {owner} was changed, or moved from another row") from None
 
 
@@ -60,7 +60,13 @@ def key_kept_in(path: Path) -> bytes:
             pass
         finally:
             draft.unlink()
-    return base64.b64decode(path.read_bytes())
+    try:
+        key = base64.b64decode(path.read_bytes(), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise NoKey(f"{path} is damaged: restore it from a copy, or remove it and then run `tidegate doctor`")
+    return key
 
 
 def _id_of(key: bytes) -> str:

@@ -90,3 +90,44 @@ async def put_into_suspense(
     if outcome == "already_received":
         raise AlreadyReceived
     return bool(outcome == "written")
+
+
+class SuspenseReceipt(msgspec.Struct, frozen=True):
+    """Money without an owner."""
+
+    # The business whose account received it; the platform's when no account has the number.
+    business_id: str
+    received_at: datetime
+    amount: Money
+    account_number: str | None
+    reason: str
+    rail: str
+    transaction_id: str
+
+
+async def list_suspense(tx: Tx, *, business_id: str | None = None, limit: int) -> list[SuspenseReceipt]:
+    """The oldest first, without what the bank has taken back."""
+    rows = await tx.fetch(
+        """
+        SELECT business_id, created_at, currency, amount_minor, account_number, reason, rail, transaction_id
+          FROM receipt
+         WHERE taken = 'suspense' AND ($1::text IS NULL OR business_id = $1) AND NOT EXISTS (
+             SELECT FROM credit_reversal AS reversal
+              WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
+                AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL)
+         ORDER BY created_at, business_id, id LIMIT $2
+        """,
+        business_id, limit,
+    )  # fmt: skip
+    return [
+        SuspenseReceipt(
+            business_id=row["business_id"],
+            received_at=row["created_at"],
+            amount=Money(row["amount_minor"], Currency(row["currency"])),
+            account_number=row["account_number"],
+            reason=row["reason"] or "",
+            rail=row["rail"],
+            transaction_id=row["transaction_id"],
+        )
+        for row in rows
+    ]

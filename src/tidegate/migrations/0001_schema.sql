@@ -706,6 +706,7 @@ CREATE TABLE receipt (
 );
 COMMENT ON TABLE receipt IS 'Money that arrived, and what was done with it. Nothing received is ever unrecorded.';
 CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
+CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE taken = 'suspense';
 -- The bank names a transaction, not a business.
 CREATE INDEX receipt_by_transaction ON receipt (rail, transaction_id);
 

@@ -16,10 +16,10 @@ from tidegate.core import ids
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.core.money import ACCOUNT_OFFERS, Currency
-from tidegate.infra.db import Database
+from tidegate.infra.db import Database, Tx
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
-from tidegate.merchant.model import KeyKind, hash_of
+from tidegate.merchant.model import Business, KeyKind, hash_of
 from tidegate.rail.deps import PaymentDeps
 from tidegate.settings import Settings
 from tidegate.webhook import commands as webhooks
@@ -27,14 +27,13 @@ from tidegate.webhook.commands import WebhookDeps
 
 FILE_NAME = "sandbox.json"
 _KIND_OF = {"secretKey": KeyKind.SECRET, "publicKey": KeyKind.PUBLIC}
-_KEYS = {"businessId", *_KIND_OF}
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"
 _HOLDER = {"firstName": "Ada", "lastName": "Obi"}
 
 
 async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings, clock: Clock) -> dict[str, Any]:
-    """The seeded business. The same on every start, as long as the file and the database agree."""
+    """The seeded business. The same on every start; a lost file is written again, with new keys."""
     path = settings.home / FILE_NAME
     known = read_file(path)
     keys = await _known_keys(webhook_deps.db, known, clock) or await _new_business(webhook_deps.db, now=clock.now())
@@ -91,21 +90,29 @@ async def _new_business(db: Database, *, now: datetime) -> dict[str, str]:
 
 
 async def _known_keys(db: Database, known: Mapping[str, str], clock: Clock) -> dict[str, str] | None:
-    """Keys of the file's business, with new ones for those rolled or revoked. None when the file belongs to another
-    database, or its business is suspended."""
-    if not _KEYS.issubset(known):
-        return None
+    """The file's keys, with new ones for those that are missing, rolled or revoked. None without a seeded business."""
     async with db.connection() as tx:
-        business = await store.find_business(tx, known["businessId"])
-        keys = await store.list_keys(tx, known["businessId"])
-    if business is None or not business.is_active:
-        return None
+        business = await _find_seeded(tx, known.get("businessId", ""))
+        if business is None:
+            return None
+        keys = await store.list_keys(tx, business.id)
     lasting = {key.key_hash for key in keys if key.is_lasting}
     found, now = {"businessId": business.id}, clock.now_of(business.id)
     for name, kind in _KIND_OF.items():
-        is_good = hash_of(known[name]) in lasting
-        found[name] = known[name] if is_good else await merchants.add_key(db, business.id, kind, Mode.SANDBOX, now=now)
+        key = known.get(name, "")
+        is_good = hash_of(key) in lasting
+        found[name] = key if is_good else await merchants.add_key(db, business.id, kind, Mode.SANDBOX, now=now)
     return found
+
+
+async def _find_seeded(tx: Tx, known_id: str) -> Business | None:
+    """The file's business. When the file is lost, damaged or of another database, the oldest that was seeded; its name
+    or its e-mail address may have been changed since."""
+    of_file = await store.find_business(tx, known_id)
+    if of_file is not None and of_file.is_active:
+        return of_file
+    seeded = (one for one in await store.list_businesses(tx) if one.name == _NAME or one.email == _EMAIL)
+    return next((one for one in seeded if one.is_active), None)
 
 
 def keep_rolled_key(path: Path, business_id: str, secret_key: str) -> None:

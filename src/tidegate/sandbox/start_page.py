@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from tidegate import __version__
 from tidegate.core.clock import Clock
-from tidegate.core.errors import AccessDenied, Invalid
+from tidegate.core.errors import AccessDenied, Invalid, Problem
 from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
@@ -137,7 +137,7 @@ class StartPage:
             currencies=tuple(CHECKOUT_OFFERS),
             amount=request.form.get("amount", _AMOUNT),
             currency=request.form.get("currency", _CURRENCY),
-            wrong="; ".join(f"The {problem.field} {problem.message}" for problem in wrong.problems) if wrong else "",
+            wrong=" ".join(_sentence(problem, request.form) for problem in wrong.problems) if wrong else "",
             version=__version__,
         )
 
@@ -168,6 +168,22 @@ class StartPage:
                 PageRoute("POST", "/start/keys", "showTestKeys", self.show_keys),
             ]
         )
+
+
+def _sentence(problem: Problem, form: Mapping[str, str]) -> str:
+    """Every problem of the amount is answered with what is accepted, the limits included."""
+    if problem.field != "amount":
+        return f"The {problem.text}."
+    limits = next(
+        (
+            f"from 1 to {offer.max_major:,} {currency}"
+            for currency, offer in CHECKOUT_OFFERS.items()
+            if currency == form.get("currency")
+        ),
+        "of at least 1",
+    )
+    lead = "The amount must be" if form.get("amount", "").strip() else "Enter an amount:"
+    return f"{lead} a whole number {limits}, without decimals."
 
 
 def _masked(secret: str) -> str:

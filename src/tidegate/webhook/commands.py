@@ -207,11 +207,15 @@ async def replay(tx: Tx, business_id: str, window: Window, *, by: Actor, now: da
 
 
 async def keep_for_first(webhook_deps: WebhookDeps, business_id: str, known: str | None, *, now: datetime) -> str:
-    """The secret reserved for the first endpoint; the known one while it is still usable."""
+    """The secret reserved for the first endpoint; the known one while it is still usable. When none is known,
+    the one that was reserved before."""
     async with webhook_deps.db.transaction() as tx:
         sealed = await store.list_sealed(tx, business_id)
         if known is not None and known in [_opened(webhook_deps.vault, one, business_id) for one in sealed]:
             return known
+        waiting = await store.find_waiting(tx, business_id) if known is None else None
+        if waiting and (reserved := _opened(webhook_deps.vault, waiting, business_id)):
+            return reserved
         secret = sign.new_secret()
         await store.delete_waiting(tx, business_id)
         await store.insert_secret(tx, business_id, None, webhook_deps.vault.seal(secret, owner=business_id), now=now)

@@ -129,7 +129,7 @@ class Sender:
         return self._result_of(delivery, reply, started_at)
 
     async def _post(self, delivery: ClaimedDelivery) -> WebhookResponse:
-        keys = [self._secret(delivery.business_id, sealed) for sealed in delivery.sealed_secrets]
+        keys = self._keys_of(delivery)
         timestamp_s = int(self._wall.now().timestamp())
         headers = sign.headers(delivery.event_id, delivery.body, keys, timestamp_s=timestamp_s)
         headers["content-type"] = "application/json; charset=utf-8"
@@ -169,6 +169,18 @@ class Sender:
                         tx, key[0], OURSELVES, action="webhook.endpoint.disabled", subject=key[1],
                         details={"reason": reason}, now=now,
                     )  # fmt: skip
+
+    def _keys_of(self, delivery: ClaimedDelivery) -> list[str]:
+        """The current secret first. A previous one that cannot be decrypted is left out: after the loss of a key,
+        rotating is enough."""
+        keys: list[str] = []
+        for sealed in delivery.sealed_secrets:
+            try:
+                keys.append(self._secret(delivery.business_id, sealed))
+            except NoKey:
+                if not keys:
+                    raise
+        return keys
 
     def _secret(self, business_id: str, sealed: str) -> str:
         """Decrypted once; the encrypted text differs after every change."""

@@ -41,8 +41,10 @@ else:
 EventNames = Annotated[
     list[EventName],
     Meta(
+        min_length=1,
         max_length=len(EVENTS) * 2,
-        description=f"Besides {' and '.join(f'`{name}`' for name in EVENTS_ALWAYS)}, which every endpoint gets.",
+        description=f"Besides {' and '.join(f'`{name}`' for name in EVENTS_ALWAYS)}, which every endpoint gets. "
+        "At least one name; for no others, name one of these.",
     ),
 ]
 DeliveriesPerSecond = Annotated[
@@ -163,7 +165,8 @@ class ReplayWindow(msgspec.Struct, kw_only=True, rename="camel"):
     date_to: To
     endpoint_id: Annotated[EndpointId | None, Meta(description="Only deliveries to this endpoint.")] = None
     events: Annotated[
-        Annotated[list[EventName], Meta(max_length=len(EVENTS) * 2)] | None, Meta(description="Only these events.")
+        Annotated[list[EventName], Meta(min_length=1, max_length=len(EVENTS) * 2)] | None,
+        Meta(description="Only these events."),
     ] = None
     undelivered_only: Annotated[bool, Meta(description="Leave out delivered events.")] = False
     confirm: Annotated[bool, Meta(description="Without it deliveries are counted, not sent.")] = False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from importlib import resources
 from typing import Literal
 
+import structlog
 from markupsafe import Markup
 
 from tidegate.checkout.page.layout import contact_of
@@ -17,6 +18,8 @@ from tidegate.checkout.page.result import ResultRow, method_text, movements_of
 from tidegate.core.colour import LIGHT, palette_for
 from tidegate.core.fee import FeeBearer
 from tidegate.infra.pdf.compile import compile_pdf
+
+log = structlog.get_logger("receipt")
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,13 @@ def _rows(page: PageModel) -> Iterator[ResultRow]:
 
 
 def receipt_pdf(receipt: ReceiptDocument) -> bytes:
-    return compile_pdf(_template(), receipt, made_at=receipt.made_at)
+    try:
+        return compile_pdf(_template(), receipt, made_at=receipt.made_at)
+    except RuntimeError as error:
+        if receipt.logo is None:
+            raise
+        log.error("receipt without logo: the image is broken", merchant=receipt.merchant, why=str(error))
+        return receipt_pdf(replace(receipt, logo=None))
 
 
 @cache

@@ -6,6 +6,7 @@ All other limits are the application's: `request_head.py`, `body.py`, `in_flight
 from __future__ import annotations
 
 import asyncio
+import re
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -20,7 +21,14 @@ from tidegate.infra.http.error_answer import error_body
 from tidegate.infra.http.in_flight import WAS_FULL
 from tidegate.infra.http.lingering import LingeringTransport
 from tidegate.infra.http.operation import encode
-from tidegate.infra.http.request_head import URL_BYTES_MAX, headers_too_large, malformed, uri_too_long
+from tidegate.infra.http.request_head import (
+    METHODS,
+    URL_BYTES_MAX,
+    headers_too_large,
+    malformed,
+    unknown_method,
+    uri_too_long,
+)
 from tidegate.infra.http.status import STATUS_OF
 
 # All that is not body: a header that never ends, and the framing of a body sent in tiny chunks.
@@ -31,6 +39,9 @@ HEADER_TIMEOUT_S = 10.0
 PAUSE_WHEN_FULL_S = 0.5
 READ_AGAIN_PER_S = 1_000
 
+# Tells a request with an unknown method from what is no HTTP at all. After one of a known method, what is wrong comes
+# later in the same data.
+_UNKNOWN_METHOD = re.compile(rb"(?!(?:%s) )[A-Za-z-]{1,40} [^ \r\n]+ HTTP/1\.[01]\r?\n" % "|".join(METHODS).encode())
 _UPGRADE_HEADERS = frozenset({b"connection", b"upgrade", b"http2-settings"})
 
 
@@ -96,14 +107,18 @@ class GuardedProtocol(HttpToolsProtocol):
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._feed_without_upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserInvalidMethodError:
+            self._refuse(unknown_method() if _UNKNOWN_METHOD.match(data) else malformed())
         except httptools.HttpParserError:
-            self._refuse(malformed())
+            # The parser of addresses has a limit of its own.
+            is_head = self._stage is _Stage.HEAD
+            self._refuse(uri_too_long() if is_head and len(self.url) > URL_BYTES_MAX else malformed())
 
     def _feed_without_upgrade(self, rest: bytes) -> None:
         """Java's client offers HTTP/2 with every request; the parser would take its body for another protocol."""
         method = self.parser.get_method()
         if method == b"CONNECT":
-            self._refuse(malformed())
+            self._refuse(unknown_method())
             return
         head = b"%s %s HTTP/%s\r\n" % (method, self.url, self.parser.get_http_version().encode())
         kept = (b"%s: %s\r\n" % header for header in self.headers if header[0] not in _UPGRADE_HEADERS)

@@ -99,8 +99,10 @@ _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `(?P<path>.*)`)?$", re.DOTALL)
 def _problem_of(error: msgspec.ValidationError, field: str, field_type: Any) -> Problem:
     match = _PLACE.match(str(error))
     assert match is not None  # The pattern matches any text.
-    inner = (match["path"] or "$").removeprefix("$").replace("[...]", "")
-    choices = _choices_of(field_type)
+    path = (match["path"] or "$").removeprefix("$")
+    inner = path.replace("[...]", "")
+    is_about_array = not path and _entry_of(field_type) is not None
+    choices = [] if is_about_array else _choices_of(field_type)
     # A wrong value and a value of the wrong type are mended in the same way: by choosing one of these.
     message = f"must be one of {', '.join(choices)}" if choices else _in_plain_words(match["what"], field_type)
     # Set by a type that has several rules.
@@ -156,9 +158,17 @@ def _in_plain_words(message: str, field_type: Any) -> str:
 
 def _array_of(field_type: Any) -> str:
     """With what is in it, where that is said in a word."""
-    if get_origin(field_type) is not list:
-        return next((found for inner in get_args(field_type) if (found := _array_of(inner)) != "an array"), "an array")
-    [entry] = get_args(field_type)
+    entry = _entry_of(field_type)
+    if choices := _choices_of(entry):
+        return f"an array of strings, each one of {', '.join(choices)}"
     if entry is str:
         return "an array of strings"
     return "an array of objects" if _struct_of(entry) else "an array"
+
+
+def _entry_of(field_type: Any) -> Any:
+    """The type of a list's entries, also inside `… | None` and annotations. None when it is no list."""
+    arguments = get_args(field_type)
+    if get_origin(field_type) is list:
+        return arguments[0]
+    return next((found for inner in arguments if (found := _entry_of(inner)) is not None), None)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from starlette.types import Scope
 
-from tidegate.core.errors import HeadersTooLarge, Malformed, UriTooLong
+from tidegate.core.errors import HeadersTooLarge, Malformed, MethodNotImplemented, UriTooLong
 
 HEADERS_MAX = 100
 HEADER_BYTES_MAX = 16 * 1024
 URL_BYTES_MAX = 8 * 1024
+METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE")
 
 
 def check_head(scope: Scope) -> None:
@@ -27,6 +28,10 @@ def check_head(scope: Scope) -> None:
 
 def malformed() -> Malformed:
     return Malformed("this is not a valid HTTP request; HTTP/1.1 also needs exactly one Host header")
+
+
+def unknown_method() -> MethodNotImplemented:
+    return MethodNotImplemented(f"this method is not known here; use {', '.join(METHODS)}, in capital letters")
 
 
 def headers_too_large() -> HeadersTooLarge:

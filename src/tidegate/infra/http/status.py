@@ -26,5 +26,6 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.RateLimited: 429,
     errors.TooSoon: 429,
     errors.HeadersTooLarge: 431,
+    errors.MethodNotImplemented: 501,
     errors.Unavailable: 503,
 }

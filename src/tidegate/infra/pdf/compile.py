@@ -40,7 +40,10 @@ class _Job(msgspec.Struct):
 
 
 def compile_pdf(template: str, data: object, *, made_at: datetime) -> bytes:
-    """`data` is what msgspec can turn into JSON; the template has it as `data`. Some milliseconds: use a thread."""
+    """`data` is what msgspec can turn into JSON; the template has it as `data`. Some milliseconds: use a thread.
+
+    Raises RuntimeError for data that cannot be drawn, such as an image that is none.
+    """
     return _compile(_job(template, data, made_at))
 
 

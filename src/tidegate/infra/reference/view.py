@@ -16,7 +16,7 @@ from tidegate.infra.http import openapi
 from tidegate.infra.http.body import BODY_BYTES_MAX, BODY_TIMEOUT_S
 from tidegate.infra.http.error_answer import error_body
 from tidegate.infra.http.operation import Csv, Operation
-from tidegate.infra.http.request_head import HEADER_BYTES_MAX, HEADERS_MAX, URL_BYTES_MAX
+from tidegate.infra.http.request_head import HEADER_BYTES_MAX, HEADERS_MAX, METHODS, URL_BYTES_MAX
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import example as examples
 from tidegate.infra.reference.example import Example
@@ -36,6 +36,7 @@ REMEDY_OF: dict[type[Refusal], str] = {
     errors.NotFound: "Check the path and its values: your business has no record with that id or reference.",
     errors.WrongRequest: "Change the request as `message` says.",
     errors.MethodNotAllowed: "Use a method that the `Allow` header lists.",
+    errors.MethodNotImplemented: f"Use one of {', '.join(METHODS)}, in capital letters.",
     errors.RequestTimeout: f"The body took longer than {BODY_TIMEOUT_S:.0f} seconds to arrive. Send it again.",
     errors.BodyTooLarge: f"Send at most {BODY_BYTES_MAX} bytes.",
     errors.UriTooLong: f"Send an address of at most {URL_BYTES_MAX} bytes.",
