@@ -539,7 +539,7 @@ async def test_more_time_never_outlasts_the_checkout(new_checkout: MakeCheckout)
     assert view["attempt"]["action"]["virtualAccount"]["expiresAt"] == view["expiresAt"]
 
 
-@pytest.mark.parametrize("first", [TRANSFER, ON_THE_PHONE, card(WANTS_PIN), card(WANTS_3DS)])
+@pytest.mark.parametrize("first", [ON_THE_PHONE, card(WANTS_PIN), card(WANTS_3DS)])
 async def test_a_second_charge_replaces_one_that_waits(
     new_checkout: MakeCheckout, admin: Any, first: dict[str, Any]
 ) -> None:

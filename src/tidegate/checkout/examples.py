@@ -19,7 +19,8 @@ VIEW = (
 CHARGE = (
     "Starts an attempt by one of the offered methods. `action` is the payer's next step: send a `transfer`, approve a "
     "`prompt`, `dial` a code, give a `pin`, an `otp` or an `address`, follow a `redirect`, or none. A second charge "
-    "replaces one that still waits for the payer, and is refused while an outcome is not known."
+    "replaces one that still waits for the payer, and is refused while an outcome is not known. While an account for a "
+    "transfer is open, another charge by `bank_transfer` gives the same account and is no new attempt."
 )
 AUTHORIZE = "Exactly one of `pin`, `otp` and `address`, as the last `action` requires."
 RESEND = (
