@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from base64 import urlsafe_b64decode
 from typing import Any
 
@@ -383,6 +384,21 @@ async def test_too_little_is_not_called_paid(new_checkout: MakeCheckout) -> None
     assert "₦1,000.00 paid" not in page.text
     assert "Your beans are on their way." not in page.text
     assert 'class="badge warn"' in page.answer.text
+
+
+async def test_the_rest_that_goes_back_is_not_called_missing(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(amount=2_500)
+    account = await checkout.account()
+    await checkout.transfer(account, "1000")
+    await checkout.transfer(account, "1500")
+    page = await visit(checkout)
+    assert "₦1,000.00 of ₦2,500.00 received" in page.text
+    assert "accepted ₦1,000.00 instead of ₦2,500.00" in page.text
+    assert "missing" not in page.text
+    assert "already paid" not in page.text
+    assert re.search("₦1,500.00 (is on its way|was sent) back to you.*: the amount sent before had already", page.text)
+    view = await checkout.view()
+    assert (view["amountReceived"], view["amountRemaining"], view["amountReturned"]) == (1000, 0, 1500)
 
 
 @pytest.mark.parametrize("body", [{"type": "bank_transfer"}, None], ids=["account was shown", "nothing was begun"])
