@@ -40,11 +40,13 @@ VIEW_KEYS = {
     "payCode", "reference", "business", "customerName", "amount", "amountExpected", "amountReceived",
     "amountRemaining", "amountReturned", "amountReversed", "currency", "status", "ending", "varianceType",
     "paymentMethods", "defaultPaymentMethod", "successMessage", "attemptsLeft", "isDisabled", "version", "expiresAt",
-    "paidAt", "attempt", "variancePolicy", "openPaymentMethods",
+    "paidAt", "attempt", "variancePolicy", "openPaymentMethods", "attemptsLeftByMethod",
 }  # fmt: skip
 LEFT_KEYS = {"answersLeft", "resendsLeft", "resendFrom"}
 ATTEMPT_KEYS = LEFT_KEYS | {"attemptId", "type", "status", "failure", "details", "action"}
-CHARGED_KEYS = LEFT_KEYS | {"attemptId", "type", "status", "attemptStatus", "failure", "action"}
+CHARGED_KEYS = LEFT_KEYS | {
+    "attemptId", "type", "status", "attemptStatus", "failure", "attemptsLeft", "openPaymentMethods", "action",
+}  # fmt: skip
 
 
 async def begun(checkout: Checkout, body: dict[str, Any]) -> dict[str, Any]:

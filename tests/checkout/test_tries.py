@@ -184,9 +184,11 @@ async def test_five_declined_cards_leave_the_other_methods(new_checkout: MakeChe
     view = await checkout.view()
     assert (view["status"], view["attemptsLeft"]) == ("pending", 0)
     assert view["openPaymentMethods"] == ["bank_transfer", "payattitude"]
+    assert view["attemptsLeftByMethod"] == {"bank_transfer": 5, "card": 0, "payattitude": 5}
     refused = await checkout.charge(card(SUCCEEDS))
     assert refused.status_code == 409
-    assert "card" in refused.json()["message"]
+    message = "all 5 attempts by card have been used; other methods are open: bank_transfer, payAttitude"
+    assert refused.json()["message"] == message
     page = await page.send("/charge", {"type": "bank_transfer"})
     assert "Transfer exactly ₦2,500.00" in page.text
     account = (await checkout.view())["attempt"]["action"]["virtualAccount"]["accountNumber"]
@@ -217,6 +219,16 @@ async def test_a_payment_fails_when_no_method_is_left(new_checkout: MakeCheckout
         assert (await checkout.view())["attemptsLeft"] == left
     view = await checkout.view()
     assert (view["status"], view["ending"], view["openPaymentMethods"]) == ("failed", "attempts_used_up", [])
+
+
+async def test_the_answer_to_a_charge_has_the_attempts_left_by_its_method(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(paymentMethods=["card", "payAttitude"])
+    for left in range(ATTEMPTS_MAX - 1, -1, -1):
+        charged = (await checkout.charge(card(WITHOUT_MONEY))).json()["data"]
+        assert (charged["type"], charged["attemptsLeft"]) == ("card", left)
+    assert charged["openPaymentMethods"] == ["payattitude"]
+    charged = (await checkout.charge({"type": "payAttitude", "bank": "058"})).json()["data"]
+    assert (charged["type"], charged["attemptsLeft"]) == ("payattitude", ATTEMPTS_MAX - 1)
 
 
 async def test_the_last_try_is_announced(new_checkout: MakeCheckout) -> None:

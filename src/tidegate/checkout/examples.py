@@ -74,6 +74,8 @@ CHARGED: dict[str, Any] = {
     "answersLeft": None,
     "resendsLeft": None,
     "resendFrom": None,
+    "attemptsLeft": 4,
+    "openPaymentMethods": ["bank_transfer", "card", "payattitude"],
     "action": _ACTION,
 }
 ASKED_FOR_OTP: dict[str, Any] = {
@@ -112,6 +114,7 @@ VIEWED: dict[str, Any] = {
     "operators": [],
     "successMessage": "Thank you! Your order is on its way.",
     "attemptsLeft": 5,
+    "attemptsLeftByMethod": {"card": 5, "bank_transfer": 5},
     "openPaymentMethods": ["card", "bank_transfer"],
     "isDisabled": False,
     "version": 0,
@@ -124,6 +127,7 @@ CANCELLED: dict[str, Any] = {
     "reference": PAY_CODE,
     "status": "failed",
     "ending": "cancelled",
+    "attemptsLeftByMethod": {"bank_transfer": 5, "card": 5, "payattitude": 5},
     "openPaymentMethods": [],
     "paymentMethods": ["bank_transfer", "card", "payattitude"],
     "defaultPaymentMethod": "bank_transfer",
