@@ -171,7 +171,9 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         Decimal, Meta(description="What the payer pays: including the fee, when the customer bears it.")
     ]
     amount_received: Decimal
-    amount_remaining: Annotated[Decimal, Meta(description="Still to be paid; 0 once paid, also when less was accepted.")]
+    amount_remaining: Annotated[
+        Decimal, Meta(description="Still to be paid; 0 once paid, also when less was accepted.")
+    ]
     amount_returned: Annotated[Decimal, Meta(description="Returned to the payer, or being returned.")]
     amount_reversed: Annotated[Decimal, Meta(description="Reversed by the payer's bank, out of `amountReceived`.")]
     currency: str
