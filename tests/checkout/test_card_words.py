@@ -11,6 +11,7 @@ from build import Checkout
 from checkout.paying import SUCCEEDS, WANTS_ADDRESS, WANTS_PIN, WITHOUT_MONEY, card
 from checkout.plain_browser import Sheet, open_page
 from conftest import MakeCheckout
+from tidegate.payment.transition import ATTEMPTS_MAX
 
 CARD = {"number": SUCCEEDS, "expiry": "12 / 40", "cvv": "123", "holder": "Ada Obi"}
 IS_CARD = {"type": "card"}
@@ -60,12 +61,27 @@ async def test_the_payers_api_says_what_is_wrong_with_a_number(new_checkout: Mak
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(SUCCEEDS, "3 digits, on the back of the card"), (AMEX, "4 digits, on the front of the card")]
+    "number",
+    [
+        pytest.param(AMEX, id="American Express"),
+        pytest.param("30569309025904", id="Diners Club"),
+        pytest.param("6011111111111117", id="Discover"),
+        pytest.param("3530111333300000", id="JCB"),
+    ],
 )
-async def test_a_wrong_code_is_looked_for_where_the_card_has_it(
-    new_checkout: MakeCheckout, number: str, words: str
-) -> None:
-    assert words in (await sent(await new_checkout(), number=number, cvv="12")).text
+async def test_a_card_of_another_brand_is_refused_and_uses_no_attempt(new_checkout: MakeCheckout, number: str) -> None:
+    checkout = await new_checkout()
+    refused = await checkout.charge(card(number, cvv="1234"))
+    assert (refused.status_code, refused.json()["errorType"]) == (422, "VALIDATION_FAILED")
+    assert refused.json()["message"] == "card.number must be the number of a Mastercard, Visa or Verve card"
+    page = await sent(checkout, number=number)
+    assert "This card is not taken here: use Mastercard, Visa or Verve" in page.text
+    view = await checkout.view()
+    assert (view["status"], view["attemptsLeftByMethod"]["card"]) == ("initiated", ATTEMPTS_MAX)
+
+
+async def test_a_wrong_code_is_said_to_be_on_the_back(new_checkout: MakeCheckout) -> None:
+    assert "3 digits, on the back of the card" in (await sent(await new_checkout(), cvv="12")).text
 
 
 # One box at a time.

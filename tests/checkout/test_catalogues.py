@@ -59,6 +59,13 @@ def test_a_catalogue_has_the_keys_of_the_english_one(language: str) -> None:
 
 
 @each_language
+def test_the_number_of_tries_left_is_not_alone_on_a_line(language: str) -> None:
+    texts = texts_of(language)
+    for key in ("question.tries_left", "tries.left"):
+        assert texts[key].endswith(":\u00a0{count}"), key
+
+
+@each_language
 def test_a_text_has_the_placeholders_of_the_english_one(language: str) -> None:
     texts = catalog_for(language).texts
     both = texts.keys() & ENGLISH.keys()

@@ -10,7 +10,7 @@ import pytest
 
 from build import Checkout
 from checkout.paying import SUCCEEDS
-from checkout.plain_browser import Sheet, open_page
+from checkout.plain_browser import Sheet, open_page, path_of
 from conftest import MakeCheckout
 
 CARD = {"number": SUCCEEDS, "expiry": "12 / 40", "cvv": "123", "holder": "Ada Obi"}
@@ -41,6 +41,28 @@ def assert_guarded(answer: httpx.Response) -> None:
     assert "form-action 'self'" in policy
     assert "require-trusted-types-for 'script'" in policy
     assert not any(word in policy for word in ("unsafe-inline", "unsafe-eval", "*"))
+
+
+FORMS = ("charge", "authorize", "again", "sent", "extend", "cancel", "simulate")
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_the_address_of_a_form_leads_to_the_payment(new_checkout: MakeCheckout, form: str) -> None:
+    """A reload after a form was refused, or a page from the history."""
+    checkout = await new_checkout()
+    before = await checkout.view()
+    answer = await checkout.shop.client.get(f"/pay/{checkout.pay_code}/{form}?lang=fr")
+    assert (answer.status_code, path_of(answer.headers["location"])) == (303, f"/pay/{checkout.pay_code}")
+    assert (await open_page(checkout.shop.client, answer.headers["location"])).status == 200
+    assert await checkout.view() == before
+
+
+@pytest.mark.parametrize("pay_code", ["tg_abc", "%0d%0aset-cookie:x=y", "%2f%2fevil.example.com"])
+async def test_the_address_of_a_form_leads_nowhere_without_a_payment(
+    payer_client: httpx.AsyncClient, pay_code: str
+) -> None:
+    answer = await payer_client.get(f"/pay/{pay_code}/charge")
+    assert (answer.status_code, "location" in answer.headers) == (404, False)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from build import Checkout, Shop
+from checkout.paying import WITHOUT_MONEY, card
+from checkout.test_page_without_script import visit
 from conftest import MakeCheckout, MakeShop
 from tidegate.core.clock import SystemClock
 from tidegate.core.fee import FeeRule
@@ -16,6 +18,7 @@ from tidegate.core.money import Currency
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import pay, settle
+from tidegate.payment.transition import ATTEMPTS_MAX
 from tidegate.rail.interface import Card, Succeeded
 from tidegate.rail.mobile_money import MOBILE_MONEY
 from tidegate.runtime import Runtime
@@ -63,6 +66,99 @@ async def test_exactly_what_the_account_asked_for_is_exact(
     assert (record["status"], record["varianceType"], record["amountExpected"]) == ("success", None, 10150.5)
     view = await checkout.view()
     assert view["attempt"]["action"] == {"type": "none"}, "a paid payment asks for nothing"
+
+
+# The account of a transfer is handed out again while it is open.
+
+
+async def given(checkout: Checkout) -> dict[str, Any]:
+    answer = await checkout.charge({"type": "bank_transfer"})
+    assert answer.status_code == 200, answer.text
+    data: dict[str, Any] = answer.json()["data"]
+    return data
+
+
+async def test_a_repeated_transfer_gets_the_same_account_and_writes_nothing(
+    new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    first, before = await given(checkout), await checkout.view()
+    await checkout.let_pass("5m")
+    for _ in range(ATTEMPTS_MAX + 1):
+        assert await given(checkout) == first
+    assert await checkout.view() == before
+    assert await admin.fetchval("SELECT count(*) FROM attempt") == 1
+    page = await visit(checkout, "?method=bank_transfer")
+    answer = await page.client.post(
+        f"/pay/{checkout.pay_code}/charge",
+        data={**page.form("/sent").fields, "type": "bank_transfer"},
+        follow_redirects=True,
+    )
+    assert first["action"]["virtualAccount"]["accountNumber"] in answer.text
+    assert await checkout.view() == before
+
+
+async def test_a_closed_account_is_followed_by_a_new_one(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    first = await checkout.account()
+    await checkout.let_pass("31m")
+    assert await checkout.account() != first
+
+
+@pytest.mark.parametrize("number", [CARD_WITH_PIN["number"], WITHOUT_MONEY], ids=["waits for its PIN", "declined"])
+async def test_after_a_card_a_transfer_gets_the_account_of_before(new_checkout: MakeCheckout, number: str) -> None:
+    checkout = await new_checkout()
+    first, left = await given(checkout), (await checkout.view())["attemptsLeft"]
+    for _ in range(2):
+        await checkout.charge(card(number))
+        assert await given(checkout) == first
+    view = await checkout.view()
+    assert (view["attempt"]["attemptId"], view["attemptsLeft"], view["status"]) == (first["attemptId"], left, "pending")
+    await checkout.transfer(first["action"]["virtualAccount"]["accountNumber"], "100")
+    assert (await checkout.record())["status"] == "success"
+
+
+async def test_a_payment_does_not_fail_while_an_account_is_open(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(paymentMethods=["card", "bank_transfer"], settings={"session_minutes": 1_440})
+    for _ in range(ATTEMPTS_MAX):
+        account = await checkout.account()
+        await checkout.charge(card(WITHOUT_MONEY))
+        view = await checkout.view()
+        assert (view["status"], view["openPaymentMethods"][-1]) == ("pending", "bank_transfer")
+        await checkout.let_pass("31m")
+    page = await visit(checkout)
+    page = await page.send("/charge", {"type": "bank_transfer"})
+    assert "Transfer exactly" in page.text
+    assert await checkout.account() == account, "all attempts were used, so the last account was opened again"
+    await checkout.transfer(account, "100")
+    assert (await checkout.record())["status"] == "success"
+
+
+async def test_of_many_who_go_back_to_the_account_at_once_each_gets_it_or_is_refused(
+    new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    account = await checkout.account()
+    await checkout.charge(card(WITHOUT_MONEY))
+    answers = await asyncio.gather(*(checkout.charge({"type": "bank_transfer"}) for _ in range(6)))
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert await checkout.account() == account
+    assert await admin.fetchval("SELECT count(*) FROM attempt") == 2
+
+
+async def test_a_part_sent_to_the_account_of_before_is_shown_and_the_rest_can_be_sent(
+    new_checkout: MakeCheckout,
+) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "top_up"})
+    account = await checkout.account()
+    await checkout.charge(card(WITHOUT_MONEY))
+    await checkout.transfer(account, "40")
+    page = await visit(checkout)
+    assert (page.status, "We received ₦40.00" in page.text) == (200, True)
+    page = await page.send("/charge", {"type": "bank_transfer"})
+    assert "₦60.00 still to come" in page.text
+    await checkout.transfer(account, "60")
+    assert (await checkout.record())["status"] == "success"
 
 
 @pytest.mark.parametrize("suffix", ["0001", "0005"])

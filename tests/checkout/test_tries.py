@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from base64 import urlsafe_b64decode
 from typing import Any
 
@@ -183,9 +184,11 @@ async def test_five_declined_cards_leave_the_other_methods(new_checkout: MakeChe
     view = await checkout.view()
     assert (view["status"], view["attemptsLeft"]) == ("pending", 0)
     assert view["openPaymentMethods"] == ["bank_transfer", "payattitude"]
+    assert view["attemptsLeftByMethod"] == {"bank_transfer": 5, "card": 0, "payattitude": 5}
     refused = await checkout.charge(card(SUCCEEDS))
     assert refused.status_code == 409
-    assert "card" in refused.json()["message"]
+    message = "all 5 attempts by card have been used; other methods are open: bank_transfer, payAttitude"
+    assert refused.json()["message"] == message
     page = await page.send("/charge", {"type": "bank_transfer"})
     assert "Transfer exactly ₦2,500.00" in page.text
     account = (await checkout.view())["attempt"]["action"]["virtualAccount"]["accountNumber"]
@@ -216,6 +219,16 @@ async def test_a_payment_fails_when_no_method_is_left(new_checkout: MakeCheckout
         assert (await checkout.view())["attemptsLeft"] == left
     view = await checkout.view()
     assert (view["status"], view["ending"], view["openPaymentMethods"]) == ("failed", "attempts_used_up", [])
+
+
+async def test_the_answer_to_a_charge_has_the_attempts_left_by_its_method(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(paymentMethods=["card", "payAttitude"])
+    for left in range(ATTEMPTS_MAX - 1, -1, -1):
+        charged = (await checkout.charge(card(WITHOUT_MONEY))).json()["data"]
+        assert (charged["type"], charged["attemptsLeft"]) == ("card", left)
+    assert charged["openPaymentMethods"] == ["payattitude"]
+    charged = (await checkout.charge({"type": "payAttitude", "bank": "058"})).json()["data"]
+    assert (charged["type"], charged["attemptsLeft"]) == ("payattitude", ATTEMPTS_MAX - 1)
 
 
 async def test_the_last_try_is_announced(new_checkout: MakeCheckout) -> None:
@@ -383,6 +396,21 @@ async def test_too_little_is_not_called_paid(new_checkout: MakeCheckout) -> None
     assert "₦1,000.00 paid" not in page.text
     assert "Your beans are on their way." not in page.text
     assert 'class="badge warn"' in page.answer.text
+
+
+async def test_the_rest_that_goes_back_is_not_called_missing(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout(amount=2_500)
+    account = await checkout.account()
+    await checkout.transfer(account, "1000")
+    await checkout.transfer(account, "1500")
+    page = await visit(checkout)
+    assert "₦1,000.00 of ₦2,500.00 received" in page.text
+    assert "accepted ₦1,000.00 instead of ₦2,500.00" in page.text
+    assert "missing" not in page.text
+    assert "already paid" not in page.text
+    assert re.search("₦1,500.00 (is on its way|was sent) back to you.*: the amount sent before had already", page.text)
+    view = await checkout.view()
+    assert (view["amountReceived"], view["amountRemaining"], view["amountReturned"]) == (1000, 0, 1500)
 
 
 @pytest.mark.parametrize("body", [{"type": "bank_transfer"}, None], ids=["account was shown", "nothing was begun"])

@@ -8,6 +8,7 @@ import pytest
 
 from build import Checkout, Shop
 from checkout.paying import SUCCEEDS, WANTS_PIN, card, phone
+from checkout.test_page_without_script import visit
 from conftest import MakeCheckout
 from payment.refusal import assert_refused, without_request_id
 from tidegate.core.errors import Conflict, NotFound
@@ -103,6 +104,15 @@ async def test_an_untouched_payment_expires_at_once(new_checkout: MakeCheckout) 
     assert (await checkout.charge(card())).status_code == 409, "even before a worker has come by"
     await checkout.tick()
     assert (await checkout.record())["status"] == "expired"
+
+
+async def test_a_payment_whose_time_is_over_is_not_offered_to_expire(new_checkout: MakeCheckout) -> None:
+    checkout = await new_checkout()
+    assert "Expire now" in (await visit(checkout)).text
+    await expire(checkout)
+    assert "Expire now" not in (await visit(checkout)).text, "even before a worker has come by"
+    await checkout.tick()
+    assert "Expire now" not in (await visit(checkout)).text
 
 
 async def test_the_account_closes_with_the_payment_and_money_goes_back(new_checkout: MakeCheckout) -> None:

@@ -22,7 +22,7 @@ from tidegate.merchant.authentication import ANYBODY
 from tidegate.payment import pay
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment, PaymentStatus
-from tidegate.payment.transition import is_final
+from tidegate.payment.transition import attempts_left, is_final
 
 HEARTBEAT_S = 15.0
 # A stream ends after this time; the page opens a new one.
@@ -104,17 +104,20 @@ class CheckoutApi:
         )
 
     def _attempt(self, call: Call, snapshot: PaymentSnapshot) -> Answer:
+        payment, names = snapshot.payment, self.commands.deps.names
         assert snapshot.attempt is not None
-        view = wire.attempt_view(snapshot, self.commands.deps.names, can_resend=self.commands.can_resend(snapshot))
+        view = wire.attempt_view(snapshot, names, can_resend=self.commands.can_resend(snapshot))
         answer = wire.Charged(
             attempt_id=view.attempt_id,
             type=view.type,
-            status=snapshot.payment.status,
+            status=payment.status,
             attempt_status=view.status,
             failure=view.failure,
             answers_left=view.answers_left,
             resends_left=view.resends_left,
             resend_from=view.resend_from,
+            attempts_left=attempts_left(payment, snapshot.attempt.method),
+            open_payment_methods=wire.open_methods(payment, names),
             action=view.action,
         )
         return call.answer(answer)

@@ -19,7 +19,8 @@ VIEW = (
 CHARGE = (
     "Starts an attempt by one of the offered methods. `action` is the payer's next step: send a `transfer`, approve a "
     "`prompt`, `dial` a code, give a `pin`, an `otp` or an `address`, follow a `redirect`, or none. A second charge "
-    "replaces one that still waits for the payer, and is refused while an outcome is not known."
+    "replaces one that still waits for the payer, and is refused while an outcome is not known. While an account for a "
+    "transfer is open, another charge by `bank_transfer` gives the same account and is no new attempt."
 )
 AUTHORIZE = "Exactly one of `pin`, `otp` and `address`, as the last `action` requires."
 RESEND = (
@@ -73,6 +74,8 @@ CHARGED: dict[str, Any] = {
     "answersLeft": None,
     "resendsLeft": None,
     "resendFrom": None,
+    "attemptsLeft": 4,
+    "openPaymentMethods": ["bank_transfer", "card", "payattitude"],
     "action": _ACTION,
 }
 ASKED_FOR_OTP: dict[str, Any] = {
@@ -111,6 +114,7 @@ VIEWED: dict[str, Any] = {
     "operators": [],
     "successMessage": "Thank you! Your order is on its way.",
     "attemptsLeft": 5,
+    "attemptsLeftByMethod": {"card": 5, "bank_transfer": 5},
     "openPaymentMethods": ["card", "bank_transfer"],
     "isDisabled": False,
     "version": 0,
@@ -123,6 +127,7 @@ CANCELLED: dict[str, Any] = {
     "reference": PAY_CODE,
     "status": "failed",
     "ending": "cancelled",
+    "attemptsLeftByMethod": {"bank_transfer": 5, "card": 5, "payattitude": 5},
     "openPaymentMethods": [],
     "paymentMethods": ["bank_transfer", "card", "payattitude"],
     "defaultPaymentMethod": "bank_transfer",

@@ -12,6 +12,12 @@ from tidegate.core.card_number import is_card_number
 
 CARD_NUMBER_LENGTH_MAX = 40
 _CARD_DIGITS = re.compile(r"\d{13,19}", re.ASCII)
+# The brands that are taken, as the form says.
+_BRANDS = (
+    ("visa", re.compile("4")),
+    ("verve", re.compile("506[01]|507[89]|650")),
+    ("mastercard", re.compile("5[1-5]|2[2-7]")),
+)
 _BETWEEN_DIGITS = ("Zs", "Pd", "Cf")
 
 
@@ -30,6 +36,12 @@ class WrongCheckDigit(ValueError):
     kind = "check_digit"
 
 
+class OtherBrand(ValueError):
+    """A card number of a brand that is not taken."""
+
+    kind = "brand"
+
+
 class CardNumber(_Secret):
     __slots__ = ()
 
@@ -42,7 +54,13 @@ class CardNumber(_Secret):
             raise ValueError("must be a card number of 13 to 19 digits")
         if not is_card_number(digits):
             raise WrongCheckDigit("must be a card number: its check digit is wrong")
+        if _brand_of(digits) is None:
+            raise OtherBrand("must be the number of a Mastercard, Visa or Verve card")
         return cls(digits)
+
+    @property
+    def brand(self) -> str | None:
+        return _brand_of(self)
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
@@ -116,6 +134,10 @@ class OtpText(_Secret):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         return {"type": "string", "pattern": "^[0-9]{4,8}$"}
+
+
+def _brand_of(digits: str) -> str | None:
+    return next((name for name, prefix in _BRANDS if prefix.match(digits)), None)
 
 
 def _is_between_digits(character: str) -> bool:

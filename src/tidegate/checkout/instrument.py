@@ -25,8 +25,6 @@ from tidegate.rail.interface import (
 )
 from tidegate.rail.mobile_money import MOBILE_MONEY, Operator
 
-_BRANDS = (("4", "visa"), ("506", "verve"), ("650", "verve"), ("5", "mastercard"), ("2", "mastercard"), ("3", "amex"))
-
 
 def instrument_from(
     request: wire.Charge, method: Method, currency: Currency, *, account_name: str, now: datetime
@@ -58,8 +56,7 @@ def _card(request: wire.Charge) -> tuple[PaymentInstrument, dict[str, Any]]:
         raise Invalid(Problem("card", "is required for a card payment"))
     number = str(fields.number)
     card = Card(number, fields.expiry_month, full_year(fields.expiry_year), str(fields.cvv), fields.holder)
-    brand = next((name for prefix, name in _BRANDS if number.startswith(prefix)), "card")
-    return card, {"brand": brand, "first6": number[:6], "last4": number[-4:]}
+    return card, {"brand": fields.number.brand, "first6": number[:6], "last4": number[-4:]}
 
 
 def _phone(request: wire.Charge, currency: Currency) -> tuple[PaymentInstrument, dict[str, Any]]:

@@ -51,6 +51,7 @@ AnswersLeft = Annotated[
 ResendsLeft = Annotated[
     int | None, Meta(description="How often the prompt or code can be sent again; null where it cannot be.")
 ]
+OpenMethods = Annotated[list[str], Meta(description="The offered methods that can still be tried; empty at the end.")]
 ResendFrom = Annotated[Timestamp | None, Meta(description="The earliest time of the next resend.")]
 
 
@@ -144,6 +145,8 @@ class Charged(msgspec.Struct, kw_only=True, rename="camel"):
     answers_left: AnswersLeft
     resends_left: ResendsLeft
     resend_from: ResendFrom
+    attempts_left: Annotated[int, Meta(description="New attempts left by this method; other methods have their own.")]
+    open_payment_methods: OpenMethods
     action: ActionView
 
 
@@ -168,7 +171,9 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         Decimal, Meta(description="What the payer pays: including the fee, when the customer bears it.")
     ]
     amount_received: Decimal
-    amount_remaining: Annotated[Decimal, Meta(description="Still to be paid; 0 once paid.")]
+    amount_remaining: Annotated[
+        Decimal, Meta(description="Still to be paid; 0 once paid, also when less was accepted.")
+    ]
     amount_returned: Annotated[Decimal, Meta(description="Returned to the payer, or being returned.")]
     amount_reversed: Annotated[Decimal, Meta(description="Reversed by the payer's bank, out of `amountReceived`.")]
     currency: str
@@ -187,8 +192,18 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         tuple[OperatorView, ...], Meta(description="Operators of mobile money; empty where it is not offered.")
     ]
     success_message: Annotated[str | None, Meta(description="To be shown after a success, as plain text.")]
-    attempts_left: Annotated[int, Meta(description="For the method tried last; each method has 5.")]
-    open_payment_methods: Annotated[list[str], Meta(description="The offered methods with attempts left.")]
+    attempts_left: Annotated[
+        int,
+        Meta(
+            description="By the method tried last, or else the default one. At 0 the other methods may be open: see "
+            "`attemptsLeftByMethod`."
+        ),
+    ]
+    attempts_left_by_method: Annotated[
+        dict[str, int],
+        Meta(description="New attempts left by each offered method; each has 5. A bank transfer stays open at 0."),
+    ]
+    open_payment_methods: OpenMethods
     is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: no new attempts.")]
     version: Annotated[int, Meta(description="Increases with every change; a page with a lower one is out of date.")]
     expires_at: Annotated[Timestamp, Meta(description="When the checkout expires.")]
@@ -262,13 +277,18 @@ def view_of(snapshot: PaymentSnapshot, names: MethodNames, *, can_resend: bool, 
         operators=_OPERATORS.get(order.asked.currency, ()) if Method.MOBILE_MONEY in order.methods else (),
         success_message=order.success_message,
         attempts_left=attempts_left(payment, attempt.method if attempt else order.default_method),
-        open_payment_methods=names.in_records(() if is_final(payment.status) else methods_left(payment)),
+        attempts_left_by_method={names.in_record(method): attempts_left(payment, method) for method in order.methods},
+        open_payment_methods=open_methods(payment, names),
         is_disabled=payment.is_disabled,
         version=payment.version,
         expires_at=to_iso(payment.expires_at),
         paid_at=_iso(payment.paid_at),
         attempt=attempt_view(snapshot, names, can_resend=can_resend) if attempt else None,
     )
+
+
+def open_methods(payment: Payment, names: MethodNames) -> list[str]:
+    return names.in_records(() if is_final(payment.status) else methods_left(payment))
 
 
 def business_view(business: Business, *, checkout_url: str) -> BusinessView:

@@ -599,7 +599,7 @@ COMMENT ON COLUMN payment.reversed_minor IS 'Of what was received, taken back by
 COMMENT ON COLUMN payment.owed_minor IS 'Taken back by the bank when the wallet no longer held it, and not yet collected from the merchant.';
 COMMENT ON COLUMN payment.settled_minor IS 'What the wallet was credited with.';
 COMMENT ON COLUMN payment.method IS 'The one it was paid by.';
-COMMENT ON COLUMN payment.attempts_by_method IS 'How many attempts were begun by each method; `attempts` is their sum.';
+COMMENT ON COLUMN payment.attempts_by_method IS 'How many attempts were begun by each method; `attempts` is the number of the newest attempt.';
 COMMENT ON COLUMN payment.metadata IS 'json, not jsonb: numbers and order stay as the merchant sent them.';
 COMMENT ON COLUMN payment.request_hash IS 'Of the order: tells a repeated request from another one under the same reference.';
 CREATE INDEX payment_to_expire ON payment (expires_at) WHERE status IN ('initiated', 'pending');

@@ -18,7 +18,7 @@ from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict, Inval
 from tidegate.core.fee import amount_expected
 from tidegate.core.method import Method
 from tidegate.infra.db import Database, StaleChange
-from tidegate.payment import attempt_store, settle, transition
+from tidegate.payment import attempt_store, open_account_store, settle, transition
 from tidegate.payment.attempt import (
     ACCOUNT_OPEN_FOR,
     ANSWERS_MAX,
@@ -85,17 +85,56 @@ async def charge(
 ) -> PaymentSnapshot:
     """Starts an attempt on the version that the payer saw. `details` is what may be stored and shown."""
     rail = _rail_for(payer.deps, snapshot, method)
+    _refuse_charge(snapshot, payer.now)
+    if isinstance(instrument, TransferInstrument) and (before := await _account_before(payer, snapshot)):
+        return before
+    _refuse_used_up(payer.deps, snapshot.payment, method)
     payment, attempt = _begin(snapshot, method, rail, details, payer.now)
     if isinstance(instrument, TransferInstrument):
         attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(snapshot, payer.now))
         instrument = TransferInstrument(
             account_name=instrument.account_name, expires_at=attempt.expires_at or payer.now
         )
-    open_before = snapshot.attempt if snapshot.attempt and snapshot.attempt.is_open else None
     async with payer.deps.db.connection() as tx:
-        if not await attempt_store.begin(tx, payment, attempt, replaces=open_before, now=payer.now):
+        if not await attempt_store.begin(tx, payment, attempt, replaces=_open_attempt(snapshot), now=payer.now):
             raise changed_elsewhere()
     return await _ask_rail_to_start(payer, rail, attempt, instrument)
+
+
+async def _account_before(payer: Payer, snapshot: PaymentSnapshot) -> PaymentSnapshot | None:
+    """The account that the payer was given before, while it takes money; a closed one is opened again when no attempts
+    are left. None when a new account is needed."""
+    payment, attempt, now = snapshot.payment, snapshot.attempt, payer.now
+    if attempt is not None and attempt.is_open and attempt.account_number and attempt.takes_money_at(now):
+        return snapshot
+    if not payment.attempts_by_method.get(Method.BANK_TRANSFER):
+        return None
+    async with payer.deps.db.connection() as tx:
+        account = await open_account_store.find_last(tx, payment)
+    if account is None:
+        return None
+    if not account.takes_money_at(now):
+        if transition.attempts_left(payment, Method.BANK_TRANSFER) > 0:
+            return None
+        account = msgspec.structs.replace(account, expires_at=_closing_time(snapshot, now))
+    return await _resume(payer, snapshot, account)
+
+
+async def _resume(payer: Payer, snapshot: PaymentSnapshot, account: Attempt) -> PaymentSnapshot | None:
+    resumed = transition.resume_attempt(snapshot.payment, expected=account.expected, fee_rule_id=account.fee_rule_id)
+    try:
+        async with payer.deps.db.connection() as tx:
+            if not await open_account_store.resume(
+                tx, resumed, account, replaces=_open_attempt(snapshot), now=payer.now
+            ):
+                raise changed_elsewhere()
+    except attempt_store.AccountNumberTaken:
+        return None  # The rail has reused the number; money sent to it is another payment's.
+    return await view(payer.deps.db, payer.business_id, payer.pay_code)
+
+
+def _open_attempt(snapshot: PaymentSnapshot) -> Attempt | None:
+    return snapshot.attempt if snapshot.attempt and snapshot.attempt.is_open else None
 
 
 async def _ask_rail_to_start(
@@ -231,9 +270,7 @@ async def _write(payer: Payer, snapshot: PaymentSnapshot, change: PaymentChange)
     return after(snapshot, change)
 
 
-def _begin(
-    snapshot: PaymentSnapshot, method: Method, rail: Rail, details: dict[str, Any], now: datetime
-) -> tuple[Any, Attempt]:
+def _refuse_charge(snapshot: PaymentSnapshot, now: datetime) -> None:
     payment, before = snapshot.payment, snapshot.attempt
     _refuse_ended(payment, now)
     if not transition.is_open(payment, now=now):
@@ -242,6 +279,20 @@ def _begin(
         raise AccessDenied("this business takes no payments at the moment; contact the business")
     if before is not None and before.is_unknown:
         raise Conflict("the outcome of the last attempt is not known yet; wait for it")
+
+
+def _refuse_used_up(deps: PaymentDeps, payment: Payment, method: Method) -> None:
+    if transition.attempts_left(payment, method) > 0:
+        return
+    others = ", ".join(deps.names.in_requests(transition.methods_left(payment)))
+    hint = f"; other methods are open: {others}" if others else ""
+    raise Conflict(f"all {transition.ATTEMPTS_MAX} attempts by {deps.names.in_request(method)} have been used{hint}")
+
+
+def _begin(
+    snapshot: PaymentSnapshot, method: Method, rail: Rail, details: dict[str, Any], now: datetime
+) -> tuple[Any, Attempt]:
+    payment = snapshot.payment
     if payment.held.minor:
         raise Conflict("part of the money has arrived; extend the time, then send the rest to the same account")
     rule = snapshot.business.fee_rule_for(payment.order.asked.currency, method)

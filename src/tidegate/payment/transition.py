@@ -70,8 +70,13 @@ def attempts_left(payment: Payment, method: Method) -> int:
 
 
 def methods_left(payment: Payment) -> tuple[Method, ...]:
-    """The offered methods with attempts left."""
-    return tuple(method for method in payment.order.methods if attempts_left(payment, method) > 0)
+    """The offered methods with attempts left. A transfer is always one: its account can be opened again, and a payment
+    must not fail while its account may be paid."""
+    return tuple(
+        method
+        for method in payment.order.methods
+        if method is Method.BANK_TRANSFER or attempts_left(payment, method) > 0
+    )
 
 
 def _move(payment: Payment, status: PaymentStatus, **changes: object) -> Payment:
@@ -83,9 +88,7 @@ def _move(payment: Payment, status: PaymentStatus, **changes: object) -> Payment
 def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule_id: str) -> Payment:
     """Before the rail is called; from then on it may have the attempt. The chosen method sets the price."""
     if attempts_left(payment, method) <= 0:
-        raise IllegalTransition(
-            f"all {ATTEMPTS_MAX} attempts by {method} have been used; choose another payment method"
-        )
+        raise IllegalTransition("no attempts by this method are left; choose another payment method")
     return _move(
         payment,
         PaymentStatus.PROCESSING,
@@ -94,6 +97,13 @@ def begin_attempt(payment: Payment, *, method: Method, expected: Money, fee_rule
         method_chosen=method,
         expected=expected,
         fee_rule_id=fee_rule_id,
+    )
+
+
+def resume_attempt(payment: Payment, *, expected: Money, fee_rule_id: str) -> Payment:
+    """Back to an earlier attempt by transfer, at its own price. It was counted when it began."""
+    return _move(
+        payment, PaymentStatus.PENDING, attempts=payment.attempts + 1, expected=expected, fee_rule_id=fee_rule_id
     )
 
 

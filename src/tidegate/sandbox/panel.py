@@ -22,7 +22,7 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.payment.change import PaymentSnapshot
-from tidegate.payment.transition import is_final
+from tidegate.payment.transition import is_under_way
 from tidegate.rail.interface import Party
 from tidegate.rail.mobile_money import MOBILE_MONEY
 from tidegate.rail.sandbox.model import TEST_OTP, TEST_PIN
@@ -102,7 +102,7 @@ class SimulatorPanel:
         async def issuer(request: PageRequest) -> Html:
             return await pages.show_as(request, "sandbox_issuer.html", PageState.ISSUER)
 
-        return pages.router.routes(
+        return pages.page_routes(
             [
                 PageRoute("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.commands.limit.act),
                 PageRoute("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.commands.limit.look),
@@ -132,7 +132,7 @@ def _view(page: PageModel) -> SimulatorView:
         transfers=tuple(_transfers(page.rest)) if has_account else (),
         takes_transfer=has_account,
         takes_answer=page.is_answered_by_phone,
-        takes_expiry=not is_final(page.payment.status),
+        takes_expiry=is_under_way(page.payment, now=page.now),
         cards=_cards() if is_choosing and Method.CARD in page.methods else (),
         phones=_phones(page.currency) if is_choosing and Method.MOBILE_MONEY in page.methods else (),
         answers=tuple(

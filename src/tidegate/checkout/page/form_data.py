@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.checkout.field import WrongCheckDigit
+from tidegate.checkout.field import OtherBrand, WrongCheckDigit
 from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.page.model import FormState
 from tidegate.checkout.wire import EXPIRED_CARD
@@ -30,8 +30,11 @@ _EXPIRY = re.compile(r"\s*(\d{1,2})\s*[-/. ]?\s*(\d{4}|\d{2})\s*", re.ASCII)
 # Longer ones are not read to their end: the pattern tries every way to share out the spaces.
 EXPIRY_LENGTH_MAX = 40
 _NOT_AN_EXPIRY = ("0", "0")
-_WRONG: dict[str | None, str] = {EXPIRED_CARD: "wrong.expiry_passed", WrongCheckDigit.kind: "wrong.check_digit"}
-_AMEX = re.compile(r"\s*3[47]", re.ASCII)
+_WRONG: dict[str | None, str] = {
+    EXPIRED_CARD: "wrong.expiry_passed",
+    WrongCheckDigit.kind: "wrong.check_digit",
+    OtherBrand.kind: "wrong.brand",
+}
 # Never shown again, however the form ends.
 _SECRETS = frozenset({"cvv", "pin", "otp", "token"})
 # The form has one field for both.
@@ -83,19 +86,17 @@ def refused_form(form: Mapping[str, str], refusal: Invalid, words: Catalog, curr
         name = problem.field.removeprefix("card.").removeprefix("address.")
         name = _FORM_FIELD.get(name, name)
         if name in FIELDS:
-            errors.setdefault(name, _text(problem, name, words, currency, form))
+            errors.setdefault(name, _text(problem, name, words, currency))
     if not errors:
         return None
     return FormState({name: text for name, text in form.items() if name not in _SECRETS}, errors)
 
 
-def _text(problem: Problem, name: str, words: Catalog, currency: Currency, form: Mapping[str, str]) -> str:
+def _text(problem: Problem, name: str, words: Catalog, currency: Currency) -> str:
     if problem.rule == Invalid.CARD_DATA:
         return words("wrong.card_elsewhere")
     if problem.kind in _WRONG:
-        return words(_WRONG[problem.kind])  # words: wrong.expiry_passed, wrong.check_digit
-    if name == "cvv" and _AMEX.match(digit.in_ascii(form.get("number", ""))):
-        return words("wrong.cvv_front")
+        return words(_WRONG[problem.kind])  # words: wrong.expiry_passed, wrong.check_digit, wrong.brand
     if problem.kind == phones.NumberFault.OTHER_COUNTRY:
         return words("wrong.phone_other_country", code=f"+{MOBILE_MONEY[currency].calling_code}")
     if name == "phone":

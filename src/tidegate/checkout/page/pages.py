@@ -44,6 +44,7 @@ from tidegate.merchant.model import Business
 from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment, PaymentStatus
+from tidegate.payment.pay import NOT_FOUND
 
 PATH = f"{ROOT}/{{payCode}}"
 LANGUAGE_FOR_S = 365 * 24 * 3600
@@ -186,6 +187,12 @@ class CheckoutPages:
             log.warning("a form has fields that ours do not have", fields=unknown, request_id=request.request_id)
         return _payer_of(request)
 
+    async def way_back(self, request: PageRequest) -> Html:
+        """The address of a form, opened without one: after a reload, or from the history."""
+        if not ids.looks_like_pay_code(request.path["payCode"]):
+            raise NotFound(NOT_FOUND)
+        return self.back_to(request)
+
     def back_to(self, request: PageRequest, query: str = "") -> Html:
         return see_other(self._here(request) + query)
 
@@ -317,6 +324,12 @@ class CheckoutPages:
         form = FormState(form_data.harmless_fields(request.form))
         return await self._page(request, snapshot, form=form, asked=method, announcement=notice)
 
+    def page_routes(self, pages: Sequence[PageRoute]) -> list[Route]:
+        look = self.commands.limit.look
+        forms = [page for page in pages if page.method == "POST"]
+        back = [PageRoute("GET", form.path, "returnToCheckout", self.way_back, look) for form in forms]
+        return self.router.routes([*pages, *back])
+
     def routes(self) -> list[Route]:
         look, act = self.commands.limit.look, self.commands.limit.act
         pages = [
@@ -334,7 +347,7 @@ class CheckoutPages:
         ]
         return [
             *static.routes(self.renderer.scripts),
-            *self.router.routes(pages),
+            *self.page_routes(pages),
             *(self.simulator.routes(self) if self.simulator else ()),
             self.router.nothing_else(f"{ROOT}/{{rest:path}}"),
         ]

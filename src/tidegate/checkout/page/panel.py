@@ -9,7 +9,7 @@ from tidegate.checkout.page.price import Cost
 from tidegate.checkout.page.state import PanelStep
 from tidegate.core.method import Method
 from tidegate.payment.attempt import AttemptStatus
-from tidegate.payment.transition import attempts_left
+from tidegate.payment.transition import attempts_left, methods_left
 from tidegate.rail.interface import FailureReason
 
 _TEMPLATES: dict[tuple[Method, PanelStep], str] = {
@@ -56,8 +56,7 @@ def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
     # The payer gives another number or another bank instead of what is under way.
     if page.goes_back and is_selected and step in (PanelStep.PROMPT, PanelStep.DIAL):
         step = PanelStep.FORM
-    left = attempts_left(page.payment, method)
-    is_closed = step is PanelStep.FORM and left <= 0
+    is_closed = method not in methods_left(page.payment)
     failure = _failure(page, method)
     return Panel(
         method=method,
@@ -66,14 +65,17 @@ def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
         is_selected=is_selected,
         type=page.names.in_request(method),
         amount=page.money(cost.expected),
-        template=_CLOSED if is_closed else _TEMPLATES[method, step],
+        template=_CLOSED if is_closed and step is PanelStep.FORM else _TEMPLATES[method, step],
         failure=failure,
-        tries=_tries(page, left, has_failed=failure is not None) if step is PanelStep.FORM else None,
-        is_closed=left <= 0,
+        tries=_tries(page, method, has_failed=failure is not None) if step is PanelStep.FORM else None,
+        is_closed=is_closed,
     )
 
 
-def _tries(page: PageModel, left: int, *, has_failed: bool) -> str | None:
+def _tries(page: PageModel, method: Method, *, has_failed: bool) -> str | None:
+    if method is Method.BANK_TRANSFER:
+        return None  # The last account can be opened again.
+    left = attempts_left(page.payment, method)
     if left == 1:
         return page.words("tries.last")
     return page.words("tries.left", count=left) if left > 0 and has_failed else None

@@ -14,6 +14,7 @@ from tidegate.checkout.page.model import PageModel, unbroken
 from tidegate.checkout.page.state import PageState
 from tidegate.core.method import Method
 from tidegate.core.money import Money
+from tidegate.money_return.reason import ReturnReason
 from tidegate.payment.redirect import with_reference
 from tidegate.payment.variance import Variance
 from tidegate.rail import phone as phones
@@ -130,16 +131,23 @@ def _lead(page: PageModel) -> str | None:
 def _notes(page: PageModel) -> Iterator[str]:
     payment, words = page.payment, page.words
     shop = escape(page.shop_name)
-    if payment.variance is Variance.UNDERPAYMENT:
+    received, expected = page.money(payment.received), page.money(payment.expected)
+    if payment.variance is Variance.UNDERPAYMENT and _rest_goes_back(page):
+        yield words.rich("result.underpaid_accepted", received=received, expected=expected, shop=shop)
+    elif payment.variance is Variance.UNDERPAYMENT:
         yield words.rich("result.underpaid", missing=page.money(payment.expected - payment.received), shop=shop)
-    if payment.variance is Variance.OVERPAYMENT:
-        received, expected = page.money(payment.received), page.money(payment.expected)
+    elif payment.variance is Variance.OVERPAYMENT:
         yield words.rich("result.overpaid", received=received, expected=expected, shop=shop)
     if page.may_get_money and not (payment.held.minor or payment.returned.minor):
         yield words.rich("result.just_sent")
     if payment.held.minor and page.state is not PageState.PAID:
         yield words.rich("result.will_go_back", amount=page.money(payment.held))
     yield from movements_of(page)
+
+
+def _rest_goes_back(page: PageModel) -> bool:
+    """The payer sent more after the first amount had been accepted: nothing that was sent is missing."""
+    return any(back.reason is ReturnReason.ALREADY_PAID for back in page.movements.returns)
 
 
 def movements_of(page: PageModel) -> Iterator[str]:
@@ -170,13 +178,19 @@ def _refunds_of(page: PageModel) -> Iterator[str]:
 def _returns_of(page: PageModel) -> Iterator[str]:
     """Each amount that goes back: why, and whether it has left."""
     for back in page.movements.returns:
-        why = escape(page.words(f"why.{back.reason.value if back.reason else 'other'}"))  # words: why.*
+        why = escape(page.words(f"why.{_why(page, back.reason)}"))  # words: why.*
         amount = page.money(back.amount)
         if back.status is ReturnStatus.CONFIRMED and back.confirmed_at:
             when = page.moment(back.confirmed_at)
             yield page.words.rich("result.went_back", amount=amount, when=when, why=why)
         else:
             yield page.words.rich("result.going_back", amount=amount, why=why)
+
+
+def _why(page: PageModel, reason: ReturnReason | None) -> str:
+    if reason is ReturnReason.ALREADY_PAID and page.payment.variance is Variance.UNDERPAYMENT:
+        return "already_accepted"
+    return reason.value if reason else "other"
 
 
 def _paid_rows(page: PageModel) -> Iterator[ResultRow]:

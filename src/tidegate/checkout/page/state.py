@@ -82,7 +82,7 @@ def state_of(snapshot: PaymentSnapshot, *, now: datetime, goes_back: bool = Fals
         return PageState.WORKING
     if now >= payment.expires_at:
         return PageState.EXPIRED  # The worker writes it down in a moment.
-    if payment.held.minor:
+    if payment.held.minor and attempt is not None and attempt.account_number:
         return PageState.SHORT
     if attempt is None or attempt.status is not AttemptStatus.WAITING:
         return _to_begin(snapshot)

@@ -189,7 +189,7 @@
 
   // Card fields.
 
-  const BRANDS = [[/^4/, "Visa"], [/^(506[01]|507[89]|650)/, "Verve"], [/^(5[1-5]|2[2-7])/, "Mastercard"], [/^3[47]/, "Amex"]];
+  const BRANDS = [[/^4/, "Visa"], [/^(506[01]|507[89]|650)/, "Verve"], [/^(5[1-5]|2[2-7])/, "Mastercard"]];
   // Every script has its ten digits in a row, which begins at a code that ends in 0 or in 6.
   const inAscii = (text) => text.replace(/[^\x00-\x7f]/gu, (one) => {
     const code = one.codePointAt(0);
@@ -213,9 +213,7 @@
     while (behind > 0 && !isForward && at > 0 && !/\d/.test(formatted[at - 1])) at -= 1;
     field.setSelectionRange(at, at);
   };
-  const formatNumber = (digits) => (/^3[47]/.test(digits)
-    ? [digits.slice(0, 4), digits.slice(4, 10), digits.slice(10, 15)].filter(Boolean).join(" ")
-    : digits.slice(0, 19).replace(/(\d{4})(?=\d)/g, "$1 "));
+  const formatNumber = (digits) => digits.slice(0, 19).replace(/(\d{4})(?=\d)/g, "$1 ");
   const formatExpiry = (_, typed) => {
     // A month of one digit: 9/28, or 928, as there is no month 92.
     const digits = digitsOf(inAscii(typed).replace(/^\D*(\d)(?=\D)/, "0$1")).replace(/^[2-9]/, "0$&");
@@ -227,13 +225,10 @@
   const enhanceCard = (form) => {
     const number = one("#number", form);
     const brand = one("[data-brand]", form);
-    const hint = one("#cvv-hint", form);
-    const onTheBack = hint?.textContent;
     const update = () => {
       const digits = digitsOf(number.value);
       brand.textContent = BRANDS.find(([pattern]) => pattern.test(digits))?.[1] ?? "";
       one("[data-marks]", form).hidden = Boolean(brand.textContent);
-      if (hint) hint.textContent = brand.textContent === "Amex" ? hint.dataset.front : onTheBack;
     };
     number.addEventListener("input", (event) => { keepCaret(number, formatNumber, event); update(); });
     const expiry = one("#expiry", form);
