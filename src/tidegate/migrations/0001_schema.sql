@@ -1327,7 +1327,10 @@ BEGIN
                    expires_at = v_change.expires_at, asks = v_change.asks, next_poll_at = v_change.next_poll_at,
                    answers = v_change.answers, resends = v_change.resends, resend_from = v_change.resend_from,
                    said_sent_at = v_change.said_sent_at, updated_at = v_change.now
-             WHERE business_id = p_business_id AND id = v_change.attempt_id;
+             WHERE business_id = p_business_id AND id = v_change.attempt_id AND payment_id = v_change.payment_id;
+            IF NOT FOUND THEN
+                PERFORM refuse_stale_change();
+            END IF;
         END IF;
         IF v_change.back_reference IS NOT NULL THEN
             INSERT INTO money_return (business_id, reference, payment_id, rail, transaction_id, currency, amount_minor,

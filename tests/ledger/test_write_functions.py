@@ -1,0 +1,205 @@
+"""The functions that write money, called by hand as the service: what is not whole, own and fresh is refused."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+import asyncpg
+import pytest
+
+from build import Checkout
+from conftest import MakeCheckout
+from tidegate.infra.db import Database
+
+Change = dict[str, Any]
+
+REFUSED = (
+    asyncpg.PostgresError,  # Every refusal of the database itself,
+    asyncpg.DataError,  # and of the driver, which checks types.
+)
+TABLES = (
+    *("payment", "attempt", "receipt", "notification", "money_return", "event", "journal", "entry", "wallet"),
+    *("refund", "refund_leg", "collection", "collection_tally"),
+)
+NOW = "2026-11-15T12:00:00.123456Z"
+
+
+async def rows(admin: Any) -> str:
+    """Of every table that the functions write, as text."""
+    texts = [
+        await admin.fetchval(f"SELECT coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '') FROM {table} AS t")
+        for table in TABLES
+    ]
+    return "\n".join(texts)
+
+
+async def settlement(checkout: Checkout, admin: Any) -> Change:
+    """Of a payment that waits for a transfer, as the program would write it."""
+    await checkout.account()
+    found = await admin.fetchrow(
+        """
+        SELECT payment.id, payment.version, expected_minor, payment.fee_rule_id, attempt.id AS attempt_id,
+               account_id, account_number
+          FROM payment JOIN attempt USING (business_id, expected_minor)
+         WHERE pay_code = $1 AND attempt.payment_id = payment.id
+        """,
+        checkout.pay_code,
+    )
+    expected = found["expected_minor"]
+    return {
+        "payment_id": found["id"], "version": found["version"], "now": NOW, "status": "success",
+        "received_minor": expected, "held_minor": 0, "returned_minor": 0, "fee_minor": 100, "vat_minor": 8,
+        "settled_minor": expected - 108, "method": "bank_transfer", "paid_at": NOW, "expected_minor": expected,
+        "fee_rule_id": found["fee_rule_id"], "ref_rail": "sandbox", "ref_id": f"by-hand-{found['id']}",
+        "ref_body": b64encode(b"{}").decode(), "attempt_id": found["attempt_id"], "attempt_status": "succeeded",
+        "account_id": found["account_id"], "account_number": found["account_number"], "asks": 0, "answers": 0,
+        "resends": 0, "rail": "sandbox", "transaction_id": f"by-hand-{found['id']}", "currency": "NGN",
+        "amount_minor": expected, "taken": "settled", "payer": {}, "kind": "checkout_settled",
+        "cause": f"payment/{found['id']}", "accounts": ["rail", "wallet", "fee", "vat"],
+        "currencies": ["NGN"] * 4, "amounts_minor": [-expected, expected - 108, 100, 8], "event_at": NOW,
+        "event_id": f"evt_{found['id']}", "event_type": "charge.successful", "event_cause": f"payment/{found['id']}",
+        "event_payload": b64encode(b"{}").decode(), "event_reference": checkout.reference,
+    }  # fmt: skip
+
+
+async def apply(db: Database, business_id: str, *changes: Any) -> Any:
+    async with db.connection() as tx:
+        return await tx.fetchval(
+            "SELECT apply_payment_changes($1, $2, $3::text::timestamptz)", business_id, json.dumps(changes), NOW
+        )
+
+
+NOT_WRITTEN: dict[str, Callable[[Change, Change], Change]] = {
+    "of another version": lambda own, _: own | {"version": own["version"] + 1},
+    "of another business": lambda _, other: other,
+    "under a lease that nobody holds": lambda own, _: (
+        own | {"lease": "x", "lease_kind": "ask_about_attempts", "lease_id": "x"}
+    ),
+    "an attempt of another business": lambda own, other: own | {"attempt_id": other["attempt_id"]},
+    "an attempt that does not exist": lambda own, _: own | {"attempt_id": 10**15},
+    "a cent too little": lambda own, _: own | {"amounts_minor": [-10, 7, 1, 1]},
+    "a journal without lines": lambda own, _: own | {"accounts": [], "currencies": [], "amounts_minor": []},
+    "more settled than received": lambda own, _: own | {"settled_minor": own["settled_minor"] + 1},
+    "a status that does not exist": lambda own, _: own | {"status": "paid"},
+    "money that is none": lambda own, _: own | {"amount_minor": 0},
+    "more than a number holds": lambda own, _: own | {"received_minor": 2**63},
+    "a text for a number": lambda own, _: own | {"received_minor": "many"},
+    "a notification that is not base64": lambda own, _: own | {"ref_body": "***"},
+    "a journal that is not known": lambda own, _: own | {"kind": "gift"},
+    "nothing at all": lambda _, __: {},
+}
+
+
+@pytest.mark.parametrize("spoil", NOT_WRITTEN.values(), ids=NOT_WRITTEN)
+async def test_a_change_of_a_payment_is_refused_as_a_whole(
+    spoil: Callable[[Change, Change], Change], new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout, other = await new_checkout(), await new_checkout()
+    own, foreign = await settlement(checkout, admin), await settlement(other, admin)
+    before = await rows(admin)
+    try:
+        outcomes = await apply(db, checkout.shop.business_id, spoil(own, foreign))
+    except REFUSED:
+        outcomes = []
+    assert "written" not in outcomes
+    assert await rows(admin) == before
+    assert await apply(db, checkout.shop.business_id, own) == ["written"]  # It was good before it was spoilt.
+
+
+@pytest.mark.parametrize("text", ["", "null", "{}", "[[]]", "[7]", '"x"', "[{}", '[{"now":"\\u0000"}]'])
+async def test_what_is_no_list_of_changes_is_refused(text: str, db: Database, admin: Any) -> None:
+    before = await rows(admin)
+    async with db.connection() as tx:
+        try:
+            outcomes = await tx.fetchval("SELECT apply_payment_changes('x', $1, now())", text)
+        except REFUSED:
+            outcomes = []
+    assert "written" not in (outcomes or [])
+    assert await rows(admin) == before
+
+
+async def test_no_change_is_no_outcome(db: Database, admin: Any) -> None:
+    before = await rows(admin)
+    assert await apply(db, "x") == []
+    assert await rows(admin) == before
+
+
+async def test_the_same_change_twice_is_written_once(new_checkout: MakeCheckout, db: Database, admin: Any) -> None:
+    checkout = await new_checkout()
+    own = await settlement(checkout, admin)
+    assert await apply(db, checkout.shop.business_id, own, own) == ["written", "duplicate"]
+    before = await rows(admin)
+    again = own | {"version": own["version"] + 1}
+    assert await apply(db, checkout.shop.business_id, own, again) == ["duplicate", "duplicate"]
+    assert await apply(db, checkout.shop.business_id, again | {"ref_id": "another"}) == ["already_received"]
+    assert await rows(admin) == before
+
+
+async def test_one_bad_change_does_not_keep_the_others_out(
+    new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    one = await new_checkout()
+    two = await new_checkout(one.shop)
+    first, second = await settlement(one, admin), await settlement(two, admin)
+    stale = first | {"version": 99}
+    assert await apply(db, one.shop.business_id, stale, second) == ["stale", "written"]
+
+
+JOURNAL = {
+    "kind": "return_done", "cause": "by hand", "accounts": ["returns", "rail"], "currencies": ["NGN", "NGN"],
+    "amounts_minor": [-100, 100], "event_at": NOW,
+}  # fmt: skip
+NOTIFICATION = {"rail": "sandbox", "id": "by-hand", "body": b64encode(b"{}").decode()}
+INFLOW = {
+    "id": 1, "version": 0, "reference": "col_x", "account_id": "x", "status": "successful", "source_currency": "USD",
+    "source_minor": 100, "destination_currency": "USD", "rail": "sandbox", "transaction_id": "x", "payer": {},
+    "scheme": "ach", "name_check": {}, "valued_at": NOW,
+}  # fmt: skip
+RECEIPT = {"rail": "sandbox", "transaction_id": "x", "currency": "NGN", "amount_minor": 100, "payer": {}}
+REFUND = {
+    "reference": "ref_x", "currency": "NGN", "amount_minor": 100, "fee_returned_minor": 0, "vat_returned_minor": 0,
+}  # fmt: skip
+UNBALANCED = JOURNAL | {"amounts_minor": [-100, 99]}
+# By function: what stands between its business and its time.
+CALLS: dict[str, list[tuple[Any, ...]]] = {
+    "record_inflow": [
+        ({},),
+        ({"inflow": INFLOW, "notification": NOTIFICATION, "journal": JOURNAL, "account_version": 0},),
+        ({"inflow": INFLOW | {"account_id": None}, "journal": JOURNAL},),
+    ],
+    "change_inflow": [({},), ({"inflow": INFLOW, "journal": JOURNAL},)],
+    "record_unclaimed": [
+        ({},),
+        ({"receipt": RECEIPT, "notification": NOTIFICATION, "journal": UNBALANCED},),
+        ({"receipt": RECEIPT | {"amount_minor": -1}, "notification": NOTIFICATION, "journal": JOURNAL},),
+        ({"receipt": RECEIPT | {"payment_id": 10**15}, "notification": NOTIFICATION, "journal": JOURNAL},),
+        ({"receipt": RECEIPT, "journal": JOURNAL},),
+    ],
+    "confirm_return": [("ret_x", {}), ("ret_x", {"journal": JOURNAL, "sent_as": "x"}), (None, {"journal": JOURNAL})],
+    "start_refund": [
+        ({},),
+        ({"refund": REFUND, "legs": [], "journal": JOURNAL},),
+        ({"refund": REFUND | {"payment_id": 10**15}, "legs": [], "journal": JOURNAL},),
+        ({"refund": REFUND | {"collection_id": 10**15}, "legs": [], "journal": JOURNAL},),
+    ],
+}
+
+
+@pytest.mark.parametrize(("function", "given"), [(name, given) for name, calls in CALLS.items() for given in calls])
+async def test_other_changes_are_refused_as_a_whole(
+    function: str, given: tuple[Any, ...], new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout = await new_checkout()
+    before = await rows(admin)
+    arguments = [json.dumps(part) if isinstance(part, dict) else part for part in given]
+    places = ", ".join(f"${number}" for number in range(2, len(given) + 2))
+    async with db.connection() as tx:
+        try:
+            done = await tx.fetchval(f"SELECT {function}($1, {places}, now())", checkout.shop.business_id, *arguments)
+        except REFUSED:
+            done = False
+    assert done in (False, "already_received", "duplicate")
+    assert await rows(admin) == before
