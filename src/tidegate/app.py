@@ -13,7 +13,7 @@ from pathlib import Path
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.commands import CheckoutCommands
-from tidegate.checkout.limit import MOMENTS_SLOTS, PayerAllowances, PayerLimit
+from tidegate.checkout.limit import REQUEST_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection.api import CollectionApi
@@ -169,7 +169,7 @@ def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutAp
     settings = runtime.settings
     file = settings.rate_limit_file
     limit = PayerLimit(
-        _limiter(file, "payers", slots=MOMENTS_SLOTS),
+        _limiter(file, "payers", slots=REQUEST_SLOTS),
         _limiter(file, "cards"),
         PayerAllowances(
             address_reads_per_second=settings.address_reads_per_second,

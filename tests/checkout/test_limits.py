@@ -411,6 +411,6 @@ def test_failures_do_not_limit_views(let_pass: LetPass) -> None:
         limit.count_decline("192.0.2.1", "business")
     with pytest.raises(RateLimited):
         limit.refuse_cards("192.0.2.2", "other")
-    limit.look(
+    limit.read(
         {"path_params": {"payCode": "x"}, "client": ("192.0.2.2", 1), "headers": [], "tidegate.trusted_proxies": 0}
     )

@@ -11,7 +11,7 @@ from build import Checkout
 from checkout.paying import card
 from conftest import MakeCheckout
 from tidegate.checkout import store
-from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
+from tidegate.checkout.model import Movements, ReceivedAs, ReturnStatus
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.money_return.reason import ReturnReason
@@ -44,7 +44,7 @@ async def test_a_transfer_shows_who_sent_it_and_of_the_account_only_the_end(
     await checkout.transfer(await checkout.account(), "100", payer=PAYER)
     movements = await movements_of(db, checkout)
     [receipt] = movements.receipts
-    assert (receipt.amount, receipt.taken, receipt.reason) == (naira(100), TakenAs.SETTLED, None)
+    assert (receipt.amount, receipt.outcome, receipt.reason) == (naira(100), ReceivedAs.SETTLED, None)
     assert (receipt.payer_name, receipt.payer_bank, receipt.payer_account_end) == ("Ada Obi", "Sample Bank", "6789")
     assert movements.returns == ()
 
@@ -62,7 +62,7 @@ async def test_money_that_goes_back_is_followed_until_it_has_left(new_checkout: 
     account = await checkout.account()
     await checkout.transfer(account, "40")
     [receipt], [back] = (movements := await movements_of(db, checkout)).receipts, movements.returns
-    assert (receipt.taken, receipt.reason) == (TakenAs.RETURNED, ReturnReason.TOO_LITTLE)
+    assert (receipt.outcome, receipt.reason) == (ReceivedAs.RETURNED, ReturnReason.TOO_LITTLE)
     assert (back.amount, back.reason, back.status) == (naira(40), ReturnReason.TOO_LITTLE, ReturnStatus.SENT)
     assert (back.asked_at, back.confirmed_at) == (receipt.at, None)
     await checkout.let_pass("5s")
@@ -78,7 +78,7 @@ async def test_the_oldest_is_the_first(new_checkout: MakeCheckout, db: Database)
     for amount in ("10", "20", "130", "50"):
         await checkout.transfer(account, amount)
     movements = await movements_of(db, checkout)
-    assert [(r.amount, r.taken.value, r.reason) for r in movements.receipts] == [
+    assert [(r.amount, r.outcome.value, r.reason) for r in movements.receipts] == [
         (naira(10), "returned", ReturnReason.TOO_LITTLE),
         (naira(20), "returned", ReturnReason.TOO_LITTLE),
         (naira(130), "settled", None),
@@ -116,7 +116,7 @@ async def test_part_payments_go_back_because_the_rest_is_missing_or_the_payer_ga
             assert (await checkout.cancel()).status_code == 200
         await checkout.let_pass("3h")
         movements = await movements_of(db, checkout)
-        assert [receipt.taken for receipt in movements.receipts] == [TakenAs.HELD]
+        assert [receipt.outcome for receipt in movements.receipts] == [ReceivedAs.HELD]
         reasons += [back.reason for back in movements.returns]
     assert reasons == [ReturnReason.REST_MISSING, ReturnReason.CANCELLED]
 
@@ -125,7 +125,7 @@ async def test_money_in_another_currency_is_shown_as_kept_aside(new_checkout: Ma
     checkout = await new_checkout()
     await checkout.transfer(await checkout.account(), "12.5", currency="USD")
     [receipt] = (await movements_of(db, checkout)).receipts
-    assert (receipt.amount, receipt.taken) == (Money(1_250, Currency.USD), TakenAs.SUSPENSE)
+    assert (receipt.amount, receipt.outcome) == (Money(1_250, Currency.USD), ReceivedAs.SUSPENSE)
     assert receipt.reason is None, "its words are for the operator"
 
 

@@ -135,7 +135,7 @@ async def test_another_currency_is_recorded_in_suspense(inflows: Inflows) -> Non
     number = await inflows.number()
     for currency in ("USD", "NGN"):
         assert (await inflows.notify(credit(number, currency=currency))).status_code == 200
-    rows = await inflows.admin.fetch("SELECT business_id, taken, account_number FROM receipt")
+    rows = await inflows.admin.fetch("SELECT business_id, outcome, account_number FROM receipt")
     assert {tuple(row) for row in rows} == {(inflows.shop.business_id, "suspense", number)}
     assert await inflows.entries("receipt_unclaimed") == {
         ("rail", "USD", -100_00), ("suspense", "USD", 100_00), ("rail", "NGN", -100_00), ("suspense", "NGN", 100_00),

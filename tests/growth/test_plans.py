@@ -31,7 +31,7 @@ _BUSINESSES = """
       FROM generate_series(1, $2::integer) AS number
 """
 _RECEIPTS = """
-    INSERT INTO receipt (business_id, rail, transaction_id, account_number, currency, amount_minor, taken, created_at)
+    INSERT INTO receipt (business_id, rail, transaction_id, account_number, currency, amount_minor, outcome, created_at)
     SELECT lpad(to_hex(number), 24, '0'), 'sandbox', 'T-' || number, 'A-' || number % 1000, 'NGN', 100, 'suspense', $1
       FROM generate_series(1, $2::integer) AS number
 """

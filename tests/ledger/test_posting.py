@@ -204,9 +204,9 @@ async def test_unclaimed_money_is_booked_under_the_operators_business(db: Databa
 
 
 async def test_the_operators_business_has_no_keys_and_stays_suspended(admin: Any) -> None:
-    with pytest.raises(asyncpg.CheckViolationError, match="business_house_stays_suspended"):
+    with pytest.raises(asyncpg.CheckViolationError, match="business_platform_stays_suspended"):
         await admin.execute("UPDATE business SET status = 'active' WHERE id = $1", PLATFORM_BUSINESS_ID)
-    with pytest.raises(asyncpg.CheckViolationError, match="credential_is_never_of_the_house"):
+    with pytest.raises(asyncpg.CheckViolationError, match="credential_is_never_of_the_platform"):
         await admin.execute(
             "INSERT INTO credential (business_id, kind, key_hash, last_four, created_at) "
             "VALUES ($1, 'secret', sha256('x'), 'abcd', now())",

@@ -57,7 +57,7 @@ async def settlement(checkout: Checkout, admin: Any) -> Change:
         "ref_body": b64encode(b"{}").decode(), "attempt_id": found["attempt_id"], "attempt_status": "succeeded",
         "account_id": found["account_id"], "account_number": found["account_number"], "asks": 0, "answers": 0,
         "resends": 0, "rail": "sandbox", "transaction_id": f"by-hand-{found['id']}", "currency": "NGN",
-        "amount_minor": expected, "taken": "settled", "payer": {}, "kind": "checkout_settled",
+        "amount_minor": expected, "outcome": "settled", "payer": {}, "kind": "checkout_settled",
         "cause": f"payment/{found['id']}", "accounts": ["rail", "wallet", "fee", "vat"],
         "currencies": ["NGN"] * 4, "amounts_minor": [-expected, expected - 108, 100, 8], "event_at": NOW,
         "event_id": f"evt_{found['id']}", "event_type": "charge.successful", "event_cause": f"payment/{found['id']}",

@@ -140,7 +140,7 @@ async def test_a_refused_logo_leaves_the_one_that_is_there(db: Database, busines
     assert await logos_of(db, business.id, pictures.JPEG) == [logo_from(pictures.JPEG).body]
 
 
-@pytest.mark.parametrize("business_id", [new_business_id(), PLATFORM_BUSINESS_ID], ids=["unknown", "house"])
+@pytest.mark.parametrize("business_id", [new_business_id(), PLATFORM_BUSINESS_ID], ids=["unknown", "platform"])
 async def test_what_is_no_merchant_has_no_logo(db: Database, business_id: str) -> None:
     with pytest.raises(NotFound):
         await commands.set_logo(db, business_id, pictures.JPEG, now=NOW)

@@ -22,7 +22,7 @@ from pages.scenery import (
     transferred,
 )
 from pages.stage import LinkedCheckout, Stage
-from tidegate.checkout.limit import ACT, SLOWED
+from tidegate.checkout.limit import SLOWED, WRITE
 from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.infra import rate_limit
 from tidegate.merchant import commands as merchants
@@ -180,7 +180,7 @@ async def too_busy(stage: Stage, sees: str, *, refusals: int = 0) -> Page:
     payer = await paying(stage, refused=429)
     link = payer.page.url.partition("?")[0]
     with patch.object(rate_limit, "monotonic_s", return_value=monotonic_s()):  # Nothing is allowed again meanwhile.
-        for _ in range(ACT.burst + refusals):
+        for _ in range(WRITE.burst + refusals):
             await payer.page.request.post(f"{link}/charge")
         await payer.pays_by_card()
         await payer.sees(sees)

@@ -194,11 +194,12 @@ async def test_a_batch_distinguishes_stale_duplicate_and_written(
 ) -> None:
     _, accounts = await waiting(new_checkout, shop, 5)
     before = [await change_of(deps, runtime, account) for account in accounts]
+    stale = await change_of(deps, runtime, accounts[4])
     assert await apply_all(deps, before[0], before[4]) == [ChangeOutcome.WRITTEN] * 2
     assert before[0].ref is not None
     again = await change_of(deps, runtime, accounts[1], notification_id=before[0].ref.id)
     notifications = await admin.fetchval("SELECT count(*) FROM notification")
-    outcomes = await apply_all(deps, before[2], again, before[4], before[3])
+    outcomes = await apply_all(deps, before[2], again, stale, before[3])
     assert outcomes == [ChangeOutcome.WRITTEN, ChangeOutcome.DUPLICATE, ChangeOutcome.STALE, ChangeOutcome.WRITTEN]
     assert await admin.fetchval("SELECT count(*) FROM notification") == notifications + 2
     assert await count(admin, "receipt", shop.business_id) == 4

@@ -23,7 +23,7 @@ async def test_what_arrives_in_the_very_moment_is_deleted_too(new_checkout: Make
     arriving = admin.transaction()
     await arriving.start()
     await admin.execute(
-        "INSERT INTO receipt (business_id, rail, transaction_id, currency, amount_minor, taken, payer, created_at,"
+        "INSERT INTO receipt (business_id, rail, transaction_id, currency, amount_minor, outcome, payer, created_at,"
         " payment_id) SELECT business_id, 'sandbox', 'late', 'NGN', 100, 'suspense', '{}', now(), id FROM payment"
         " WHERE business_id = $1",
         checkout.shop.business_id,

@@ -145,7 +145,7 @@ async def test_a_transfer_to_an_unknown_account_is_taken_by_the_bank_and_ends_in
 ) -> None:
     checkout = await new_checkout()
     sent = await checkout.transfer("0000000000", "12.5")
-    row = await admin.fetchrow("SELECT business_id, transaction_id, taken, amount_minor FROM receipt")
+    row = await admin.fetchrow("SELECT business_id, transaction_id, outcome, amount_minor FROM receipt")
     assert tuple(row) == (PLATFORM_BUSINESS_ID, sent.json()["data"]["transactionId"], "suspense", 1_250)
 
 
@@ -261,7 +261,7 @@ async def test_the_old_pay_codes_and_accounts_of_an_emptied_business_are_unknown
     assert (await checkout.charge(ON_THE_PHONE)).status_code == 404
     assert (await checkout.sandbox(f"charges/{checkout.pay_code}/approve")).status_code == 404
     await checkout.transfer(account, "100")
-    assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
+    assert await admin.fetchval("SELECT outcome FROM receipt") == "suspense"
 
 
 # Time. In a database of its own: the clock is one for all, and never goes back.

@@ -276,7 +276,7 @@ class Engine(RuleBasedStateMachine):
 
 async def states(admin: Any) -> set[str]:
     rows = await admin.fetch(
-        "SELECT status AS word FROM payment UNION SELECT variance FROM payment UNION SELECT taken FROM receipt "
+        "SELECT status AS word FROM payment UNION SELECT variance FROM payment UNION SELECT outcome FROM receipt "
         "UNION SELECT status FROM money_return UNION SELECT 'refund ' || status FROM refund"
     )
     return {row["word"] for row in rows}

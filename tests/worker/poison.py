@@ -57,6 +57,11 @@ class Scene:
             account_number="account_number || n", account_id="account_id || n",
         )  # fmt: skip
 
+    async def clone_inflow(self) -> None:
+        await self.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
+        await self.admin.execute("DELETE FROM collection_tally")
+        await self.admin.execute("SELECT count_inflow(collection, status, 1) FROM collection")
+
     async def note_reversal(self, body: dict[str, Any]) -> None:
         """Recorded, and not applied yet."""
         await self.admin.execute(
@@ -131,7 +136,7 @@ async def refund_legs(scene: Scene) -> None:
 async def reversals(scene: Scene) -> None:
     body = credit(await scene.inflows.number())
     await scene.inflows.notified(body)
-    await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
+    await scene.clone_inflow()
     await scene.note_reversal(body)
 
 
@@ -165,13 +170,13 @@ async def checkout_debts(scene: Scene) -> None:
 
 async def held_inflows(scene: Scene) -> None:
     await scene.inflows.notified(credit(await scene.inflows.number(), payeeName="Ada Obii"))
-    await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
+    await scene.clone_inflow()
 
 
 async def debts(scene: Scene) -> None:
     await scene.inflows.notified(credit(await scene.inflows.number()))
     await scene.admin.execute("UPDATE collection SET owed_minor = 1")
-    await scene.clone("collection", id="id + n", reference="reference || n", transaction_id="transaction_id || n")
+    await scene.clone_inflow()
 
 
 async def virtual_accounts(scene: Scene) -> None:

@@ -123,7 +123,7 @@ class CheckoutApi:
         return call.answer(answer)
 
     def routes(self) -> list[Route]:
-        return [answering(f"{PATH}/events", self.events, limit=self.commands.limit.look)]
+        return [answering(f"{PATH}/events", self.events, limit=self.commands.limit.read)]
 
     def operations(self) -> list[Operation]:
         base = Operation(
@@ -133,7 +133,7 @@ class CheckoutApi:
             summary="",
             handler=self.view,
             credentials=ANYBODY,
-            limit=self.commands.limit.act,
+            limit=self.commands.limit.write,
             response=wire.CheckoutView,
             success_key="status",
             success_message="",
@@ -151,7 +151,7 @@ class CheckoutApi:
         refusals = (*base.errors, errors.Conflict)
         return [
             replace(base, method="GET", name="viewCheckout", summary="Get the payer's view of a checkout",
-                    limit=self.commands.limit.look,
+                    limit=self.commands.limit.read,
                     description=examples.VIEW, success_message="Checkout found", response_example=examples.VIEWED),
             replace(base, path=f"{PATH}/charge", name="chargeCheckout", summary="Start an attempt",
                     description=examples.CHARGE, handler=self.charge, request=wire.Charge,

@@ -14,18 +14,18 @@ from starlette.types import Scope
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.limit import Allowance, Limiter
 
-# Counters of looks and acts expire within ten seconds. Addresses are spread over all slots, so all 2 MB become
+# Counters of reads and writes expire within ten seconds. Addresses are spread over all slots, so all 2 MB become
 # resident.
-MOMENTS_SLOTS = 1 << 18
-LOOK = Allowance("look", per_second=20, burst=60)
-ACT = Allowance("act", per_second=2, burst=20)
+REQUEST_SLOTS = 1 << 18
+READ = Allowance("read", per_second=20, burst=60)
+WRITE = Allowance("write", per_second=2, burst=20)
 UNKNOWN_CODE = Allowance("unknown code", per_second=0.1, burst=20)
 # A limited payer still gets the payment this often: per payment, and per address.
 SLOWED = Allowance("slowed", per_second=1, burst=3)
 SLOWED_AT_ADDRESS = Allowance("slowed at address", per_second=20, burst=60)
 
-_LOOK_S = LOOK.burst / LOOK.per_second
-_ACT_S = ACT.burst / ACT.per_second
+_READ_S = READ.burst / READ.per_second
+_WRITE_S = WRITE.burst / WRITE.per_second
 _HOUR_S = 3600
 # The share of an hour's declines that may come at once.
 _AT_ONCE = 1 / 6
@@ -47,14 +47,14 @@ class PayerAllowances:
     business_declines_per_hour: int
 
     @cached_property
-    def look(self) -> Allowance:
+    def read(self) -> Allowance:
         rate = self.address_reads_per_second
-        return Allowance("look at address", per_second=rate, burst=round(rate * _LOOK_S))
+        return Allowance("read at address", per_second=rate, burst=round(rate * _READ_S))
 
     @cached_property
-    def act(self) -> Allowance:
+    def write(self) -> Allowance:
         rate = self.address_writes_per_second
-        return Allowance("act at address", per_second=rate, burst=round(rate * _ACT_S))
+        return Allowance("write at address", per_second=rate, burst=round(rate * _WRITE_S))
 
     @cached_property
     def declines_at_address(self) -> Allowance:
@@ -71,24 +71,24 @@ def _hourly(name: str, count: int) -> Allowance:
 
 @dataclass(frozen=True)
 class PayerLimit:
-    moments: Limiter
+    requests: Limiter
     # Separate: failures are kept for minutes, and many of them must not limit other payers' requests.
     failures: Limiter
     allowances: PayerAllowances
 
-    def look(self, scope: Scope) -> None:
-        self._check(scope, LOOK, self.allowances.look)
+    def read(self, scope: Scope) -> None:
+        self._check(scope, READ, self.allowances.read)
 
-    def act(self, scope: Scope) -> None:
-        self._check(scope, ACT, self.allowances.act)
+    def write(self, scope: Scope) -> None:
+        self._check(scope, WRITE, self.allowances.write)
 
     def _check(self, scope: Scope, payments: Allowance, addresses: Allowance) -> None:
         pay_code = scope["path_params"].get("payCode")
         of_payment = (payments.of(pay_code),) if pay_code else ()
-        self.moments.check((*of_payment, *addresses.of_address(client_of(scope))), _MESSAGE)
+        self.requests.check((*of_payment, *addresses.of_address(client_of(scope))), _MESSAGE)
 
-    def slowed_look(self, pay_code: str, client: str) -> None:
-        self.moments.check((SLOWED.of(pay_code), *SLOWED_AT_ADDRESS.of_address(client)), _MESSAGE)
+    def slowed_read(self, pay_code: str, client: str) -> None:
+        self.requests.check((SLOWED.of(pay_code), *SLOWED_AT_ADDRESS.of_address(client)), _MESSAGE)
 
     def count_unknown(self, client: str) -> None:
         """Does not limit other payers at this address: existing payments are still shown."""

@@ -11,7 +11,7 @@ from tidegate.money_return.reason import ReturnReason
 from tidegate.refund.model import RefundStatus
 
 
-class TakenAs(StrEnum):
+class ReceivedAs(StrEnum):
     """What was done with money on arrival. Held money stays `held` here, even when the rest has come since."""
 
     SETTLED = "settled"
@@ -32,7 +32,7 @@ class Received:
 
     amount: Money
     at: datetime
-    taken: TakenAs
+    outcome: ReceivedAs
     # Why it is returned.
     reason: ReturnReason | None
     payer_name: str | None

@@ -9,9 +9,9 @@ from tidegate.checkout.model import (
     Movements,
     PayerReturn,
     Received,
+    ReceivedAs,
     Refunded,
     ReturnStatus,
-    TakenAs,
     TakenBack,
 )
 from tidegate.core.money import Currency, Money
@@ -51,7 +51,7 @@ async def list_movements(tx: Tx, business_id: str, payment_id: int) -> Movements
 
 
 _MOVEMENTS = """
-    SELECT 'receipt' AS kind, id, currency, amount_minor, created_at AS at, taken AS status, reason,
+    SELECT 'receipt' AS kind, id, currency, amount_minor, created_at AS at, outcome AS status, reason,
            NULL::timestamptz AS confirmed_at, payer ->> 'name' AS payer_name, payer ->> 'bank_name' AS payer_bank,
            right(payer ->> 'account_number', 4) AS payer_account_end
       FROM receipt WHERE business_id = $1 AND payment_id = $2
@@ -75,7 +75,7 @@ def _received(row: Row) -> Received:
     return Received(
         amount=_amount(row),
         at=row["at"],
-        taken=TakenAs(row["status"]),
+        outcome=ReceivedAs(row["status"]),
         reason=reason_in(row["reason"]),
         payer_name=row["payer_name"],
         payer_bank=row["payer_bank"],

@@ -40,7 +40,7 @@ class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     # What arrived, for which payment, and its outcome; no payment for unclaimed money.
     received: Money
     payment_id: int | None
-    taken: str
+    outcome: str
 
 
 async def insert(tx: Tx, reversal: CreditReversed, ref: NotificationRef, *, now: datetime) -> bool:
@@ -129,7 +129,7 @@ async def find_of_receipt(tx: Tx, id_: str, *, is_in_suspense: bool) -> ReceiptR
         business_id=row["business_id"],
         received=Money(row["received_minor"], Currency(row["received_currency"])),
         payment_id=row["payment_id"],
-        taken=row["taken"],
+        outcome=row["outcome"],
     )
 
 
@@ -138,11 +138,11 @@ _OF_RECEIPTS = """
            concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
       FROM credit_reversal AS reversal
      CROSS JOIN LATERAL (
-            SELECT business_id, payment_id, taken, amount_minor AS received_minor, currency AS received_currency
+            SELECT business_id, payment_id, outcome, amount_minor AS received_minor, currency AS received_currency
               FROM receipt
              WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
                AND receipt.account_number = reversal.account_number
-               AND (receipt.taken = 'suspense') = $2 LIMIT 1) AS receipt
+               AND (receipt.outcome = 'suspense') = $2 LIMIT 1) AS receipt
      WHERE reversal.applied_at IS NULL
        AND ($4::text IS NULL
             OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $4)

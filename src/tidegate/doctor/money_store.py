@@ -82,8 +82,8 @@ async def list_lost_money(tx: Tx) -> list[str]:
           FROM payment
           LEFT JOIN (SELECT business_id, payment_id, sum(amount_minor) AS arrived_minor
                        FROM receipt
-                      WHERE taken <> 'suspense'
-                        AND NOT (taken = 'held'
+                      WHERE outcome <> 'suspense'
+                        AND NOT (outcome = 'held'
                                  AND EXISTS (SELECT FROM journal
                                               WHERE journal.business_id = receipt.business_id
                                                 AND journal.kind = 'held_reversed'
@@ -113,7 +113,7 @@ async def list_unbooked_receipts(tx: Tx) -> list[str]:
          WHERE NOT EXISTS (
             SELECT FROM journal
              WHERE journal.business_id = receipt.business_id
-               AND journal.cause = CASE WHEN receipt.taken = 'settled' THEN 'payment/' || receipt.payment_id
+               AND journal.cause = CASE WHEN receipt.outcome = 'settled' THEN 'payment/' || receipt.payment_id
                                         ELSE receipt.rail || '/' || receipt.transaction_id END)
          LIMIT $1
         """,

@@ -261,7 +261,7 @@ def _unclaimed(ref: NotificationRef, transaction_id: str, amount: Money, payer: 
         rail=ref.rail,
         transaction_id=transaction_id,
         amount=amount,
-        taken="suspense",
+        outcome="suspense",
         reason=reason,
         payer=payer,
     )

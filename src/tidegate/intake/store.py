@@ -111,7 +111,7 @@ async def list_suspense(tx: Tx, *, business_id: str | None = None, limit: int) -
         """
         SELECT business_id, created_at, currency, amount_minor, account_number, reason, rail, transaction_id
           FROM receipt
-         WHERE taken = 'suspense' AND ($1::text IS NULL OR business_id = $1) AND NOT EXISTS (
+         WHERE outcome = 'suspense' AND ($1::text IS NULL OR business_id = $1) AND NOT EXISTS (
              SELECT FROM credit_reversal AS reversal
               WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
                 AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL)

@@ -9,7 +9,7 @@
                        conversion  wallet, fee, vat,         … each currency sums to zero by itself
                                    spread, rounding
     receipt held       rail        suspense                  more is expected, or it is held for review
-    receipt unclaimed  rail        suspense                  the owner is unknown; booked under HOUSE
+    receipt unclaimed  rail        suspense                  the owner is unknown; booked under the platform
     held settled       suspense    wallet, fee, vat          what was held is enough, or was approved
     held converted     suspense    as inflow converted       what was held was approved
     held returning     suspense    returns                   what was held is returned

@@ -96,7 +96,7 @@ CREATE TABLE business (
     updated_at               timestamptz NOT NULL,
     CONSTRAINT business_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
     CONSTRAINT business_status_is_known CHECK (status IN ('active', 'suspended')),
-    CONSTRAINT business_house_stays_suspended CHECK (id <> '000000000000000000000000' OR status = 'suspended'),
+    CONSTRAINT business_platform_stays_suspended CHECK (id <> '000000000000000000000000' OR status = 'suspended'),
     CONSTRAINT business_rate_is_positive CHECK (rate_per_second BETWEEN 1 AND 100000 AND rate_burst BETWEEN 1 AND 100000),
     CONSTRAINT business_session_is_15_minutes_to_a_day CHECK (session_minutes BETWEEN 15 AND 1440),
     CONSTRAINT business_variance_policy_is_known CHECK (variance_policy IN ('accept', 'top_up', 'return')),
@@ -173,7 +173,7 @@ CREATE TABLE credential (
     expires_at  timestamptz,
     revoked_at  timestamptz,
     CONSTRAINT credential_pk PRIMARY KEY (business_id, id),
-    CONSTRAINT credential_is_never_of_the_house CHECK (business_id <> '000000000000000000000000'),
+    CONSTRAINT credential_is_never_of_the_platform CHECK (business_id <> '000000000000000000000000'),
     CONSTRAINT credential_kind_is_known CHECK (kind IN ('secret', 'public')),
     CONSTRAINT credential_shows_only_public_keys CHECK ((kind = 'public') = (public_key IS NOT NULL)),
     CONSTRAINT credential_hash_is_sha256 CHECK (octet_length(key_hash) = 32)
@@ -212,7 +212,7 @@ INSERT INTO credential_epoch DEFAULT VALUES;
 
 -- Money whose owner is unknown is still in somebody's books.
 INSERT INTO business (id, code, name, email, status, created_at, updated_at)
-VALUES ('000000000000000000000000', '00000', 'House', 'house@tidegate.invalid', 'suspended', now(), now());
+VALUES ('000000000000000000000000', '00000', 'Platform', 'platform@tidegate.invalid', 'suspended', now(), now());
 
 GRANT SELECT, INSERT, UPDATE ON business, credential, fee_rule, business_clock TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON business_logo TO tidegate_app;
@@ -694,7 +694,7 @@ CREATE TABLE receipt (
     account_number text,
     currency       text        NOT NULL,
     amount_minor   bigint      NOT NULL,
-    taken          text        NOT NULL,
+    outcome        text        NOT NULL,
     reason         text,
     payer          jsonb       NOT NULL DEFAULT '{}',
     created_at     timestamptz NOT NULL,
@@ -702,11 +702,11 @@ CREATE TABLE receipt (
     CONSTRAINT receipt_one_per_transaction UNIQUE (business_id, rail, transaction_id),
     CONSTRAINT receipt_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
     CONSTRAINT receipt_is_of_money CHECK (amount_minor > 0),
-    CONSTRAINT receipt_taken_is_known CHECK (taken IN ('settled', 'held', 'returned', 'suspense'))
+    CONSTRAINT receipt_outcome_is_known CHECK (outcome IN ('settled', 'held', 'returned', 'suspense'))
 );
 COMMENT ON TABLE receipt IS 'Money that arrived, and what was done with it. Nothing received is ever unrecorded.';
 CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
-CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE taken = 'suspense';
+CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE outcome = 'suspense';
 -- The bank names a transaction, not a business.
 CREATE INDEX receipt_by_transaction ON receipt (rail, transaction_id);
 
@@ -787,7 +787,7 @@ CREATE TABLE exchange_rate (
     CONSTRAINT exchange_rate_spread_is_a_share CHECK (spread_basis_points BETWEEN 0 AND 9999)
 );
 COMMENT ON TABLE exchange_rate IS 'What one unit of `base` was worth in `quote`, since when, and who said so. Never changed: inflows remember the rate they had.';
-COMMENT ON COLUMN exchange_rate.business_id IS 'Whose inflows it converts; of the house, those of every business.';
+COMMENT ON COLUMN exchange_rate.business_id IS 'Whose inflows it converts; of the platform, those of every business.';
 CREATE INDEX exchange_rate_newest ON exchange_rate (base, quote, quoted_at DESC, id DESC);
 
 CREATE TABLE collection (
@@ -1250,7 +1250,7 @@ CREATE TYPE payment_change AS (
     transaction_id      text,
     currency            text,
     amount_minor        bigint,
-    taken               text,
+    outcome             text,
     reason              text,
     payer               jsonb,
     back_reference      text,
@@ -1315,9 +1315,9 @@ BEGIN
         END IF;
         IF v_change.transaction_id IS NOT NULL THEN
             INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency,
-                                 amount_minor, taken, reason, payer, created_at)
+                                 amount_minor, outcome, reason, payer, created_at)
             VALUES (p_business_id, v_change.rail, v_change.transaction_id, v_change.payment_id, v_change.attempt_id,
-                    v_change.account_number, v_change.currency, v_change.amount_minor, v_change.taken, v_change.reason,
+                    v_change.account_number, v_change.currency, v_change.amount_minor, v_change.outcome, v_change.reason,
                     v_change.payer, v_change.now);
         END IF;
         IF v_change.attempt_id IS NOT NULL THEN
@@ -1510,7 +1510,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 'duplicate';
     END IF;
-    INSERT INTO receipt (business_id, rail, transaction_id, payment_id, account_number, currency, amount_minor, taken,
+    INSERT INTO receipt (business_id, rail, transaction_id, payment_id, account_number, currency, amount_minor, outcome,
                          reason, payer, created_at)
     VALUES (p_business_id, v_new.rail, v_new.transaction_id, v_new.payment_id, v_new.account_number, v_new.currency,
             v_new.amount_minor, 'suspense', v_new.reason, v_new.payer, p_now);

@@ -231,7 +231,7 @@ def _receipt(receipt: Receipt) -> dict[str, Any]:
         "transaction_id": receipt.transaction_id,
         "currency": receipt.amount.currency,
         "amount_minor": receipt.amount.minor,
-        "taken": receipt.taken,
+        "outcome": receipt.outcome,
         "reason": receipt.reason,
         "payer": receipt.payer,
     }

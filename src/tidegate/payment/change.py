@@ -32,7 +32,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     rail: str
     transaction_id: str
     amount: Money
-    taken: str
+    outcome: str
     # Why it is returned; for money in suspense, why it has no owner.
     reason: ReturnReason | str | None
     payer: dict[str, Any]

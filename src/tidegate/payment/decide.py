@@ -243,7 +243,7 @@ def _receipt(arrival: IncomingTransfer, taken: ReceiptOutcome) -> Receipt:
         rail=arrival.rail,
         transaction_id=arrival.transaction_id,
         amount=arrival.amount,
-        taken=word,
+        outcome=word,
         reason=verdict.reason if isinstance(verdict, ReturnTransfer) else None,
         payer=arrival.payer,
     )

@@ -103,7 +103,7 @@ async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[DueRo
         SELECT receipt.business_id, receipt.id::text AS id
           FROM payment
           JOIN receipt ON receipt.business_id = payment.business_id AND receipt.payment_id = payment.id
-               AND receipt.taken = 'held'
+               AND receipt.outcome = 'held'
          WHERE payment.status IN ('failed', 'expired') AND payment.held_minor > 0
            AND NOT EXISTS (
                SELECT FROM money_return
@@ -128,7 +128,7 @@ async def find_held(tx: Tx, business_id: str, receipt_id: int) -> HeldReceipt | 
         SELECT payment.pay_code, receipt.rail, receipt.transaction_id, receipt.amount_minor, receipt.currency
           FROM receipt
           JOIN payment ON payment.business_id = receipt.business_id AND payment.id = receipt.payment_id
-         WHERE receipt.business_id = $1 AND receipt.id = $2 AND receipt.taken = 'held'
+         WHERE receipt.business_id = $1 AND receipt.id = $2 AND receipt.outcome = 'held'
            AND payment.status IN ('failed', 'expired')
            AND NOT EXISTS (
                SELECT FROM money_return

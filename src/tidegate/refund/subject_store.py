@@ -155,7 +155,7 @@ async def _list_transfers(
                                         AND refund_leg.transaction_id = receipt.transaction_id
                                         AND refund_leg.status <> 'failed'), 0) END AS left_minor
           FROM receipt
-         WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND receipt.taken IN ('settled', 'held')
+         WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND receipt.outcome IN ('settled', 'held')
          ORDER BY receipt.id DESC
         """,
         business_id, payment_id,

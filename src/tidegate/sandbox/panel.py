@@ -104,8 +104,8 @@ class SimulatorPanel:
 
         return pages.page_routes(
             [
-                PageRoute("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.commands.limit.act),
-                PageRoute("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.commands.limit.look),
+                PageRoute("POST", f"{PATH}/simulate", "simulateOnPage", simulate, pages.commands.limit.write),
+                PageRoute("GET", f"{PATH}/3ds", "showTestIssuer", issuer, pages.commands.limit.read),
             ]
         )
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.language.time_format import countdown_text, offset_minutes
-from tidegate.checkout.model import Movements, ReturnStatus, TakenAs
+from tidegate.checkout.model import Movements, ReceivedAs, ReturnStatus
 from tidegate.checkout.page.state import PageState, PanelStep, Resend, resend_of, selected_method, state_of, step_of
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency, Money
@@ -257,7 +257,7 @@ class PageModel:
 
     @property
     def held_lead(self) -> Markup:
-        arrived = [money.at for money in self.movements.receipts if money.taken is TakenAs.HELD]
+        arrived = [money.at for money in self.movements.receipts if money.outcome is ReceivedAs.HELD]
         at = arrived[-1] if arrived else self.payment.updated_at
         return self.words.rich("short.lead", received=self.money(self.payment.held), time=self.time(at))
 

@@ -315,7 +315,7 @@ class CheckoutPages:
         if "payCode" not in request.path:
             raise refusal
         payer = _payer_of(request)
-        self.commands.limit.slowed_look(payer.pay_code, payer.client)
+        self.commands.limit.slowed_read(payer.pay_code, payer.client)
         snapshot = await self.commands.look(payer)
         words = self._words(request)
         notice = words.rich("notice.slowed", time=countdown(refusal.retry_after_s or 1))
@@ -325,25 +325,25 @@ class CheckoutPages:
         return await self._page(request, snapshot, form=form, asked=method, announcement=notice)
 
     def page_routes(self, pages: Sequence[PageRoute]) -> list[Route]:
-        look = self.commands.limit.look
+        read = self.commands.limit.read
         forms = [page for page in pages if page.method == "POST"]
-        back = [PageRoute("GET", form.path, "returnToCheckout", self.way_back, look) for form in forms]
+        back = [PageRoute("GET", form.path, "returnToCheckout", self.way_back, read) for form in forms]
         return self.router.routes([*pages, *back])
 
     def routes(self) -> list[Route]:
-        look, act = self.commands.limit.look, self.commands.limit.act
+        read, write = self.commands.limit.read, self.commands.limit.write
         pages = [
-            PageRoute("GET", PATH, "showCheckout", self.show, look),
-            PageRoute("POST", f"{PATH}/charge", "chargeOnPage", self.charge, act),
-            PageRoute("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize, act),
-            PageRoute("POST", f"{PATH}/again", "resendOnPage", self.resend, act),
-            PageRoute("POST", f"{PATH}/sent", "saySentOnPage", self.say_sent, act),
-            PageRoute("POST", f"{PATH}/extend", "extendOnPage", self.extend, act),
-            PageRoute("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel, act),
-            PageRoute("GET", f"{PATH}/receipt", "showReceipt", self.receipt, look),
-            PageRoute("GET", f"{PATH}/receipt.pdf", "downloadReceipt", self.receipt_file, look),
-            PageRoute("GET", f"{PATH}/qr.svg", "showQrCode", self.qr, look),
-            PageRoute("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo, look),
+            PageRoute("GET", PATH, "showCheckout", self.show, read),
+            PageRoute("POST", f"{PATH}/charge", "chargeOnPage", self.charge, write),
+            PageRoute("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize, write),
+            PageRoute("POST", f"{PATH}/again", "resendOnPage", self.resend, write),
+            PageRoute("POST", f"{PATH}/sent", "saySentOnPage", self.say_sent, write),
+            PageRoute("POST", f"{PATH}/extend", "extendOnPage", self.extend, write),
+            PageRoute("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel, write),
+            PageRoute("GET", f"{PATH}/receipt", "showReceipt", self.receipt, read),
+            PageRoute("GET", f"{PATH}/receipt.pdf", "downloadReceipt", self.receipt_file, read),
+            PageRoute("GET", f"{PATH}/qr.svg", "showQrCode", self.qr, read),
+            PageRoute("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo, read),
         ]
         return [
             *static.routes(self.renderer.scripts),
