@@ -20,6 +20,7 @@ LINES: dict[str, Callable[[Environment], Line]] = {
     "verify": reads.verify,
     "page": reads.page,
     "settle": notifications.settle,
+    "settle-one": notifications.settle_one,
     "inflow": notifications.inflow,
     "webhook": webhook.line,
     "statement": statement.line,

@@ -1,7 +1,7 @@
 """Notifications of a rail per second, until everything they cause is committed: settlements, and inflows.
 
-The yardstick is pgbench, which does the same writes in one SQL call each. Businesses, accounts and waiting payments are
-made in bulk, as copies of what the API made; a business, a payment and an account follow from a serial number.
+The yardstick is pgbench, which does the same writes by the plain statements of one function. Businesses, accounts and
+waiting payments are made in bulk, as copies of what the API made; all follow from a serial number.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ PREPARED_PER_S = 8_000
 # Written before PostgreSQL examines its tables: sessions keep the plans that they made first, and on tables that are
 # almost empty those are scans of the whole table.
 FIRST_ROWS = 2_000
-BUSINESS = f"lpad((1 + serial % {BUSINESSES})::text, 24, '0')"
+_MANY = f"lpad((1 + serial % {BUSINESSES})::text, 24, '0')"
+_ONE = "lpad('1', 24, '0')"
 TRANSACTION = "'sbx_00000' || p_random"
 _BEGIN = f"""
     INSERT INTO business (id, code, name, email, created_at, updated_at)
-    SELECT {BUSINESS}, lpad((1 + serial % {BUSINESSES})::text, 5, '0'), 'Shop', 'shop@example.com', now(), now()
+    SELECT {_MANY}, lpad((1 + serial % {BUSINESSES})::text, 5, '0'), 'Shop', 'shop@example.com', now(), now()
       FROM generate_series(1, {BUSINESSES}) AS serial
     ON CONFLICT DO NOTHING;
     CREATE SEQUENCE IF NOT EXISTS bench_number;
@@ -65,8 +66,10 @@ class NotificationLoad:
     journal_kind: str
     amount: Money
     tables: ClassVar[Mapping[str, str]]
+    # The business of a serial number, in SQL.
+    business = _MANY
     # Expressions of the columns that differ, for same_writes.
-    own: ClassVar[Mapping[str, dict[str, str]]]
+    own: Callable[[], Mapping[str, dict[str, str]]]
     # Far above the numbers that the product gives.
     next_serial: int
     set_up: Callable[[], None]
@@ -79,7 +82,7 @@ class NotificationLoad:
         self.environment = environment
         self._secret: bytes = environment.fetchrow("SELECT secret FROM deployment")["secret"]
         environment.execute(_BEGIN)
-        self._function = f"bench_{self.journal_kind}"
+        self._function = f"bench_{self.journal_kind}_{self.next_serial}"
         self.set_up()
         self._learn()
         serials = self.prepare(FIRST_ROWS)
@@ -143,7 +146,7 @@ class NotificationLoad:
         self.environment.api.ask(INTAKE, headers, body.encode())
         after = rows_of(self.key(first, transaction_id))
         signature = f"{self._function}(serial bigint, p_random text)"
-        same_writes.create_function(self.environment, signature, before=before, after=after, own=self.own)
+        same_writes.create_function(self.environment, signature, before=before, after=after, own=self.own())
         self.environment.execute(f"SELECT {self._function}({second}, '{second:019}')")
         same_writes.refuse_difference(after, rows_of(self.key(second, f"sbx_00000{second:019}")))
 
@@ -163,27 +166,31 @@ class Settlements(NotificationLoad):
         "journal": "cause = 'payment/' || $1",
         "event": "cause = 'payment/' || $1",
     }
-    own: ClassVar = {
-        "": {"business_id": BUSINESS, "transaction_id": TRANSACTION, "id": "serial", "payment_id": "serial"}
-        | {"attempt_id": "serial", "account_number": number, "cause": "'payment/' || serial"},
-        "notification": {"id": f"'credit-' || {BUSINESS} || '-' || {TRANSACTION}"},
-        "receipt": {"id": "DEFAULT"},
-        "event": {"id": "'evt_000' || p_random"},
-    }
+
+    def own(self) -> dict[str, dict[str, str]]:
+        return {
+            "": {"business_id": self.business, "transaction_id": TRANSACTION, "id": "serial", "payment_id": "serial"}
+            | {"attempt_id": "serial", "account_number": self.number, "cause": "'payment/' || serial"},
+            "notification": {"id": f"'credit-' || {self.business} || '-' || {TRANSACTION}"},
+            "receipt": {"id": "DEFAULT"},
+            "event": {"id": "'evt_000' || p_random"},
+        }
 
     def set_up(self) -> None:
         api, shop = self.environment.api, self.environment.shops[0]
-        pay_code = api.post(PATH, {**ORDER, "reference": "settle-pattern"}, shop.create_headers)["payCode"]
+        pattern = f"settle-pattern-{self.next_serial}"
+        pay_code = api.post(PATH, {**ORDER, "reference": pattern}, shop.create_headers)["payCode"]
         api.post(f"{PATH}/{pay_code}/charge", {"type": "bank_transfer"}, {})
         found = self.environment.fetchrow(
             "SELECT payment_id, expected_minor FROM attempt WHERE payment_id = (SELECT id FROM payment WHERE"
-            " reference = 'settle-pattern')"
+            " reference = $1)",
+            pattern,
         )
         self._pattern, self.amount = found["payment_id"], Money(found["expected_minor"], Currency.NGN)
 
     def prepare(self, count: int) -> range:
         serials = super().prepare(count)
-        own = {"id": "serial", "business_id": BUSINESS, "created_at": "now()", "updated_at": "now()"}
+        own = {"id": "serial", "business_id": self.business, "created_at": "now()", "updated_at": "now()"}
         own |= {"expires_at": "now() + interval '2 hours'"}
         payment = {"pay_code": "left(pay_code, -22) || left(md5(serial::text), 22)", "reference": "'settle-' || serial"}
         attempt = {
@@ -204,6 +211,13 @@ class Settlements(NotificationLoad):
         return serial
 
 
+class SettlementsOfOne(Settlements):
+    """All of them wait for one wallet."""
+
+    next_serial = 800_000_000
+    business = _ONE
+
+
 class Inflows(NotificationLoad):
     """Credits to virtual accounts, one for each business."""
 
@@ -216,20 +230,22 @@ class Inflows(NotificationLoad):
         "journal": "cause = 'sandbox/' || $1",
         "event": "cause = 'sandbox/' || $1",
     }
-    own: ClassVar = {
-        "": {"business_id": BUSINESS, "account_id": BUSINESS, "transaction_id": TRANSACTION}
-        | {"cause": f"'sandbox/' || {TRANSACTION}", "reference": "'col_000' || p_random"},
-        "notification": {"id": f"'credit-' || {TRANSACTION}"},
-        "collection": {"id": "new_collection_id(now())"},
-        "event": {"id": "'evt_000' || p_random"},
-    }
+
+    def own(self) -> dict[str, dict[str, str]]:
+        return {
+            "": {"business_id": self.business, "account_id": self.business, "transaction_id": TRANSACTION}
+            | {"cause": f"'sandbox/' || {TRANSACTION}", "reference": "'col_000' || p_random"},
+            "notification": {"id": f"'credit-' || {TRANSACTION}"},
+            "collection": {"id": "new_collection_id(now())"},
+            "event": {"id": "'evt_000' || p_random"},
+        }
 
     def set_up(self) -> None:
         listed = ", ".join(f"('{self.account(serial)}', {serial})" for serial in range(BUSINESSES))
         self.environment.execute(f"""
             INSERT INTO virtual_account (business_id, id, status, currency, settlement_currency, account_type, holder,
                                          merchant_reference, kyc, rail, account_number, details, created_at, updated_at)
-            SELECT {BUSINESS}, {BUSINESS}, 'approved', 'EUR', 'EUR', 'individual', '{HOLDER}', 'bench', '{{}}',
+            SELECT {_MANY}, {_MANY}, 'approved', 'EUR', 'EUR', 'individual', '{HOLDER}', 'bench', '{{}}',
                    'sandbox', number, jsonb_build_object('account_number', number, 'local_number', number, 'bank_code',
                    '1', 'bank_name', 'Bank', 'country_code', 'DE', 'reference', ''), now(), now()
               FROM (VALUES {listed}) AS given (number, serial)
@@ -243,8 +259,12 @@ class Inflows(NotificationLoad):
 
 
 def settle(environment: Environment) -> Line:
-    return Settlements(environment).line("settle", target=0.5)
+    return Settlements(environment).line("settle", target=0.6)
+
+
+def settle_one(environment: Environment) -> Line:
+    return SettlementsOfOne(environment).line("settle-one", target=0.5)
 
 
 def inflow(environment: Environment) -> Line:
-    return Inflows(environment).line("inflow", target=0.4)
+    return Inflows(environment).line("inflow", target=0.5)

@@ -50,7 +50,8 @@ def _write(table: str, before: Rows | None, after: Rows, own: Mapping[str, str])
     row = {name: value for name, value in after[table].items() if value is not None}
     if before is None:
         values = [own.get(name) or ("now()" if name in TIMES else literal(value)) for name, value in row.items()]
-        return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(values)});"
+        insert = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(values)});"
+        return insert + _count(row, own) if table == "collection" else insert
     changed = {name: value for name, value in row.items() if value != before[name]}
     sets = (f"{name} = {'now()' if name in TIMES else literal(value)}" for name, value in changed.items())
     return (
@@ -82,6 +83,20 @@ def _book(kind: str, entries: list[dict[str, Any]], own: Mapping[str, str]) -> s
             f" VALUES {line};"
             for line in lines
         )
+    )
+
+
+def _count(row: Rows, own: Mapping[str, str]) -> str:
+    """An inflow of today, in the four totals that it belongs to."""
+    end = f"{literal(row['destination_currency'])}, {literal(row['status'])}, 1)"
+    places = (
+        f"({own['business_id']}, {account}, {day}, {end}"
+        for account in ("''", own["account_id"])
+        for day in ("'-infinity'", "(now() AT TIME ZONE 'UTC')::date")
+    )
+    return (
+        "INSERT INTO collection_tally AS t (business_id, account_id, day, destination_currency, status, count)"
+        f" VALUES {', '.join(places)} ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = t.count + 1;"
     )
 
 

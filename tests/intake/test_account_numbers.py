@@ -124,7 +124,7 @@ async def test_money_for_a_number_that_no_open_account_has_goes_back_from_the_ne
     await intake.receive(pool.deps, "sandbox", raw, late)
     assert (await status(first), await status(second)) == ("pending", "pending")
     assert (await second.view())["amountReturned"] == 100
-    assert await admin.fetchval("SELECT taken FROM receipt") == "returned"
+    assert await admin.fetchval("SELECT outcome FROM receipt") == "returned"
 
 
 async def test_money_notified_before_its_number_was_reused_is_not_the_successors(pool: Pool, admin: Any) -> None:
@@ -174,7 +174,7 @@ async def test_money_notified_by_another_rail_is_not_for_this_account(pool: Pool
     checkout, _ = await pool.pay()
     await pool.notify(credit(NUMBER), rail="other")
     assert await status(checkout) == "pending"
-    assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
+    assert await admin.fetchval("SELECT outcome FROM receipt") == "suspense"
 
 
 async def test_an_outcome_notified_by_another_rail_changes_nothing(pool: Pool, admin: Any) -> None:
@@ -189,7 +189,7 @@ async def test_an_outcome_notified_by_another_rail_changes_nothing(pool: Pool, a
         {**outcome("succeeded"), "transactionId": "T-1", "amount": "10000", "currency": "NGN"}, rail="other"
     )
     assert await status(checkout) == "pending"
-    assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
+    assert await admin.fetchval("SELECT outcome FROM receipt") == "suspense"
     assert await admin.fetchval("SELECT status FROM attempt") == "waiting"
 
 

@@ -151,8 +151,8 @@ async def test_another_currency_goes_to_suspense(bank: Bank, new_checkout: MakeC
     checkout = await new_checkout()
     account = await checkout.account()
     assert (await bank.notify(credit(account, currency="KES"))).status_code == 200
-    row = await admin.fetchrow("SELECT business_id, taken, reason FROM receipt")
-    assert (row["business_id"], row["taken"]) == (checkout.shop.business_id, "suspense")
+    row = await admin.fetchrow("SELECT business_id, outcome, reason FROM receipt")
+    assert (row["business_id"], row["outcome"]) == (checkout.shop.business_id, "suspense")
     assert (await checkout.record())["status"] == "pending"
 
 
@@ -290,7 +290,7 @@ async def test_an_outcome_in_another_currency_goes_to_suspense(
         **attempt,
     }
     assert (await bank.notify(won)).status_code == 200
-    assert await admin.fetchval("SELECT taken FROM receipt") == "suspense"
+    assert await admin.fetchval("SELECT outcome FROM receipt") == "suspense"
     assert (await checkout.record())["status"] == "pending"
 
 

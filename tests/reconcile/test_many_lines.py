@@ -130,7 +130,7 @@ async def fill(admin: Any, books: list[Moved]) -> None:
     async with admin.transaction():
         await admin.execute("SET LOCAL session_replication_role = replica")
         await admin.copy_records_to_table("receipt", records=receipts, columns=(
-            "business_id", "rail", "transaction_id", "currency", "amount_minor", "taken", "created_at"))  # fmt: skip
+            "business_id", "rail", "transaction_id", "currency", "amount_minor", "outcome", "created_at"))  # fmt: skip
         await admin.copy_records_to_table("collection", records=collections, columns=(
             "business_id", "id", "reference", "account_id", "status", "reason", "source_currency", "source_minor",
             "destination_currency", "rail", "transaction_id", "scheme", "valued_at", "name_check", "created_at",

@@ -27,7 +27,7 @@ from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.merchant.store import business_of
 from tidegate.rail.interface import Party
-from tidegate.rail.notification import AlreadyReceived
+from tidegate.rail.notification import AlreadyReceived, DuplicateNotification
 from tidegate.webhook.model import Event
 
 _name_checks = msgspec.json.Decoder(NameCheck)
@@ -71,10 +71,10 @@ async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> b
     """One round trip, one commit. False when the notification was processed before.
 
     Raises StaleChange when the account has changed since it was read; AlreadyReceived when the transaction is known,
-    as an inflow or in suspense.
+    as an inflow or in suspense; DuplicateNotification when the notification was processed for another transaction.
     """
     given = {**_given(change), "notification": change.ref, "account_version": account_version}
-    with naming({"TG001": StaleChange, "collection_one_per_transaction": AlreadyReceived}):
+    with naming({"TG001": StaleChange, "notification_pk": DuplicateNotification}):
         outcome = await tx.fetchval(
             "SELECT record_inflow($1, $2, $3)", change.collection.business_id, _json(given), change.now
         )

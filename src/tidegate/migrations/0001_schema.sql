@@ -1388,44 +1388,46 @@ COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow more or 
 CREATE FUNCTION record_inflow(p_business_id text, p_change json, p_now timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-    v_new  collection := json_populate_record(NULL::collection, p_change -> 'inflow');
-    v_rail text := p_change -> 'notification' ->> 'rail';
-    v_ref  text := p_change -> 'notification' ->> 'id';
+    v_given  collection := json_populate_record(NULL::collection, p_change -> 'inflow');
+    v_notice json := p_change -> 'notification';
+    v_new    collection;
 BEGIN
-    -- The bank has notified it before: in another currency, or under another identifier.
+    -- Held in suspense: the bank has notified it before, in another currency.
     IF EXISTS (SELECT FROM receipt
-                WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
-       OR EXISTS (SELECT FROM collection
-                   WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
-          AND NOT EXISTS (SELECT FROM notification WHERE rail = v_rail AND id = v_ref) THEN
+                WHERE business_id = p_business_id AND rail = v_given.rail AND transaction_id = v_given.transaction_id) THEN
         RETURN 'already_received';
     END IF;
-    IF v_ref IS NOT NULL THEN
-        INSERT INTO notification (rail, id, state, body, received_at)
-        VALUES (v_rail, v_ref, 'done', decode(p_change -> 'notification' ->> 'body', 'base64'), p_now)
-            ON CONFLICT ON CONSTRAINT notification_pk DO NOTHING;
-        IF NOT FOUND THEN
-            RETURN 'duplicate';
-        END IF;
-    END IF;
-    IF NOT EXISTS (SELECT FROM virtual_account
-                    WHERE business_id = p_business_id AND id = v_new.account_id
-                      AND version = (p_change ->> 'account_version')::bigint) THEN
-        PERFORM refuse_stale_change();
-    END IF;
-
     INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
                             destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
                             valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
                             fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
                             return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
-    VALUES (p_business_id, new_collection_id(p_now), v_new.reference, v_new.account_id, v_new.status, v_new.reason,
-            v_new.source_currency, v_new.source_minor, v_new.destination_currency, v_new.rail, v_new.transaction_id,
-            v_new.payer, v_new.payee_name, v_new.scheme, v_new.remittance, v_new.valued_at, v_new.name_check,
-            v_new.destination_minor, v_new.fee_minor, v_new.vat_minor, v_new.credited_minor, v_new.fee_rule_id,
-            v_new.rate, v_new.rate_source, v_new.rate_quoted_at, v_new.spread_minor, v_new.return_reference,
-            v_new.return_asked_at, p_now, p_now, v_new.merchant_reference, v_new.note, v_new.held_until)
+    SELECT p_business_id, new_collection_id(p_now), v_given.reference, v_given.account_id, v_given.status,
+           v_given.reason, v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
+           v_given.transaction_id, v_given.payer, v_given.payee_name, v_given.scheme, v_given.remittance,
+           v_given.valued_at, v_given.name_check, v_given.destination_minor, v_given.fee_minor, v_given.vat_minor,
+           v_given.credited_minor, v_given.fee_rule_id, v_given.rate, v_given.rate_source, v_given.rate_quoted_at,
+           v_given.spread_minor, v_given.return_reference, v_given.return_asked_at, p_now, p_now,
+           v_given.merchant_reference, v_given.note, v_given.held_until
+      FROM virtual_account AS account
+     WHERE account.business_id = p_business_id AND account.id = v_given.account_id
+       AND account.version = (p_change ->> 'account_version')::bigint
+        ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING
     RETURNING * INTO v_new;
+    IF v_new.id IS NULL THEN
+        IF NOT EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND rail = v_given.rail
+                          AND transaction_id = v_given.transaction_id) THEN
+            PERFORM refuse_stale_change();
+        END IF;
+        -- The same notification again, or the same money under another identifier.
+        RETURN CASE WHEN EXISTS (SELECT FROM notification WHERE rail = v_notice ->> 'rail' AND id = v_notice ->> 'id')
+            THEN 'duplicate' ELSE 'already_received' END;
+    END IF;
+    IF v_notice ->> 'id' IS NOT NULL THEN
+        -- Other money under an identifier that is known undoes everything.
+        INSERT INTO notification (rail, id, state, body, received_at)
+        VALUES (v_notice ->> 'rail', v_notice ->> 'id', 'done', decode(v_notice ->> 'body', 'base64'), p_now);
+    END IF;
     PERFORM finish_inflow(v_new, p_change, p_now);
     PERFORM count_inflow(v_new, v_new.status, 1);
     RETURN 'written';
