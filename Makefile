@@ -39,7 +39,7 @@ shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and 
 browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none
 	@$(BIN)/python tests/browser_install.py
 
-bench: $(VENV)/.bench  ## measure against PostgreSQL itself and the customary stack; prints ratios (15 minutes)
+bench: $(VENV)/.dev  ## measure against PostgreSQL itself and a bare server; prints ratios (15 minutes)
 	@$(BIN)/python -m bench $(ARGS)
 
 bench-data: $(VENV)/.dev  ## load ROWS=10000000 inflows (22 GB free), for what `make bench` says about growth
@@ -54,8 +54,6 @@ lock: $(VENV)/.dev  ## resolve the dependencies again and pin them with hashes
 		--extra build pyproject.toml -o requirements/run.txt
 	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --upgrade \
 		--extra build --extra dev -c requirements/run.txt pyproject.toml -o requirements/dev.txt
-	@$(BIN)/uv pip compile -q --universal --generate-hashes --no-annotate --no-header --python-version 3.11 --upgrade \
-		--extra build --extra bench -c requirements/dev.txt pyproject.toml -o requirements/bench.txt
 
 clean:  ## remove the virtual environment and the sandbox's data
 	@rm -rf $(VENV) .tidegate
@@ -70,11 +68,6 @@ $(VENV)/.run: requirements/run.txt pyproject.toml | $(BIN)/python
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 	@echo "Installing what the tests need (once) ..."
 	@$(PIP) install --require-hashes -r requirements/dev.txt
-	@touch $@
-
-$(VENV)/.bench: requirements/bench.txt $(VENV)/.dev
-	@echo "Installing what the benchmark compares with (once) ..."
-	@$(PIP) install --require-hashes -r requirements/bench.txt
 	@touch $@
 
 $(VENV)/.browser: tests/browser_install.py | $(VENV)/.dev

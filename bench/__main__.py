@@ -16,7 +16,6 @@ from tidegate.infra.migrate import MigrationFailed
 
 LINES: dict[str, Callable[[Environment], Line]] = {
     "create": create.line,
-    "create-customary": create.over_customary,
     "verify": reads.verify,
     "page": reads.page,
     "settle": notifications.settle,

@@ -1,4 +1,4 @@
-"""Creates per second through the whole stack, over pgbench inserting the same row, and over the customary stack."""
+"""Creates per second through the whole stack, over pgbench inserting the same row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from bench import pgbench, traffic
 from bench.environment import Environment
 from bench.load import UNIQUE
 from bench.pgbench import NINETEEN_DIGITS
-from bench.process import Server
 from bench.report import BenchFailed, Line, Sample
 
 PATH = "/checkout/payments"
@@ -22,36 +21,20 @@ ORDER = {
     "customer": {"name": "Ada Obi", "email": "ada@example.com"},
     "redirectUrl": "https://shop.example.com/thanks",
 }
-# In which two payments of the same order differ.
-OWN_COLUMNS = {"pay_code", "reference", "request_hash", "expires_at", "created_at", "updated_at"}
 
 
 def line(environment: Environment) -> Line:
-    ours, yardstick = partial(create, environment, environment.api), partial(insert, environment)
+    ours, yardstick = partial(create, environment), partial(insert, environment)
     return Line("create", "pgbench, the same row", ours, yardstick, target=0.55)
-
-
-def over_customary(environment: Environment) -> Line:
-    """The same requests to both."""
-    customary = environment.start_server(
-        ["bench.customary"], ready_path="/openapi.json", env={"DATABASE_URL": environment.url}
-    )
-    # A stack that writes less would be measured for less.
-    ours, theirs = (_row_made_by(server, environment) for server in (environment.api, customary))
-    different = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
-    if unexpected := different - OWN_COLUMNS:
-        raise BenchFailed(f"the customary stack writes another row; its {', '.join(sorted(unexpected))} differ")
-    runs = [partial(create, environment, server) for server in (environment.api, customary)]
-    return Line("create-customary", "FastAPI + SQLAlchemy", runs[0], runs[1], target=3.0)
 
 
 def requests(environment: Environment) -> list[str]:
     return [traffic.request("POST", PATH, shop.create_headers, json.dumps(ORDER)) for shop in environment.shops]
 
 
-def create(environment: Environment, server: Server, seconds: float) -> Sample:
+def create(environment: Environment, seconds: float) -> Sample:
     ask = requests(environment)
-    return counted(environment, lambda: traffic.send(environment, server, ask, 201, seconds))
+    return counted(environment, lambda: traffic.send(environment, environment.api, ask, 201, seconds))
 
 
 def insert(environment: Environment, seconds: float, **options: Any) -> Sample:
@@ -81,7 +64,7 @@ def _same_row(environment: Environment) -> tuple[list[str], dict[str, str]]:
 
     Only what must differ is made anew: the two unique texts, and the times.
     """
-    columns = _row_made_by(environment.api, environment)
+    columns = _row_made_by_the_api(environment)
     changing = {
         "reference": ":reference::text",
         "created_at": "now()",
@@ -121,11 +104,10 @@ def _columns_of(environment: Environment, table: str) -> list[str]:
     return list(environment.fetchrow(query, table)["names"])
 
 
-@cache
-def _row_made_by(server: Server, environment: Environment) -> dict[str, str]:
+def _row_made_by_the_api(environment: Environment) -> dict[str, str]:
     """As text, without the columns that are null and the number that PostgreSQL gives."""
-    reference = f"row-of-{server.port}"
-    server.post(PATH, {**ORDER, "reference": reference}, environment.shops[0].create_headers)
+    reference = "row-of-the-api"
+    environment.api.post(PATH, {**ORDER, "reference": reference}, environment.shops[0].create_headers)
     as_text = ", ".join(f"{name}::text" for name in _columns_of(environment, "payment") if name != "id")
     row = environment.fetchrow(f"SELECT {as_text} FROM payment WHERE reference = $1", reference)
     return {name: value for name, value in row.items() if value is not None}

@@ -65,13 +65,13 @@ def _stored(environment: Environment) -> int:
     # What is stored is on the disk: writing it back must not disturb what is measured.
     environment.execute("CHECKPOINT")
     os.sync()
-    create.create(environment, environment.api, RUN_S)
+    create.create(environment, RUN_S)
     return create.count_rows(environment)
 
 
 def _capacity_per_s(environment: Environment) -> float:
     """Closed load, as it is now: where cores are shared with other machines, a minute can halve it or double it."""
-    return create.create(environment, environment.api, RUN_S).per_second
+    return create.create(environment, RUN_S).per_second
 
 
 def _arrive(environment: Environment, per_second: float, seconds: float, *, connections_max: int = 0) -> LoadResult:

@@ -64,26 +64,22 @@ def _book(kind: str, entries: list[dict[str, Any]], own: Mapping[str, str]) -> s
     """Journal, wallet and entries, each by a plain statement."""
     business_id = own["business_id"]
     credit = next(entry for entry in entries if entry["account"] == "wallet")
-    currency, minor = literal(credit["currency"]), credit["amount_minor"]
-    lines = (
-        f"({business_id}, v_journal, {entry['line']}, {literal(entry['account'])}, {literal(entry['currency'])},"
-        f" {entry['amount_minor']}, {'v_balance' if entry is credit else 'NULL'})"
+    lines = " ".join(
+        "INSERT INTO entry (business_id, journal_id, line, account, currency, amount_minor, balance_after_minor)"
+        f" VALUES ({business_id}, v_journal, {entry['line']}, '{entry['account']}', '{entry['currency']}',"
+        f" {entry['amount_minor']}, {'v_balance' if entry is credit else 'NULL'});"
         for entry in entries
     )
-    return (
-        "INSERT INTO wallet AS w (business_id, currency, balance_minor, booked_until, created_at, updated_at)"
-        f" VALUES ({business_id}, {currency}, {minor}, now(), now(), now()) ON CONFLICT ON CONSTRAINT wallet_pk"
-        f" DO UPDATE SET balance_minor = w.balance_minor + {minor}, booked_until = now(), updated_at = now()"
-        " RETURNING balance_minor INTO v_balance;"
-        " INSERT INTO journal (business_id, kind, cause, event_at, created_at)"
-        f" VALUES ({business_id}, {literal(kind)}, {own['cause']}, now(), now()) RETURNING id INTO v_journal;"
-        f" INSERT INTO journal_to_link (business_id, journal_id) VALUES ({business_id}, v_journal);"
-        + "".join(
-            " INSERT INTO entry (business_id, journal_id, line, account, currency, amount_minor, balance_after_minor)"
-            f" VALUES {line};"
-            for line in lines
-        )
-    )
+    return f"""
+        INSERT INTO wallet AS w (business_id, currency, balance_minor, booked_until, created_at, updated_at)
+        VALUES ({business_id}, '{credit["currency"]}', {credit["amount_minor"]}, now(), now(), now())
+            ON CONFLICT ON CONSTRAINT wallet_pk DO UPDATE
+           SET balance_minor = w.balance_minor + excluded.balance_minor, booked_until = now(), updated_at = now()
+        RETURNING balance_minor INTO v_balance;
+        INSERT INTO journal (business_id, kind, cause, event_at, created_at)
+        VALUES ({business_id}, '{kind}', {own["cause"]}, now(), now()) RETURNING id INTO v_journal;
+        INSERT INTO journal_to_link (business_id, journal_id) VALUES ({business_id}, v_journal);
+        {lines}"""
 
 
 def _count(row: Rows, own: Mapping[str, str]) -> str:

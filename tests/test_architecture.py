@@ -42,7 +42,7 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
 def test_every_dependency_has_a_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["dev"], *extras["bench"]]
+    wanted = [*project["dependencies"], *extras["dev"]]
     names = [re.split(r"[><=;\[ ]", requirement)[0] for requirement in wanted]
     reasons = (ROOT / "docs" / "decisions" / "dependencies.md").read_text()
     assert [name for name in names if f"`{name}`" not in reasons] == []
