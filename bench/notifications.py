@@ -18,7 +18,8 @@ from bench.environment import Environment
 from bench.pgbench import NINETEEN_DIGITS
 from bench.report import BenchFailed, Line, Sample
 from tidegate.core.money import Currency, Money
-from tidegate.rail.interface import MoneyArrived, Notification, Party
+from tidegate.rail.event import MoneyArrived, Notification
+from tidegate.rail.state import Party
 from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.account import details_of
 from tidegate.rail.sandbox.begin import account_number

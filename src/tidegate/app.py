@@ -85,7 +85,7 @@ def build(
         *checkout.routes(),
         *pages.routes(),
         *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
-        *IntakeApi(runtime.deps, runtime.clock, refused).routes(),
+        *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys),

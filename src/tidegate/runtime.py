@@ -102,11 +102,12 @@ class Runtime:
                 await self._open_once()
             else:
                 await self._open_patiently(waiting)
-            if not isinstance(self.clock, ShiftedClock):
-                yield
-                return
-            async with running(partial(sandbox_clock.follow, self.db, self.clock)):
-                yield
+            async with registry.opened(self.rails.values()):
+                if not isinstance(self.clock, ShiftedClock):
+                    yield
+                    return
+                async with running(partial(sandbox_clock.follow, self.db, self.clock)):
+                    yield
         finally:
             await self.db.close()
 

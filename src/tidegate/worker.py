@@ -17,8 +17,8 @@ from tidegate.idempotency import commands as idempotency
 from tidegate.infra import backoff, leased_work
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
+from tidegate.intake import returns
 from tidegate.ledger import chain
-from tidegate.money_return import commands as money_return
 from tidegate.payment import sweep
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal as checkout_reversal
@@ -61,7 +61,7 @@ LOOPS = (
     Loop("close_accounts", sweep.close_accounts, every_s=1.0),
     Loop("ask_rails", sweep.ask_rails, every_s=1.0),
     Loop("return_held", sweep.return_held, every_s=1.0),
-    Loop("send_returns", money_return.send, every_s=1.0),
+    Loop("send_returns", returns.send, every_s=1.0),
     Loop("ask_about_refunds", refund.ask_rails, every_s=1.0),
     Loop("apply_reversals", reversal.apply_due, every_s=5.0),
     Loop("return_overdue_inflows", review.return_overdue, every_s=60.0),

@@ -9,7 +9,8 @@ import pytest
 from build import Checkout
 from checkout.paying import ADDRESS, WANTS_3DS, WANTS_ADDRESS, WANTS_PIN, WANTS_PIN_AND_OTP, card
 from conftest import MakeCheckout
-from tidegate.rail.interface import Otp, RailTimeout
+from tidegate.rail.instrument import Otp
+from tidegate.rail.interface import RailTimeout
 from tidegate.runtime import Runtime
 
 WRONG_PIN = {"pin": "8479"}

@@ -36,7 +36,8 @@ from tidegate.infra.http.read import read
 from tidegate.infra.telemetry import configure_logs
 from tidegate.intake import commands as intake
 from tidegate.money_return import commands as money_return
-from tidegate.rail.interface import Card, Otp, Pin, StartAttempt
+from tidegate.rail.instrument import Card, Otp, Pin
+from tidegate.rail.interface import PayerContact, StartAttempt
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.sandbox import notifier
 
@@ -197,6 +198,7 @@ MEANS, DETAILS = instrument.instrument_from(
                 method=Method.CARD,
                 amount=Money(1, Currency.NGN),
                 instrument=MEANS,
+                payer=PayerContact("ada@example.com", "Ada Obi"),
                 return_url="https://example.com",
             ),
             id="StartAttempt",

@@ -29,7 +29,7 @@ from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Brand, Support
 from tidegate.payment import pay
 from tidegate.payment.change import PaymentSnapshot
-from tidegate.rail.interface import Action, DialAction, RedirectAction, TransferAction
+from tidegate.rail.action import Action, DialAction, RedirectAction, TransferAction
 from tidegate.rail.sandbox.model import RESENDS
 from tidegate.runtime import Runtime
 from tidegate.sandbox.panel import SimulatorPanel

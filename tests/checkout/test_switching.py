@@ -19,8 +19,9 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.payment import pay, settle
 from tidegate.payment.transition import ATTEMPTS_MAX
-from tidegate.rail.interface import Card, Succeeded
+from tidegate.rail.instrument import Card
 from tidegate.rail.mobile_money import MOBILE_MONEY
+from tidegate.rail.state import Succeeded
 from tidegate.runtime import Runtime
 
 CARD_WITH_PIN = {"number": "5366139833864633", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"}

@@ -9,9 +9,10 @@ import pytest
 from inflow import CLOSE, DIFFERENT, Inflows, credit, reversal_of
 from tidegate.audit.model import OPERATOR
 from tidegate.collection import review
+from tidegate.core.finding import Finding
 from tidegate.core.money import Currency
 from tidegate.doctor import inflow_store
-from tidegate.doctor.commands import Finding, examine_books
+from tidegate.doctor.commands import examine_books
 from tidegate.infra.db import Tx
 from tidegate.ledger import chain
 

@@ -26,18 +26,12 @@ from tidegate.intake import commands as intake
 from tidegate.payment import pay, sweep
 from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
+from tidegate.rail.action import FailureReason, TransferAction
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import (
-    AccountDetails,
-    AttemptState,
-    FailureReason,
-    OpenAccount,
-    StartAttempt,
-    TransferAction,
-    TransferInstrument,
-    Waiting,
-)
+from tidegate.rail.instrument import TransferInstrument
+from tidegate.rail.interface import AccountDetails, OpenAccount, StartAttempt
 from tidegate.rail.sandbox import SandboxRail, notice
+from tidegate.rail.state import AttemptState, Waiting
 from tidegate.runtime import Runtime
 
 NUMBER = "9900000001"

@@ -136,14 +136,15 @@ async def test_an_amount_that_is_no_amount_is_quarantined(
 ) -> None:
     account = await (await new_checkout()).account()
     answer = await bank.notify(credit(account, amount=amount))
-    assert answer.status_code == 422
+    assert answer.status_code == 200
     assert await admin.fetchval("SELECT count(*) FROM notification WHERE state = 'quarantined'") == 1
     assert (await counts(admin))["receipt"] == 0
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"type":"other"}', b"[" * 50_000])
-async def test_signed_nonsense_is_kept_and_refused(bank: Bank, admin: Any, db: Any, body: bytes) -> None:
-    assert (await bank.notify(body)).status_code == 422
+async def test_signed_nonsense_is_kept_and_acknowledged(bank: Bank, admin: Any, db: Any, body: bytes) -> None:
+    """A rail repeats what is not acknowledged, for days; this would not become readable."""
+    assert (await bank.notify(body)).status_code == 200
     assert await admin.fetchval("SELECT state FROM notification") == "quarantined"
 
 

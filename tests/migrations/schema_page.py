@@ -26,7 +26,7 @@ CONCEPTS = {
     "Idempotency": ("idempotency_key",),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
     "Payment": ("payment", "attempt"),
-    "Intake": ("notification", "receipt"),
+    "Intake": ("notification", "receipt", "dispute"),
     "Account": ("virtual_account",),
     "Collection": ("exchange_rate", "collection", "collection_tally", "credit_reversal"),
     "Return": ("money_return",),
@@ -35,6 +35,7 @@ CONCEPTS = {
         "event", "webhook_endpoint", "webhook_secret", "endpoint_state", "webhook_delivery", "webhook_attempt",
     ),
     "Work": ("leased_work",),
+    "Paystack": ("paystack_attempt", "paystack_refund"),
     "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice"),
 }  # fmt: skip
 

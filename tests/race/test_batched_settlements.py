@@ -21,9 +21,10 @@ from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.destination_store import Destination
 from tidegate.payment.settle import TRIES
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import MoneyArrived, Notification, Party
+from tidegate.rail.event import MoneyArrived, Notification
 from tidegate.rail.notification import NotificationRef
 from tidegate.rail.sandbox import notice
+from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
 
 MANY = 12

@@ -17,7 +17,7 @@ from tidegate.infra.db import Tx
 from tidegate.payment import commands, pay, store, transition
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
-from tidegate.rail.interface import TransferInstrument
+from tidegate.rail.instrument import TransferInstrument
 from tidegate.runtime import Runtime
 from tidegate.sandbox import store as sandbox_store
 from tidegate.sandbox.simulator import Simulator

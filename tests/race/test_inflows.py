@@ -22,8 +22,9 @@ from tidegate.core.errors import Refusal
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency, Money
 from tidegate.merchant import commands as merchants
-from tidegate.rail.interface import MoneyArrived, Party
+from tidegate.rail.event import MoneyArrived
 from tidegate.rail.notification import NotificationRef
+from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 

@@ -33,7 +33,8 @@ from tidegate.payment.batching import PaymentBatching
 from tidegate.payment.change import ChangeOutcome, PaymentChange
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.wire import CreatePayment, order_from
-from tidegate.rail.interface import Running, TransferInstrument
+from tidegate.rail.instrument import TransferInstrument
+from tidegate.rail.state import Running
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 from waiting import until_waiting

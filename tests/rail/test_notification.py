@@ -14,26 +14,20 @@ from hypothesis import strategies as st
 
 from rail.world import NOW, SECRET, later
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Database
-from tidegate.rail.interface import (
+from tidegate.rail.action import FailureReason
+from tidegate.rail.event import (
     AttemptOutcome,
     CreditReversed,
-    Failed,
-    FailureReason,
     MoneyArrived,
     Notification,
-    NotificationRefused,
-    NotificationUnreadable,
-    Party,
     RawNotification,
     ReturnConfirmed,
-    Succeeded,
 )
-from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
+from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.notice import BODY_BYTES_MAX, SIGNATURE_HEADER, sign, write
+from tidegate.rail.state import Failed, Party, Succeeded
 
-# Reading needs no database.
-RAIL = SandboxRail(Database("postgresql://nowhere"), SECRET)
 NOTIFICATION = Notification(
     id="attempt-1",
     event=AttemptOutcome(business_id="b", reference="r", state=Succeeded("t", Money(10_151, Currency.NGN))),
@@ -43,7 +37,9 @@ RAW = sign(BODY, SECRET, now=NOW)
 
 
 def read(raw: RawNotification, now: datetime = NOW) -> list[Notification]:
-    return RAIL.read(raw, now=now)
+    """As the rail does, which needs no database for it."""
+    notice.check(raw, SECRET, now=now)
+    return [notice.read(raw.body)]
 
 
 def with_header(value: str) -> RawNotification:

@@ -12,7 +12,8 @@ from tidegate.core.bank_number import is_bic, is_iban, is_routing_number
 from tidegate.core.errors import Conflict, Invalid
 from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
 from tidegate.infra.db import Database
-from tidegate.rail.interface import AccountDetails, MoneyArrived, OpenAccount
+from tidegate.rail.event import MoneyArrived
+from tidegate.rail.interface import AccountDetails, OpenAccount
 from tidegate.rail.sandbox.account import details_of
 from tidegate.rail.sandbox.begin import account_number
 

@@ -27,21 +27,10 @@ from tidegate.core.errors import NotFound
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.payment.attempt import ANSWERS_MAX
-from tidegate.rail.interface import (
-    Address,
-    AddressAction,
-    AttemptOutcome,
-    Authorization,
-    Failed,
-    FailureReason,
-    Otp,
-    OtpAction,
-    Pin,
-    PinAction,
-    RedirectAction,
-    Succeeded,
-    Waiting,
-)
+from tidegate.rail.action import AddressAction, FailureReason, OtpAction, PinAction, RedirectAction
+from tidegate.rail.event import AttemptOutcome
+from tidegate.rail.instrument import Address, Authorization, Otp, Pin
+from tidegate.rail.state import Failed, Succeeded, Waiting
 
 ADDRESS = Address("1 Marina Road", "Lagos", "NG")
 RIGHT_PIN, RIGHT_OTP = Pin("1234"), Otp("123456")

@@ -10,15 +10,10 @@ from rail.world import NOW, World, later, make_world
 from tidegate.core.errors import NotFound
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.rail.interface import (
-    Failed,
-    FailureReason,
-    RefundMoney,
-    ReturnConfirmed,
-    ReturnMoney,
-    Running,
-    Succeeded,
-)
+from tidegate.rail.action import FailureReason
+from tidegate.rail.event import ReturnConfirmed
+from tidegate.rail.interface import RefundMoney, ReturnMoney
+from tidegate.rail.state import Failed, Running, Succeeded
 
 
 @pytest.fixture
@@ -62,8 +57,8 @@ async def test_a_return_asked_for_again_is_one_return(world: World) -> None:
 
 async def test_a_refund_runs_two_seconds_and_succeeds(world: World) -> None:
     assert await world.rail.refund(refunded(world), now=NOW) == Running()
-    assert await world.rail.ask_refund(world.business_id, "ref-1", now=later(seconds=1)) == Running()
-    state = await world.rail.ask_refund(world.business_id, "ref-1", now=later(seconds=2))
+    assert await world.rail.ask_refund(refunded(world), now=later(seconds=1)) == Running()
+    state = await world.rail.ask_refund(refunded(world), now=later(seconds=2))
     assert isinstance(state, Succeeded)
     assert state.amount == Money(40_00, Currency.NGN)
     assert await world.notifications(later(days=1)) == []
@@ -71,19 +66,17 @@ async def test_a_refund_runs_two_seconds_and_succeeds(world: World) -> None:
 
 async def test_a_refund_that_ends_in_13_is_declined(world: World) -> None:
     assert await world.rail.refund(refunded(world, 40_13), now=NOW) == Running()
-    assert await world.rail.ask_refund(world.business_id, "ref-1", now=later(seconds=2)) == Failed(
-        FailureReason.DECLINED
-    )
+    assert await world.rail.ask_refund(refunded(world), now=later(seconds=2)) == Failed(FailureReason.DECLINED)
 
 
 async def test_a_refund_asked_for_again_is_one_refund(world: World) -> None:
     answers = await asyncio.gather(*(world.rail.refund(refunded(world), now=NOW) for _ in range(5)))
     assert answers == [Running()] * 5
-    first = await world.rail.ask_refund(world.business_id, "ref-1", now=later(seconds=2))
+    first = await world.rail.ask_refund(refunded(world), now=later(seconds=2))
     assert await world.rail.refund(refunded(world), now=later(seconds=3)) == first
 
 
 async def test_a_refund_that_was_never_asked_for_is_not_found(world: World) -> None:
     await world.rail.send_back(returned(world, "shared"), now=NOW)
     with pytest.raises(NotFound):
-        await world.rail.ask_refund(world.business_id, "shared", now=NOW)
+        await world.rail.ask_refund(refunded(world, reference="shared"), now=NOW)

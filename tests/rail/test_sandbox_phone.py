@@ -13,21 +13,12 @@ from rail.world import NOW, PLAIN, WITH_PIN, World, card, later, make_world, pho
 from tidegate.core.errors import Conflict, Invalid, NotFound
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database
+from tidegate.rail.action import DialAction, FailureReason, PromptAction
 from tidegate.rail.bank import USSD_BANKS
-from tidegate.rail.interface import (
-    AttemptOutcome,
-    Bank,
-    DialAction,
-    Failed,
-    FailureReason,
-    PaymentInstrument,
-    PromptAction,
-    RailTimeout,
-    Running,
-    StartAttempt,
-    Succeeded,
-    Waiting,
-)
+from tidegate.rail.event import AttemptOutcome
+from tidegate.rail.instrument import Bank, PaymentInstrument
+from tidegate.rail.interface import RailTimeout, StartAttempt
+from tidegate.rail.state import Failed, Running, Succeeded, Waiting
 
 GTB = Bank("058")
 

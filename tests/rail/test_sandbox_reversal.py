@@ -11,7 +11,7 @@ from rail.world import NOW, World, later, make_world
 from tidegate.core.errors import NotFound
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.rail.interface import CreditReversed, MoneyArrived
+from tidegate.rail.event import CreditReversed, MoneyArrived
 from tidegate.rail.sandbox.rail import REVERSED_BECAUSE
 
 IBAN = "DE89370400440532013000"

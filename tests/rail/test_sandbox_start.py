@@ -8,26 +8,32 @@ from typing import Any
 
 import pytest
 
-from rail.world import NOW, PLAIN, SECRET, WITH_3DS, WITH_PIN, World, card, later, make_world, phone, transfer_means
+from rail.world import (
+    NOW,
+    PAYER,
+    PLAIN,
+    SECRET,
+    WITH_3DS,
+    WITH_PIN,
+    World,
+    card,
+    later,
+    make_world,
+    phone,
+    transfer_means,
+)
 from tidegate.core.clock import SettableClock
 from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import LEASE
-from tidegate.rail.interface import (
-    Bank,
-    NotificationRefused,
-    PaymentInstrument,
-    Pin,
-    Rail,
-    RawNotification,
-    Running,
-    StartAttempt,
-    Succeeded,
-)
+from tidegate.rail.event import RawNotification
+from tidegate.rail.instrument import Bank, PaymentInstrument, Pin
+from tidegate.rail.interface import NotificationRefused, Rail, StartAttempt
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.begin import MEANS_OF
+from tidegate.rail.state import Running, Succeeded
 
 EVERY_MEANS: list[PaymentInstrument] = [
     card(PLAIN),
@@ -97,6 +103,7 @@ async def test_means_of_another_method_are_a_mistake_of_ours(world: World) -> No
         method=Method.USSD,
         amount=Money.of_major(1, Currency.NGN),
         instrument=phone("0000"),
+        payer=PAYER,
         return_url="",
     )
     with pytest.raises(ValueError, match="not paid by Phone"):
@@ -135,9 +142,9 @@ async def test_a_notice_whose_sender_died_is_due_again(world: World) -> None:
 async def test_a_notice_is_signed_when_it_is_sent(world: World) -> None:
     await world.rail.start(world.order(phone("0000")), now=NOW)
     [late] = await world.sent(later(days=3))
-    assert len(world.rail.read(late, now=later(days=3))) == 1
+    assert len(await world.rail.read(late, now=later(days=3))) == 1
     with pytest.raises(NotificationRefused):
-        world.rail.read(late, now=NOW)
+        await world.rail.read(late, now=NOW)
 
 
 async def test_two_workers_share_the_notices(world: World) -> None:

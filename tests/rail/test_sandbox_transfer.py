@@ -10,8 +10,10 @@ import pytest
 from rail.world import NOW, World, later, make_world, transfer_means
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
-from tidegate.rail.interface import MoneyArrived, Party, TransferAction, Waiting
+from tidegate.rail.action import TransferAction
+from tidegate.rail.event import MoneyArrived
 from tidegate.rail.sandbox.begin import account_number
+from tidegate.rail.state import Party, Waiting
 
 HUNDRED = Money.of_major(100, Currency.NGN)
 
@@ -171,7 +173,7 @@ async def test_the_same_transaction_is_the_same_notification_again(world: World)
     first, second = await world.sent(later(seconds=9))
     assert first.body == second.body
     await world.send("9000000001", Money(1, Currency.NGN), transaction_id="NIP-1", now=later(days=1))
-    notifications = [*world.rail.read(first, now=later(seconds=9)), *await world.notifications(later(days=1))]
+    notifications = [*await world.rail.read(first, now=later(seconds=9)), *await world.notifications(later(days=1))]
     assert len({one.id for one in notifications}) == 1
     assert {one.event.amount.minor for one in notifications if isinstance(one.event, MoneyArrived)} == {1, 10_000}
 

@@ -14,23 +14,16 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.infra.lease_store import Lease
 from tidegate.merchant import commands as merchants
-from tidegate.rail.interface import (
-    Bank,
-    Card,
-    CreditReversed,
-    Notification,
-    Party,
-    PaymentInstrument,
-    Phone,
-    RawNotification,
-    StartAttempt,
-    TransferInstrument,
-)
+from tidegate.rail.event import CreditReversed, Notification, RawNotification
+from tidegate.rail.instrument import Bank, Card, PaymentInstrument, Phone, TransferInstrument
+from tidegate.rail.interface import PayerContact, StartAttempt
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
+from tidegate.rail.state import Party
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
 SECRET = b"a secret of the tests, long enough"
+PAYER = PayerContact("ada@example.com", "Ada Obi")
 RETURN_URL = "https://pay.example.com/p/tg_abcde_1"
 
 PLAIN = "5319317801366660"
@@ -81,6 +74,7 @@ class World:
             method=_METHOD_OF[type(instrument)],
             amount=amount or Money.of_major(100, currency),
             instrument=instrument,
+            payer=PAYER,
             return_url=RETURN_URL,
         )
 
@@ -96,7 +90,7 @@ class World:
 
     async def notifications(self, now: datetime = NOW) -> list[Notification]:
         """Sends everything that is due, and reads it as a receiver would."""
-        return [notifications for raw in await self.sent(now) for notifications in self.rail.read(raw, now=now)]
+        return [notification for raw in await self.sent(now) for notification in await self.rail.read(raw, now=now)]
 
     async def send(self, account_number: str, amount: Money, *, now: datetime = NOW, **changes: Any) -> str:
         fields: dict[str, Any] = {

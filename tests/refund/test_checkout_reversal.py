@@ -17,8 +17,9 @@ from inflow import SPEND, reversal_of
 from intake.test_notifications import credit
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock
+from tidegate.core.finding import Finding
 from tidegate.doctor import refund_store
-from tidegate.doctor.commands import Finding, examine_books
+from tidegate.doctor.commands import examine_books
 from tidegate.ledger import chain
 from tidegate.rail.sandbox import notice
 from tidegate.refund import reversal

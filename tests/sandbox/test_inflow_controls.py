@@ -17,8 +17,9 @@ from tidegate.core.card_number import contains_card_number
 from tidegate.core.clock import SettableClock, ShiftedClock
 from tidegate.core.money import Currency, Money
 from tidegate.infra.lease_store import Lease
-from tidegate.rail.interface import CreditReversed, MoneyArrived, Notification, Party, RawNotification
+from tidegate.rail.event import CreditReversed, MoneyArrived, Notification, RawNotification
 from tidegate.rail.sandbox import SandboxRail
+from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
 
 IBAN = "DE89370400440532013000"
@@ -54,7 +55,7 @@ async def notifications(runtime: Runtime, shop: Shop) -> AsyncIterator[SendNotic
         clock = SettableClock(runtime.clock.now() + after)
 
         async def carry(_: Lease, raw: RawNotification) -> None:
-            read.extend(rail.read(raw, now=clock.now()))
+            read.extend(await rail.read(raw, now=clock.now()))
 
         await rail.send_notices(carry, clock)
         return read

@@ -13,8 +13,8 @@ from conftest import MakeCheckout
 from payment.refusal import assert_refused, without_request_id
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.money import Currency, Money
-from tidegate.rail.interface import Party
 from tidegate.rail.mobile_money import MOBILE_MONEY
+from tidegate.rail.state import Party
 from tidegate.runtime import Runtime
 from tidegate.sandbox.simulator import Simulator
 

@@ -25,15 +25,16 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import examine_books
 from tidegate.infra.http.read import read
+from tidegate.intake import returns
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
-from tidegate.money_return import commands as money_return
 from tidegate.payment import commands as payments
 from tidegate.payment import pay, settle, sweep
 from tidegate.payment.batching import PaymentBatching
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.wire import CreatePayment, order_from
-from tidegate.rail.interface import Bank, Card, Otp, Pin, RailTimeout, TransferInstrument
+from tidegate.rail.instrument import Bank, Card, Otp, Pin, TransferInstrument
+from tidegate.rail.interface import RailTimeout
 from tidegate.rail.notification import AlreadyReceived
 from tidegate.rail.sandbox.model import UNLUCKY_MINOR
 from tidegate.refund import commands as refunds
@@ -59,7 +60,7 @@ ROUNDS = (
     sweep.close_accounts,
     sweep.ask_rails,
     sweep.return_held,
-    money_return.send,
+    returns.send,
     refund_settle.ask_rails,
     notifier.send_notices,
 )

@@ -34,9 +34,9 @@ from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.doctor.commands import examine_books
 from tidegate.intake import commands as intake
+from tidegate.intake import returns
 from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
-from tidegate.money_return import commands as money_return
 from tidegate.rail.sandbox import notice
 from tidegate.runtime import Runtime
 from tidegate.sandbox import notifier
@@ -50,7 +50,7 @@ SOMETIMES = {"pending", "successful", "reversed", "failed", "asked", "sent", "co
 SOMETIMES |= {"held_converted", "credit_reversed", "held_reversed"}
 
 PAIRS = [(Currency.EUR, Currency.EUR), (Currency.EUR, Currency.USD), (Currency.USD, Currency.UGX)]
-ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, money_return.send, notifier.send_notices, accounts.expire_due)
+ROUNDS = (reversal.apply_due, reversal.apply_unclaimed, returns.send, notifier.send_notices, accounts.expire_due)
 REVIEWED_FROM = 50_000_00
 
 

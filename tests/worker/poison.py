@@ -15,9 +15,9 @@ from tidegate.core import ids
 from tidegate.core.money import Currency, Money
 from tidegate.payment import settle
 from tidegate.payment.decide import IncomingTransfer
-from tidegate.rail.interface import Party
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
+from tidegate.rail.state import Party
 
 ROWS = 100
 VERSION_MAX = 2**63 - 1

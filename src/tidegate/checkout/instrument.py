@@ -11,7 +11,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail import bank as banks
 from tidegate.rail import phone as phones
-from tidegate.rail.interface import (
+from tidegate.rail.instrument import (
     Address,
     Authorization,
     Bank,

@@ -65,8 +65,9 @@ _MOVEMENTS = """
      UNION ALL
     SELECT 'reversal', receipt.id, reversal.currency, reversal.amount_minor, reversal.applied_at, NULL, NULL, NULL,
            NULL, NULL, NULL
-      FROM receipt JOIN credit_reversal AS reversal USING (rail, account_number, transaction_id, amount_minor)
+      FROM receipt JOIN credit_reversal AS reversal USING (rail, transaction_id, amount_minor)
      WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND reversal.applied_at IS NOT NULL
+       AND reversal.account_number = coalesce(receipt.account_number, '')
      ORDER BY at DESC, id DESC LIMIT $3
 """
 

@@ -22,16 +22,9 @@ from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final, methods_left
+from tidegate.rail.action import AddressAction, DialAction, OtpAction, PinAction, RedirectAction, TransferAction
 from tidegate.rail.bank import USSD_BANKS
-from tidegate.rail.interface import (
-    AddressAction,
-    DialAction,
-    OtpAction,
-    PinAction,
-    RedirectAction,
-    TransferAction,
-    month_has_passed,
-)
+from tidegate.rail.instrument import month_has_passed
 from tidegate.rail.mobile_money import MOBILE_MONEY
 
 ShortText = Annotated[str, Meta(min_length=1, max_length=100)]

@@ -13,8 +13,9 @@ from tidegate.cli.console import as_json_option, out, plain, print_json, show_ta
 from tidegate.cli.database import known_encryption_keys, run_on_database
 from tidegate.cli.merchant_webhooks import seeded
 from tidegate.core.clock import SystemClock
+from tidegate.core.finding import Finding
 from tidegate.core.money import Currency, Money
-from tidegate.doctor.commands import Finding, examine, examine_books
+from tidegate.doctor.commands import examine, examine_books, examine_rails
 from tidegate.infra.db import Database
 from tidegate.infra.vault import Vault
 from tidegate.ledger.books import BooksSum
@@ -35,6 +36,7 @@ def doctor(with_books: bool, as_json: bool) -> None:
     async def run(db: Database) -> tuple[list[Finding], list[BooksSum]]:
         now = SystemClock().now()
         findings = [finding async for finding in examine(db, settings, vault, now=now)]
+        findings += await examine_rails(db, settings, now=now)
         if not with_books:
             return findings, []
         of_books, sums = await examine_books(db, now=now)

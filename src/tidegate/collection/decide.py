@@ -30,7 +30,7 @@ from tidegate.ledger.model import Conversion, Journal
 from tidegate.merchant.model import NamePolicy
 from tidegate.money_return.model import ReturnRequest
 from tidegate.rail.deps import InflowTerms
-from tidegate.rail.interface import MoneyArrived
+from tidegate.rail.event import MoneyArrived
 from tidegate.rail.notification import NotificationRef
 
 # Far above any transfer, far below the overflow of a wallet's balance.
@@ -94,6 +94,9 @@ def on_arrival(
         updated_at=now,
     )
     verdict = judge(place, transfer.amount, name_check, terms=terms, now=now)
+    if not transfer.is_payee_reported and verdict == ReturnInflow(InflowReason.NAME_MISSING):
+        # A bank that reports no name for any payer must not make every inflow go back.
+        verdict = HoldInflow(InflowReason.NAME_MISSING)
     if (
         isinstance(verdict, HoldInflow)
         and verdict.reason is not InflowReason.AMOUNT_IS_LARGE

@@ -18,8 +18,8 @@ from tidegate.core.money import Currency, Money
 from tidegate.ledger.model import Journal
 from tidegate.merchant.model import Business
 from tidegate.money_return.model import ReturnRequest
-from tidegate.rail.interface import Party
 from tidegate.rail.notification import NotificationRef
+from tidegate.rail.state import Party
 from tidegate.webhook.model import Event
 
 REFERENCE = re.compile("[A-Za-z0-9_]{1,100}")

@@ -22,7 +22,7 @@ from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Conversion, Journal
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import CreditReversed
+from tidegate.rail.event import CreditReversed
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
 from tidegate.webhook.model import EVENT_CHANNEL
 
@@ -39,11 +39,12 @@ log = structlog.get_logger("inflow")
 async def record(deps: PaymentDeps, reversed_credit: CreditReversed, *, ref: NotificationRef, clock: Clock) -> None:
     """Raises ToldBefore. A reversal that precedes its credit waits for it."""
     async with deps.db.connection() as tx:
-        if not await reversal_store.insert(tx, reversed_credit, ref, now=clock.now()):
+        account_number = reversed_credit.account_number
+        if account_number is None:
+            account_number = await reversal_store.find_account_number(tx, ref.rail, reversed_credit.transaction_id)
+        if not await reversal_store.insert(tx, reversed_credit, ref, account_number=account_number, now=clock.now()):
             raise DuplicateNotification
-        due = await reversal_store.find_due(
-            tx, f"{ref.rail}/{reversed_credit.account_number}/{reversed_credit.transaction_id}"
-        )
+        due = await reversal_store.find_due(tx, f"{ref.rail}/{account_number}/{reversed_credit.transaction_id}")
     if due is not None:
         await _apply(deps, due, clock.now_of(due.collection.business_id))
 

@@ -12,7 +12,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger import store as ledger_store
-from tidegate.rail.interface import CreditReversed
+from tidegate.rail.event import CreditReversed
 from tidegate.rail.notification import NotificationRef
 
 
@@ -43,7 +43,15 @@ class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str
 
 
-async def insert(tx: Tx, reversal: CreditReversed, ref: NotificationRef, *, now: datetime) -> bool:
+async def find_account_number(tx: Tx, rail: str, transaction_id: str) -> str:
+    """Of recorded money; empty where it came without an account, or has not come."""
+    number: str | None = await tx.fetchval(
+        "SELECT account_number FROM receipt WHERE rail = $1 AND transaction_id = $2 LIMIT 1", rail, transaction_id
+    )
+    return number or ""
+
+
+async def insert(tx: Tx, reversal: CreditReversed, ref: NotificationRef, *, account_number: str, now: datetime) -> bool:
     """The notification and its reversal, in one statement. False when the notification was processed before.
 
     The same reversal under another identifier is recorded and changes nothing. With another amount it is no repeat
@@ -68,7 +76,7 @@ async def insert(tx: Tx, reversal: CreditReversed, ref: NotificationRef, *, now:
             ON CONFLICT ON CONSTRAINT credit_reversal_pk DO NOTHING)
         SELECT true FROM notified
         """,
-        ref.rail, ref.id, ref.body, now, reversal.transaction_id, reversal.reversal_id, reversal.account_number,
+        ref.rail, ref.id, ref.body, now, reversal.transaction_id, reversal.reversal_id, account_number,
         reversal.amount.currency, reversal.amount.minor, reversal.reason,
     )  # fmt: skip
     return done is True
@@ -141,7 +149,7 @@ _OF_RECEIPTS = """
             SELECT business_id, payment_id, outcome, amount_minor AS received_minor, currency AS received_currency
               FROM receipt
              WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
-               AND receipt.account_number = reversal.account_number
+               AND reversal.account_number = coalesce(receipt.account_number, '')
                AND (receipt.outcome = 'suspense') = $2 LIMIT 1) AS receipt
      WHERE reversal.applied_at IS NULL
        AND ($4::text IS NULL

@@ -13,7 +13,7 @@ from tidegate.core.errors import Unavailable
 from tidegate.infra.db import StaleChange
 from tidegate.ledger import postings
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import MoneyArrived
+from tidegate.rail.event import MoneyArrived
 from tidegate.rail.notification import DuplicateNotification, NotificationRef
 from tidegate.webhook.model import EVENT_CHANNEL
 

@@ -26,8 +26,8 @@ from tidegate.infra.db import Row, StaleChange, Tx, naming
 from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.merchant.store import business_of
-from tidegate.rail.interface import Party
 from tidegate.rail.notification import AlreadyReceived, DuplicateNotification
+from tidegate.rail.state import Party
 from tidegate.webhook.model import Event
 
 _name_checks = msgspec.json.Decoder(NameCheck)

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection
 from datetime import datetime, timedelta
-from typing import Any
 
+from tidegate.core.finding import Finding
 from tidegate.core.ids import Mode
-from tidegate.doctor import inflow_store, money_store, refund_store, store
+from tidegate.core.money import Currency
+from tidegate.deployment import commands as deployment
+from tidegate.doctor import inflow_store, money_store, rail_store, refund_store, store
 from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.intake import store as intake_store
 from tidegate.ledger import books
+from tidegate.rail import registry
+from tidegate.rail.interface import Rail
 from tidegate.settings import Settings
 
 VERSION_MIN = 150_000
 CLOCK_SKEW_MAX_S = 2.0
 FORGOTTEN_AFTER = timedelta(minutes=15)
 _DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
-
-
-@dataclass(frozen=True)
-class Finding:
-    subject: str
-    is_well: bool
-    what: str
-    advice: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        return {"subject": self.subject, "ok": self.is_well, "what": self.what, "advice": self.advice}
 
 
 async def examine(db: Database, settings: Settings, vault: Vault, *, now: datetime) -> AsyncIterator[Finding]:
@@ -48,6 +40,28 @@ async def examine(db: Database, settings: Settings, vault: Vault, *, now: dateti
         yield await _secrets(tx, vault)
         async for finding in _invariants(tx, now):
             yield finding
+
+
+async def examine_rails(db: Database, settings: Settings, *, now: datetime) -> list[Finding]:
+    """In live mode: each rail by itself, and which methods none of them takes."""
+    if settings.mode is Mode.SANDBOX:
+        return []
+    rails = registry.rails_of(settings, db, (await deployment.check(db, settings.mode)).secret)
+    async with registry.opened(rails.values()):
+        found = [finding for rail in rails.values() for finding in await rail.check(now=now)]
+    return [*found, _untaken(rails.values())]
+
+
+def _untaken(rails: Collection[Rail]) -> Finding:
+    """No failure: it is a choice which rails to have."""
+    missing = [
+        f"{method} in {currency}"
+        for currency in Currency
+        for method in currency.spec.methods
+        if all(rail.capabilities.terms_for(method, currency) is None for rail in rails)
+    ]
+    what = f"no rail takes {', '.join(missing)}: not offered" if missing else "some rail takes every method"
+    return Finding("methods", True, what)
 
 
 async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], list[books.BooksSum]]:
@@ -85,6 +99,11 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     yield _nothing("sessions", forgotten, "no payment outlives its session", "is `tidegate worker` running?")
     quarantined = await money_store.list_quarantined(tx)
     yield _nothing("quarantine", quarantined, "no rail contradicts itself", "ask the rail which notification is right")
+    failed = await rail_store.list_failed_returns(tx)
+    yield _nothing("failed returns", failed, "every return is under way or done", "pay it back by another way")
+    disputes = await rail_store.list_open_disputes(tx)
+    # The answer is given at the rail.
+    yield Finding("disputes", True, "; ".join(disputes) or "no payment is disputed")
     unclaimed = await intake_store.list_suspense(tx, limit=store.FINDINGS_MAX)
     suspense = [f"{one.amount} by {one.rail}/{one.transaction_id}: {one.reason}" for one in unclaimed]
     # The books are right, so this is no failure; an operator must find the owner.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,30 +17,35 @@ from tidegate.collection import settle as inflow
 from tidegate.collection import store as collection_store
 from tidegate.collection.model import AccountSnapshot
 from tidegate.core.clock import Clock
-from tidegate.core.errors import Invalid, NotFound, Problem, Unauthenticated
+from tidegate.core.errors import NotFound, Unauthenticated
 from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
-from tidegate.intake import store
+from tidegate.intake import dispute_store, returns, store
 from tidegate.intake.store import Recorded
 from tidegate.ledger import postings
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.money_return import store as money_return_store
-from tidegate.payment import settle
+from tidegate.payment import settle, sweep_store
 from tidegate.payment.change import PaymentSnapshot, Receipt
 from tidegate.payment.decide import IncomingTransfer, WrongCurrency
 from tidegate.payment.destination_store import Destination
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import (
+from tidegate.rail.event import (
+    AskAbout,
+    Asked,
     AttemptOutcome,
     CreditReversed,
+    DisputeChanged,
     MoneyArrived,
-    NotificationRefused,
-    NotificationUnreadable,
+    Notification,
     RailEvent,
     RawNotification,
     ReturnConfirmed,
-    Succeeded,
+    ReturnFailed,
 )
+from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
 from tidegate.rail.notification import AlreadyReceived, DuplicateNotification, NotificationRef
+from tidegate.rail.state import Party, Succeeded
+from tidegate.refund import store as refund_store
 
 log = structlog.get_logger("intake")
 
@@ -55,32 +60,57 @@ async def receive(deps: PaymentDeps, rail_name: str, raw: RawNotification, clock
     if rail is None:
         raise NotFound("no rail has this name")
     try:
-        notifications = rail.read(raw, now=now)
+        notifications = await rail.read(raw, now=now)
     except NotificationRefused as refused:
         raise Unauthenticated("the notification's signature is not the rail's") from refused
     except NotificationUnreadable as unreadable:
+        # Recorded, so it is acknowledged: a rail would repeat it for days, and it would not become readable.
+        log.error("a rail sent what is not understood", rail=rail_name, why=str(unreadable))
         await _quarantine(deps, NotificationRef(rail=rail_name, id=unreadable.id, body=raw.body), str(unreadable), now)
-        raise Invalid(Problem("body", str(unreadable))) from unreadable
-    for notification in notifications:
-        ref = NotificationRef(rail=rail_name, id=notification.id, body=raw.body)
-        await _route(deps, notification.event, ref, clock)
+        return 0
+    await record_all(deps, rail_name, notifications, raw.body, clock)
     return len(notifications)
+
+
+async def record_all(
+    deps: PaymentDeps, rail_name: str, notifications: Sequence[Notification], body: bytes, clock: Clock
+) -> None:
+    """Each is tried, so that one does not hold up the others; the first failure is raised at the end."""
+    failure: Exception | None = None
+    for notification in notifications:
+        stored = body if notification.body is None else notification.body
+        ref = NotificationRef(rail=rail_name, id=notification.id, body=stored)
+        try:
+            await _route(deps, notification.event, ref, clock)
+        except Exception as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
 
 
 async def _route(deps: PaymentDeps, event: RailEvent, ref: NotificationRef, clock: Clock) -> None:
     try:
-        if isinstance(event, AttemptOutcome):
-            await _attempt_ended(deps, event, ref, clock.now_of(event.business_id))
-        elif isinstance(event, MoneyArrived):
-            await _money_arrived(deps, event, ref, clock)
-        elif isinstance(event, CreditReversed):
-            await reversal.record(deps, event, ref=ref, clock=clock)
-        else:
-            await _return_confirmed(deps, event, ref, clock.now_of(event.business_id))
+        await _record(deps, event, ref, clock)
     except AlreadyReceived:
         await _same_money_again(deps, event, ref, clock.now())
     except DuplicateNotification:
         await _same_notification_again(deps, ref, clock.now())
+
+
+async def _record(deps: PaymentDeps, event: RailEvent, ref: NotificationRef, clock: Clock) -> None:
+    match event:
+        case AttemptOutcome():
+            await _attempt_ended(deps, event, ref, clock.now_of(event.business_id))
+        case MoneyArrived():
+            await _money_arrived(deps, event, ref, clock)
+        case CreditReversed():
+            await reversal.record(deps, event, ref=ref, clock=clock)
+        case ReturnConfirmed() | ReturnFailed():
+            await _return_ended(deps, event, ref, clock.now_of(event.business_id))
+        case DisputeChanged():
+            await _dispute_changed(deps, event, ref, clock.now())
+        case AskAbout():
+            await _hasten(deps, event, ref, clock.now_of(event.business_id))
 
 
 async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: NotificationRef, now: datetime) -> None:
@@ -97,7 +127,9 @@ async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: Notifi
         )
     except WrongCurrency as wrong:
         assert isinstance(outcome.state, Succeeded)
-        receipt = _unclaimed(ref, outcome.state.transaction_id, outcome.state.amount, {}, str(wrong))
+        receipt = _unclaimed(
+            ref, outcome.state.transaction_id, outcome.state.amount, _party(outcome.state.payer), str(wrong)
+        )
         await _suspend(deps, outcome.business_id, receipt, ref, account_number=None, now=now)
         return
     if snapshot is not None:
@@ -107,7 +139,7 @@ async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: Notifi
             ref,
             outcome.state.transaction_id,
             outcome.state.amount,
-            {},
+            _party(outcome.state.payer),
             f"no attempt has the reference {outcome.reference}",
         )
         await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, account_number=None, now=now)
@@ -124,7 +156,7 @@ async def _money_arrived(deps: PaymentDeps, transfer: MoneyArrived, ref: Notific
         await _for_an_account(deps, owner, transfer, ref, now)
     else:
         receipt = _unclaimed(
-            ref, transfer.transaction_id, transfer.amount, _payer(transfer), "no account has this number"
+            ref, transfer.transaction_id, transfer.amount, _party(transfer.payer), "no account has this number"
         )
         await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, account_number=transfer.account_number, now=now)
 
@@ -175,7 +207,7 @@ async def _for_a_checkout(
         rail=ref.rail,
         transaction_id=transfer.transaction_id,
         amount=transfer.amount,
-        payer=_payer(transfer),
+        payer=_party(transfer.payer),
         valued_at=transfer.valued_at,
     )
     await settle.record_arrival(deps, transfer.account_number, arrival, ref=ref, now=now, known=snapshot)
@@ -194,32 +226,46 @@ async def _for_an_account(
 
 def _in_wrong_currency(ref: NotificationRef, transfer: MoneyArrived, expected: Currency) -> Receipt:
     reason = f"the account takes {expected}, not {transfer.amount.currency}"
-    return _unclaimed(ref, transfer.transaction_id, transfer.amount, _payer(transfer), reason)
+    return _unclaimed(ref, transfer.transaction_id, transfer.amount, _party(transfer.payer), reason)
 
 
-def _payer(transfer: MoneyArrived) -> dict[str, Any]:
-    payer: dict[str, Any] = msgspec.to_builtins(transfer.payer)
-    return payer
+def _party(party: Party | None) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(party) if party else {}
+    return fields
 
 
-async def _return_confirmed(deps: PaymentDeps, confirmed: ReturnConfirmed, ref: NotificationRef, now: datetime) -> None:
-    async with deps.db.connection() as tx:
-        known = await money_return_store.find(tx, confirmed.business_id, confirmed.reference, rail=ref.rail)
-        collection = None
-        if known is not None and known.collection_id is not None:
-            collection = await collection_store.find_by_id(tx, confirmed.business_id, known.collection_id)
-    if known is None:
-        await _note(deps, ref, "suspense", "no return has this reference", now)
-        return
-    if collection is not None:
-        await inflow.confirm_return(deps, collection, sent_as=confirmed.transaction_id, now=now)
+async def _return_ended(
+    deps: PaymentDeps, event: ReturnConfirmed | ReturnFailed, ref: NotificationRef, now: datetime
+) -> None:
+    business_id, reference = event.business_id, event.reference
+    if isinstance(event, ReturnConfirmed):
+        is_known = await returns.confirm(deps, ref.rail, business_id, reference, sent_as=event.transaction_id, now=now)
     else:
-        journal = postings.return_done(cause=confirmed.reference, returned=known.amount, event_at=now)
-        async with deps.db.connection() as tx:
-            await money_return_store.confirm(
-                tx, confirmed.business_id, confirmed.reference, journal, sent_as=confirmed.transaction_id, now=now
-            )
-    await _note(deps, ref, "done", None, now)
+        is_known = await returns.fail(deps, ref.rail, business_id, reference, why=event.reason)
+    note = None if is_known else "no return that is under way has this reference"
+    await _note(deps, ref, "done" if is_known else "suspense", note, now)
+
+
+async def _dispute_changed(deps: PaymentDeps, event: DisputeChanged, ref: NotificationRef, now: datetime) -> None:
+    log.error("a payer disputes a payment", rail=ref.rail, transaction_id=event.transaction_id, status=event.status)
+    async with deps.db.connection() as tx:
+        is_known = await dispute_store.record(tx, ref.rail, event, now=now)
+    note = None if is_known else f"no money has the transaction {event.transaction_id}"
+    await _note(deps, ref, "done" if is_known else "suspense", note, now)
+
+
+_HASTEN = {
+    Asked.ATTEMPT: sweep_store.hasten,
+    Asked.REFUND: refund_store.hasten,
+    Asked.RETURN: money_return_store.hasten,
+}
+
+
+async def _hasten(deps: PaymentDeps, event: AskAbout, ref: NotificationRef, now: datetime) -> None:
+    async with deps.db.connection() as tx:
+        is_known = await _HASTEN[event.subject](tx, event.business_id, event.reference, rail=ref.rail, now=now)
+    note = None if is_known else f"no {event.subject} has the reference {event.reference}"
+    await _note(deps, ref, "done", note, now)
 
 
 async def _same_notification_again(deps: PaymentDeps, ref: NotificationRef, now: datetime) -> None:

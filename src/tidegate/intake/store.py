@@ -113,7 +113,7 @@ async def list_suspense(tx: Tx, *, business_id: str | None = None, limit: int) -
           FROM receipt
          WHERE outcome = 'suspense' AND ($1::text IS NULL OR business_id = $1) AND NOT EXISTS (
              SELECT FROM credit_reversal AS reversal
-              WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
+              WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
                 AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL)
          ORDER BY created_at, business_id, id LIMIT $2
         """,

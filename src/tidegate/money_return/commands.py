@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -13,7 +14,8 @@ from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
 from tidegate.money_return import store
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import RailTimeout
+from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, ReturnMoney
+from tidegate.rail.state import Failed, PayoutState, Succeeded
 
 SEND = WorkKind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
 # A return that the rail has not confirmed is requested again; rails recognise a repeated reference.
@@ -21,20 +23,32 @@ CONFIRM_WITHIN = timedelta(minutes=10)
 
 log = structlog.get_logger("returns")
 
+# Records the end of a return: of its rail, and at the given time.
+RecordEnd = Callable[[PaymentDeps, str, ReturnMoney, Succeeded | Failed, datetime], Awaitable[None]]
 
-async def send(deps: PaymentDeps, clock: Clock) -> RoundResult:
-    return await leased_work.run_round(deps.db, SEND, partial(_send, deps), clock)
+
+async def send(deps: PaymentDeps, clock: Clock, *, record_end: RecordEnd) -> RoundResult:
+    return await leased_work.run_round(deps.db, SEND, partial(_send, deps, record_end), clock)
 
 
-async def _send(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
+async def _send(deps: PaymentDeps, record_end: RecordEnd, lease: Lease, now: datetime) -> bool:
     async with deps.db.connection() as tx:
         found = await store.find_to_send(tx, lease.business_id, lease.id, now)
     if found is None:
         return False
     rail_name, money = found
-    try:
-        await deps.rails[rail_name].send_back(money, now=now)
-    except RailTimeout:
-        log.warning("a rail did not accept a return in time", rail=rail_name, reference=money.reference)
+    state = await _ask(deps, rail_name, money, now)
+    if isinstance(state, Succeeded | Failed):
+        await record_end(deps, rail_name, money, state, now)
+        return True
     async with leased_work.writing(deps.db, lease) as tx:
         return await store.mark_sent(tx, money, next_try_at=now + CONFIRM_WITHIN)
+
+
+async def _ask(deps: PaymentDeps, rail_name: str, money: ReturnMoney, now: datetime) -> PayoutState | None:
+    """None when the rail did not answer, or not yet: it may have done the work."""
+    try:
+        return await deps.rail(rail_name).send_back(money, now=now)
+    except (RailTimeout, RailBusy, RailRefused) as error:
+        log.warning("a rail did not accept a return", rail=rail_name, reference=money.reference, why=str(error))
+        return None

@@ -50,11 +50,11 @@ async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) 
 
 
 async def mark_sent(tx: Tx, money: ReturnMoney, *, next_try_at: datetime) -> bool:
-    """False when the rail has confirmed it in the meantime."""
+    """False when its end is known in the meantime."""
     done = await tx.fetchval(
         """
         UPDATE money_return SET status = 'sent', next_try_at = $3
-         WHERE business_id = $1 AND reference = $2 AND status <> 'confirmed'
+         WHERE business_id = $1 AND reference = $2 AND status IN ('asked', 'sent')
         RETURNING true
         """,
         money.business_id, money.reference, next_try_at,
@@ -84,3 +84,29 @@ async def confirm(tx: Tx, business_id: str, reference: str, journal: Journal, *,
     """Records the confirmation with its journal. False when it was confirmed before."""
     given = msgspec.json.encode({"sent_as": sent_as, "journal": journal.columns()._asdict()}).decode()
     return bool(await tx.fetchval("SELECT confirm_return($1, $2, $3, $4)", business_id, reference, given, now))
+
+
+async def fail(tx: Tx, business_id: str, reference: str, *, why: str) -> bool:
+    """The money stays in the books as money to be returned. False when it has left, or failed before."""
+    done = await tx.fetchval(
+        """
+        UPDATE money_return SET status = 'failed', failure = $3, next_try_at = NULL
+         WHERE business_id = $1 AND reference = $2 AND status IN ('asked', 'sent')
+        RETURNING true
+        """,
+        business_id, reference, why,
+    )  # fmt: skip
+    return done is True
+
+
+async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
+    """Asks for it at once, unless it has ended. False when the rail has no such return."""
+    done = await tx.fetchval(
+        """
+        UPDATE money_return SET next_try_at = CASE WHEN next_try_at IS NOT NULL THEN least(next_try_at, $4) END
+         WHERE business_id = $1 AND reference = $2 AND rail = $3
+        RETURNING true
+        """,
+        business_id, reference, rail, now,
+    )  # fmt: skip
+    return done is True

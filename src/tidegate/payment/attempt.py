@@ -10,7 +10,7 @@ import msgspec
 
 from tidegate.core.method import Method
 from tidegate.core.money import Money
-from tidegate.rail.interface import Action, FailureReason
+from tidegate.rail.action import Action, FailureReason
 
 # Delays between polls of an attempt whose outcome is unknown.
 ASK_AFTER_S = (5, 10, 20, 30, 60, 120, 300)

@@ -18,7 +18,7 @@ from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import ChangeOutcome, PaymentChange, PaymentSnapshot, Receipt
 from tidegate.payment.model import Payment
 from tidegate.payment.row import payment_of
-from tidegate.rail.interface import Action, FailureReason
+from tidegate.rail.action import Action, FailureReason
 from tidegate.rail.notification import AlreadyReceived
 
 _actions = msgspec.json.Decoder(Action)

@@ -24,21 +24,14 @@ from tidegate.payment.event import charge_successful
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import ReceiptOutcome
 from tidegate.payment.variance import HoldTransfer, ReturnTransfer, Terms, VariancePolicy
-from tidegate.rail.interface import (
-    AttemptState,
-    DialAction,
-    Failed,
-    FailureReason,
-    PromptAction,
-    RedirectAction,
-    Succeeded,
-    TransferAction,
-    Waiting,
-)
+from tidegate.rail.action import Action, DialAction, FailureReason, PromptAction, RedirectAction, TransferAction
 from tidegate.rail.notification import NotificationRef
+from tidegate.rail.state import AttemptState, Failed, Succeeded, Unchanged, Waiting
 
 # A rail that still reports "waiting" after this time will not take the money any more.
 ASKED_AFTER_THE_END_FOR = timedelta(days=1)
+# A polled account: how long after it has closed.
+ASKED_AFTER_CLOSING_FOR = timedelta(hours=1)
 
 
 class WrongCurrency(Exception):
@@ -73,13 +66,16 @@ def on_state(
         if state.amount.currency is not payment.expected.currency:
             raise WrongCurrency(f"the payment is in {payment.expected.currency}, not {state.amount.currency}")
         arrival = IncomingTransfer(
-            rail=attempt.rail, transaction_id=state.transaction_id, amount=state.amount, payer={}
+            rail=attempt.rail,
+            transaction_id=state.transaction_id,
+            amount=state.amount,
+            payer=msgspec.to_builtins(state.payer) if state.payer else {},
+            valued_at=state.paid_at,
         )
         return on_arrival(snapshot, arrival, rule=rule, names=names, public_ids=public_ids, ref=ref, now=now)
     if not attempt.is_open:
-        return None
-    if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
-        state = Failed(state.problem or FailureReason.DECLINED)
+        return _ask_about_ended(snapshot, ref=ref, now=now)
+    state = _completed(attempt, state)
     if isinstance(state, Failed):
         failed = ended(attempt, AttemptStatus.FAILED, failure=state.reason)
         moved = payment if transition.is_final(payment.status) else transition.fail_attempt(payment, now=now)
@@ -96,13 +92,36 @@ def on_state(
     return _still_running(snapshot, now=now, ref=ref)
 
 
-def on_time_out(snapshot: PaymentSnapshot, *, now: datetime) -> PaymentChange | None:
-    """The rail did not answer. It may have the attempt, so the outcome is unknown and is polled for."""
-    if snapshot.attempt is None or not snapshot.attempt.is_open:
+def on_time_out(snapshot: PaymentSnapshot, *, is_poll: bool, now: datetime) -> PaymentChange | None:
+    """The rail did not answer. It may have the attempt, so the outcome is unknown and is polled for. A poll changes
+    nothing at the rail, so the payer still has to act.
+    """
+    attempt = snapshot.attempt
+    if attempt is None:
         return None
+    if not attempt.is_open:
+        return _ask_about_ended(snapshot, ref=None, now=now)
     if transition.is_final(snapshot.payment.status):
         return _keep_asking(snapshot, ref=None, now=now)
+    if is_poll and attempt.status is AttemptStatus.WAITING:
+        return PaymentChange(payment=snapshot.payment, attempt=_polled_later(attempt, now), now=now)
     return _still_running(snapshot, now=now, ref=None)
+
+
+def _ask_about_ended(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
+    """Money sent at the last moment may be on its way to the account, and its notification may be lost."""
+    attempt = snapshot.attempt
+    assert attempt is not None
+    if attempt.next_poll_at is None:
+        return None
+    closed_at = attempt.expires_at if attempt.account_number else None
+    is_asked = closed_at is not None and now < closed_at + ASKED_AFTER_CLOSING_FOR
+    later = _polled_later(attempt, now) if is_asked else msgspec.structs.replace(attempt, next_poll_at=None)
+    return PaymentChange(payment=snapshot.payment, attempt=later, ref=ref, now=now)
+
+
+def _polled_later(attempt: Attempt, now: datetime) -> Attempt:
+    return msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_poll_at=next_poll_at(attempt.asks, now=now))
 
 
 def _keep_asking(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now: datetime) -> PaymentChange | None:
@@ -112,21 +131,23 @@ def _keep_asking(snapshot: PaymentSnapshot, *, ref: NotificationRef | None, now:
         return None
     if now > payment.expires_at + ASKED_AFTER_THE_END_FOR:
         return PaymentChange(payment=payment, attempt=ended(attempt, AttemptStatus.EXPIRED), ref=ref, now=now)
-    later = msgspec.structs.replace(attempt, asks=attempt.asks + 1, next_poll_at=next_poll_at(attempt.asks, now=now))
-    return PaymentChange(payment=payment, attempt=later, ref=ref, now=now)
+    return PaymentChange(payment=payment, attempt=_polled_later(attempt, now), ref=ref, now=now)
 
 
 def _still_running(snapshot: PaymentSnapshot, *, now: datetime, ref: NotificationRef | None) -> PaymentChange:
     attempt = snapshot.attempt
     assert attempt is not None
-    running = msgspec.structs.replace(
-        attempt,
-        status=AttemptStatus.RUNNING,
-        failure=None,
-        asks=attempt.asks + 1,
-        next_poll_at=next_poll_at(attempt.asks, now=now),
-    )
+    running = msgspec.structs.replace(_polled_later(attempt, now), status=AttemptStatus.RUNNING, failure=None)
     return PaymentChange(payment=transition.await_rail(snapshot.payment), attempt=running, ref=ref, now=now)
+
+
+def _completed(attempt: Attempt, state: AttemptState) -> AttemptState:
+    """With the action that the rail does not repeat. After the last answer it has failed."""
+    if isinstance(state, Unchanged) and attempt.action is not None:
+        return Waiting(attempt.action, attempt.failure if attempt.status is AttemptStatus.WAITING else None)
+    if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
+        return Failed(state.problem or FailureReason.DECLINED)
+    return state
 
 
 def _is_asked_too_often(attempt: Attempt, state: Waiting) -> bool:
@@ -148,13 +169,24 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
     }
     if not _asks_the_same(attempt, state):
         changes |= {"answers": 0, "resends": 0, "resend_from": now + RESEND_PAUSE}
-    if isinstance(state.action, PromptAction | DialAction | RedirectAction):
-        # The payer answers outside our page, and the rail's notification may be lost.
-        changes |= {"asks": attempt.asks + 1, "next_poll_at": next_poll_at(attempt.asks, now=now)}
     if isinstance(state.action, TransferAction):
-        changes["account_number"] = state.action.account_number
+        changes["account_number"] = state.action.destination
         changes["account_id"] = attempt.account_id or ids.new_account_id()
+        changes["expires_at"] = _earlier(attempt.expires_at, state.action.expires_at)
+    if _is_polled(state.action):
+        changes |= {"asks": attempt.asks + 1, "next_poll_at": next_poll_at(attempt.asks, now=now)}
     return msgspec.structs.replace(attempt, **changes)
+
+
+def _is_polled(action: Action) -> bool:
+    """The payer acts outside our page, and the rail's notification may be lost."""
+    if isinstance(action, TransferAction):
+        return action.is_polled
+    return isinstance(action, PromptAction | DialAction | RedirectAction)
+
+
+def _earlier(ours: datetime | None, of_rail: datetime | None) -> datetime | None:
+    return min(ours, of_rail) if ours and of_rail else ours or of_rail
 
 
 def on_arrival(

@@ -19,7 +19,7 @@ from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import PaymentSnapshot, Receipt
 from tidegate.payment.model import Payment
 from tidegate.payment.wire import REVERSED_MESSAGE, VARIANCE_MESSAGE
-from tidegate.rail.interface import TransferAction
+from tidegate.rail.action import TransferAction
 from tidegate.webhook.model import Event
 
 CHARGE_SUCCESSFUL = "charge.successful"

@@ -12,10 +12,19 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+import structlog
 
 from tidegate.core import ids
-from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict, Invalid, NotFound, Problem, TooSoon
-from tidegate.core.fee import amount_expected
+from tidegate.core.errors import (
+    AccessDenied,
+    ChangedElsewhere,
+    Conflict,
+    Invalid,
+    NotFound,
+    Problem,
+    TooSoon,
+    Unavailable,
+)
 from tidegate.core.method import Method
 from tidegate.infra.db import Database, StaleChange
 from tidegate.payment import attempt_store, open_account_store, settle, transition
@@ -30,26 +39,19 @@ from tidegate.payment.attempt import (
     ended,
 )
 from tidegate.payment.change import PaymentChange, PaymentSnapshot, after
-from tidegate.payment.model import Payment
+from tidegate.payment.model import Customer, Payment
+from tidegate.rail.action import AddressAction, FailureReason, OtpAction, PinAction, RedirectAction
+from tidegate.rail.choice import MethodOffer, Price, RailOffer, choose, offer_of
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import (
-    Address,
-    AddressAction,
-    AttemptState,
-    Authorization,
-    Otp,
-    OtpAction,
-    PaymentInstrument,
-    Pin,
-    PinAction,
-    Rail,
-    RailTimeout,
-    RedirectAction,
-    StartAttempt,
-    TransferInstrument,
-)
+from tidegate.rail.instrument import Address, Authorization, Otp, PaymentInstrument, Pin, TransferInstrument, choice_of
+from tidegate.rail.interface import PayerContact, Rail, RailBusy, RailRefused, RailTimeout, StartAttempt
+from tidegate.rail.state import AttemptState, Failed
 
 NOT_FOUND = "there is no such payment"
+# After a refusal that only an operator can end.
+RAIL_PAUSE_S = 60
+log = structlog.get_logger("payment")
+
 _ANSWERS: dict[type, tuple[type, ...]] = {
     Pin: (PinAction,),
     Otp: (OtpAction, RedirectAction),
@@ -84,12 +86,12 @@ async def charge(
     payer: Payer, snapshot: PaymentSnapshot, method: Method, instrument: PaymentInstrument, details: dict[str, Any]
 ) -> PaymentSnapshot:
     """Starts an attempt on the version that the payer saw. `details` is what may be stored and shown."""
-    rail = _rail_for(payer.deps, snapshot, method)
+    offer = _offer_for(payer.deps, snapshot, method, choice_of(instrument))
     _refuse_charge(snapshot, payer.now)
     if isinstance(instrument, TransferInstrument) and (before := await _account_before(payer, snapshot)):
         return before
     _refuse_used_up(payer.deps, snapshot.payment, method)
-    payment, attempt = _begin(snapshot, method, rail, details, payer.now)
+    payment, attempt = _begin(snapshot, method, offer, details, payer.now)
     if isinstance(instrument, TransferInstrument):
         attempt = msgspec.structs.replace(attempt, expires_at=_closing_time(snapshot, payer.now))
         instrument = TransferInstrument(
@@ -98,7 +100,7 @@ async def charge(
     async with payer.deps.db.connection() as tx:
         if not await attempt_store.begin(tx, payment, attempt, replaces=_open_attempt(snapshot), now=payer.now):
             raise changed_elsewhere()
-    return await _ask_rail_to_start(payer, rail, attempt, instrument)
+    return await _ask_rail_to_start(payer, offer.rail, attempt, instrument, payment.order.customer)
 
 
 async def _account_before(payer: Payer, snapshot: PaymentSnapshot) -> PaymentSnapshot | None:
@@ -138,7 +140,7 @@ def _open_attempt(snapshot: PaymentSnapshot) -> Attempt | None:
 
 
 async def _ask_rail_to_start(
-    payer: Payer, rail: Rail, attempt: Attempt, instrument: PaymentInstrument
+    payer: Payer, rail: Rail, attempt: Attempt, instrument: PaymentInstrument, customer: Customer
 ) -> PaymentSnapshot:
     order = StartAttempt(
         business_id=attempt.business_id,
@@ -146,9 +148,19 @@ async def _ask_rail_to_start(
         method=attempt.method,
         amount=attempt.expected,
         instrument=instrument,
+        payer=PayerContact(customer.email, customer.name, customer.phone),
         return_url=payer.return_url,
     )
-    return await _record(payer, attempt, rail.start(order, now=payer.now))
+    return await _record(payer, attempt, _started(rail, order, payer.now))
+
+
+async def _started(rail: Rail, order: StartAttempt, now: datetime) -> AttemptState:
+    """What the rail refuses has not begun: the payer may try again, or another method."""
+    try:
+        return await rail.start(order, now=now)
+    except (RailBusy, RailRefused) as refused:
+        log.error("a rail does not start an attempt", rail=rail.name, reference=order.reference, why=str(refused))
+        return Failed(FailureReason.RAIL_UNAVAILABLE)
 
 
 async def authorize(payer: Payer, given: Authorization) -> PaymentSnapshot:
@@ -163,7 +175,7 @@ async def authorize(payer: Payer, given: Authorization) -> PaymentSnapshot:
         raise Conflict(f"all {ANSWERS_MAX} answers have been used; start another attempt")
     # Counted before the rail is called, on the version that was read: of two concurrent answers one is passed on.
     await _change_attempt(payer, snapshot, msgspec.structs.replace(attempt, answers=attempt.answers + 1))
-    rail = payer.deps.rails[attempt.rail]
+    rail = payer.deps.rail(attempt.rail)
     return await _record(payer, attempt, rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now))
 
 
@@ -179,7 +191,7 @@ async def resend(payer: Payer) -> PaymentSnapshot:
     _refuse_too_soon(attempt, payer.now)
     again = msgspec.structs.replace(attempt, resends=attempt.resends + 1, resend_from=payer.now + RESEND_PAUSE)
     await _change_attempt(payer, snapshot, again)
-    rail = payer.deps.rails[attempt.rail]
+    rail = payer.deps.rail(attempt.rail)
     return await _record(payer, attempt, rail.resend(attempt.business_id, attempt.reference, now=payer.now))
 
 
@@ -200,8 +212,24 @@ def _refuse_too_soon(attempt: Attempt, now: datetime) -> None:
 
 def can_resend(deps: PaymentDeps, attempt: Attempt) -> bool:
     """Whether the rail can resend the prompt or code of this attempt."""
+    rail = deps.rails.get(attempt.rail)
     is_waiting = attempt.status is AttemptStatus.WAITING
-    return is_waiting and type(attempt.action) in deps.rails[attempt.rail].capabilities.resends
+    return rail is not None and is_waiting and type(attempt.action) in rail.capabilities.resends
+
+
+async def come_back(payer: Payer) -> PaymentSnapshot:
+    """The payer returns from the rail's own page, which proves nothing: the rail is asked."""
+    snapshot = await view(payer.deps.db, payer.business_id, payer.pay_code)
+    attempt = snapshot.attempt
+    if attempt is None or not attempt.is_open or not isinstance(attempt.action, RedirectAction):
+        return snapshot
+    rail = payer.deps.rail(attempt.rail)
+    return await _record(payer, attempt, rail.ask(attempt.business_id, attempt.reference, now=payer.now))
+
+
+def can_extend(deps: PaymentDeps, attempt: Attempt) -> bool:
+    rail = deps.rails.get(attempt.rail)
+    return rail is not None and rail.capabilities.extends_accounts
 
 
 async def say_sent(payer: Payer) -> PaymentSnapshot:
@@ -218,6 +246,10 @@ async def _record(payer: Payer, attempt: Attempt, asking: Awaitable[AttemptState
     deps, business_id, reference, now = payer.deps, attempt.business_id, attempt.reference, payer.now
     try:
         state = await asking
+    except (RailBusy, RailRefused) as refused:
+        log.error("a rail does not answer a payer", rail=attempt.rail, reference=reference, why=str(refused))
+        wait_s = refused.retry_after_s if isinstance(refused, RailBusy) else RAIL_PAUSE_S
+        raise Unavailable("the payer's bank cannot be reached; retry later", retry_after_s=wait_s) from refused
     except RailTimeout:
         recorded = await settle.record_time_out(deps, business_id, reference, now=now)
     else:
@@ -247,6 +279,8 @@ async def extend(payer: Payer) -> PaymentSnapshot:
         raise Conflict("this payment has no open account to extend")
     if payment.is_disabled and not attempt.is_open and not payment.held.minor:
         raise Conflict("this payment is disabled; its account stays closed")
+    if not can_extend(payer.deps, attempt):
+        raise Conflict("the bank closes this account at its time; start another attempt for a new account")
     longer = msgspec.structs.replace(
         attempt, status=AttemptStatus.WAITING, expires_at=_closing_time(snapshot, payer.now)
     )
@@ -290,24 +324,23 @@ def _refuse_used_up(deps: PaymentDeps, payment: Payment, method: Method) -> None
 
 
 def _begin(
-    snapshot: PaymentSnapshot, method: Method, rail: Rail, details: dict[str, Any], now: datetime
-) -> tuple[Any, Attempt]:
+    snapshot: PaymentSnapshot, method: Method, offer: RailOffer, details: dict[str, Any], now: datetime
+) -> tuple[Payment, Attempt]:
     payment = snapshot.payment
     if payment.held.minor:
         raise Conflict("part of the money has arrived; extend the time, then send the rest to the same account")
     rule = snapshot.business.fee_rule_for(payment.order.asked.currency, method)
-    expected = amount_expected(payment.order.asked, payment.order.fee_bearer, rule)
-    begun = transition.begin_attempt(payment, method=method, expected=expected, fee_rule_id=rule.id)
+    begun = transition.begin_attempt(payment, method=method, expected=offer.expected, fee_rule_id=rule.id)
     attempt = Attempt(
         id=0,
         business_id=payment.business_id,
         payment_id=payment.id,
         number=begun.attempts,
         reference=ids.new_attempt_reference(),
-        rail=rail.name,
+        rail=offer.rail.name,
         method=method,
         status=AttemptStatus.STARTING,
-        expected=expected,
+        expected=offer.expected,
         fee_rule_id=rule.id,
         action=None,
         details=details,
@@ -329,14 +362,26 @@ def _refuse_ended(payment: Payment, now: datetime) -> None:
         raise Conflict(f"this payment is {word}; it takes no more attempts")
 
 
-def _rail_for(deps: PaymentDeps, snapshot: PaymentSnapshot, method: Method) -> Rail:
-    order = snapshot.payment.order
-    if method not in order.methods:
+def _offer_for(deps: PaymentDeps, snapshot: PaymentSnapshot, method: Method, choice: str | None) -> RailOffer:
+    if method not in snapshot.payment.order.methods:
         raise Invalid(Problem("type", "is not offered for this payment"))
-    rail = next((r for r in deps.rails.values() if r.capabilities.offers(method, snapshot.payment.expected)), None)
-    if rail is None:
+    offer = choose(deps.rails, method, price_of(snapshot, method), choice)
+    if offer is None:
         raise Conflict("no rail takes this method at the moment; choose another one")
-    return rail
+    return offer
+
+
+def offers_of(deps: PaymentDeps, snapshot: PaymentSnapshot) -> dict[Method, MethodOffer]:
+    """Of the payment's methods, those that some rail takes now."""
+    found = {
+        method: offer_of(deps.rails, method, price_of(snapshot, method)) for method in snapshot.payment.order.methods
+    }
+    return {method: offer for method, offer in found.items() if offer is not None}
+
+
+def price_of(snapshot: PaymentSnapshot, method: Method) -> Price:
+    order = snapshot.payment.order
+    return Price(order.asked, order.fee_bearer, snapshot.business.fee_rule_for(order.asked.currency, method))
 
 
 def _closing_time(snapshot: PaymentSnapshot, now: datetime) -> datetime:

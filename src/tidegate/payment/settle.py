@@ -21,9 +21,10 @@ from tidegate.payment import attempt_store, decide, destination_store
 from tidegate.payment.change import ChangeOutcome, PaymentChange, PaymentSnapshot, after
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.destination_store import Destination
+from tidegate.rail.action import FailureReason
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import AttemptState, Failed, FailureReason
 from tidegate.rail.notification import AlreadyReceived, DuplicateNotification, NotificationRef
+from tidegate.rail.state import AttemptState, Failed
 from tidegate.webhook.model import EVENT_CHANNEL
 
 # Concurrent changes of one payment are decided one after the other. Each batch writes one of them, so the number of
@@ -82,8 +83,10 @@ async def record_state(
 async def record_time_out(
     deps: PaymentDeps, business_id: str, reference: str, *, now: datetime, lease: Lease | None = None
 ) -> PaymentSnapshot | None:
+    """With a lease, of a poll."""
+
     def choose(snapshot: PaymentSnapshot, _: FeeRule) -> PaymentChange | None:
-        return _leased(decide.on_time_out(snapshot, now=now), lease)
+        return _leased(decide.on_time_out(snapshot, is_poll=lease is not None, now=now), lease)
 
     return await _change(deps, partial(_find_by_reference, deps, business_id, reference, None, lease), choose)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 
 import msgspec
+import structlog
 
 from tidegate.core import ids
 from tidegate.core.clock import Clock
@@ -24,8 +25,12 @@ from tidegate.payment import attempt_store, settle, sweep_store, transition
 from tidegate.payment.attempt import AttemptStatus, ended
 from tidegate.payment.change import PaymentChange, PaymentSnapshot
 from tidegate.payment.model import Ending
+from tidegate.rail.action import FailureReason
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import AttemptState, Failed, FailureReason, Rail, RailTimeout
+from tidegate.rail.interface import Rail, RailBusy, RailRefused, RailTimeout
+from tidegate.rail.state import AttemptState, Failed
+
+log = structlog.get_logger("sweep")
 
 EXPIRE = WorkKind(sweep_store.EXPIRE, sweep_store.list_expiring)
 CLOSE = WorkKind(sweep_store.CLOSE, sweep_store.list_to_close)
@@ -75,8 +80,9 @@ async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     if rail_name is None:
         return False  # The outcome was recorded concurrently.
     try:
-        state = await _ask(deps.rails[rail_name], business_id, reference, now)
-    except RailTimeout:
+        state = await _ask(deps.rail(rail_name), business_id, reference, now)
+    except (RailTimeout, RailBusy, RailRefused) as error:
+        log.warning("a rail did not tell the state of an attempt", rail=rail_name, reference=reference, why=str(error))
         await settle.record_time_out(deps, business_id, reference, lease=lease, now=now)
     else:
         await settle.record_state(deps, business_id, reference, state, ref=None, lease=lease, now=now)

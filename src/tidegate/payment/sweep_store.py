@@ -96,6 +96,19 @@ async def find_rail_to_ask(tx: Tx, business_id: str, reference: str, now: dateti
     return rail
 
 
+async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
+    """Polls for it at once, even if it has ended: it may have taken money. False when the rail has no such attempt."""
+    done = await tx.fetchval(
+        """
+        UPDATE attempt SET next_poll_at = least(next_poll_at, $4)
+         WHERE business_id = $1 AND reference = $2 AND rail = $3
+        RETURNING true
+        """,
+        business_id, reference, rail, now,
+    )  # fmt: skip
+    return done is True
+
+
 async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Receipts, by id."""
     rows = await tx.fetch(
@@ -111,7 +124,7 @@ async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[DueRo
                   AND money_return.rail = receipt.rail AND money_return.transaction_id = receipt.transaction_id)
            AND NOT EXISTS (
                SELECT FROM credit_reversal AS reversal
-                WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
+                WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
                   AND reversal.transaction_id = receipt.transaction_id)
            AND NOT is_held_back(receipt.business_id, 'return_held', receipt.id::text, $1)
          LIMIT $2
@@ -136,7 +149,7 @@ async def find_held(tx: Tx, business_id: str, receipt_id: int) -> HeldReceipt | 
                   AND money_return.rail = receipt.rail AND money_return.transaction_id = receipt.transaction_id)
            AND NOT EXISTS (
                SELECT FROM credit_reversal AS reversal
-                WHERE reversal.rail = receipt.rail AND reversal.account_number = receipt.account_number
+                WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
                   AND reversal.transaction_id = receipt.transaction_id)
         """,
         business_id, receipt_id,

@@ -7,7 +7,8 @@ from tidegate.infra.db import Tx
 from tidegate.payment import attempt_store
 from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
-from tidegate.rail.interface import AccountDetails, TransferAction
+from tidegate.rail.action import TransferAction
+from tidegate.rail.interface import AccountDetails
 
 
 async def find(tx: Tx, business_id: str, account_id: str) -> Account | None:

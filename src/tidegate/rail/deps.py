@@ -11,7 +11,7 @@ from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
 from tidegate.infra.keyed_batcher import KeyedBatcher
-from tidegate.rail.interface import Rail
+from tidegate.rail.interface import Rail, RailRefused
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,13 @@ class PaymentDeps:
     names: MethodNames
     public_ids: PublicIds
     inflow_terms: InflowTerms
+
+    def rail(self, name: str) -> Rail:
+        """Of a recorded attempt, refund or return. Raises RailRefused for one that is no longer configured."""
+        rail = self.rails.get(name)
+        if rail is None:
+            raise RailRefused(f"the rail {name} is not in TIDEGATE_RAILS any more")
+        return rail
 
     @cached_property
     def batching(self) -> KeyedBatcher:

@@ -1,8 +1,10 @@
-"""The rails of this version: a sandbox has its own and no other; in live mode `TIDEGATE_RAILS` names them."""
+"""The rails of this version: a sandbox has its own and no other; in live mode `TIDEGATE_RAILS` names them, in the order
+in which they are preferred."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
@@ -18,3 +20,12 @@ def rails_of(settings: Settings, db: Database, secret: bytes) -> dict[str, Rail]
     if settings.mode is Mode.SANDBOX:
         return {"sandbox": SandboxRail(db, secret)}
     return {name: LIVE_RAILS[name](settings, db) for name in settings.rails}
+
+
+@asynccontextmanager
+async def opened(rails: Iterable[Rail]) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        for rail in rails:
+            await rail.open()
+            stack.push_async_callback(rail.close)
+        yield

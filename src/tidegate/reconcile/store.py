@@ -76,7 +76,7 @@ _MOVEMENTS = """
           LEFT JOIN LATERAL (
                SELECT business_id, payment_id FROM receipt
                 WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
-                  AND receipt.account_number = reversal.account_number LIMIT 1) AS receipt ON true
+                  AND reversal.account_number = coalesce(receipt.account_number, '') LIMIT 1) AS receipt ON true
          WHERE reversal.rail = $1)
     SELECT moved.*, coalesce(payment.pay_code, collection.reference) AS subject
       FROM moved
@@ -102,8 +102,9 @@ async def list_balances(tx: Tx) -> list[Balance]:
                 UNION ALL
                 SELECT receipt.currency, -receipt.amount_minor, 0
                   FROM credit_reversal AS reversal
-                  JOIN receipt USING (rail, account_number, transaction_id, currency, amount_minor)
+                  JOIN receipt USING (rail, transaction_id, currency, amount_minor)
                  WHERE reversal.applied_at IS NOT NULL
+                   AND reversal.account_number = coalesce(receipt.account_number, '')
                 UNION ALL
                 SELECT currency, -amount_minor, 0 FROM money_return WHERE status = 'confirmed'
                 UNION ALL

@@ -12,7 +12,7 @@ from tidegate.core import ids
 from tidegate.core.errors import Conflict, RefundExceedsAvailable
 from tidegate.core.fee import Fee, FeeOnRefund
 from tidegate.core.money import Money
-from tidegate.rail.interface import FailureReason
+from tidegate.rail.action import FailureReason
 
 ASK_FIRST = timedelta(seconds=2)
 ASK_MAX = timedelta(minutes=30)

@@ -19,7 +19,8 @@ from tidegate.ledger import postings
 from tidegate.ledger import store as ledger
 from tidegate.ledger.model import Journal
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import AttemptState, Failed, RailTimeout, RefundMoney, Succeeded
+from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, RefundMoney
+from tidegate.rail.state import Failed, PayoutState, Succeeded
 from tidegate.refund import event, model, store, subject_store
 from tidegate.refund.model import Leg, Refund, RefundStatus, RefundView
 from tidegate.refund.subject_store import SubjectKey
@@ -51,20 +52,20 @@ async def _ask_about(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
     return True
 
 
-async def _ask(deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> AttemptState | None:
-    """None when the rail did not answer: it may have done the work."""
-    rail = deps.rails[leg.rail]
+async def _ask(deps: PaymentDeps, business_id: str, leg: Leg, now: datetime, *, is_first: bool) -> PayoutState | None:
+    """None when the rail did not answer, or not yet: it may have done the work."""
     money = RefundMoney(
         business_id=business_id, reference=leg.reference, transaction_id=leg.transaction_id, amount=leg.amount
     )
     try:
+        rail = deps.rail(leg.rail)
         if not is_first:
             # A refund that never reached the rail is sent again, under the same reference.
             with suppress(NotFound):
-                return await rail.ask_refund(business_id, leg.reference, now=now)
+                return await rail.ask_refund(money, now=now)
         return await rail.refund(money, now=now)
-    except RailTimeout:
-        log.warning("rail timed out on a refund", rail=leg.rail, reference=leg.reference)
+    except (RailTimeout, RailBusy, RailRefused) as error:
+        log.warning("a rail did not take or tell of a refund", rail=leg.rail, reference=leg.reference, why=str(error))
         return None
 
 

@@ -15,7 +15,7 @@ from tidegate.infra.db import Row, Tx, naming
 from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
-from tidegate.rail.interface import FailureReason
+from tidegate.rail.action import FailureReason
 from tidegate.refund.model import Leg, Refund, RefundStatus
 
 _MORE_THAN_RECEIVED = {
@@ -88,6 +88,19 @@ async def find_to_ask(tx: Tx, business_id: str, reference: str, now: datetime) -
         business_id, reference, now,
     )  # fmt: skip
     return (row["refund_id"], row["asks"], leg_of(row)) if row else None
+
+
+async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: datetime) -> bool:
+    """Polls for it at once, unless it has ended. False when the rail has no such refund."""
+    done = await tx.fetchval(
+        """
+        UPDATE refund_leg SET next_poll_at = CASE WHEN next_poll_at IS NOT NULL THEN least(next_poll_at, $4) END
+         WHERE business_id = $1 AND reference = $2 AND rail = $3
+        RETURNING true
+        """,
+        business_id, reference, rail, now,
+    )  # fmt: skip
+    return done is True
 
 
 async def ask_later(tx: Tx, business_id: str, leg: Leg, *, next_poll_at: datetime) -> None:

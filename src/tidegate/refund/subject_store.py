@@ -101,8 +101,9 @@ _PAYMENT = """
     SELECT payment.*, (SELECT on_refund FROM fee_rule
                         WHERE fee_rule.business_id = $1 AND 'own-' || fee_rule.id = payment.fee_rule_id),
            (SELECT bool_and(credit_reversal.applied_at IS NOT NULL)
-              FROM receipt JOIN credit_reversal USING (rail, account_number, transaction_id)
-             WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id) AS is_taken_back
+              FROM receipt JOIN credit_reversal USING (rail, transaction_id)
+             WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id
+               AND credit_reversal.account_number = coalesce(receipt.account_number, '')) AS is_taken_back
       FROM payment WHERE business_id = $1 AND id = $2
 """
 _COLLECTION = """
@@ -143,7 +144,7 @@ async def _list_transfers(
         SELECT receipt.rail, receipt.transaction_id,
                CASE WHEN EXISTS (SELECT FROM credit_reversal AS reversal
                                   WHERE reversal.rail = receipt.rail
-                                    AND reversal.account_number = receipt.account_number
+                                    AND reversal.account_number = coalesce(receipt.account_number, '')
                                     AND reversal.transaction_id = receipt.transaction_id) THEN 0
                     ELSE receipt.amount_minor
                          - coalesce((SELECT sum(amount_minor) FROM money_return

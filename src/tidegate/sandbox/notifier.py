@@ -10,7 +10,7 @@ from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult
 from tidegate.intake import commands as intake
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import RawNotification
+from tidegate.rail.event import RawNotification
 from tidegate.rail.sandbox import SandboxRail
 
 log = structlog.get_logger("sandbox")

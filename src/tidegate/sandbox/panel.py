@@ -23,9 +23,9 @@ from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.transition import is_under_way
-from tidegate.rail.interface import Party
 from tidegate.rail.mobile_money import MOBILE_MONEY
 from tidegate.rail.sandbox.model import TEST_OTP, TEST_PIN
+from tidegate.rail.state import Party
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.wire import MINOR_MAX
 

@@ -11,9 +11,9 @@ from tidegate.payment import pay, transition
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.settle import TRIES, changing_too_fast
 from tidegate.rail.deps import PaymentDeps
-from tidegate.rail.interface import Party
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
+from tidegate.rail.state import Party
 from tidegate.sandbox import store
 
 

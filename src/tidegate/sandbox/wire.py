@@ -15,8 +15,8 @@ from tidegate.core.bank_number import normal_account_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.query import Moment
-from tidegate.rail.interface import Party
 from tidegate.rail.sandbox.model import AT_ONCE, BankTransfer
+from tidegate.rail.state import Party
 
 ADVANCE_MAX = timedelta(days=400)
 # In total: dates overflow far beyond it.

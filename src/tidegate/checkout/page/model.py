@@ -25,7 +25,7 @@ from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final
 from tidegate.rail import phone as phones
-from tidegate.rail.interface import DialAction, PromptAction
+from tidegate.rail.action import DialAction, PromptAction
 
 ROOT = "/pay"
 EVENTS_PATH = "/checkout/payments"

@@ -10,7 +10,7 @@ from tidegate.checkout.page.state import PanelStep
 from tidegate.core.method import Method
 from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.transition import attempts_left, methods_left
-from tidegate.rail.interface import FailureReason
+from tidegate.rail.action import FailureReason
 
 _TEMPLATES: dict[tuple[Method, PanelStep], str] = {
     (Method.BANK_TRANSFER, PanelStep.FORM): "transfer_form.html",

@@ -10,7 +10,7 @@ from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.model import Ending, Payment, PaymentStatus
 from tidegate.payment.transition import is_final
-from tidegate.rail.interface import (
+from tidegate.rail.action import (
     Action,
     AddressAction,
     DialAction,

@@ -9,22 +9,25 @@ from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail import bank
-from tidegate.rail.interface import (
+from tidegate.rail.action import (
     Action,
     AddressAction,
-    Bank,
-    Card,
     DialAction,
-    PaymentInstrument,
-    Phone,
     PinAction,
     PromptAction,
     RedirectAction,
-    StartAttempt,
     TransferAction,
+)
+from tidegate.rail.instrument import (
+    Bank,
+    Card,
+    HostedPage,
+    PaymentInstrument,
+    Phone,
     TransferInstrument,
     month_has_passed,
 )
+from tidegate.rail.interface import StartAttempt
 from tidegate.rail.sandbox.model import DIAL_CODE_LASTS, SCRIPTS, Behaviour, SandboxAttempt
 
 BANK_NAME = "Tidegate Test Bank"
@@ -107,6 +110,8 @@ def _first_step(order: StartAttempt, *, serial: int, now: datetime) -> tuple[Beh
         case TransferInstrument():
             number = account_number(order.amount.currency, serial)
             return Behaviour.TRANSFER_WAITS, TransferAction(number, BANK_NAME, BANK_CODE, order.instrument.account_name)
+        case HostedPage():  # Refused in `begin`: no method here is hosted.
+            raise TypeError(order.instrument)
 
 
 def _card_behaviour(card: Card, now: datetime) -> Behaviour:

@@ -9,28 +9,20 @@ from enum import Enum, StrEnum
 from tidegate.core.errors import Conflict
 from tidegate.core.method import Method
 from tidegate.core.money import Money
-from tidegate.rail.interface import (
+from tidegate.rail.action import (
     Action,
-    Address,
     AddressAction,
-    AttemptState,
-    Authorization,
     DialAction,
-    Failed,
     FailureReason,
-    Otp,
     OtpAction,
-    Party,
-    Pin,
     PinAction,
     PromptAction,
-    RailTimeout,
     RedirectAction,
-    Running,
-    Succeeded,
     TransferAction,
-    Waiting,
 )
+from tidegate.rail.instrument import Address, Authorization, Otp, Pin
+from tidegate.rail.interface import RailTimeout
+from tidegate.rail.state import AttemptState, Failed, Party, PayoutState, Running, Succeeded, Waiting
 
 TEST_PIN = "1234"
 TEST_OTP = "123456"
@@ -140,7 +132,7 @@ class SandboxAttempt:
     def outcome(self) -> Succeeded | Failed:
         return Failed(self.failure) if self.failure else Succeeded(self.transaction_id, self.amount)
 
-    def state(self, now: datetime) -> AttemptState:
+    def state(self, now: datetime) -> Waiting | Running | Succeeded | Failed:
         if self.has_ended(now):
             return self.outcome()
         return Waiting(self.action, _problem_of(self)) if self.action else Running()
@@ -284,7 +276,7 @@ class Payout:
     created_at: datetime
     ends_at: datetime
 
-    def state(self, now: datetime) -> AttemptState:
+    def state(self, now: datetime) -> PayoutState:
         if now < self.ends_at:
             return Running()
         return Failed(self.failure) if self.failure else Succeeded(self.transaction_id, self.amount)

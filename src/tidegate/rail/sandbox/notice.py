@@ -14,21 +14,18 @@ from msgspec import Meta
 from tidegate.core.errors import Refusal
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http import strict_json
-from tidegate.rail.interface import (
+from tidegate.rail.action import FailureReason
+from tidegate.rail.event import (
     AttemptOutcome,
     CreditReversed,
-    Failed,
-    FailureReason,
     MoneyArrived,
     Notification,
-    NotificationRefused,
-    NotificationUnreadable,
-    Party,
     RailEvent,
     RawNotification,
     ReturnConfirmed,
-    Succeeded,
 )
+from tidegate.rail.interface import NotificationRefused, NotificationUnreadable
+from tidegate.rail.state import Failed, Party, Succeeded
 
 SIGNATURE_HEADER = "sandbox-signature"
 AGE_MAX_S = 300
@@ -175,6 +172,7 @@ def _credit(notification_id: str, event: MoneyArrived) -> _Credit:
 
 
 def _reversal(notification_id: str, event: CreditReversed) -> _Reversal:
+    assert event.account_number is not None  # The sandbox reverses transfers only.
     return _Reversal(
         id=notification_id,
         account_number=event.account_number,

@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
 from typing import TypeVar
 
 from tidegate.core.bank_number import normal_account_number
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound
+from tidegate.core.finding import Finding
 from tidegate.core.money import ACCOUNT_OFFERS, Currency
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Row, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
-from tidegate.rail.interface import (
-    AccountDetails,
+from tidegate.rail.action import FailureReason
+from tidegate.rail.capability import Capabilities, MethodTerms
+from tidegate.rail.event import (
     AttemptOutcome,
-    AttemptState,
-    Authorization,
-    Capabilities,
     CreditReversed,
-    FailureReason,
     MoneyArrived,
     Notification,
-    OpenAccount,
     RailEvent,
-    RailTimeout,
     RawNotification,
-    RefundMoney,
     ReturnConfirmed,
+)
+from tidegate.rail.instrument import Authorization
+from tidegate.rail.interface import (
+    AccountDetails,
+    OpenAccount,
+    RailTimeout,
+    RailTransaction,
+    RefundMoney,
     ReturnMoney,
     StartAttempt,
-    Succeeded,
 )
 from tidegate.rail.sandbox import account, model, notice, store
 from tidegate.rail.sandbox.begin import begin, needs_serial, resend
 from tidegate.rail.sandbox.model import BankTransfer, Payout, PayoutKind, SandboxAttempt
+from tidegate.rail.state import AttemptState, PayoutState, Running, Succeeded
 
 SECRET_BYTES_MIN = 16
 # One at a time, so that notifications mostly keep the order of events.
@@ -58,11 +61,10 @@ class SandboxRail:
         self._db = db
         self._secret = secret
         self._capabilities = Capabilities(
-            methods={currency: frozenset(currency.spec.methods) for currency in Currency},
+            methods={currency: dict.fromkeys(currency.spec.methods, MethodTerms()) for currency in Currency},
             account_currencies=frozenset(ACCOUNT_OFFERS),
             resends=model.RESENDS,
-            minor_min=1,
-            minor_max=10**12,
+            extends_accounts=True,
         )
 
     @property
@@ -72,6 +74,15 @@ class SandboxRail:
     @property
     def capabilities(self) -> Capabilities:
         return self._capabilities
+
+    async def open(self) -> None:
+        """It is in the database."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def check(self, *, now: datetime) -> list[Finding]:
+        return [Finding("rail sandbox", True, "simulates every method; no real money moves")]
 
     async def start(self, attempt: StartAttempt, *, now: datetime) -> AttemptState:
         async with self._db.transaction() as tx:
@@ -105,11 +116,11 @@ class SandboxRail:
         async with self._db.connection() as tx:
             return (await _get(tx, business_id, reference)).state(now)
 
-    def read(self, raw: RawNotification, *, now: datetime) -> list[Notification]:
+    async def read(self, raw: RawNotification, *, now: datetime) -> list[Notification]:
         notice.check(raw, self._secret, now=now)
         return [notice.read(raw.body)]
 
-    async def send_back(self, money: ReturnMoney, *, now: datetime) -> None:
+    async def send_back(self, money: ReturnMoney, *, now: datetime) -> PayoutState:
         payout = _payout(PayoutKind.RETURN, money, reason=money.reason, failure=None, now=now)
         confirmed = ReturnConfirmed(
             business_id=payout.business_id, reference=payout.reference, transaction_id=payout.transaction_id
@@ -118,6 +129,8 @@ class SandboxRail:
             if await store.insert_payout(tx, payout):
                 notification = Notification(id=f"return-{payout.transaction_id}", event=confirmed)
                 await _schedule(tx, payout.business_id, notification, due_at=payout.ends_at, now=now)
+        # Confirmed by the notification only.
+        return Running()
 
     async def open_account(self, order: OpenAccount, *, now: datetime) -> AccountDetails:
         async with self._db.transaction() as tx:
@@ -129,20 +142,23 @@ class SandboxRail:
             raise Conflict(f"this reference already has an account in {currency}; use another reference")
         return details
 
-    async def refund(self, money: RefundMoney, *, now: datetime) -> AttemptState:
+    async def refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
         payout = _payout(PayoutKind.REFUND, money, reason=None, failure=model.refund_failure(money.amount), now=now)
         async with self._db.connection() as tx:
             await store.insert_payout(tx, payout)
         if model.is_unanswered(payout, now=now):
             raise RailTimeout("the bank did not answer")
-        return await self.ask_refund(money.business_id, money.reference, now=now)
+        return await self.ask_refund(money, now=now)
 
-    async def ask_refund(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
+    async def ask_refund(self, money: RefundMoney, *, now: datetime) -> PayoutState:
         async with self._db.connection() as tx:
-            payout = await store.find_payout(tx, business_id, PayoutKind.REFUND, reference)
+            payout = await store.find_payout(tx, money.business_id, PayoutKind.REFUND, money.reference)
         if payout is None:
             raise NotFound("the sandbox's rail has no refund with this reference")
         return payout.state(now)
+
+    def list_transactions(self, begin: datetime, end: datetime) -> AsyncIterator[RailTransaction]:
+        raise Conflict("the sandbox's rail has no list of its transactions")
 
     # Actions of payers and their banks. In the caller's transaction, so that an idempotent answer commits with them.
 

@@ -10,7 +10,8 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.leased_work import DueRow
-from tidegate.rail.interface import AccountDetails, Action, FailureReason, OpenAccount
+from tidegate.rail.action import Action, FailureReason
+from tidegate.rail.interface import AccountDetails, OpenAccount
 from tidegate.rail.sandbox.model import Behaviour, Payout, PayoutKind, SandboxAttempt
 
 

@@ -1,0 +1,64 @@
+"""The end of a return, as its rail notifies or answers it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import structlog
+
+from tidegate.collection import settle as inflow
+from tidegate.collection import store as collection_store
+from tidegate.core.clock import Clock
+from tidegate.infra.leased_work import RoundResult
+from tidegate.ledger import postings
+from tidegate.money_return import commands as money_return
+from tidegate.money_return import store
+from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.interface import ReturnMoney
+from tidegate.rail.state import Failed, Succeeded
+
+log = structlog.get_logger("returns")
+
+
+async def send(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    """One round of the worker: returns that are due are requested from their rails."""
+    return await money_return.send(deps, clock, record_end=_record_end)
+
+
+async def _record_end(
+    deps: PaymentDeps, rail: str, money: ReturnMoney, state: Succeeded | Failed, now: datetime
+) -> None:
+    if isinstance(state, Succeeded):
+        await confirm(deps, rail, money.business_id, money.reference, sent_as=state.transaction_id, now=now)
+    else:
+        await fail(deps, rail, money.business_id, money.reference, why=state.reason)
+
+
+async def confirm(
+    deps: PaymentDeps, rail: str, business_id: str, reference: str, *, sent_as: str, now: datetime
+) -> bool:
+    """Books it, once. False when the rail has no such return."""
+    async with deps.db.connection() as tx:
+        known = await store.find(tx, business_id, reference, rail=rail)
+        collection = None
+        if known is not None and known.collection_id is not None:
+            collection = await collection_store.find_by_id(tx, business_id, known.collection_id)
+    if known is None:
+        return False
+    if collection is not None:
+        await inflow.confirm_return(deps, collection, sent_as=sent_as, now=now)
+        return True
+    journal = postings.return_done(cause=reference, returned=known.amount, event_at=now)
+    async with deps.db.connection() as tx:
+        await store.confirm(tx, business_id, reference, journal, sent_as=sent_as, now=now)
+    return True
+
+
+async def fail(deps: PaymentDeps, rail: str, business_id: str, reference: str, *, why: str) -> bool:
+    """False when the rail has no such return, or it has left already: then the money has come back."""
+    async with deps.db.connection() as tx:
+        known = await store.find(tx, business_id, reference, rail=rail)
+        is_failed = known is not None and await store.fail(tx, business_id, reference, why=why)
+    if is_failed:
+        log.error("a rail did not return money; an operator must", rail=rail, reference=reference, why=why)
+    return is_failed
