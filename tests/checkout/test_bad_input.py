@@ -28,7 +28,8 @@ from tidegate.checkout import instrument, wire
 from tidegate.core import ids
 from tidegate.core.errors import Invalid
 from tidegate.core.method import Method
-from tidegate.core.money import Currency
+from tidegate.core.money import Currency, Money
+from tidegate.rail.choice import MethodOffer
 from tidegate.rail.mobile_money import MOBILE_MONEY
 
 TRANSFER = {"type": "bank_transfer"}
@@ -41,7 +42,7 @@ VIEW_KEYS = {
     "payCode", "reference", "business", "customerName", "amount", "amountExpected", "amountReceived",
     "amountRemaining", "amountReturned", "amountReversed", "currency", "status", "ending", "varianceType",
     "paymentMethods", "defaultPaymentMethod", "successMessage", "attemptsLeft", "isDisabled", "version", "expiresAt",
-    "paidAt", "attempt", "variancePolicy", "openPaymentMethods", "attemptsLeftByMethod",
+    "paidAt", "attempt", "variancePolicy", "openPaymentMethods", "attemptsLeftByMethod", "hostedPaymentMethods",
 }  # fmt: skip
 LEFT_KEYS = {"answersLeft", "resendsLeft", "resendFrom"}
 ATTEMPT_KEYS = LEFT_KEYS | {"attemptId", "type", "status", "failure", "details", "action"}
@@ -415,7 +416,14 @@ async def test_a_phone_that_cannot_have_the_wallet_is_refused(new_checkout: Make
 def test_a_page_gets_the_rule_that_a_phone_breaks(number: str | None, kind: str) -> None:
     request = wire.Charge(type="mobile_money", phone=number)
     with pytest.raises(Invalid) as refused:
-        instrument.instrument_from(request, Method.MOBILE_MONEY, Currency.KES, account_name="", now=datetime.now(UTC))
+        instrument.instrument_from(
+            request,
+            Method.MOBILE_MONEY,
+            Currency.KES,
+            offer=MethodOffer(Money(1, Currency.KES), False, None),
+            account_name="",
+            now=datetime.now(UTC),
+        )
     assert [(problem.field, problem.kind) for problem in refused.value.problems] == [("phone", kind)]
     # A whole sentence is set off from the field's name.
     assert re.match(r"phone is required|phone: [A-Z]", refused.value.message), refused.value.message

@@ -36,6 +36,7 @@ from tidegate.infra.http.read import read
 from tidegate.infra.telemetry import configure_logs
 from tidegate.intake import commands as intake
 from tidegate.money_return import commands as money_return
+from tidegate.rail.choice import MethodOffer
 from tidegate.rail.instrument import Card, Otp, Pin
 from tidegate.rail.interface import PayerContact, StartAttempt
 from tidegate.rail.sandbox import SandboxRail
@@ -175,7 +176,12 @@ async def test_an_error_on_the_way_to_the_rail_shows_no_card(
 
 CHARGE = read(card(with_spaces(NOT_FOR_TESTS), cvv=CVV), wire.Charge)
 MEANS, DETAILS = instrument.instrument_from(
-    CHARGE, Method.CARD, Currency.NGN, account_name="", now=datetime(2026, 11, 15, tzinfo=UTC)
+    CHARGE,
+    Method.CARD,
+    Currency.NGN,
+    offer=MethodOffer(Money(1, Currency.NGN), False, None),
+    account_name="",
+    now=datetime(2026, 11, 15, tzinfo=UTC),
 )
 
 

@@ -112,7 +112,7 @@ async def test_the_same_bank_reference_for_another_account_is_quarantined(inflow
 @pytest.mark.parametrize("amount", [0, -1, "0", "-5", "1.005", "1e9999", "", "x", None, [], 10**19])
 async def test_an_amount_that_is_no_amount_is_quarantined(inflows: Inflows, amount: Any) -> None:
     answer = await inflows.notify(credit(await inflows.number(), amount=amount))
-    assert answer.status_code == 422
+    assert answer.status_code == 200
     seen = await counts(inflows)
     assert (seen["notification"], seen["collection"], seen["journal"]) == (1, 0, 0)
     assert len(await quarantined(inflows)) == 1
@@ -127,7 +127,7 @@ async def test_an_amount_that_is_no_amount_is_quarantined(inflows: Inflows, amou
 async def test_a_notification_with_text_that_cannot_be_stored_is_quarantined(
     inflows: Inflows, odd: dict[str, Any]
 ) -> None:
-    assert (await inflows.notify(credit(await inflows.number(), **odd))).status_code == 422
+    assert (await inflows.notify(credit(await inflows.number(), **odd))).status_code == 200
     assert len(await quarantined(inflows)) == 1
 
 

@@ -99,6 +99,7 @@ class CheckoutApi:
         return wire.view_of(
             snapshot,
             self.commands.deps.names,
+            self.commands.offers_of(snapshot),
             can_resend=self.commands.can_resend(snapshot),
             checkout_url=self.commands.checkout_url,
         )
@@ -117,7 +118,7 @@ class CheckoutApi:
             resends_left=view.resends_left,
             resend_from=view.resend_from,
             attempts_left=attempts_left(payment, snapshot.attempt.method),
-            open_payment_methods=wire.open_methods(payment, names),
+            open_payment_methods=names.in_records(wire.open_methods(payment, self.commands.offers_of(snapshot))),
             action=view.action,
         )
         return call.answer(answer)

@@ -25,6 +25,7 @@ from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.pay import NOT_FOUND, Payer
 from tidegate.payment.store import PaymentKey
 from tidegate.payment.view_store import PaymentView
+from tidegate.rail.choice import MethodOffer
 from tidegate.rail.deps import PaymentDeps
 
 
@@ -91,7 +92,12 @@ class CheckoutCommands:
         if method not in order.methods:
             raise errors.Invalid(errors.Problem("type", "is not offered for this payment"))
         chosen, details = instrument.instrument_from(
-            request, method, order.asked.currency, account_name=snapshot.business.name, now=payer.now
+            request,
+            method,
+            order.asked.currency,
+            offer=self.offers_of(snapshot).get(method),
+            account_name=snapshot.business.name,
+            now=payer.now,
         )
         pay.refuse_same_prompt(snapshot, method, details, payer.now)
         return await pay.charge(payer, snapshot, method, chosen, details)
@@ -118,6 +124,16 @@ class CheckoutCommands:
     async def extend(self, visit: PayerRequest) -> PaymentSnapshot:
         async with self._payer(visit) as payer:
             return await pay.extend(payer)
+
+    async def come_back(self, visit: PayerRequest) -> PaymentSnapshot:
+        async with self._payer(visit) as payer:
+            return await pay.come_back(payer)
+
+    def offers_of(self, snapshot: PaymentSnapshot) -> dict[Method, MethodOffer]:
+        return pay.offers_of(self.deps, snapshot)
+
+    def can_extend(self, snapshot: PaymentSnapshot) -> bool:
+        return snapshot.attempt is not None and pay.can_extend(self.deps, snapshot.attempt)
 
     def can_resend(self, snapshot: PaymentSnapshot) -> bool:
         return snapshot.attempt is not None and pay.can_resend(self.deps, snapshot.attempt)

@@ -116,6 +116,7 @@ VIEWED: dict[str, Any] = {
     "attemptsLeft": 5,
     "attemptsLeftByMethod": {"card": 5, "bank_transfer": 5},
     "openPaymentMethods": ["card", "bank_transfer"],
+    "hostedPaymentMethods": [],
     "isDisabled": False,
     "version": 0,
     "expiresAt": "2026-11-15T11:30:00.000Z",
@@ -129,6 +130,7 @@ CANCELLED: dict[str, Any] = {
     "ending": "cancelled",
     "attemptsLeftByMethod": {"bank_transfer": 5, "card": 5, "payattitude": 5},
     "openPaymentMethods": [],
+    "hostedPaymentMethods": [],
     "paymentMethods": ["bank_transfer", "card", "payattitude"],
     "defaultPaymentMethod": "bank_transfer",
     "banks": [

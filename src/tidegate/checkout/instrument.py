@@ -6,16 +6,18 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.checkout import wire
-from tidegate.core.errors import Invalid, Problem
+from tidegate.core.errors import Conflict, Invalid, Problem
 from tidegate.core.method import Method
 from tidegate.core.money import Currency
 from tidegate.rail import bank as banks
 from tidegate.rail import phone as phones
+from tidegate.rail.choice import MethodOffer
 from tidegate.rail.instrument import (
     Address,
     Authorization,
     Bank,
     Card,
+    HostedPage,
     Otp,
     PaymentInstrument,
     Phone,
@@ -27,17 +29,28 @@ from tidegate.rail.mobile_money import MOBILE_MONEY, Operator
 
 
 def instrument_from(
-    request: wire.Charge, method: Method, currency: Currency, *, account_name: str, now: datetime
+    request: wire.Charge,
+    method: Method,
+    currency: Currency,
+    *,
+    offer: MethodOffer | None,
+    account_name: str,
+    now: datetime,
 ) -> tuple[PaymentInstrument, dict[str, Any]]:
+    """`offer` is of the method, None while no rail takes it."""
+    if offer is None:
+        raise Conflict("no rail takes this method at the moment; choose another one")
+    if offer.is_hosted:
+        return _on_hosted_page(request)
     match method:
         case Method.BANK_TRANSFER:
             return TransferInstrument(account_name=account_name, expires_at=now), {}
         case Method.CARD:
             return _card(request)
         case Method.MOBILE_MONEY:
-            return _phone(request, currency)
+            return _phone(request, currency, offer.choices)
         case Method.USSD:
-            return _bank(request, currency)
+            return _bank(request, currency, offer.choices)
 
 
 def authorization_from(request: wire.Authorize) -> Authorization:
@@ -50,6 +63,12 @@ def authorization_from(request: wire.Authorize) -> Authorization:
     return Address(address.line, address.city, address.country, address.postal_code, address.state)
 
 
+def _on_hosted_page(request: wire.Charge) -> tuple[PaymentInstrument, dict[str, Any]]:
+    if request.card is not None:
+        raise Invalid(Problem("card", "must be absent: cards are entered on the page of the action's `url` only"))
+    return HostedPage(), {}
+
+
 def _card(request: wire.Charge) -> tuple[PaymentInstrument, dict[str, Any]]:
     fields = request.card
     if fields is None:
@@ -59,33 +78,38 @@ def _card(request: wire.Charge) -> tuple[PaymentInstrument, dict[str, Any]]:
     return card, {"brand": fields.number.brand, "first6": number[:6], "last4": number[-4:]}
 
 
-def _phone(request: wire.Charge, currency: Currency) -> tuple[PaymentInstrument, dict[str, Any]]:
+def _phone(
+    request: wire.Charge, currency: Currency, taken: frozenset[str] | None
+) -> tuple[PaymentInstrument, dict[str, Any]]:
     if request.phone is None:
         raise Invalid(Problem("phone", "is required for mobile money", kind=phones.NumberFault.EMPTY))
     try:
         number = phones.parse(request.phone, currency)
     except phones.WrongNumber as wrong:
         raise Invalid(Problem("phone", str(wrong), kind=wrong.kind)) from None
-    operator = _operator(request, number, currency)
+    operator = _operator(request, number, currency, taken)
     masked = f"{number[:4]} … {number[-4:]}"
     # The details are visible with the link alone, so the whole number is not among them.
     return Phone(number, operator.id), {"phone": masked, "operator": operator.id}
 
 
-def _operator(request: wire.Charge, number: str, currency: Currency) -> Operator:
+def _operator(request: wire.Charge, number: str, currency: Currency, taken: frozenset[str] | None) -> Operator:
     """A ported number is guessed wrong, so the payer's choice wins."""
     if request.operator is None:
         found = phones.operator_of(number, currency)
     else:
         found = phones.find_operator(request.operator, currency)
-    if found is None:
-        choices = ", ".join(operator.id for operator in MOBILE_MONEY[currency].operators)
+    if found is None or (taken is not None and found.id not in taken):
+        known = (operator.id for operator in MOBILE_MONEY[currency].operators)
+        choices = ", ".join(one for one in known if taken is None or one in taken)
         raise Invalid(Problem("operator", f"must be one of {choices}"))
     return found
 
 
-def _bank(request: wire.Charge, currency: Currency) -> tuple[PaymentInstrument, dict[str, Any]]:
+def _bank(
+    request: wire.Charge, currency: Currency, taken: frozenset[str] | None
+) -> tuple[PaymentInstrument, dict[str, Any]]:
     bank = banks.find(request.bank or "", currency)
-    if bank is None:
+    if bank is None or (taken is not None and bank.code not in taken):
         raise Invalid(Problem("bank", "must be the code of a bank on the list"))
     return Bank(bank.code), {"bank": bank.name}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,7 @@ from msgspec import Meta
 from tidegate.checkout.field import CardNumber, Cvv, ExpiryMonth, ExpiryYear, OtpText, PinText
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
+from tidegate.core.money import Currency
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
@@ -20,13 +21,23 @@ from tidegate.merchant.model import Business
 from tidegate.merchant.wire import SupportView, logo_url, support_view
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import PaymentSnapshot
-from tidegate.payment.model import Payment
+from tidegate.payment.model import Payment, PaymentOrder
 from tidegate.payment.transition import attempts_left, is_final, methods_left
-from tidegate.rail.action import AddressAction, DialAction, OtpAction, PinAction, RedirectAction, TransferAction
+from tidegate.rail.action import (
+    AddressAction,
+    DialAction,
+    OtpAction,
+    PinAction,
+    PromptAction,
+    RedirectAction,
+    TransferAction,
+)
 from tidegate.rail.bank import USSD_BANKS
+from tidegate.rail.choice import MethodOffer
 from tidegate.rail.instrument import month_has_passed
 from tidegate.rail.mobile_money import MOBILE_MONEY
 
+T = TypeVar("T")
 ShortText = Annotated[str, Meta(min_length=1, max_length=100)]
 
 _STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `failed` or `expired`."
@@ -44,7 +55,7 @@ AnswersLeft = Annotated[
 ResendsLeft = Annotated[
     int | None, Meta(description="How often the prompt or code can be sent again; null where it cannot be.")
 ]
-OpenMethods = Annotated[list[str], Meta(description="The offered methods that can still be tried; empty at the end.")]
+OpenMethods = Annotated[list[str], Meta(description="The offered methods that can be tried now; empty at the end.")]
 ResendFrom = Annotated[Timestamp | None, Meta(description="The earliest time of the next resend.")]
 
 
@@ -111,8 +122,16 @@ class ActionView(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
     virtual_account: Annotated[
         VirtualAccountView | None, Meta(description="With `transfer`: the account to send it to.")
     ] = None
-    code: Annotated[str | None, Meta(description="With `dial`: the code to dial.")] = None
-    url: Annotated[str | None, Meta(description="With `redirect`: the bank's page.")] = None
+    reference: Annotated[
+        str | None, Meta(description="With `transfer`, where payments share the account: the narration to type.")
+    ] = None
+    code: Annotated[
+        str | None, Meta(description="With `dial`: the code to dial. With `prompt`: what to dial if no prompt appears.")
+    ] = None
+    text: Annotated[str | None, Meta(description="With `prompt` and `otp`: what the bank or operator says.")] = None
+    url: Annotated[
+        str | None, Meta(description="With `redirect`: the page to open, the bank's or that of a hosted method.")
+    ] = None
 
 
 class AttemptView(msgspec.Struct, kw_only=True, rename="camel"):
@@ -197,6 +216,10 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
         Meta(description="New attempts left by each offered method; each has 5. A bank transfer stays open at 0."),
     ]
     open_payment_methods: OpenMethods
+    hosted_payment_methods: Annotated[
+        list[str],
+        Meta(description="Of these, the ones paid on a page of their own: a charge needs no details and redirects."),
+    ]
     is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: no new attempts.")]
     version: Annotated[int, Meta(description="Increases with every change; a page with a lower one is out of date.")]
     expires_at: Annotated[Timestamp, Meta(description="When the checkout expires.")]
@@ -243,9 +266,17 @@ def one_answer(value: Any) -> Iterator[Problem]:
         yield Problem("body", "must have exactly one of pin, otp and address")
 
 
-def view_of(snapshot: PaymentSnapshot, names: MethodNames, *, can_resend: bool, checkout_url: str) -> CheckoutView:
+def view_of(
+    snapshot: PaymentSnapshot,
+    names: MethodNames,
+    offers: Mapping[Method, MethodOffer],
+    *,
+    can_resend: bool,
+    checkout_url: str,
+) -> CheckoutView:
     payment, attempt = snapshot.payment, snapshot.attempt
     order = payment.order
+    open_now = open_methods(payment, offers)
     arrived = payment.received if payment.paid_at else payment.held
     remaining = payment.expected - arrived
     return CheckoutView(
@@ -266,12 +297,17 @@ def view_of(snapshot: PaymentSnapshot, names: MethodNames, *, can_resend: bool, 
         variance_policy=snapshot.business.variance_policy,
         payment_methods=names.in_records(order.methods),
         default_payment_method=names.in_record(order.default_method),
-        banks=_BANKS.get(order.asked.currency, ()) if Method.USSD in order.methods else (),
-        operators=_OPERATORS.get(order.asked.currency, ()) if Method.MOBILE_MONEY in order.methods else (),
+        banks=tuple(b for b in _listed(_BANKS, order, Method.USSD) if _is_taken(offers, Method.USSD, b.code)),
+        operators=tuple(
+            one
+            for one in _listed(_OPERATORS, order, Method.MOBILE_MONEY)
+            if _is_taken(offers, Method.MOBILE_MONEY, one.id)
+        ),
         success_message=order.success_message,
         attempts_left=attempts_left(payment, attempt.method if attempt else order.default_method),
         attempts_left_by_method={names.in_record(method): attempts_left(payment, method) for method in order.methods},
-        open_payment_methods=open_methods(payment, names),
+        open_payment_methods=names.in_records(open_now),
+        hosted_payment_methods=names.in_records(m for m in open_now if offers[m].is_hosted),
         is_disabled=payment.is_disabled,
         version=payment.version,
         expires_at=to_iso(payment.expires_at),
@@ -280,8 +316,17 @@ def view_of(snapshot: PaymentSnapshot, names: MethodNames, *, can_resend: bool, 
     )
 
 
-def open_methods(payment: Payment, names: MethodNames) -> list[str]:
-    return names.in_records(() if is_final(payment.status) else methods_left(payment))
+def open_methods(payment: Payment, offers: Mapping[Method, MethodOffer]) -> tuple[Method, ...]:
+    return () if is_final(payment.status) else tuple(method for method in methods_left(payment) if method in offers)
+
+
+def _listed(by_currency: Mapping[Currency, tuple[T, ...]], order: PaymentOrder, method: Method) -> tuple[T, ...]:
+    return by_currency.get(order.asked.currency, ()) if method in order.methods else ()
+
+
+def _is_taken(offers: Mapping[Method, MethodOffer], method: Method, choice: str) -> bool:
+    choices = offers[method].choices if method in offers else None
+    return choices is None or choice in choices
 
 
 def business_view(business: Business, *, checkout_url: str) -> BusinessView:
@@ -325,6 +370,11 @@ def _action_view(payment: Payment, attempt: Attempt) -> ActionView:
             account_name=action.account_name,
             expires_at=_iso(attempt.expires_at),
         )
+        view.reference = action.reference
+    elif isinstance(action, PromptAction):
+        view.text, view.code = action.text, action.dial
+    elif isinstance(action, OtpAction):
+        view.text = action.text
     elif isinstance(action, DialAction):
         view.code = action.code
     elif isinstance(action, RedirectAction):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.store import FINDINGS_MAX
-from tidegate.infra.db import Tx
+from tidegate.infra.db import Row, Tx
 from tidegate.infra.timestamp import to_iso
 
 
@@ -16,11 +16,7 @@ async def list_failed_returns(tx: Tx) -> list[str]:
         """,
         FINDINGS_MAX,
     )
-    return [
-        f"{row['reference']} of {Money(row['amount_minor'], Currency(row['currency']))} by {row['rail']}: "
-        f"{row['failure']}"
-        for row in rows
-    ]
+    return [" ".join((row["reference"], "of", _amount(row), "by", row["rail"] + ":", row["failure"])) for row in rows]
 
 
 async def list_open_disputes(tx: Tx) -> list[str]:
@@ -32,7 +28,11 @@ async def list_open_disputes(tx: Tx) -> list[str]:
         FINDINGS_MAX,
     )
     return [
-        f"{row['rail']}/{row['id']} of {Money(row['amount_minor'], Currency(row['currency']))}"
-        + (f", to be answered by {to_iso(row['due_at'])}" if row["due_at"] else "")
+        " ".join((row["rail"] + "/" + row["id"], "of", _amount(row)))
+        + (", to be answered by " + to_iso(row["due_at"]) if row["due_at"] else "")
         for row in rows
     ]
+
+
+def _amount(row: Row) -> str:
+    return str(Money(row["amount_minor"], Currency(row["currency"])))

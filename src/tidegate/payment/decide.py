@@ -26,7 +26,7 @@ from tidegate.payment.transition import ReceiptOutcome
 from tidegate.payment.variance import HoldTransfer, ReturnTransfer, Terms, VariancePolicy
 from tidegate.rail.action import Action, DialAction, FailureReason, PromptAction, RedirectAction, TransferAction
 from tidegate.rail.notification import NotificationRef
-from tidegate.rail.state import AttemptState, Failed, Succeeded, Unchanged, Waiting
+from tidegate.rail.state import AttemptState, Failed, StillWaiting, Succeeded, Waiting
 
 # A rail that still reports "waiting" after this time will not take the money any more.
 ASKED_AFTER_THE_END_FOR = timedelta(days=1)
@@ -143,7 +143,7 @@ def _still_running(snapshot: PaymentSnapshot, *, now: datetime, ref: Notificatio
 
 def _completed(attempt: Attempt, state: AttemptState) -> AttemptState:
     """With the action that the rail does not repeat. After the last answer it has failed."""
-    if isinstance(state, Unchanged) and attempt.action is not None:
+    if isinstance(state, StillWaiting) and attempt.action is not None:
         return Waiting(attempt.action, attempt.failure if attempt.status is AttemptStatus.WAITING else None)
     if isinstance(state, Waiting) and _is_asked_too_often(attempt, state):
         return Failed(state.problem or FailureReason.DECLINED)

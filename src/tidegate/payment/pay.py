@@ -41,7 +41,7 @@ from tidegate.payment.attempt import (
 from tidegate.payment.change import PaymentChange, PaymentSnapshot, after
 from tidegate.payment.model import Customer, Payment
 from tidegate.rail.action import AddressAction, FailureReason, OtpAction, PinAction, RedirectAction
-from tidegate.rail.choice import MethodOffer, Price, RailOffer, choose, offer_of
+from tidegate.rail.choice import AskedPrice, MethodOffer, RailOffer, choose, offer_of
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.instrument import Address, Authorization, Otp, PaymentInstrument, Pin, TransferInstrument, choice_of
 from tidegate.rail.interface import PayerContact, Rail, RailBusy, RailRefused, RailTimeout, StartAttempt
@@ -175,7 +175,7 @@ async def authorize(payer: Payer, given: Authorization) -> PaymentSnapshot:
         raise Conflict(f"all {ANSWERS_MAX} answers have been used; start another attempt")
     # Counted before the rail is called, on the version that was read: of two concurrent answers one is passed on.
     await _change_attempt(payer, snapshot, msgspec.structs.replace(attempt, answers=attempt.answers + 1))
-    rail = payer.deps.rail(attempt.rail)
+    rail = _rail_of(payer.deps, attempt)
     return await _record(payer, attempt, rail.authorize(attempt.business_id, attempt.reference, given, now=payer.now))
 
 
@@ -191,7 +191,7 @@ async def resend(payer: Payer) -> PaymentSnapshot:
     _refuse_too_soon(attempt, payer.now)
     again = msgspec.structs.replace(attempt, resends=attempt.resends + 1, resend_from=payer.now + RESEND_PAUSE)
     await _change_attempt(payer, snapshot, again)
-    rail = payer.deps.rail(attempt.rail)
+    rail = _rail_of(payer.deps, attempt)
     return await _record(payer, attempt, rail.resend(attempt.business_id, attempt.reference, now=payer.now))
 
 
@@ -223,7 +223,7 @@ async def come_back(payer: Payer) -> PaymentSnapshot:
     attempt = snapshot.attempt
     if attempt is None or not attempt.is_open or not isinstance(attempt.action, RedirectAction):
         return snapshot
-    rail = payer.deps.rail(attempt.rail)
+    rail = _rail_of(payer.deps, attempt)
     return await _record(payer, attempt, rail.ask(attempt.business_id, attempt.reference, now=payer.now))
 
 
@@ -362,6 +362,13 @@ def _refuse_ended(payment: Payment, now: datetime) -> None:
         raise Conflict(f"this payment is {word}; it takes no more attempts")
 
 
+def _rail_of(deps: PaymentDeps, attempt: Attempt) -> Rail:
+    rail = deps.rails.get(attempt.rail)
+    if rail is None:
+        raise Conflict("the rail of this attempt is not in use any more; start another attempt")
+    return rail
+
+
 def _offer_for(deps: PaymentDeps, snapshot: PaymentSnapshot, method: Method, choice: str | None) -> RailOffer:
     if method not in snapshot.payment.order.methods:
         raise Invalid(Problem("type", "is not offered for this payment"))
@@ -379,9 +386,9 @@ def offers_of(deps: PaymentDeps, snapshot: PaymentSnapshot) -> dict[Method, Meth
     return {method: offer for method, offer in found.items() if offer is not None}
 
 
-def price_of(snapshot: PaymentSnapshot, method: Method) -> Price:
+def price_of(snapshot: PaymentSnapshot, method: Method) -> AskedPrice:
     order = snapshot.payment.order
-    return Price(order.asked, order.fee_bearer, snapshot.business.fee_rule_for(order.asked.currency, method))
+    return AskedPrice(order.asked, order.fee_bearer, snapshot.business.fee_rule_for(order.asked.currency, method))
 
 
 def _closing_time(snapshot: PaymentSnapshot, now: datetime) -> datetime:

@@ -14,7 +14,7 @@ from tidegate.rail.capability import AmountLimits, MethodTerms
 from tidegate.rail.interface import Rail
 
 
-class Price(msgspec.Struct, frozen=True):
+class AskedPrice(msgspec.Struct, frozen=True):
     """What is asked for by one method, and who bears the fee."""
 
     asked: Money
@@ -46,7 +46,7 @@ class MethodOffer(msgspec.Struct, frozen=True):
     choices: frozenset[str] | None
 
 
-def choose(rails: Mapping[str, Rail], method: Method, price: Price, choice: str | None = None) -> RailOffer | None:
+def choose(rails: Mapping[str, Rail], method: Method, price: AskedPrice, choice: str | None = None) -> RailOffer | None:
     """`choice` is the payer's operator or bank."""
     for rail, terms in _open_terms(rails, method, price):
         limits = terms.limits_for(choice)
@@ -56,7 +56,7 @@ def choose(rails: Mapping[str, Rail], method: Method, price: Price, choice: str 
     return None
 
 
-def offer_of(rails: Mapping[str, Rail], method: Method, price: Price) -> MethodOffer | None:
+def offer_of(rails: Mapping[str, Rail], method: Method, price: AskedPrice) -> MethodOffer | None:
     first: MethodOffer | None = None
     choices: set[str] | None = set()
     for _, terms in _open_terms(rails, method, price):
@@ -74,7 +74,7 @@ def offer_of(rails: Mapping[str, Rail], method: Method, price: Price) -> MethodO
     return msgspec.structs.replace(first, choices=frozenset(choices)) if choices else None
 
 
-def _open_terms(rails: Mapping[str, Rail], method: Method, price: Price) -> Iterator[tuple[Rail, MethodTerms]]:
+def _open_terms(rails: Mapping[str, Rail], method: Method, price: AskedPrice) -> Iterator[tuple[Rail, MethodTerms]]:
     for rail in rails.values():
         terms = rail.capabilities.terms_for(method, price.asked.currency)
         if terms is not None and terms.is_open:

@@ -11,7 +11,11 @@ from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
 from tidegate.infra.keyed_batcher import KeyedBatcher
-from tidegate.rail.interface import Rail, RailRefused
+from tidegate.rail.interface import Rail
+
+
+class UnknownRail(Exception):
+    """The message says which."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,10 @@ class PaymentDeps:
     inflow_terms: InflowTerms
 
     def rail(self, name: str) -> Rail:
-        """Of a recorded attempt, refund or return. Raises RailRefused for one that is no longer configured."""
+        """Of a recorded attempt, refund or return. Raises UnknownRail for one that is no longer configured."""
         rail = self.rails.get(name)
         if rail is None:
-            raise RailRefused(f"the rail {name} is not in TIDEGATE_RAILS any more")
+            raise UnknownRail(f"the rail {name} is not configured: its money cannot be followed until it is")
         return rail
 
     @cached_property

@@ -24,7 +24,7 @@ class Waiting(msgspec.Struct, frozen=True):
     problem: FailureReason | None = None
 
 
-class Unchanged(msgspec.Struct, frozen=True):
+class StillWaiting(msgspec.Struct, frozen=True):
     """The payer has to act as before; the rail does not repeat how."""
 
 
@@ -46,6 +46,6 @@ class Failed(msgspec.Struct, frozen=True):
     reason: FailureReason
 
 
-AttemptState = Waiting | Unchanged | Running | Succeeded | Failed
+AttemptState = Waiting | StillWaiting | Running | Succeeded | Failed
 # Of a refund or a return: the payer has nothing to do.
 PayoutState = Running | Succeeded | Failed

@@ -26,6 +26,7 @@ from tidegate.payment.model import Payment
 from tidegate.payment.transition import attempts_left, is_final
 from tidegate.rail import phone as phones
 from tidegate.rail.action import DialAction, PromptAction
+from tidegate.rail.choice import MethodOffer
 
 ROOT = "/pay"
 EVENTS_PATH = "/checkout/payments"
@@ -66,8 +67,11 @@ class PageModel:
     asked: Method | None = None
     goes_back: bool = False
     stays: bool = False
-    # What the rail supports.
+    # What some rail takes now, by method; None for everything.
+    offers: Mapping[Method, MethodOffer] | None = None
+    # What the attempt's rail supports.
     can_resend: bool = False
+    can_extend: bool = True
     form: FormState = NOTHING_TYPED
     # What became of the last form, for a sentence above the page; or the sentence itself.
     outcome: str | None = None
@@ -95,11 +99,35 @@ class PageModel:
     @cached_property
     def method(self) -> Method:
         """The selected one."""
-        return selected_method(self.snapshot, self.asked)
+        selected = selected_method(self.snapshot, self.asked)
+        is_shown = self.state is not PageState.CHOOSE or selected in self._shown_methods
+        return selected if is_shown else self._shown_methods[0]
 
     @cached_property
     def methods(self) -> tuple[Method, ...]:
-        return self.payment.order.methods if self.state is PageState.CHOOSE else (self.method,)
+        return self._shown_methods if self.state is PageState.CHOOSE else (self.method,)
+
+    @cached_property
+    def _shown_methods(self) -> tuple[Method, ...]:
+        """Those that some rail takes now, and the one under way. All of them where none is left: each says so."""
+        under_way = self._open_attempt.method if self._open_attempt else None
+        ordered = self.payment.order.methods
+        return tuple(method for method in ordered if self.is_offered(method) or method is under_way) or ordered
+
+    def is_offered(self, method: Method) -> bool:
+        return self.offers is None or method in self.offers
+
+    def offer(self, method: Method) -> MethodOffer | None:
+        return self.offers.get(method) if self.offers else None
+
+    def choices_of(self, method: Method) -> frozenset[str] | None:
+        """Operators or banks; None for all."""
+        offer = self.offer(method)
+        return offer.choices if offer else None
+
+    def takes(self, method: Method, choice: str) -> bool:
+        choices = self.choices_of(method)
+        return choices is None or choice in choices
 
     @cached_property
     def currency(self) -> Currency:

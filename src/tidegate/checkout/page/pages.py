@@ -124,6 +124,11 @@ class CheckoutPages:
         except TooSoon:
             return self.back_to(request, "?soon=1")
 
+    async def come_back(self, request: PageRequest) -> Html:
+        """From the rail's own page. Whatever the address says proves nothing; the rail is asked."""
+        await self.commands.come_back(_payer_of(request))
+        return self.back_to(request)
+
     async def say_sent(self, request: PageRequest) -> Html:
         return await self._act(request, self.commands.say_sent)
 
@@ -268,7 +273,9 @@ class CheckoutPages:
             asked=names.find(query["method"]) if "method" in query else None,
             goes_back="again" in query,
             stays="stay" in query,
+            offers=self.commands.offers_of(snapshot),
             can_resend=self.commands.can_resend(snapshot),
+            can_extend=self.commands.can_extend(snapshot),
             outcome=next((name for name in _OUTCOMES if name in query), None),
         )
 
@@ -337,6 +344,7 @@ class CheckoutPages:
             PageRoute("POST", f"{PATH}/charge", "chargeOnPage", self.charge, write),
             PageRoute("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize, write),
             PageRoute("POST", f"{PATH}/again", "resendOnPage", self.resend, write),
+            PageRoute("GET", f"{PATH}/back", "comeBackToPage", self.come_back, write),
             PageRoute("POST", f"{PATH}/sent", "saySentOnPage", self.say_sent, write),
             PageRoute("POST", f"{PATH}/extend", "extendOnPage", self.extend, write),
             PageRoute("POST", f"{PATH}/cancel", "cancelOnPage", self.cancel, write),

@@ -24,6 +24,10 @@ _TEMPLATES: dict[tuple[Method, PanelStep], str] = {
 }
 # Shown when no attempt is left by a method.
 _CLOSED = "method_closed.html"
+# Shown while no rail takes the method.
+_UNAVAILABLE = "method_unavailable.html"
+# Shown where the rail's own page asks for the details.
+_HOSTED = "hosted_form.html"
 # Reasons that are an answer to a question; when they end an attempt, too many answers were wrong.
 _WRONG_ANSWERS = frozenset({FailureReason.WRONG_PIN, FailureReason.WRONG_OTP, FailureReason.WRONG_ADDRESS})
 
@@ -65,11 +69,22 @@ def _panel(page: PageModel, method: Method, cost: Cost) -> Panel:
         is_selected=is_selected,
         type=page.names.in_request(method),
         amount=page.money(cost.expected),
-        template=_CLOSED if is_closed and step is PanelStep.FORM else _TEMPLATES[method, step],
+        template=_CLOSED if is_closed and step is PanelStep.FORM else _template(page, method, step),
         failure=failure,
         tries=_tries(page, method, has_failed=failure is not None) if step is PanelStep.FORM else None,
         is_closed=is_closed,
     )
+
+
+def _template(page: PageModel, method: Method, step: PanelStep) -> str:
+    if step is PanelStep.ACCOUNT_CLOSED and not page.can_extend:
+        step = PanelStep.FORM  # The next attempt gets another account.
+    if step is not PanelStep.FORM:
+        return _TEMPLATES[method, step]
+    if not page.is_offered(method):
+        return _UNAVAILABLE
+    offer = page.offer(method)
+    return _HOSTED if offer is not None and offer.is_hosted else _TEMPLATES[method, step]
 
 
 def _tries(page: PageModel, method: Method, *, has_failed: bool) -> str | None:

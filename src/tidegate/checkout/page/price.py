@@ -54,8 +54,9 @@ def _cost(page: PageModel, method: Method) -> Cost:
     fee = fee_on(asked, page.business.fee_rule_for(asked.currency, method))
     if not fee.total.minor:
         return Cost(asked, None)
+    offer = page.offer(method)
     # Once it is paid, as it was taken: prices may have changed since.
-    return Cost(asked + fee.total, page.payment.fee or fee)
+    return Cost(offer.expected if offer else asked + fee.total, page.payment.fee or fee)
 
 
 def prices_of(page: PageModel, costs: list[Cost]) -> list[Price]:
@@ -106,4 +107,7 @@ def _lines(page: PageModel, cost: Cost) -> list[tuple[str, str]]:
     if fee is None:
         return [asked, (words("summary.fee"), words("summary.no_fee"))]
     vat = [(words("summary.vat"), page.money(fee.vat))] if fee.vat.minor else []
-    return [asked, (words("summary.fee"), page.money(fee.fee)), *vat]
+    # Some rails take whole amounts only.
+    rest = cost.expected - page.payment.order.asked - fee.total
+    rounding = [(words("summary.rounding"), page.money(rest))] if rest.minor > 0 else []
+    return [asked, (words("summary.fee"), page.money(fee.fee)), *vat, *rounding]
