@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import ipaddress
 import os
-import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tidegate.core.ids import Mode
+from tidegate.rail_settings import PaystackSettings
+from tidegate.settings_reader import SettingsReader
 
 # The rails that move real money, as `TIDEGATE_RAILS` names them.
-LIVE_RAILS: tuple[str, ...] = ()
-ENCRYPTION_KEY_BYTES = 32
-# 32 random bytes have about 30 distinct values; fewer than this does not happen by chance.
-DISTINCT_BYTES_MIN = 12
+LIVE_RAILS: tuple[str, ...] = ("paystack",)
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
-_CONTACT = re.compile(r"(?:https://|mailto:|tel:)\S+")
 _EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres", "secret", "tidegate"})
 
 
@@ -54,7 +47,10 @@ class Settings:
     drain_s: float = 0.0
     connections_max: int = 10
     rate_limit_file: Path | None = None
+    # In the order in which they are preferred.
     rails: tuple[str, ...] = ()
+    # Of the rails that are named.
+    paystack: PaystackSettings | None = None
     # Number of our own proxies that append to X-Forwarded-For.
     trusted_proxies: int = 0
     # Encryption keys of webhook secrets; the first encrypts, all decrypt.
@@ -105,9 +101,10 @@ def default_base_url(port: int) -> str:
 
 
 def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
-    read = _Reader(environment)
+    read = SettingsReader(environment)
     mode = Mode(read.choice("TIDEGATE_MODE", [mode.value for mode in Mode], default=Mode.SANDBOX.value))
     port = read.number("PORT", default=8080, at_most=65_535)
+    rails = tuple(dict.fromkeys(read.text("TIDEGATE_RAILS").replace(",", " ").split()))
     settings = Settings(
         mode=mode,
         database_url=read.text("DATABASE_URL") or None,
@@ -125,7 +122,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         connections_max=read.number("TIDEGATE_CONNECTIONS_MAX", default=10, at_most=1_000, at_least=2),
         rate_limit_file=Path(path) if (path := read.text("TIDEGATE_RATE_LIMIT_FILE")) else None,
         trusted_proxies=read.number("TIDEGATE_TRUSTED_PROXIES", default=0, at_most=10),
-        rails=tuple(read.text("TIDEGATE_RAILS").replace(",", " ").split()),
+        rails=rails,
+        paystack=PaystackSettings.read(read) if mode is Mode.LIVE and "paystack" in rails else None,
         encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
         metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
         review_inflows_from=read.number("TIDEGATE_REVIEW_INFLOWS_FROM", default=0, at_most=1_000_000_000),
@@ -142,7 +140,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     return settings
 
 
-def _payer_limits(read: _Reader) -> dict[str, Any]:
+def _payer_limits(read: SettingsReader) -> dict[str, Any]:
     return {
         name: read.number(f"TIDEGATE_{name.upper()}", default=getattr(Settings, name), at_most=1_000_000, at_least=1)
         for name in (
@@ -219,52 +217,3 @@ def _is_local(address: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-class _Reader:
-    """Collects all problems instead of stopping at the first."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self._environment = environment
-        self.problems: list[str] = []
-
-    def text(self, name: str, default: str = "") -> str:
-        return self._environment.get(name, "").strip() or default
-
-    def choice(self, name: str, choices: list[str], *, default: str) -> str:
-        value = self.text(name, default)
-        if value in choices:
-            return value
-        self.problems.append(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
-        return default
-
-    def number(self, name: str, *, default: int, at_most: int, at_least: int = 0) -> int:
-        value = self.text(name, str(default))
-        if value.isascii() and value.isdigit() and at_least <= int(value) <= at_most:
-            return int(value)
-        self.problems.append(f"{name} must be a whole number from {at_least} to {at_most}, not {value!r}.")
-        return default
-
-    def contact(self, name: str) -> str:
-        """A URI, as RFC 9116 requires. A bare e-mail address becomes one."""
-        value = self.text(name)
-        if _EMAIL.fullmatch(value):
-            return f"mailto:{value}"
-        if value and not _CONTACT.fullmatch(value):
-            self.problems.append(f"{name} must be an e-mail address, or begin with https:, mailto: or tel:.")
-        return value
-
-    def keys(self, name: str) -> tuple[bytes, ...]:
-        """One or more, in base64 and separated by spaces."""
-        keys = []
-        for word in self.text(name).split():
-            with suppress(binascii.Error):
-                keys.append(base64.b64decode(word, validate=True))
-        if len(keys) != len(self.text(name).split()) or any(len(key) != ENCRYPTION_KEY_BYTES for key in keys):
-            self.problems.append(
-                f"{name} must be {ENCRYPTION_KEY_BYTES} bytes in base64, such as `openssl rand -base64 32` makes."
-            )
-            return ()
-        if any(len(set(key)) < DISTINCT_BYTES_MIN for key in keys):
-            self.problems.append(f"{name} is not a random key; `openssl rand -base64 32` makes one.")
-        return tuple(keys)

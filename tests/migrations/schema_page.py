@@ -35,7 +35,7 @@ CONCEPTS = {
         "event", "webhook_endpoint", "webhook_secret", "endpoint_state", "webhook_delivery", "webhook_attempt",
     ),
     "Work": ("leased_work",),
-    "Paystack": ("paystack_attempt", "paystack_refund"),
+    "Paystack": ("paystack_attempt", "paystack_payout"),
     "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice"),
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "statement": ("statement", "statement"),
     "doctor": ("doctor", "doctor"),
     "job": ("job", "job"),
+    "emulate": ("emulate", "emulate"),
     "listen": ("listen", "listen"),
     "events": ("events", "events"),
     "webhook": ("webhook", "webhook"),

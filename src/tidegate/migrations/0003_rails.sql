@@ -44,26 +44,32 @@ GRANT SELECT, INSERT, UPDATE ON dispute TO tidegate_app;
 -- Paystack
 
 CREATE TABLE paystack_attempt (
-    business_id text        NOT NULL CONSTRAINT paystack_attempt_business_fk REFERENCES business (id),
-    reference   text        NOT NULL,
-    action      jsonb,
-    started_at  timestamptz NOT NULL,
-    CONSTRAINT paystack_attempt_pk PRIMARY KEY (business_id, reference)
+    business_id  text        NOT NULL CONSTRAINT paystack_attempt_business_fk REFERENCES business (id),
+    reference    text        NOT NULL,
+    currency     text        NOT NULL,
+    amount_minor bigint      NOT NULL,
+    action       jsonb,
+    started_at   timestamptz NOT NULL,
+    CONSTRAINT paystack_attempt_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT paystack_attempt_is_of_money CHECK (amount_minor > 0)
 );
-COMMENT ON TABLE paystack_attempt IS 'Attempts given to Paystack; a row is written before the call. Paystack does not repeat a page or an account, so the action is kept.';
+COMMENT ON TABLE paystack_attempt IS 'Attempts given to Paystack; a row is written before the call.';
+COMMENT ON COLUMN paystack_attempt.action IS 'What the payer has to do. Paystack does not repeat a page or an account.';
 
-CREATE TABLE paystack_refund (
-    business_id    text        NOT NULL CONSTRAINT paystack_refund_business_fk REFERENCES business (id),
-    reference      text        NOT NULL,
-    transaction_id text        NOT NULL,
-    refund_id      text,
-    tried_at       timestamptz NOT NULL,
-    CONSTRAINT paystack_refund_pk PRIMARY KEY (business_id, reference)
+CREATE TABLE paystack_payout (
+    business_id           text        NOT NULL CONSTRAINT paystack_payout_business_fk REFERENCES business (id),
+    reference             text        NOT NULL,
+    kind                  text        NOT NULL,
+    transaction_id        text        NOT NULL,
+    transaction_reference text,
+    refund_id             text,
+    tried_at              timestamptz NOT NULL,
+    CONSTRAINT paystack_payout_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT paystack_payout_kind_is_known CHECK (kind IN ('return', 'refund'))
 );
-COMMENT ON TABLE paystack_refund IS 'Refunds and returns requested from Paystack; a row is written before the call. Paystack has no idempotency key: without an id the refund is looked for before it is requested again.';
-COMMENT ON COLUMN paystack_refund.refund_id IS 'Paystack''s; none while its answer is not known.';
--- Paystack names a transaction, not a business.
-CREATE INDEX paystack_refund_by_transaction ON paystack_refund (transaction_id);
+COMMENT ON TABLE paystack_payout IS 'Refunds and returns requested from Paystack; a row is written before the call. Paystack has no idempotency key: without an id the refund is looked for before it is requested again.';
+COMMENT ON COLUMN paystack_payout.transaction_reference IS 'Of the transaction, as Paystack''s notifications name it.';
+COMMENT ON COLUMN paystack_payout.refund_id IS 'Paystack''s; none while its answer is not known.';
 
 GRANT SELECT, INSERT, UPDATE ON paystack_attempt TO tidegate_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON paystack_refund TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON paystack_payout TO tidegate_app;

@@ -1,0 +1,1 @@
+"""Paystack, as far as Tidegate uses it: its API, its page, its notifications."""

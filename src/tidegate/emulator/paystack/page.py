@@ -1,0 +1,98 @@
+"""The page that a payer of the emulated Paystack pays on, and the list for everything paid elsewhere."""
+
+from __future__ import annotations
+
+from html import escape
+
+from aiohttp import web
+
+from tidegate.emulator.paystack.model import CARDS, EmulatedPayment
+from tidegate.emulator.paystack.service import PaystackService
+
+PATH = "/checkout"
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>body{{font:16px sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}}button{{font:inherit;margin:.2rem}}
+input{{font:inherit}}</style><h1>{title}</h1>{body}</html>"""
+
+
+class PaystackPage:
+    def __init__(self, service: PaystackService) -> None:
+        self._service = service
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.get("/", self._list),
+            web.post("/act", self._act),
+            web.get(PATH + "/{code}", self._show),
+            web.post(PATH + "/{code}", self._pay),
+        ]
+
+    async def _show(self, request: web.Request) -> web.Response:
+        payment = self._payment(request)
+        if not payment.is_open:
+            return _page("Already done", f"<p>This payment is {payment.status}.</p>{_back(payment)}")
+        cards = "".join(
+            f'<button name="number" value="{number}">{number}: {escape(pays)}'
+            f"{f', refund {ends}' if ends and ends != 'processed' else ''}</button>"
+            for number, (pays, ends) in CARDS.items()
+        )
+        form = f'<form method="post">{cards}<button name="number" value="">Cancel</button></form>'
+        return _page("Emulated Paystack", f"<p>{payment.currency} {payment.amount} hundredths</p>{form}")
+
+    async def _pay(self, request: web.Request) -> web.StreamResponse:
+        payment = self._payment(request)
+        number = str((await request.post()).get("number", ""))
+        if number and not self._service.pay_with_card(payment, number):
+            return _page("Not a test card", "<p>Only test cards work here.</p>")
+        if not payment.callback_url:
+            return _page("Done", f"<p>This payment is {payment.status}.</p>")
+        joint = "&" if "?" in payment.callback_url else "?"
+        query = f"{joint}trxref={payment.reference}&reference={payment.reference}"
+        raise web.HTTPSeeOther(payment.callback_url + query)
+
+    def _payment(self, request: web.Request) -> EmulatedPayment:
+        code = request.match_info["code"]
+        payment = next((one for one in self._service.memory.payments.values() if one.access_code == code), None)
+        if payment is None:
+            raise web.HTTPNotFound
+        return payment
+
+    async def _list(self, request: web.Request) -> web.Response:
+        """The payer's phone and bank: approve, decline, or transfer."""
+        rows = "".join(_row(one) for one in reversed(self._service.memory.payments.values()))
+        return _page("Payers of the emulated Paystack", f"<ul>{rows}</ul>" if rows else "<p>Nothing yet.</p>")
+
+    async def _act(self, request: web.Request) -> web.StreamResponse:
+        form = await request.post()
+        payment = self._service.find(str(form.get("reference", "")))
+        if payment is None:
+            raise web.HTTPNotFound
+        if form.get("do") == "decline":
+            self._service.decline(payment)
+        elif payment.channel == "bank_transfer":
+            amount = int(str(form.get("amount") or payment.requested_amount))
+            self._service.transfer(payment, amount, sender="Demo Payer", narration=payment.narration)
+        else:
+            self._service.pay(payment)
+        raise web.HTTPSeeOther("/")
+
+
+def _row(payment: EmulatedPayment) -> str:
+    text = f"{payment.reference}: {payment.channel}, {payment.currency} {payment.amount} hundredths, {payment.status}"
+    if not payment.is_open:
+        return f"<li>{escape(text)}</li>"
+    amount = f'<input name="amount" value="{payment.requested_amount}">' if payment.account_number else ""
+    return (
+        f'<li>{escape(text)}<form method="post" action="/act"><input type="hidden" name="reference" '
+        f'value="{escape(payment.reference)}">{amount}<button name="do" value="pay">Pay</button>'
+        '<button name="do" value="decline">Decline</button></form></li>'
+    )
+
+
+def _back(payment: EmulatedPayment) -> str:
+    return f'<a href="{escape(payment.callback_url)}">Back to the shop</a>' if payment.callback_url else ""
+
+
+def _page(title: str, body: str) -> web.Response:
+    return web.Response(text=_PAGE.format(title=title, body=body), content_type="text/html")

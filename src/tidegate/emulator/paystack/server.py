@@ -1,0 +1,71 @@
+"""The emulated Paystack as a running program: its API and pages on one port, its control on another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple
+
+import aiohttp
+from aiohttp import web
+
+from tidegate.emulator.paystack.api import PaystackApi
+from tidegate.emulator.paystack.control import PaystackControl
+from tidegate.emulator.paystack.model import EmulatedAccount
+from tidegate.emulator.paystack.page import PATH, PaystackPage
+from tidegate.emulator.paystack.service import PaystackService
+
+TICK_S = 0.05
+
+
+class RunningPaystack(NamedTuple):
+    service: PaystackService
+    api_url: str
+    page_url: str
+    control_url: str
+
+
+@asynccontextmanager
+async def running(
+    account: EmulatedAccount, *, host: str = "127.0.0.1", port: int = 0, page_port: int = 0, control_port: int = 0
+) -> AsyncIterator[RunningPaystack]:
+    """On ports of the system's choice, where none is given."""
+    service = PaystackService(account)
+    api = PaystackApi(service)
+    api_app = web.Application(middlewares=[api.middleware])
+    api_app.add_routes(api.routes())
+    page_app, control_app = web.Application(), web.Application()
+    page_app.add_routes(PaystackPage(service).routes())
+    control_app.add_routes(PaystackControl(service).routes())
+    runners = [web.AppRunner(app, access_log=None, shutdown_timeout=1.0) for app in (api_app, page_app, control_app)]
+    ports = (port, page_port, control_port)
+    try:
+        urls = [await _listen(runner, host, one) for runner, one in zip(runners, ports, strict=True)]
+        service.page_url = urls[1] + PATH
+        ticking = asyncio.create_task(_tick(service))
+        try:
+            yield RunningPaystack(service, *urls)
+        finally:
+            ticking.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticking
+    finally:
+        for runner in runners:
+            await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
+    await runner.setup()
+    site = web.TCPSite(runner, host, port)
+    await site.start()
+    return f"http://{host}:{runner.addresses[0][1]}"
+
+
+async def _tick(service: PaystackService) -> None:
+    """What becomes due, and the notifications of it."""
+    async with aiohttp.ClientSession() as session:
+        while True:
+            service.tick()
+            await service.notifier.send_due(session, now=service.now())
+            await asyncio.sleep(TICK_S)

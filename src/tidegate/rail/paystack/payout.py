@@ -1,0 +1,115 @@
+"""Refunds and returns: Paystack knows one kind, and has no idempotency key."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+
+import structlog
+
+from tidegate.core.errors import NotFound
+from tidegate.infra.db import Database
+from tidegate.infra.timestamp import to_iso
+from tidegate.rail.action import FailureReason
+from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, RailTransaction, RefundMoney, ReturnMoney
+from tidegate.rail.paystack import state, store, wire
+from tidegate.rail.paystack.client import PaystackClient, PaystackRejected
+from tidegate.rail.paystack.store import PayoutOrder
+from tidegate.rail.paystack.wire import PaystackRefund, RefundedTransaction
+from tidegate.rail.state import Failed, PayoutState
+
+# A refund whose answer was lost is listed by then; before, its absence proves nothing.
+LISTED_WITHIN = timedelta(minutes=10)
+# The clocks of both sides may differ.
+LISTED_FROM = timedelta(hours=1)
+NOTE = "tidegate "
+_NO_BALANCE = "insufficient balance"
+
+log = structlog.get_logger("paystack")
+
+
+class Payouts:
+    def __init__(self, client: PaystackClient, db: Database) -> None:
+        self._client = client
+        self._db = db
+
+    async def request(self, kind: str, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
+        """Once. The order is written first, so that a lost answer is looked for and not requested again."""
+        async with self._db.connection() as tx:
+            is_new = await store.insert_payout(tx, kind, money, now=now)
+        if not is_new:
+            return await self.ask(money, now=now)
+        body = {
+            "transaction": money.transaction_id,
+            "amount": money.amount.minor,
+            "merchant_note": NOTE + money.reference,
+        }
+        try:
+            refund = await self._client.post("/refund", body, PaystackRefund)
+        except (RailBusy, RailRefused):
+            await self._forget(money)
+            raise
+        except (PaystackRejected, NotFound) as rejected:
+            return await self._rejected(money, str(rejected))
+        return await self._found(money, refund)
+
+    async def ask(self, money: RefundMoney | ReturnMoney, *, now: datetime) -> PayoutState:
+        async with self._db.connection() as tx:
+            order = await store.find_payout(tx, money.business_id, money.reference)
+        if order is None:
+            raise NotFound("no refund with this reference was requested from Paystack")
+        if order.refund_id is not None:
+            try:
+                return state.of_refund(await self._client.get(f"/refund/{order.refund_id}", PaystackRefund))
+            except (NotFound, wire.PaystackUnreadable) as error:
+                raise RailTimeout(f"Paystack does not tell of the refund {order.refund_id}: {error}") from error
+        return await self._look_for(money, order, now)
+
+    async def _look_for(self, money: RefundMoney | ReturnMoney, order: PayoutOrder, now: datetime) -> PayoutState:
+        query = {"from": to_iso(order.tried_at - LISTED_FROM)}
+        async for refund in self._client.list("/refund", PaystackRefund, query):
+            if refund.merchant_note == NOTE + money.reference:
+                return await self._found(money, refund)
+        if now < order.tried_at + LISTED_WITHIN:
+            raise RailTimeout("whether Paystack has the refund is not known yet")
+        await self._forget(money)
+        raise NotFound("Paystack has no refund with this reference")
+
+    async def _found(self, money: RefundMoney | ReturnMoney, refund: PaystackRefund) -> PayoutState:
+        async with self._db.connection() as tx:
+            await store.set_refund_id(
+                tx, money.business_id, money.reference, refund_id=str(refund.id),
+                transaction_reference=_reference_in(refund),
+            )  # fmt: skip
+        return state.of_refund(refund)
+
+    async def _rejected(self, money: RefundMoney | ReturnMoney, why: str) -> PayoutState:
+        log.error("Paystack rejects a refund", reference=money.reference, why=why)
+        if _NO_BALANCE in why.lower():
+            await self._forget(money)
+            raise RailBusy(f"the balance at Paystack does not cover the refund: {why}", retry_after_s=3600)
+        return Failed(FailureReason.DECLINED)
+
+    async def _forget(self, money: RefundMoney | ReturnMoney) -> None:
+        async with self._db.connection() as tx:
+            await store.delete_untaken(tx, money.business_id, money.reference)
+
+    async def list_lines(self, begin: datetime, end: datetime) -> AsyncIterator[RailTransaction]:
+        """Refunds that were paid out in the period."""
+        query = {"from": to_iso(begin - timedelta(days=30)), "to": to_iso(end)}
+        async for refund in self._client.list("/refund", PaystackRefund, query):
+            paid_at = wire.moment(refund.refunded_at) or wire.moment(refund.created_at)
+            if refund.status == "processed" and paid_at is not None and begin <= paid_at < end:
+                note = refund.merchant_note or ""
+                yield RailTransaction(
+                    transaction_id=str(refund.id),
+                    is_incoming=False,
+                    amount=wire.money(refund.amount, refund.currency),
+                    booked_at=paid_at,
+                    reference=note.removeprefix(NOTE) if note.startswith(NOTE) else None,
+                )
+
+
+def _reference_in(refund: PaystackRefund) -> str | None:
+    inner = refund.transaction.reference if isinstance(refund.transaction, RefundedTransaction) else None
+    return inner or refund.transaction_reference

@@ -1,0 +1,129 @@
+"""SQL of what was given to Paystack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Row, Tx
+from tidegate.rail.action import Action
+from tidegate.rail.interface import RefundMoney, ReturnMoney, StartAttempt
+
+
+class StartedAttempt(NamedTuple):
+    business_id: str
+    reference: str
+    asked: Money
+    # None while Paystack's answer is not known.
+    action: Action | None
+    started_at: datetime
+
+
+class PayoutOrder(NamedTuple):
+    business_id: str
+    reference: str
+    kind: str
+    transaction_id: str
+    # Paystack's; None while its answer is not known.
+    refund_id: str | None
+    tried_at: datetime
+
+
+async def insert_attempt(tx: Tx, attempt: StartAttempt, *, now: datetime) -> bool:
+    """False when it was given to Paystack before, perhaps a moment ago."""
+    done = await tx.fetchval(
+        """
+        INSERT INTO paystack_attempt (business_id, reference, currency, amount_minor, started_at)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT ON CONSTRAINT paystack_attempt_pk DO NOTHING
+        RETURNING true
+        """,
+        attempt.business_id, attempt.reference, attempt.amount.currency, attempt.amount.minor, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def find_attempt(tx: Tx, business_id: str, reference: str) -> StartedAttempt | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM paystack_attempt WHERE business_id = $1 AND reference = $2", business_id, reference
+    )
+    if row is None:
+        return None
+    action: Action | None = msgspec.json.decode(row["action"], type=Action) if row["action"] else None
+    asked = Money(row["amount_minor"], Currency(row["currency"]))
+    return StartedAttempt(business_id, reference, asked, action, row["started_at"])
+
+
+async def set_action(tx: Tx, business_id: str, reference: str, action: Action) -> None:
+    await tx.execute(
+        "UPDATE paystack_attempt SET action = $3 WHERE business_id = $1 AND reference = $2",
+        business_id, reference, msgspec.json.encode(action).decode(),
+    )  # fmt: skip
+
+
+async def insert_payout(tx: Tx, kind: str, money: RefundMoney | ReturnMoney, *, now: datetime) -> bool:
+    """False when it was requested before."""
+    done = await tx.fetchval(
+        """
+        INSERT INTO paystack_payout (business_id, reference, kind, transaction_id, tried_at)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT ON CONSTRAINT paystack_payout_pk DO NOTHING
+        RETURNING true
+        """,
+        money.business_id, money.reference, kind, money.transaction_id, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def find_payout(tx: Tx, business_id: str, reference: str) -> PayoutOrder | None:
+    row = await tx.fetchrow(
+        "SELECT * FROM paystack_payout WHERE business_id = $1 AND reference = $2", business_id, reference
+    )
+    return _payout(row) if row else None
+
+
+async def set_refund_id(
+    tx: Tx, business_id: str, reference: str, *, refund_id: str, transaction_reference: str | None
+) -> None:
+    await tx.execute(
+        """
+        UPDATE paystack_payout SET refund_id = $3, transaction_reference = $4
+         WHERE business_id = $1 AND reference = $2
+        """,
+        business_id, reference, refund_id, transaction_reference,
+    )  # fmt: skip
+
+
+async def delete_untaken(tx: Tx, business_id: str, reference: str) -> None:
+    """Of a refund that Paystack does not have: the next request is the first again."""
+    await tx.execute(
+        "DELETE FROM paystack_payout WHERE business_id = $1 AND reference = $2 AND refund_id IS NULL",
+        business_id, reference,
+    )  # fmt: skip
+
+
+async def list_payouts_of(tx: Tx, business_id: str, transaction_reference: str) -> Sequence[PayoutOrder]:
+    """Of one transaction, and those of the business whose transaction's reference is not known yet."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM paystack_payout
+         WHERE business_id = $1 AND coalesce(transaction_reference, $2) = $2 ORDER BY tried_at DESC LIMIT 100
+        """,
+        business_id, transaction_reference,
+    )  # fmt: skip
+    return [_payout(row) for row in rows]
+
+
+async def find_last_notification_at(tx: Tx) -> datetime | None:
+    last: datetime | None = await tx.fetchval("SELECT max(received_at) FROM notification WHERE rail = 'paystack'")
+    return last
+
+
+def _payout(row: Row) -> PayoutOrder:
+    return PayoutOrder(
+        row["business_id"], row["reference"], row["kind"], row["transaction_id"], row["refund_id"], row["tried_at"]
+    )
