@@ -17,7 +17,7 @@ PER_PAGE = 50
 _HTML = "<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>"
 _HUGE_BYTES = 10 * 1024 * 1024
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+ApiHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class PaystackApi:
@@ -45,12 +45,12 @@ class PaystackApi:
     @property
     def middleware(self) -> Any:
         @web.middleware
-        async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+        async def guard(request: web.Request, handler: ApiHandler) -> web.StreamResponse:
             return await self._answer(request, handler)
 
         return guard
 
-    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
         fault = self._service.faults.take(request.path)
         if fault is FaultKind.REFUSED:
             return _hang_up(request)
@@ -64,7 +64,7 @@ class PaystackApi:
             await asyncio.sleep(0.3)  # The notifier runs beside this.
         return await _spoilt(request, answer, fault)
 
-    async def _handled(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _handled(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
         try:
             return await handler(request)
         except ApiRefusal as refusal:

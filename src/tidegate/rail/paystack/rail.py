@@ -122,8 +122,8 @@ class PaystackRail:
         return waiting
 
     async def _started_before(self, attempt: StartAttempt, now: datetime) -> AttemptState:
-        started = await self._get(attempt.business_id, attempt.reference)
         found = await self.ask(attempt.business_id, attempt.reference, now=now)
+        started = await self._get(attempt.business_id, attempt.reference)
         return Waiting(started.action) if isinstance(found, StillWaiting) and started.action else found
 
     async def authorize(self, business_id: str, reference: str, given: Authorization, *, now: datetime) -> AttemptState:

@@ -14,7 +14,8 @@ MINOR_MAX = 10**15
 _DIGITS = re.compile(r"[0-9]{1,18}")
 T = TypeVar("T")
 
-Amount = int | str
+# In hundredths.
+Hundredths = int | str
 Id = int | str
 
 
@@ -35,9 +36,9 @@ class PaystackTransaction(msgspec.Struct, frozen=True, kw_only=True):
     reference: str = ""
     id: Id | None = None
     domain: str | None = None
-    amount: Amount | None = None
-    requested_amount: Amount | None = None
-    fees: Amount | None = None
+    amount: Hundredths | None = None
+    requested_amount: Hundredths | None = None
+    fees: Hundredths | None = None
     currency: str | None = None
     message: str | None = None
     gateway_response: str | None = None
@@ -79,7 +80,7 @@ class RefundedTransaction(msgspec.Struct, frozen=True):
 class PaystackRefund(msgspec.Struct, frozen=True, kw_only=True):
     id: Id
     status: str
-    amount: Amount
+    amount: Hundredths
     currency: str
     merchant_note: str | None = None
     transaction: RefundedTransaction | Id | None = None
@@ -90,14 +91,14 @@ class PaystackRefund(msgspec.Struct, frozen=True, kw_only=True):
 
 class AccountBalance(msgspec.Struct, frozen=True):
     currency: str
-    balance: Amount
+    balance: Hundredths
 
 
 class PaystackDispute(msgspec.Struct, frozen=True, kw_only=True):
     id: Id
     status: str | None = None
     resolution: str | None = None
-    refund_amount: Amount | None = None
+    refund_amount: Hundredths | None = None
     currency: str | None = None
     domain: str | None = None
     category: str | None = None
@@ -117,7 +118,7 @@ def convert(value: Any, kind: type[T]) -> T:
         raise PaystackUnreadable(str(error)) from None
 
 
-def money(amount: Amount | None, currency: str | None) -> Money:
+def money(amount: Hundredths | None, currency: str | None) -> Money:
     """In hundredths, whatever the currency; all that Paystack has here have two decimals."""
     if currency is None or currency not in Currency.__members__:
         raise PaystackUnreadable(f"{currency!r} is not a currency of ours")
