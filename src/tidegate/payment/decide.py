@@ -24,7 +24,7 @@ from tidegate.payment.event import charge_successful
 from tidegate.payment.model import Payment
 from tidegate.payment.transition import ReceiptOutcome
 from tidegate.payment.variance import HoldTransfer, ReturnTransfer, Terms, VariancePolicy
-from tidegate.rail.action import Action, DialAction, FailureReason, PromptAction, RedirectAction, TransferAction
+from tidegate.rail.action import FailureReason, TransferAction, is_polled
 from tidegate.rail.notification import NotificationRef
 from tidegate.rail.state import AttemptState, Failed, StillWaiting, Succeeded, Waiting
 
@@ -173,16 +173,9 @@ def _waiting(attempt: Attempt, state: Waiting, now: datetime) -> Attempt:
         changes["account_number"] = state.action.destination
         changes["account_id"] = attempt.account_id or ids.new_account_id()
         changes["expires_at"] = _earlier(attempt.expires_at, state.action.expires_at)
-    if _is_polled(state.action):
+    if is_polled(state.action):
         changes |= {"asks": attempt.asks + 1, "next_poll_at": next_poll_at(attempt.asks, now=now)}
     return msgspec.structs.replace(attempt, **changes)
-
-
-def _is_polled(action: Action) -> bool:
-    """The payer acts outside our page, and the rail's notification may be lost."""
-    if isinstance(action, TransferAction):
-        return action.is_polled
-    return isinstance(action, PromptAction | DialAction | RedirectAction)
 
 
 def _earlier(ours: datetime | None, of_rail: datetime | None) -> datetime | None:

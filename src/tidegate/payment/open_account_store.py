@@ -42,7 +42,7 @@ async def resume(tx: Tx, payment: Payment, account: Attempt, *, replaces: Attemp
                   FROM moved
                  WHERE attempt.business_id = $1 AND attempt.id = $9
                 RETURNING attempt.id)
-            UPDATE attempt SET status = 'waiting', number = $6, expires_at = $11, updated_at = $7
+            UPDATE attempt SET status = 'waiting', number = $6, expires_at = $11, next_poll_at = $12, updated_at = $7
               FROM moved
              WHERE attempt.business_id = $1 AND attempt.id = $10
                AND ($9::bigint IS NULL OR EXISTS (SELECT FROM replaced))
@@ -50,6 +50,6 @@ async def resume(tx: Tx, payment: Payment, account: Attempt, *, replaces: Attemp
             """,
             payment.business_id, payment.id, payment.status, payment.expected.minor, payment.fee_rule_id,
             payment.attempts, now, payment.version, replaces.id if replaces else None, account.id,
-            account.expires_at,
+            account.expires_at, account.next_poll_at,
         )  # fmt: skip
     return done is True

@@ -40,7 +40,7 @@ from tidegate.payment.attempt import (
 )
 from tidegate.payment.change import PaymentChange, PaymentSnapshot, after
 from tidegate.payment.model import Customer, Payment
-from tidegate.rail.action import AddressAction, FailureReason, OtpAction, PinAction, RedirectAction
+from tidegate.rail.action import AddressAction, FailureReason, OtpAction, PinAction, RedirectAction, is_polled
 from tidegate.rail.choice import AskedPrice, MethodOffer, RailOffer, choose, offer_of
 from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.instrument import Address, Authorization, Otp, PaymentInstrument, Pin, TransferInstrument, choice_of
@@ -116,13 +116,14 @@ async def _account_before(payer: Payer, snapshot: PaymentSnapshot) -> PaymentSna
     if account is None:
         return None
     if not account.takes_money_at(now):
-        if transition.attempts_left(payment, Method.BANK_TRANSFER) > 0:
+        if transition.attempts_left(payment, Method.BANK_TRANSFER) > 0 or not can_extend(payer.deps, account):
             return None
         account = msgspec.structs.replace(account, expires_at=_closing_time(snapshot, now))
     return await _resume(payer, snapshot, account)
 
 
 async def _resume(payer: Payer, snapshot: PaymentSnapshot, account: Attempt) -> PaymentSnapshot | None:
+    account = msgspec.structs.replace(account, next_poll_at=payer.now if is_polled(account.action) else None)
     resumed = transition.resume_attempt(snapshot.payment, expected=account.expected, fee_rule_id=account.fee_rule_id)
     try:
         async with payer.deps.db.connection() as tx:

@@ -83,4 +83,11 @@ class RedirectAction(msgspec.Struct, frozen=True, tag="redirect", tag_field="typ
     is_hosted: bool = False
 
 
+def is_polled(action: Action | None) -> bool:
+    """The payer acts outside our page, and the rail's notification may be lost."""
+    if isinstance(action, TransferAction):
+        return action.is_polled
+    return isinstance(action, PromptAction | DialAction | RedirectAction)
+
+
 Action = TransferAction | PromptAction | DialAction | PinAction | OtpAction | AddressAction | RedirectAction
