@@ -130,7 +130,7 @@ class PaystackRail:
         started = await self._get(business_id, reference)
         if not isinstance(given, Otp) or not isinstance(started.action, OtpAction):
             raise Conflict("this payment is not waiting for a code; fetch it again")
-        body = {"otp": given.otp, "reference": _sent_as(started)}
+        body = {"otp": str(given.otp), "reference": _sent_as(started)}
         try:
             charge = await self._client.post("/charge/submit_otp", body, wire.PaystackCharge)
         except PaystackRejected as rejected:
