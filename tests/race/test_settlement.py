@@ -237,7 +237,7 @@ async def test_a_return_sent_by_a_zombie_is_not_marked_twice(new_checkout: MakeC
     async with leased_work.writing(runtime.db, heir) as tx:
         found = await money_returns.find_to_send(tx, heir.business_id, heir.id, now)
         assert found is not None
-        assert await money_returns.mark_sent(tx, found[1], next_try_at=now)
+        assert await money_returns.mark_sent(tx, found[1], now=now)
 
 
 # The twins: the same races with one guard taken away, to show that the tests above would notice.

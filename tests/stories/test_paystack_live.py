@@ -32,7 +32,7 @@ from tidegate.settings import Settings
 
 DATABASE = "tidegate_test_paystack"
 KEY = "sk_test_emulated0000"
-WITHIN_S = 60
+WITHIN_S = 120
 REFUND_FAILS = "4084080000671803"
 DECLINED = "4084080000005408"
 
@@ -64,7 +64,8 @@ class LiveWorld:
         return data
 
     async def until(self, code: str, status: str) -> dict[str, Any]:
-        return await eventually(lambda: self.view(code), lambda view: view["status"] == status)
+        seen: dict[str, Any] = await eventually(lambda: self.view(code), lambda view: view["status"] == status)
+        return seen
 
     async def refunded(self, code: str, amount: float) -> str:
         body = {"transReference": code, "amount": amount, "reason": "sold out"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 import structlog
@@ -18,8 +18,6 @@ from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, ReturnMo
 from tidegate.rail.state import Failed, PayoutState, Succeeded
 
 SEND = WorkKind(store.SEND, store.list_to_send, at_once_max=leased_work.AT_ONCE_WITH_RAILS_MAX)
-# A return that the rail has not confirmed is requested again; rails recognise a repeated reference.
-CONFIRM_WITHIN = timedelta(minutes=10)
 
 log = structlog.get_logger("returns")
 
@@ -42,7 +40,7 @@ async def _send(deps: PaymentDeps, record_end: RecordEnd, lease: Lease, now: dat
         await record_end(deps, rail_name, money, state, now)
         return True
     async with leased_work.writing(deps.db, lease) as tx:
-        return await store.mark_sent(tx, money, next_try_at=now + CONFIRM_WITHIN)
+        return await store.mark_sent(tx, money, now=now)
 
 
 async def _ask(deps: PaymentDeps, rail_name: str, money: ReturnMoney, now: datetime) -> PayoutState | None:

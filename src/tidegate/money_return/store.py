@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -14,6 +14,8 @@ from tidegate.money_return.model import KnownReturn
 from tidegate.money_return.reason import reason_in
 from tidegate.rail.interface import ReturnMoney
 
+# A return that the rail has not confirmed is asked about again; rails recognise a repeated reference.
+PAUSE_MIN, PAUSE_MAX = timedelta(seconds=30), timedelta(minutes=10)
 # The kind of leased work. The statement below repeats the name.
 SEND = "send_returns"
 
@@ -49,15 +51,16 @@ async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) 
     )
 
 
-async def mark_sent(tx: Tx, money: ReturnMoney, *, next_try_at: datetime) -> bool:
-    """False when its end is known in the meantime."""
+async def mark_sent(tx: Tx, money: ReturnMoney, *, now: datetime) -> bool:
+    """Tried again after pauses that grow with its age. False when its end is known in the meantime."""
     done = await tx.fetchval(
         """
-        UPDATE money_return SET status = 'sent', next_try_at = $3
+        UPDATE money_return
+           SET status = 'sent', next_try_at = $3::timestamptz + least(greatest($3::timestamptz - asked_at, $4), $5)
          WHERE business_id = $1 AND reference = $2 AND status IN ('asked', 'sent')
         RETURNING true
         """,
-        money.business_id, money.reference, next_try_at,
+        money.business_id, money.reference, now, PAUSE_MIN, PAUSE_MAX,
     )  # fmt: skip
     return done is True
 
