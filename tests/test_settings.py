@@ -109,3 +109,41 @@ def test_the_reference_is_shown_in_the_sandbox_and_on_demand_in_live_mode() -> N
         from_environment({"TIDEGATE_SECURITY_CONTACT": "safe@example.com"}).security_contact
         == "mailto:safe@example.com"
     )
+
+
+PAYSTACK = {**LIVE, "TIDEGATE_RAILS": "paystack", "TIDEGATE_PAYSTACK_SECRET_KEY": "sk_live_0123456789abcdef"}
+
+
+def test_live_mode_starts_with_paystack_and_its_usual_settings() -> None:
+    paystack = from_environment(PAYSTACK).paystack
+    assert paystack is not None
+    assert (paystack.base_url, paystack.domain, len(paystack.webhook_ips)) == ("https://api.paystack.co", "live", 3)
+    assert "sk_live" not in repr(from_environment(PAYSTACK))
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"TIDEGATE_PAYSTACK_SECRET_KEY": ""}, "must be a secret key of Paystack"),
+        ({"TIDEGATE_PAYSTACK_SECRET_KEY": "pk_live_0123456789abcdef"}, "must be a secret key of Paystack"),
+        ({"TIDEGATE_PAYSTACK_SECRET_KEY": "sk_test_0123456789abcdef"}, "is a test key"),
+        ({"TIDEGATE_PAYSTACK_BASE_URL": "http://api.paystack.co"}, "must begin with https://"),
+        ({"TIDEGATE_PAYSTACK_CURRENCIES": "NGN UGX"}, "must name currencies of"),
+        ({"TIDEGATE_PAYSTACK_WEBHOOK_IPS": "paystack.co"}, "must be IP addresses"),
+        ({"TIDEGATE_PAYSTACK_PESALINK": "maybe"}, "must be one of yes, no"),
+    ],
+)
+def test_wrong_settings_of_paystack_are_refused(change: dict[str, str], complaint: str) -> None:
+    with pytest.raises(WrongSettings, match=complaint):
+        from_environment({**PAYSTACK, **change})
+
+
+def test_an_emulated_paystack_on_this_machine_takes_a_test_key() -> None:
+    change = {
+        "TIDEGATE_PAYSTACK_BASE_URL": "http://127.0.0.1:9301",
+        "TIDEGATE_PAYSTACK_SECRET_KEY": "sk_test_0123456789",
+        "TIDEGATE_PAYSTACK_WEBHOOK_IPS": "any",
+    }
+    paystack = from_environment({**PAYSTACK, **change}).paystack
+    assert paystack is not None
+    assert (paystack.domain, paystack.webhook_ips) == ("test", ())

@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from tidegate.account.api import AccountApi
@@ -39,6 +40,7 @@ from tidegate.merchant.authentication import Authenticator
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
+from tidegate.rail.choice import methods_taken
 from tidegate.refund.api import RefundApi
 from tidegate.runtime import Runtime, running
 from tidegate.sandbox.api import SandboxApi
@@ -153,7 +155,15 @@ def operations_of(runtime: Runtime, checkout: CheckoutApi | None = None) -> list
         else []
     )
     return [
-        *PaymentApi(runtime.db, clock, deps.names, deps.public_ids, settings.mode, settings.checkout_url).operations(),
+        *PaymentApi(
+            runtime.db,
+            clock,
+            deps.names,
+            deps.public_ids,
+            settings.mode,
+            settings.checkout_url,
+            partial(methods_taken, deps.rails),
+        ).operations(),
         *checkout.operations(),
         *MerchantApi(settings.mode, settings.checkout_url).operations(),
         *AccountApi(runtime.db, clock, temporary_account.find).operations(),

@@ -195,6 +195,23 @@ async def test_a_page_offers_only_what_the_rails_take(world: LiveWorld) -> None:
     assert [operator["id"] for operator in kes["operators"]] == ["mpesa", "airtel"]
 
 
+@pytest.mark.parametrize(
+    ("currency", "methods", "field"),
+    [("ZMW", ["card"], "currency"), ("GHS", ["bank_transfer"], "paymentMethods[0]"), ("UGX", None, "currency")],
+)
+async def test_create_says_which_methods_no_rail_takes(
+    world: LiveWorld, currency: str, methods: list[str] | None, field: str
+) -> None:
+    answer = await world.shop.create(order(currency=currency, paymentMethods=methods or ...))
+    assert answer.status_code == 422
+    assert [problem["field"] for problem in answer.json()["errors"]] == [field]
+
+
+async def test_without_a_list_the_methods_are_those_that_some_rail_takes(world: LiveWorld) -> None:
+    view = await world.view(await world.created(currency="GHS"))
+    assert view["paymentMethods"] == ["mobile_money"]
+
+
 async def test_no_card_number_is_accepted_and_the_page_has_no_form_for_one(world: LiveWorld) -> None:
     code = await world.created()
     card = {"number": "4084084084084081", "expiryMonth": 12, "expiryYear": 2040, "cvv": "408"}

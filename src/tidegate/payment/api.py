@@ -29,6 +29,7 @@ class PaymentApi:
     public_ids: PublicIds
     mode: Mode
     checkout_url: str
+    taken: wire.MethodsTaken
 
     @cached_property
     def batching(self) -> PaymentBatching:
@@ -43,8 +44,9 @@ class PaymentApi:
             business=business,
             names=self.names,
             mode=self.mode,
+            taken=self.taken,
         )
-        order = wire.order_from(read(value, wire.CreatePayment, check), self.names)
+        order = wire.order_from(read(value, wire.CreatePayment, check), self.names, self.taken)
         now = self.clock.now_of(call.caller.business.id)
 
         async def act(insert: commands.Insert) -> Answer:

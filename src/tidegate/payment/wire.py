@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -151,7 +151,7 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
 
 def quote_from(request: QuoteFees, business: Business, names: MethodNames) -> FeesQuoted:
     currency = Currency(request.currency)
-    problems = tuple(_name_problems("type", request.type, currency, names))
+    problems = tuple(_name_problems("type", request.type, currency, names, currency.spec.methods))
     if problems:
         raise Invalid(*problems)
     method = names.find(request.type)
@@ -183,13 +183,22 @@ def unfold_customer(value: Any) -> Any:
     return value
 
 
+# The methods that can be paid by in a currency: here, and at the rails of this deployment.
+MethodsTaken = Callable[[Currency], tuple[Method, ...]]
+
+
+def all_methods(currency: Currency) -> tuple[Method, ...]:
+    return currency.spec.methods
+
+
 def problems_between(
-    fields: Mapping[str, Any], *, value: Any, business: Business, names: MethodNames, mode: ids.Mode
-) -> Iterator[Problem]:
+    fields: Mapping[str, Any], *, value: Any, business: Business, names: MethodNames, mode: ids.Mode,
+    taken: MethodsTaken = all_methods,
+) -> Iterator[Problem]:  # fmt: skip
     """Checks across fields. `value` is given when it may hold a card number."""
     currency = Currency(fields["currency"]) if "currency" in fields else None
     yield from amount_problems(fields)
-    yield from _method_problems(fields, currency, names)
+    yield from _method_problems(fields, currency, names, taken)
     if fields.get("redirect_url"):
         yield from _redirect_problems(fields["redirect_url"], business, mode)
     if value is not None:
@@ -206,27 +215,34 @@ def amount_problems(fields: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("amount", f"must be at most {most} in {currency}")
 
 
-def _method_problems(fields: Mapping[str, Any], currency: Currency | None, names: MethodNames) -> Iterator[Problem]:
+def _method_problems(
+    fields: Mapping[str, Any], currency: Currency | None, names: MethodNames, taken: MethodsTaken
+) -> Iterator[Problem]:
     listed = fields.get("payment_methods")
-    offered = currency.spec.methods if currency else tuple(Method)
+    offered = taken(currency) if currency else tuple(Method)
+    if not offered:
+        yield Problem("currency", "is not taken by any rail of this deployment", Invalid.METHOD_NOT_SUPPORTED)
+        return
     if listed is not None:
         for index, name in enumerate(listed):
-            yield from _name_problems(f"paymentMethods[{index}]", name, currency, names)
+            yield from _name_problems(f"paymentMethods[{index}]", name, currency, names, offered)
         offered = _methods_named(listed, names)
     default = fields.get("default_payment_method")
     if default is not None:
-        unsupported = tuple(_name_problems("defaultPaymentMethod", default, currency, names))
+        unsupported = tuple(_name_problems("defaultPaymentMethod", default, currency, names, offered))
         yield from unsupported
         if not unsupported and names.find(default) not in offered:
             yield Problem("defaultPaymentMethod", "must be one of paymentMethods")
 
 
-def _name_problems(field: str, name: str, currency: Currency | None, names: MethodNames) -> Iterator[Problem]:
+def _name_problems(
+    field: str, name: str, currency: Currency | None, names: MethodNames, offered: tuple[Method, ...]
+) -> Iterator[Problem]:
     method = names.find(name)
     if method is None:
         yield Problem(field, f"must be one of {', '.join(names.in_requests(Method))}")
-    elif currency is not None and method not in currency.spec.methods:
-        choice = ", ".join(names.in_requests(currency.spec.methods))
+    elif currency is not None and method not in offered:
+        choice = ", ".join(names.in_requests(offered))
         yield Problem(field, f"is not offered in {currency}; choose from {choice}", Invalid.METHOD_NOT_SUPPORTED)
 
 
@@ -244,10 +260,10 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
         )
 
 
-def order_from(request: CreatePayment, names: MethodNames) -> PaymentOrder:
+def order_from(request: CreatePayment, names: MethodNames, taken: MethodsTaken = all_methods) -> PaymentOrder:
     currency = Currency(request.currency)
     listed = request.payment_methods
-    methods = currency.spec.methods if listed is None else _methods_named(listed, names)
+    methods = taken(currency) if listed is None else _methods_named(listed, names)
     default = names.find(request.default_payment_method) if request.default_payment_method else None
     customer = request.customer
     return PaymentOrder(

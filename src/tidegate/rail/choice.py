@@ -9,7 +9,7 @@ import msgspec
 
 from tidegate.core.fee import FeeBearer, FeeRule, amount_expected
 from tidegate.core.method import Method
-from tidegate.core.money import Money
+from tidegate.core.money import Currency, Money
 from tidegate.rail.capability import AmountLimits, MethodTerms
 from tidegate.rail.interface import Rail
 
@@ -72,6 +72,17 @@ def offer_of(rails: Mapping[str, Rail], method: Method, price: AskedPrice) -> Me
     if first is None or choices is None:
         return first
     return msgspec.structs.replace(first, choices=frozenset(choices)) if choices else None
+
+
+def methods_taken(rails: Mapping[str, Rail], currency: Currency) -> tuple[Method, ...]:
+    """Those that some rail is configured for, open or not, in the currency's order. All before the rails are known."""
+    if not rails:
+        return currency.spec.methods
+    return tuple(
+        method
+        for method in currency.spec.methods
+        if any(rail.capabilities.terms_for(method, currency) is not None for rail in rails.values())
+    )
 
 
 def _open_terms(rails: Mapping[str, Rail], method: Method, price: AskedPrice) -> Iterator[tuple[Rail, MethodTerms]]:
