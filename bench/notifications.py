@@ -19,10 +19,10 @@ from bench.pgbench import NINETEEN_DIGITS
 from bench.report import BenchFailed, Line, Sample
 from tidegate.core.money import Currency, Money
 from tidegate.rail.event import MoneyArrived, Notification
-from tidegate.rail.state import Party
 from tidegate.rail.sandbox import notice
 from tidegate.rail.sandbox.account import details_of
 from tidegate.rail.sandbox.begin import account_number
+from tidegate.rail.state import Party
 
 INTAKE = "/intake/sandbox"
 BUSINESSES = 100
