@@ -219,17 +219,17 @@ def _method_problems(
     fields: Mapping[str, Any], currency: Currency | None, names: MethodNames, taken: MethodsTaken
 ) -> Iterator[Problem]:
     listed = fields.get("payment_methods")
-    offered = taken(currency) if currency else tuple(Method)
-    if not offered:
+    possible = offered = taken(currency) if currency else tuple(Method)
+    if not possible:
         yield Problem("currency", "is not taken by any rail of this deployment", Invalid.METHOD_NOT_SUPPORTED)
         return
     if listed is not None:
         for index, name in enumerate(listed):
-            yield from _name_problems(f"paymentMethods[{index}]", name, currency, names, offered)
+            yield from _name_problems(f"paymentMethods[{index}]", name, currency, names, possible)
         offered = _methods_named(listed, names)
     default = fields.get("default_payment_method")
     if default is not None:
-        unsupported = tuple(_name_problems("defaultPaymentMethod", default, currency, names, offered))
+        unsupported = tuple(_name_problems("defaultPaymentMethod", default, currency, names, possible))
         yield from unsupported
         if not unsupported and names.find(default) not in offered:
             yield Problem("defaultPaymentMethod", "must be one of paymentMethods")
