@@ -6,16 +6,19 @@ import asyncio
 import hashlib
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+from tidegate.account import event_examples as account_events
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.commands import CheckoutCommands
 from tidegate.checkout.limit import REQUEST_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
+from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.infra import memory, telemetry
@@ -37,8 +40,10 @@ from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi
 from tidegate.merchant.authentication import Authenticator
 from tidegate.merchant.key_cache import KeyCache
+from tidegate.payment import event_examples as payment_events
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
+from tidegate.refund import event_examples as refund_events
 from tidegate.refund.api import RefundApi
 from tidegate.runtime import Runtime, running
 from tidegate.sandbox.api import SandboxApi
@@ -49,9 +54,21 @@ from tidegate.sandbox.start_page import PACKAGE as START_PACKAGE
 from tidegate.sandbox.start_page import StartPage
 from tidegate.settings import Settings
 from tidegate.wallet.api import WalletApi
+from tidegate.webhook import event_document as webhook_events
 from tidegate.webhook.api import WebhookApi
 
 TITLE = "Tidegate"
+DESCRIPTION = (
+    "Hosted checkout and foreign-currency inflows. JSON over HTTP; amounts are in major units and exact. "
+    "Every failure has one shape: decide by `errorType`."
+)
+EVENTS = (
+    *payment_events.EVENTS,
+    *collection_events.EVENTS,
+    *refund_events.EVENTS,
+    *account_events.EVENTS,
+    webhook_events.TEST,
+)
 
 
 def build(
@@ -66,7 +83,7 @@ def build(
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
-    document = openapi.document(operations, title=TITLE, server_url=settings.base_url)
+    document = document_of(operations, settings.base_url)
     is_sandbox = isinstance(runtime.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
     pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, panel)
@@ -163,6 +180,11 @@ def operations_of(runtime: Runtime, checkout: CheckoutApi | None = None) -> list
         *WebhookApi(runtime.webhook_deps, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,
     ]
+
+
+def document_of(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+    """The whole OpenAPI document."""
+    return openapi.document(operations, title=TITLE, server_url=base_url, description=DESCRIPTION, events=EVENTS)
 
 
 def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutApi:

@@ -24,7 +24,7 @@ from tidegate import worker
 from tidegate.app import operations_of
 from tidegate.idempotency.commands import KEPT_FOR
 from tidegate.infra.db import Database
-from tidegate.infra.http import openapi
+from tidegate.infra.http import error_guide, openapi
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.operation import Answer, Call, Credentials, Operation, Step
 from tidegate.infra.http.status import STATUS_OF
@@ -228,11 +228,11 @@ async def test_every_error_is_shown_with_what_to_do(operation: Operation) -> Non
     for refusal in openapi.refusals_of(operation):
         assert refusal.error_type in page.texts
         assert str(STATUS_OF[refusal]) in page.texts
-        assert view.REMEDY_OF[refusal].replace("`", "") in page.text
+        assert error_guide.GUIDE[refusal].remedy.replace("`", "") in page.text
 
 
 def test_every_refusal_has_words_for_what_to_do() -> None:
-    assert STATUS_OF.keys() <= view.REMEDY_OF.keys()
+    assert STATUS_OF.keys() <= error_guide.GUIDE.keys()
 
 
 async def test_what_the_introduction_says_of_repeating_is_so() -> None:

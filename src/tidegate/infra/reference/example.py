@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from tidegate.infra.http.operation import Operation, SameAsHeader, Step, encode
+from tidegate.infra.http.operation import CREDENTIAL_WORDS, Operation, SameAsHeader, Step, encode
 from tidegate.infra.reference.variable import Variable, shell_name, variables_of
 
 # A body up to this long is easier to read without line breaks.
@@ -24,15 +24,15 @@ class Credential:
     words: str
 
 
-_CREDENTIALS = {
-    "api-key": Credential("TIDEGATE_SECRET_KEY", "Your secret key. It belongs on your server, nowhere else."),
-    "x-pub-key": Credential("TIDEGATE_PUBLIC_KEY", "Your public key, of the same business as the secret key."),
-    "x-business-id": Credential("TIDEGATE_BUSINESS_ID", "The id of the business that the secret key belongs to."),
+_VARIABLES = {
+    "api-key": "TIDEGATE_SECRET_KEY",
+    "x-pub-key": "TIDEGATE_PUBLIC_KEY",
+    "x-business-id": "TIDEGATE_BUSINESS_ID",
 }
 
 
 def credential(header: str) -> Credential:
-    return _CREDENTIALS.get(header) or Credential(f"TIDEGATE_{shell_name(header)}", "")
+    return Credential(_VARIABLES.get(header, f"TIDEGATE_{shell_name(header)}"), CREDENTIAL_WORDS.get(header, ""))
 
 
 def exports_of(headers: Iterable[str]) -> str:

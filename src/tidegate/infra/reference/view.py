@@ -10,56 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.core import errors
 from tidegate.core.errors import Invalid, Problem, Refusal, Unauthenticated
-from tidegate.infra.http import openapi
-from tidegate.infra.http.body import BODY_BYTES_MAX, BODY_TIMEOUT_S
+from tidegate.infra.http import error_guide, openapi
 from tidegate.infra.http.error_answer import error_body
+from tidegate.infra.http.error_guide import Guide
 from tidegate.infra.http.operation import Csv, Operation
-from tidegate.infra.http.request_head import HEADER_BYTES_MAX, HEADERS_MAX, METHODS, URL_BYTES_MAX
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.reference import example as examples
 from tidegate.infra.reference.example import Example
 from tidegate.infra.reference.schema import FieldRow, Schemas
 from tidegate.infra.reference.variable import Variable
-
-_REQUEST_ID = "req_4fQ0xYb7Lk2ZsW9d"
-
-# What to do about each refusal. A class without its own sentence has its parent's.
-REMEDY_OF: dict[type[Refusal], str] = {
-    Refusal: "Read `message`: it says what is wrong.",
-    errors.Malformed: "Send one JSON object in UTF-8, no key twice. `message` says what could not be read.",
-    errors.Unauthenticated: "A header is missing, or its key is mistyped, revoked or of the other mode. "
-    "`message` names the header.",
-    errors.AccessDenied: "The headers do not belong together, or the account is suspended. Check them; "
-    "repeating does not help.",
-    errors.NotFound: "Check the path and its values: your business has no record with that id or reference.",
-    errors.WrongRequest: "Change the request as `message` says.",
-    errors.MethodNotAllowed: "Use a method that the `Allow` header lists.",
-    errors.MethodNotImplemented: f"Use one of {', '.join(METHODS)}, in capital letters.",
-    errors.RequestTimeout: f"The body took longer than {BODY_TIMEOUT_S:.0f} seconds to arrive. Send it again.",
-    errors.BodyTooLarge: f"Send at most {BODY_BYTES_MAX} bytes.",
-    errors.UriTooLong: f"Send an address of at most {URL_BYTES_MAX} bytes.",
-    errors.HeadersTooLarge: f"Send at most {HEADERS_MAX} headers with {HEADER_BYTES_MAX} bytes in all.",
-    errors.UnsupportedMediaType: "Send `Content-Type: application/json`, in UTF-8 and not compressed.",
-    errors.UnknownHost: "Use the host of this service's base address.",
-    errors.Conflict: "Read the existing record, then decide.",
-    errors.DuplicateReference: "The reference was used before. `data`, when present, is the record that has it: "
-    "go on with that one, or choose a new reference.",
-    errors.IllegalTransition: "Read the record again: its status has changed, and some statuses are final.",
-    errors.ChangedElsewhere: "Read the record again and act on its new state.",
-    errors.StillRunning: "Wait as long as `Retry-After` says and send the same request with the same key.",
-    errors.Invalid: "Correct every field in `errors`, which lists all of them. When all of them break the same "
-    f"special rule, `errorType` is its name, such as `{Invalid.METHOD_NOT_SUPPORTED}` or `{Invalid.CARD_DATA}`.",
-    errors.InsufficientBalance: "Your wallet of this currency holds less than the amount. Use a smaller one, or wait "
-    "for more credits.",
-    errors.RefundExceedsAvailable: "More than was received and not refunded yet. `message` says how much can still be "
-    "refunded.",
-    errors.RateLimited: "Wait as many seconds as `Retry-After` says, then go on more slowly.",
-    errors.TooSoon: "Wait as many seconds as `Retry-After` says, then repeat the request.",
-    errors.Unavailable: "Nothing is wrong with your request. Send it again in a moment, a change with the same "
-    "`Idempotency-Key`.",
-}
 
 
 @dataclass(frozen=True)
@@ -86,7 +46,7 @@ class HeaderUse:
 class ErrorRow:
     status: int
     error_type: str
-    remedy: str
+    guide: Guide
 
 
 @dataclass(frozen=True)
@@ -166,7 +126,7 @@ def page_of(document: Mapping[str, Any], operations: Sequence[Operation], keys: 
         headers=headers,
         success_key=" or ".join(f"`{key}`" for key in success_keys),
         success=views[0].answer,
-        failure=examples.pretty(error_body(_a_refusal(views), _REQUEST_ID)),
+        failure=examples.pretty(error_body(_a_refusal(views), error_guide.REQUEST_ID)),
         groups=groups,
     )
 
@@ -259,8 +219,7 @@ def _header_uses(by_group: Mapping[str, Sequence[Operation]]) -> Iterator[Header
 
 
 def _error_row(refusal: type[Refusal]) -> ErrorRow:
-    remedy = next(REMEDY_OF[kind] for kind in refusal.__mro__ if kind in REMEDY_OF)
-    return ErrorRow(STATUS_OF[refusal], refusal.error_type, remedy)
+    return ErrorRow(STATUS_OF[refusal], refusal.error_type, error_guide.GUIDE[refusal])
 
 
 def _a_refusal(views: Sequence[OperationView]) -> Refusal:
