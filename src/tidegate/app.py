@@ -21,6 +21,7 @@ from tidegate.checkout.watch import Watch
 from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock, SystemClock
+from tidegate.docs import routes as docs
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.application import Application
@@ -34,7 +35,6 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.page.site import Site
 from tidegate.infra.page.site_pages import HomePage, SitePages
 from tidegate.infra.rate_limit import SLOTS, RateLimit
-from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi
@@ -72,7 +72,7 @@ EVENTS = (
 
 
 def build(
-    settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None, meter: telemetry.Meter | None = None
+    settings: Settings, *, sandbox_keys: docs.SandboxKeys | None = None, meter: telemetry.Meter | None = None
 ) -> Application:
     runtime = Runtime.of(settings)
     key_cache = KeyCache(runtime.db, runtime.clock, settings.mode)
@@ -107,7 +107,7 @@ def build(
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
-        *(reference.routes(document, operations, sandbox_keys, site.router) if settings.has_docs else ()),
+        *(docs.routes(document, operations, EVENTS, sandbox_keys, site.router) if settings.has_docs else ()),
     ]
     application = Application(
         routes,
@@ -122,7 +122,7 @@ def build(
     return application
 
 
-def _front_page(runtime: Runtime, site: SitePages, keys: reference.SandboxKeys | None) -> list[Route]:
+def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None) -> list[Route]:
     settings = runtime.settings
     home = HomePage(site, settings.mode)
     if keys is None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
+from tidegate.docs.variable import Variable, shell_name, variables_of
 from tidegate.infra.http.operation import CREDENTIAL_WORDS, Operation, SameAsHeader, Step, encode
-from tidegate.infra.reference.variable import Variable, shell_name, variables_of
 
 # A body up to this long is easier to read without line breaks.
 ONE_LINE_MAX = 60
@@ -67,9 +67,8 @@ class _Sent:
 class Shell:
     """Writes `curl` commands. A value that one example makes and another needs is a shell variable."""
 
-    def __init__(self, base_url: str, keys: Mapping[str, str], operations: Sequence[Operation]) -> None:
+    def __init__(self, base_url: str, operations: Sequence[Operation]) -> None:
         self._base_url = base_url
-        self._keys = keys
         self._variables = variables_of(operations)
         self._operations = {operation.name: operation for operation in operations}
 
@@ -87,6 +86,36 @@ class Shell:
         """All or none: live mode lacks the sandbox's operations, and the other steps alone prepare nothing."""
         is_possible = all(step.operation in self._operations for step in operation.prepared_by)
         return operation.prepared_by if is_possible else ()
+
+    def plan_of(self, operation: Operation) -> list[dict[str, Any]]:
+        """The requests that a browser sends to run the example: those that make what it needs, and its own."""
+        made: set[str] = set()
+        return list(self._planned(operation, made, seen=()))
+
+    def _planned(self, operation: Operation, made: set[str], seen: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+        for variable in self.example_of(operation).needs:
+            if variable.name not in made and variable.maker not in (*seen, operation.name):
+                yield from self._planned(self._operations[variable.maker], made, (*seen, operation.name))
+        for sent in self._sent_for(operation):
+            chosen = self._chosen_by(sent.operation)
+            made.update(variable.name for variable in (*chosen, *sent.kept))
+            yield self._request(sent, chosen)
+
+    def _request(self, sent: _Sent, chosen: list[Variable]) -> dict[str, Any]:
+        operation = sent.operation
+        used = {v.value: v.name for v in (*chosen, *self._used_by(operation))}
+        return {
+            "name": operation.summary,
+            "method": operation.method,
+            "path": self._address(operation),
+            "headers": [*operation.credentials.headers],
+            "body": operation.request_example if operation.request else None,
+            "uses": used,
+            "chooses": {variable.name: variable.value.rstrip("0123456789") for variable in chosen},
+            "takes": {variable.name: variable.field for variable in sent.kept},
+            "repeats": sent.is_awaited,
+            "key": operation.is_idempotent_by_key,
+        }
 
     def _sent_for(self, operation: Operation) -> list[_Sent]:
         prepared_by = self.steps_of(operation)
@@ -128,7 +157,7 @@ class Shell:
         operation = sent.operation
         method = "" if operation.method == "GET" else f"-X {operation.method}"
         parts = [" ".join(word for word in ("curl", flags, method, self._url(operation)) if word)]
-        parts += [f"-H {self._header(name)}" for name in operation.credentials.headers]
+        parts += [f'-H "{name}: ${credential(name).variable}"' for name in operation.credentials.headers]
         chosen = self._chosen_by(operation)
         if operation.is_idempotent_by_key and chosen:
             parts.append(f'-H "Idempotency-Key: ${chosen[0].name}"')
@@ -148,6 +177,13 @@ class Shell:
         return f"'{text}'"
 
     def _url(self, operation: Operation) -> str:
+        address = self._address(operation)
+        if "$" in address:
+            return f'"{_in_double_quotes(self._base_url)}{address}"'
+        return shlex.quote(self._base_url + address)
+
+    def _address(self, operation: Operation) -> str:
+        """With `${NAME}` for each variable."""
         names = {variable.value: variable.name for variable in self._variables}
 
         def written(value: str) -> str:
@@ -157,24 +193,14 @@ class Shell:
             return written(str(operation.path_parameters.get(match[1], {}).get("example", match[1])))
 
         def asked(value: str | SameAsHeader) -> str:
-            return self._same_as(value) if isinstance(value, SameAsHeader) else written(value)
+            if isinstance(value, SameAsHeader):
+                return f"${{{credential(value.name).variable}}}"
+            return written(value)
 
         address = re.sub(r"\{(\w+)\}", fill, operation.path)
         if operation.query_example:
             address += "?" + "&".join(f"{name}={asked(value)}" for name, value in operation.query_example.items())
-        if "$" in address:
-            return f'"{_in_double_quotes(self._base_url)}{address}"'
-        return shlex.quote(self._base_url + address)
-
-    def _same_as(self, header: SameAsHeader) -> str:
-        if header.name in self._keys:
-            return quote(self._keys[header.name], safe="")
-        return f"${{{credential(header.name).variable}}}"
-
-    def _header(self, name: str) -> str:
-        if name in self._keys:
-            return shlex.quote(f"{name}: {self._keys[name]}")
-        return f'"{name}: ${credential(name).variable}"'
+        return address
 
 
 def _taken_from_answer(variable: Variable) -> str:

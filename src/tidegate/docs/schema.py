@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from tidegate.infra.http.operation import MEANINGS_KEY
 
 # A schema may contain itself.
 DEPTH_MAX = 4
@@ -24,31 +26,35 @@ class FieldRow:
     is_required: bool
     description: str = ""
     rules: str = ""
-    parent: str = ""  # With its dot: "customer."
-    depth: int = 0
-
-    @property
-    def path(self) -> str:
-        return self.parent + self.name
+    # The values it may have, each with its meaning.
+    values: tuple[tuple[str, str], ...] = ()
+    # The fields inside it.
+    fields: tuple[FieldRow, ...] = ()
 
 
 class Schemas:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._by_name = document["components"]["schemas"]
 
-    def rows(self, schema: Schema, parent: str = "", depth: int = 0) -> Iterator[FieldRow]:
-        """The fields of an object, each followed by the fields inside it."""
+    def names(self, component: str) -> Iterator[str]:
+        """Of all fields of a component, however deep."""
+        for row in self.rows(self._by_name.get(component, {})):
+            yield from _names_in(row)
+
+    def rows(self, schema: Schema, depth: int = 0) -> tuple[FieldRow, ...]:
+        """The fields of an object, or of each object in a list."""
         if depth > DEPTH_MAX:
-            return
+            return ()
+        found: list[FieldRow] = []
         for choice in self._choices(schema):
             required = choice.get("required", ())
             for name, inner in choice.get("properties", {}).items():
-                yield self.row(name, inner, is_required=name in required, parent=parent, depth=depth)
-                yield from self.rows(inner, f"{parent}{name}.", depth + 1)
+                found.append(self.row(name, inner, is_required=name in required, depth=depth))
             if "items" in choice:
-                yield from self.rows(choice["items"], f"{parent.removesuffix('.')}[].", depth)
+                found += self.rows(choice["items"], depth)
+        return tuple(found)
 
-    def row(self, name: str, schema: Schema, *, is_required: bool, parent: str = "", depth: int = 0) -> FieldRow:
+    def row(self, name: str, schema: Schema, *, is_required: bool, depth: int = 0) -> FieldRow:
         choices = list(self._choices(schema))
         inline = (schema, *schema.get("anyOf", ()))
         return FieldRow(
@@ -58,9 +64,15 @@ class Schemas:
             # The description of a shared schema is a docstring for programmers, so only inline ones are used.
             description=next((s["description"] for s in inline if s.get("description")), ""),
             rules=_sentence(_rules(schema, choices)),
-            parent=parent,
-            depth=depth,
+            values=tuple(self._values(choices)),
+            fields=self.rows(schema, depth + 1),
         )
+
+    def _values(self, choices: Iterable[Schema]) -> Iterator[tuple[str, str]]:
+        for choice in choices:
+            yield from choice.get(MEANINGS_KEY, {}).items()
+            if "items" in choice:
+                yield from self._values(self._choices(choice["items"]))
 
     def _choices(self, schema: Schema) -> Iterator[Schema]:
         """The schema without `$ref`, or each of its alternatives; one type each."""
@@ -83,6 +95,12 @@ class Schemas:
         for value in (*choice.get("enum", ()), *([choice["const"]] if "const" in choice else ())):
             return _TYPE_OF[type(value)]
         return str(choice.get("type", "value"))
+
+
+def _names_in(row: FieldRow) -> Iterator[str]:
+    yield row.name
+    for inner in row.fields:
+        yield from _names_in(inner)
 
 
 _TYPE_OF = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
@@ -109,7 +127,8 @@ def _rules(schema: Schema, choices: list[Schema]) -> Iterator[str]:
 
 
 def _choice_rules(choice: Schema) -> Iterator[str]:
-    allowed = [f"`{value}`" for value in choice.get("enum", ())]
+    # Values with meanings are listed by themselves.
+    allowed = [] if MEANINGS_KEY in choice else [f"`{value}`" for value in choice.get("enum", ())]
     if len(allowed) > LISTED_MAX:
         yield f"one of `{', '.join(map(str, choice['enum']))}`"
     elif allowed:

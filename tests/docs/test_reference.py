@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
+import os
 import re
 import shutil
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import urljoin
 
 import httpx
 import msgspec
@@ -22,17 +23,19 @@ from build import Shop, make_shop
 from process import api
 from tidegate import worker
 from tidegate.app import operations_of
-from tidegate.idempotency.commands import KEPT_FOR
+from tidegate.core.fee import FeeBearer
+from tidegate.docs.example import Shell
+from tidegate.docs.markdown import coloured
+from tidegate.docs.prose import breakable, prose
+from tidegate.docs.reference import OperationView, Reference, slug_of
+from tidegate.docs.routes import SandboxKeys, routes
+from tidegate.docs.schema import FieldRow, Schemas
+from tidegate.docs.variable import variables_of
 from tidegate.infra.db import Database
 from tidegate.infra.http import error_guide, openapi
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.operation import Answer, Call, Credentials, Operation, Step
 from tidegate.infra.http.status import STATUS_OF
-from tidegate.infra.reference import view
-from tidegate.infra.reference.example import Shell
-from tidegate.infra.reference.routes import SandboxKeys, breakable, highlighted, prose, routes
-from tidegate.infra.reference.schema import FieldRow, Schemas
-from tidegate.infra.reference.variable import variables_of
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -41,9 +44,8 @@ BASE_URL = "http://localhost:8080"
 KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9")
 # Nothing is called, so there is no database behind them.
 OPERATIONS = operations_of(Runtime.of(Settings()))
-# It grows with what there is to tell.
-PAGE_BYTES_MAX = 1_000 * len(OPERATIONS)
-SCRIPT_BYTES_MAX = 15_000
+DOCUMENT = openapi.document(OPERATIONS, title="Tidegate", server_url=BASE_URL)
+REFERENCE = Reference(DOCUMENT, OPERATIONS)
 
 each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 
@@ -80,7 +82,7 @@ async def nothing_to_open() -> Any:
 
 async def get(path: str, operations: list[Operation] = OPERATIONS, keys: SandboxKeys | None = KEYS) -> httpx.Response:
     document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
-    service = Application(routes(document, operations, keys), lifespan=nothing_to_open, meter=Meter())
+    service = Application(routes(document, operations, [], keys), lifespan=nothing_to_open, meter=Meter())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(service), base_url=BASE_URL) as client:
         return await client.get(path)
 
@@ -118,25 +120,8 @@ class Outline(HTMLParser):
         return "".join(self.texts)
 
 
-_whole: list[Outline] = []
-
-
-async def outline(**options: Any) -> Outline:
-    """The page of everything takes long to draw and is always the same, so it is drawn once."""
-    if options:
-        return Outline((await get("/docs", **options)).text)
-    if not _whole:
-        _whole.append(Outline((await get("/docs")).text))
-    return _whole[0]
-
-
-async def address_of(name: str) -> str:
-    """Where the page finds its own file: the name it was written under, with its content's hash."""
-    page = await outline()
-    stem, _, kind = name.partition(".")
-    pattern = re.compile(rf"/docs/static/{stem}\.[0-9a-f]+\.{kind}")
-    [address] = [address for address in page.values("src") + page.values("href") if pattern.fullmatch(address)]
-    return address
+async def outline(operation: Operation, **options: Any) -> Outline:
+    return Outline((await get(f"/docs/reference/{slug_of(operation.name)}", **options)).text)
 
 
 def rows_of(schema: dict[str, Any], **shared: Any) -> list[FieldRow]:
@@ -147,13 +132,12 @@ def row_of(**schema: Any) -> FieldRow:
     return Schemas({"components": {"schemas": {}}}).row("field", schema, is_required=False)
 
 
-# The page.
+# The pages.
 
 
 @each_operation
-async def test_every_operation_is_shown(operation: Operation) -> None:
-    page = await outline()
-    assert operation.name in page.values("id")
+async def test_every_operation_has_a_page(operation: Operation) -> None:
+    page = await outline(operation)
     assert operation.path in page.text
     assert all(name in page.text for name in operation.credentials.headers)
     assert operation.description.replace("`", "") in page.text
@@ -171,99 +155,50 @@ def fields_in(schema: dict[str, Any], schemas: dict[str, Any]) -> Iterator[str]:
 
 
 @each_operation
-async def test_every_field_of_a_request_is_shown(operation: Operation) -> None:
-    if operation.request is None:
-        return
-    schemas = openapi.document(OPERATIONS, title="", server_url=BASE_URL)["components"]["schemas"]
-    page = await outline()
-    names = list(fields_in(schemas[operation.request.__name__], schemas))
-    assert names
-    assert [name for name in names if name not in page.texts] == []
+async def test_every_field_is_shown(operation: Operation) -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    page = await outline(operation)
+    for record in (operation.request, operation.response):
+        names = list(fields_in(schemas[record.__name__], schemas)) if record else []
+        assert [name for name in names if name not in page.texts] == []
 
 
 @each_operation
-async def test_every_field_of_an_answer_is_shown(operation: Operation) -> None:
-    schemas = openapi.document(OPERATIONS, title="", server_url=BASE_URL)["components"]["schemas"]
-    page = await outline()
-    names = list(fields_in(schemas[operation.response.__name__], schemas))
-    assert names
-    assert [name for name in names if name not in page.texts] == []
+async def test_every_error_is_shown_with_its_cause(operation: Operation) -> None:
+    page = await outline(operation)
+    for refusal in openapi.refusals_of(operation):
+        assert refusal.error_type in page.texts
+        assert str(STATUS_OF[refusal]) in page.texts
+        assert error_guide.GUIDE[refusal].cause.replace("`", "") in page.text
 
 
-async def test_operations_stand_in_their_groups() -> None:
-    first = make_operation(name="a", path="/a", path_parameters={}, group="One & only", group_words="`x` first.")
-    other = replace(first, name="b", path="/b", group="Two", group_words="", credentials=Credentials())
-    again = replace(first, name="c", path="/c", group_words="Not shown.")
-    operations = [first, other, again]
-    document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
-    page = view.page_of(document, operations, {})
-    assert [(group.name, group.words, [shown.anchor for shown in group.operations]) for group in page.groups] == [
-        ("One & only", "`x` first.", ["a", "c"]),
-        ("Two", "", ["b"]),
-    ]
-    assert [link.text for link in page.headers[0].used_by] == ["One & only"]
-    assert document["tags"] == [{"name": "One & only", "description": "`x` first."}, {"name": "Two", "description": ""}]
-    assert document["paths"]["/b"]["put"]["tags"] == ["Two"]
-    shown = await outline(operations=operations)
-    assert {"group-one-only", "group-two"} <= set(shown.values("id"))
+@each_operation
+async def test_ids_are_unique_and_every_link_inside_a_page_arrives(operation: Operation) -> None:
+    page = await outline(operation)
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert {href[1:] for href in page.values("href") if href.startswith("#")} <= set(ids)
+    assert set(page.values("aria-labelledby")) <= set(ids)
 
 
 def test_every_operation_has_a_group_and_every_group_words() -> None:
     assert [operation.name for operation in OPERATIONS if not operation.group] == []
-    tags = openapi.document(OPERATIONS, title="", server_url=BASE_URL)["tags"]
-    assert [tag["name"] for tag in tags if not tag["description"]] == []
+    assert [tag["name"] for tag in DOCUMENT["tags"] if not tag["description"]] == []
 
 
 async def test_a_body_that_may_be_left_out_is_said_to_be() -> None:
     operation = make_operation(is_body_optional=True)
     document = openapi.document([operation], title="Tidegate", server_url=BASE_URL)
     assert document["paths"]["/things/{id}"]["put"]["requestBody"]["required"] is False
-    assert "may be left out" in (await outline(operations=[operation])).texts
-    assert "may be left out" not in (await outline(operations=[make_operation()])).texts
+    assert "may be left out" in (await outline(operation, operations=[operation])).text
+    other = make_operation()
+    assert "may be left out" not in (await outline(other, operations=[other])).text
 
 
-@each_operation
-async def test_every_error_is_shown_with_what_to_do(operation: Operation) -> None:
-    page = await outline()
-    for refusal in openapi.refusals_of(operation):
-        assert refusal.error_type in page.texts
-        assert str(STATUS_OF[refusal]) in page.texts
-        assert error_guide.GUIDE[refusal].remedy.replace("`", "") in page.text
-
-
-def test_every_refusal_has_words_for_what_to_do() -> None:
-    assert STATUS_OF.keys() <= error_guide.GUIDE.keys()
-
-
-async def test_what_the_introduction_says_of_repeating_is_so() -> None:
-    assert f"kept for {KEPT_FOR.days} days" in (await outline()).text
-
-
-async def test_every_link_inside_the_page_arrives() -> None:
-    page = await outline()
-    ids = page.values("id")
-    assert len(ids) == len(set(ids))
-    inner = [href[1:] for href in page.values("href") if href.startswith("#")]
-    assert set(inner) <= set(ids)
-    assert set(page.values("aria-labelledby")) <= set(ids)
-
-
-async def test_nothing_is_loaded_from_elsewhere() -> None:
-    page = await outline()
-    addresses = [*page.values("src"), *page.values("href")]
-    assert [address for address in addresses if re.match(r"(\w+:)?//", address)] == []
-    assert not [attributes for _, attributes in page.tags if "style" in attributes]
-    css = (await get(await address_of("reference.css"))).text
-    assert "url(" not in css
-    assert "@import" not in css
-
-
-async def test_everything_that_the_page_loads_is_there() -> None:
-    page = await outline()
-    own = [address for address in page.values("src") + page.values("href") if not address.startswith(("#", "data:"))]
-    assert {await address_of("reference.css"), await address_of("reference.js"), "openapi.json"} == set(own)
-    for address in own:
-        assert (await get(urljoin("/docs", address))).status_code == 200
+def test_values_of_a_list_are_shown_with_their_meanings() -> None:
+    create = REFERENCE.operation(REFERENCE.operations["createPayment"])
+    [bearer] = [row for row in create.fields if row.name == "feeBearer"]
+    assert dict(bearer.values) == {member.value: member.meaning for member in FeeBearer}
 
 
 async def test_markup_in_a_text_stays_text() -> None:
@@ -271,11 +206,9 @@ async def test_markup_in_a_text_stays_text() -> None:
     operation = make_operation(
         summary=attack, description=attack, response_example={"count": attack}, request_example={"count": attack}
     )
-    page = await outline(operations=[operation])
-    assert [attributes for tag, attributes in page.tags if tag == "script"] == [
-        {"src": await address_of("reference.js"), "defer": None}
-    ]
-    assert "img" not in [tag for tag, _ in page.tags]
+    page = await outline(operation, operations=[operation])
+    assert [attributes for tag, attributes in page.tags if tag == "script" and "src" not in attributes] == []
+    assert [attributes["src"] for tag, attributes in page.tags if tag == "img" and attributes["src"] == "x"] == []
     assert "<script>alert(1)</script> <img src=x onerror=alert(2)> {{ 7 * 7 }}" in page.text
 
 
@@ -288,64 +221,17 @@ def test_an_address_may_break_before_a_slash() -> None:
     assert breakable("/a/<b>") == "<wbr>/a<wbr>/&lt;b&gt;"
 
 
-def test_highlighting_changes_no_character() -> None:
+def test_colouring_changes_no_character() -> None:
     text = '{"a": [1, -2.5e3, true, null], "b": "<i> \\" 3: true"}'
-    assert Outline(highlighted(text)).text == text
+    assert Outline(coloured(text, "json")).text.rstrip("\n") == text
 
 
-async def test_the_page_allows_only_its_own_files() -> None:
-    answer = await get("/docs")
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    # The policy of every page of ours; tests/infra/test_page_security.py has the whole of it.
-    policy = answer.headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'; script-src 'self' 'nonce-")
-    assert "frame-ancestors 'none'" in policy
-    assert answer.headers["content-encoding"] == "gzip"
-    assert answer.headers["cache-control"] == "no-store"
-    assert answer.headers["x-content-type-options"] == "nosniff"
-
-
-@pytest.mark.parametrize(("name", "media_type"), [("reference.css", "text/css"), ("reference.js", "text/javascript")])
-async def test_a_static_file_has_its_type(name: str, media_type: str) -> None:
-    answer = await get(await address_of(name))
-    assert answer.headers["content-type"] == f"{media_type}; charset=utf-8"
-
-
-@pytest.mark.parametrize(
-    "name", ["", "reference.css", "other.css", "../reference.py", "%2e%2e/reference.py", "../templates/reference.html"]
-)
-async def test_no_other_file_is_served(name: str) -> None:
-    assert (await get(f"/docs/static/{name}")).status_code == 404
-
-
-async def test_the_page_is_small() -> None:
-    page, css, script = [
-        (await get(path)).content
-        for path in ("/docs", await address_of("reference.css"), await address_of("reference.js"))
-    ]
-    assert len(gzip.compress(page)) + len(gzip.compress(css)) <= PAGE_BYTES_MAX
-    assert len(gzip.compress(script)) <= SCRIPT_BYTES_MAX
-
-
-# Keys.
-
-
-async def test_with_the_sandbox_keys_the_examples_carry_them_and_the_page_says_so() -> None:
-    page = await outline(keys=KEYS)
-    assert "-H 'api-key: sk_test_secret'" in page.text
-    assert "-H 'x-pub-key: pk_test_public'" in page.text
-    assert "-H 'x-business-id: 65f0c9a1b2d3e4f5a6b7c8d9'" in page.text
-    assert "Test mode" in page.texts
-    assert "export" not in page.text
-
-
-async def test_without_keys_the_examples_read_the_shell_and_the_page_says_how() -> None:
-    page = await outline(keys=None)
-    assert '-H "api-key: $TIDEGATE_SECRET_KEY"' in page.text
-    for variable in ("TIDEGATE_SECRET_KEY", "TIDEGATE_PUBLIC_KEY", "TIDEGATE_BUSINESS_ID"):
-        assert f"export {variable}=" in page.commands[0]
-    assert "Test mode" not in page.texts
-    assert "sk_test_" not in page.text
+async def test_no_page_holds_a_key() -> None:
+    operation = REFERENCE.operations["createPayment"]
+    for path in ("", ".md"):
+        page = await get(f"/docs/reference/{slug_of(operation.name)}{path}", keys=KEYS)
+        assert "sk_test_secret" not in page.text
+        assert "$TIDEGATE_SECRET_KEY" in Outline(page.text).text
 
 
 # Examples.
@@ -362,12 +248,13 @@ async def run(script: str) -> str:
 
 
 # In place of curl: prints the words it was given, past whatever catches its output, and answers with $ANSWERED.
+KEYS_GIVEN = "TIDEGATE_SECRET_KEY=s TIDEGATE_PUBLIC_KEY=p TIDEGATE_BUSINESS_ID=b TIDEGATE_X_OTHER_KEY=k\n"
 ECHO = "exec 3>&1 >/dev/null; curl() { printf '%s\\0' \"$@\" >&3; printf '\\1' >&3; printf %s \"${ANSWERED-}\"; }\n"
 
 
 async def commands_of(script: str) -> list[list[str]]:
     """The words that each curl in the script is given."""
-    return [words.split("\0")[:-1] for words in (await run(ECHO + script)).split("\1")[:-1]]
+    return [words.split("\0")[:-1] for words in (await run(KEYS_GIVEN + ECHO + script)).split("\1")[:-1]]
 
 
 async def words_of(command: str) -> list[str]:
@@ -381,8 +268,8 @@ def sent_in(words: list[str]) -> Any:
 
 @each_operation
 async def test_an_example_is_good_shell_and_its_body_good_json(operation: Operation) -> None:
-    example = Shell(BASE_URL, KEYS.by_header, OPERATIONS).example_of(operation)
-    assert example.command in (await outline()).commands
+    example = Shell(BASE_URL, OPERATIONS).example_of(operation)
+    assert f"{example.command}\n" in (await outline(operation)).commands
     given = [f"{variable.name}='{variable.value}'" for variable in example.needs]
     answer = json.dumps({variable.field: variable.value for variable in example.sets}, separators=(",", ":"))
     commands = await commands_of("\n".join([*given, f"ANSWERED='{answer}'", example.command]))
@@ -394,15 +281,13 @@ async def test_an_example_is_good_shell_and_its_body_good_json(operation: Operat
 @pytest.mark.parametrize("text", ["it's", "'", "''\\''", '"$HOME" `id` $(id) \\ !', "ä ₦ 😀", "a\nb"])
 async def test_no_text_escapes_from_its_quotes(text: str) -> None:
     operation = make_operation(request_example={"text": text})
-    keys = {"x-other-key": text.replace("\n", " ")}
-    words = await words_of(Shell(BASE_URL, keys, [operation]).example_of(operation).command)
+    words = await words_of(Shell(BASE_URL, [operation]).example_of(operation).command)
     assert json.loads(words[words.index("-d") + 1]) == {"text": text}
-    assert f"x-other-key: {keys['x-other-key']}" in words
 
 
 async def test_a_path_value_without_a_source_stays_as_it_is() -> None:
     operation = make_operation()
-    words = await words_of(Shell(BASE_URL, {"x-other-key": "k"}, [operation]).example_of(operation).command)
+    words = await words_of(Shell(BASE_URL, [operation]).example_of(operation).command)
     assert words[:3] == ["-X", "PUT", f"{BASE_URL}/things/a%2Fb"]
 
 
@@ -416,7 +301,7 @@ async def test_a_value_that_another_example_makes_is_a_shell_variable() -> None:
         request_example=None,
         path_parameters={"thingName": {"schema": {"type": "string"}, "example": "THING-7"}},
     )
-    shell = Shell("http://localhost/$1", {"x-other-key": "k"}, [make, look])
+    shell = Shell("http://localhost/$1", [make, look])
     assert [variable.name for variable in shell.example_of(look).needs] == ["THING_NAME"]
     made, looked = await commands_of(f"{shell.example_of(make).command}\n{shell.example_of(look).command}")
     name = sent_in(made)["name"]
@@ -451,7 +336,7 @@ async def test_a_value_that_another_answer_makes_is_taken_from_it() -> None:
         path="/uses", path_parameters={}, name="useOne", request_example={"thingId": "th_1", "kind": "plain"}
     )
     operations = [make_thing(), use_thing(), in_body]
-    shell = Shell(BASE_URL, {"x-other-key": "k"}, operations)
+    shell = Shell(BASE_URL, operations)
     script = "\n".join(shell.example_of(operation).command for operation in operations)
     made, used, sent = await commands_of(ANSWERED + script)
     assert sent_in(made) == {"count": 1, "kind": "plain"}
@@ -461,14 +346,14 @@ async def test_a_value_that_another_answer_makes_is_taken_from_it() -> None:
 
 def test_what_was_sent_before_is_not_taken_from_an_answer() -> None:
     later = make_operation(path="/uses", path_parameters={}, name="useOne", request_example={"kind": "plain"})
-    shell = Shell(BASE_URL, {}, [make_thing(), later])
+    shell = Shell(BASE_URL, [make_thing(), later])
     assert shell.example_of(later).needs == ()
     assert shell.example_of(make_thing()).sets == ()
 
 
 async def test_an_example_prepares_what_it_needs() -> None:
     use = use_thing(prepared_by=(Step("makeThing", {"count": 7}),))
-    shell = Shell(BASE_URL, {"x-other-key": "k"}, [make_thing(), use])
+    shell = Shell(BASE_URL, [make_thing(), use])
     example = shell.example_of(use)
     assert example.needs == ()
     first, last = await commands_of(ANSWERED + example.command)
@@ -479,7 +364,7 @@ async def test_an_example_prepares_what_it_needs() -> None:
 async def test_a_step_is_asked_again_until_its_answer_has_what_is_needed() -> None:
     find = make_thing(name="findThings", method="GET", request=None, query_example={"kind": "any"})
     use = use_thing(prepared_by=(Step("findThings", query={"state": "new"}, is_awaited=True),))
-    example = Shell(BASE_URL, {"x-other-key": "k"}, [find, use]).example_of(use)
+    example = Shell(BASE_URL, [find, use]).example_of(use)
     # Nothing yet, and then two of them.
     later = """sleep() { ANSWERED='[{"thingId":"th_new"},{"thingId":"th_old"}]'; }\n"""
     *asked, used = await commands_of(later + example.command)
@@ -489,7 +374,7 @@ async def test_a_step_is_asked_again_until_its_answer_has_what_is_needed() -> No
 
 def test_steps_that_are_not_offered_prepare_nothing() -> None:
     use = use_thing(prepared_by=(Step("makeThing"), Step("onlyInTheSandbox")))
-    example = Shell(BASE_URL, {"x-other-key": "k"}, [make_thing(), use]).example_of(use)
+    example = Shell(BASE_URL, [make_thing(), use]).example_of(use)
     assert example.command.count("curl") == 1
     assert [variable.name for variable in example.needs] == ["ID"]
 
@@ -497,7 +382,7 @@ def test_steps_that_are_not_offered_prepare_nothing() -> None:
 async def test_a_preparation_takes_from_its_answer_only_what_must_be_there() -> None:
     """Another body may have another answer, and must not overwrite what an earlier example left."""
     other = make_operation(path="/others", path_parameters={}, name="other", prepared_by=(Step("makeThing", {}),))
-    shell = Shell(BASE_URL, {"x-other-key": "k"}, [make_thing(), use_thing(), other])
+    shell = Shell(BASE_URL, [make_thing(), use_thing(), other])
     assert shell.example_of(other).sets == ()
     repeating = replace(other, prepared_by=(Step("makeThing"),))
     assert [variable.name for variable in shell.example_of(repeating).sets] == ["ID"]
@@ -544,18 +429,61 @@ async def own_shop(make_database: Callable[[str], Awaitable[str]]) -> AsyncItera
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are curl commands")
 async def test_the_examples_run_when_pasted_again_and_again(own_shop: tuple[str, Shop]) -> None:
     base_url, shop = own_shop
-    keys = SandboxKeys(shop.secret_key, shop.public_key, shop.business_id)
+    views = views_at(base_url)
+    # One terminal, all pages, twice.
+    script = "\n".join(f"{shown.example.command}\necho" for shown in [*views] * 2)
+    lines = [line for line in (await run(exports(shop) + QUIET + script)).splitlines() if line]
+    check_answers([*views] * 2, lines)
+
+
+async def test_the_python_samples_run(own_shop: tuple[str, Shop]) -> None:
+    base_url, shop = own_shop
+    views = views_at(base_url)
+    whole = "\n".join(f"exec({shown.samples[1].text!r}, {{}})" for shown in views)
+    check_answers(views, (await run_file(shop, base_url, [sys.executable, "-"], whole)).splitlines())
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the samples need Node")
+async def test_the_node_samples_run(own_shop: tuple[str, Shop]) -> None:
+    base_url, shop = own_shop
+    views = views_at(base_url)
+    whole = "\n".join(f"{{\n{shown.samples[2].text}\n}}" for shown in views)
+    check_answers(views, (await run_file(shop, base_url, ["node", "--input-type=module", "-"], whole)).splitlines())
+
+
+def views_at(base_url: str) -> list[OperationView]:
     document = openapi.document(OPERATIONS, title="Tidegate", server_url=base_url)
-    page = view.page_of(document, OPERATIONS, keys.by_header)
-    assert sorted(shown.anchor for shown in page.operations) == sorted(operation.name for operation in OPERATIONS)
-    # One terminal, the whole page, twice.
-    script = "\n".join(f"{shown.example.command}\necho" for shown in [*page.operations] * 2)
-    lines = [line for line in (await run(QUIET + script)).splitlines() if line]
-    operations = {operation.name: operation for operation in OPERATIONS}
-    for shown, line in zip([*page.operations] * 2, lines, strict=True):
-        operation, answer = operations[shown.anchor], json.loads(line)
-        assert answer[operation.success_key] is True, (shown.anchor, line)
-        assert same_fields(answer["data"], operation.response_example), (shown.anchor, line)
+    reference = Reference(document, OPERATIONS)
+    return [reference.operation(operation) for operation in reference.operations.values()]
+
+
+def keys_of(shop: Shop) -> dict[str, str]:
+    return {
+        "TIDEGATE_SECRET_KEY": shop.secret_key,
+        "TIDEGATE_PUBLIC_KEY": shop.public_key,
+        "TIDEGATE_BUSINESS_ID": shop.business_id,
+    }
+
+
+def exports(shop: Shop) -> str:
+    return "".join(f"{name}='{value}'\n" for name, value in keys_of(shop).items())
+
+
+async def run_file(shop: Shop, base_url: str, command: list[str], text: str) -> str:
+    variables = {"PATH": os.environ["PATH"], "TIDEGATE_URL": base_url, **keys_of(shop)}
+    process = await asyncio.create_subprocess_exec(
+        *command, env=variables, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=2**24
+    )
+    out, err = await process.communicate(text.encode())
+    assert process.returncode == 0, (out + err).decode()
+    return out.decode()
+
+
+def check_answers(views: list[OperationView], lines: list[str]) -> None:
+    for shown, line in zip(views, lines, strict=True):
+        operation, answer = REFERENCE.operations[shown.name], json.loads(line)
+        assert answer[operation.success_key] is True, (shown.name, line)
+        assert same_fields(answer["data"], operation.response_example), (shown.name, line)
 
 
 # Schemas in words.
@@ -603,21 +531,23 @@ def test_a_rule_in_words(schema: dict[str, Any], words: str) -> None:
     assert row_of(**schema).rules == words
 
 
-def test_fields_inside_fields_follow_with_their_path() -> None:
+def test_fields_inside_fields_stand_below_them() -> None:
     part = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
     whole = {"properties": {"one": {"$ref": "#/x/Part"}, "many": {"type": "array", "items": {"$ref": "#/x/Part"}}}}
     rows = rows_of(whole, Part=part)
-    assert [(row.path, row.depth, row.is_required) for row in rows] == [
-        ("one", 0, False),
-        ("one.id", 1, True),
-        ("many", 0, False),
-        ("many[].id", 1, True),
+    assert [(row.name, row.is_required, [(inner.name, inner.is_required) for inner in row.fields]) for row in rows] == [
+        ("one", False, [("id", True)]),
+        ("many", False, [("id", True)]),
     ]
 
 
 def test_a_schema_that_contains_itself_ends() -> None:
     node = {"type": "object", "properties": {"next": {"anyOf": [{"$ref": "#/x/Node"}, {"type": "null"}]}}}
-    assert len(rows_of({"$ref": "#/x/Node"}, Node=node)) == 5
+    [row] = rows_of({"$ref": "#/x/Node"}, Node=node)
+    depth = 1
+    while row.fields:
+        [row], depth = row.fields, depth + 1
+    assert depth == 5
 
 
 def test_words_given_to_a_field_win_over_those_of_its_type() -> None:
