@@ -27,7 +27,7 @@ from tidegate.core.fee import FeeBearer
 from tidegate.docs.example import Shell
 from tidegate.docs.markdown import coloured
 from tidegate.docs.prose import breakable, prose
-from tidegate.docs.reference import OperationView, Reference, slug_of
+from tidegate.docs.reference import ApiReference, OperationView, slug_of
 from tidegate.docs.routes import SandboxKeys, routes
 from tidegate.docs.schema import FieldRow, Schemas
 from tidegate.docs.variable import variables_of
@@ -45,7 +45,7 @@ KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9
 # Nothing is called, so there is no database behind them.
 OPERATIONS = operations_of(Runtime.of(Settings()))
 DOCUMENT = openapi.document(OPERATIONS, title="Tidegate", server_url=BASE_URL)
-REFERENCE = Reference(DOCUMENT, OPERATIONS)
+REFERENCE = ApiReference(DOCUMENT, OPERATIONS)
 
 each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 
@@ -453,7 +453,7 @@ async def test_the_node_samples_run(own_shop: tuple[str, Shop]) -> None:
 
 def views_at(base_url: str) -> list[OperationView]:
     document = openapi.document(OPERATIONS, title="Tidegate", server_url=base_url)
-    reference = Reference(document, OPERATIONS)
+    reference = ApiReference(document, OPERATIONS)
     return [reference.operation(operation) for operation in reference.operations.values()]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tidegate.docs.page import ROOT
-from tidegate.docs.renderer import PageRenderer
+from tidegate.docs.renderer import DocsRenderer
 from tidegate.docs.site import DocsSite
 from tidegate.infra.http.operation import encode
 from tidegate.infra.page import static
@@ -30,10 +30,10 @@ def write(folder: Path, docs: DocsSite, document: dict[str, Any]) -> int:
         def asset_link(name: str, own: str = own) -> str:
             return _relative(assets[name].path, own)
 
-        renderer = PageRenderer(docs, asset_link, has_server=False)
+        renderer = DocsRenderer(docs, asset_link, has_server=False)
         _write(folder, own, renderer.page(head.path, link).encode())
         _write(folder, _file_of(head.markdown_path), docs.content(head.path, str).markdown.encode())
-    whole = PageRenderer(docs, str, has_server=False)
+    whole = DocsRenderer(docs, str, has_server=False)
     _write(folder, "/llms.txt", whole.llms().encode())
     _write(folder, "/llms-full.txt", whole.llms_full().encode())
     # Addresses in the index are relative to the first page.

@@ -23,7 +23,7 @@ _FACT = re.compile(r"(\w+): *(.*)")
 _FORMATTER = HtmlFormatter(nowrap=True)
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
 
-Link = Callable[[str], str]
+LinkTo = Callable[[str], str]
 
 
 def front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -62,7 +62,7 @@ class Document:
             if token.type == "heading_open"
         )
 
-    def html(self, link: Link) -> Markup:
+    def html(self, link: LinkTo) -> Markup:
         """`link` turns a path of the site into the address that a page uses for it."""
         out = Markup()
         anchors = iter(self.headings)
@@ -76,7 +76,7 @@ def _text(inline: Token) -> str:
     return "".join(child.content for child in inline.children or ())
 
 
-def _prose(tokens: list[Token], link: Link, anchors: Iterator[Heading]) -> Markup:
+def _prose(tokens: list[Token], link: LinkTo, anchors: Iterator[Heading]) -> Markup:
     for token, inline in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open" and inline:
             token.attrSet("id", next(anchors).anchor)

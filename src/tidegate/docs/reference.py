@@ -28,7 +28,7 @@ ERRORS_PATH = f"{FOLDER}/errors"
 
 
 @dataclass(frozen=True)
-class Link:
+class PageLink:
     path: str
     text: str
 
@@ -36,7 +36,7 @@ class Link:
 @dataclass(frozen=True)
 class Need:
     variable: str
-    made_by: Link  # The operation whose example sets it.
+    made_by: PageLink  # The operation whose example sets it.
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class OperationView:
     samples: tuple[Sample, ...]
     plan: str  # JSON, for the script that runs the example.
     is_destructive: bool
-    prepared_by: tuple[Link, ...]  # What the example sends first.
+    prepared_by: tuple[PageLink, ...]  # What the example sends first.
     needs: tuple[Need, ...]
     makes: tuple[str, ...]  # Variables for the examples of other operations,
-    used_by: tuple[Link, ...]  # which are these.
+    used_by: tuple[PageLink, ...]  # which are these.
     answer_status: int
     answer: str
     answer_fields: tuple[FieldRow, ...]
@@ -109,7 +109,7 @@ def by_group(operations: Sequence[Operation]) -> dict[str, list[Operation]]:
     return groups
 
 
-class Reference:
+class ApiReference:
     def __init__(
         self, document: Mapping[str, Any], operations: Sequence[Operation], events: Sequence[EventDocument] = ()
     ) -> None:
@@ -190,15 +190,15 @@ class Reference:
                 schema = {"description": given.get("description", ""), **given["schema"]}
                 yield self._schemas.row(given["name"], schema, is_required=given["required"])
 
-    def _maker(self, variable: Variable) -> Link:
+    def _maker(self, variable: Variable) -> PageLink:
         return _links([self.operations[variable.maker]])[0]
 
     def _uses(self, other: Operation, *, of: Operation) -> bool:
         return any(variable.maker == of.name for variable in self._examples[other.name].needs)
 
 
-def _links(operations: Iterable[Operation]) -> tuple[Link, ...]:
-    return tuple(Link(f"{FOLDER}/{slug_of(operation.name)}", operation.summary) for operation in operations)
+def _links(operations: Iterable[Operation]) -> tuple[PageLink, ...]:
+    return tuple(PageLink(f"{FOLDER}/{slug_of(operation.name)}", operation.summary) for operation in operations)
 
 
 def _credential_rows(operation: Operation) -> Iterator[FieldRow]:

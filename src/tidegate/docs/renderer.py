@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tidegate.docs.markdown import Link
+from tidegate.docs.markdown import LinkTo
 from tidegate.docs.page import PageContent, PageHead
-from tidegate.docs.search import Entry
+from tidegate.docs.search import SearchEntry
 from tidegate.docs.site import AREAS, DocsSite
 from tidegate.infra.http.operation import encode
 
@@ -20,23 +20,23 @@ _NO_CONTENT = PageContent(html=Markup(), markdown="")
 
 
 @dataclass(frozen=True)
-class PageRenderer:
+class DocsRenderer:
     """`link` gives the address of a path of the site, `asset` that of a static file, as a page may use them."""
 
     site: DocsSite
-    asset: Link
+    asset: LinkTo
     # Whether the pages come from a server that can search and send requests to the API.
     has_server: bool = True
     can_run: bool = False
 
-    def page(self, path: str, link: Link) -> str:
+    def page(self, path: str, link: LinkTo) -> str:
         head = self.site.head(path)
         return self._page(head, self.site.content(path, link), link)
 
-    def search_page(self, query: str, results: Sequence[Entry], link: Link) -> str:
+    def search_page(self, query: str, results: Sequence[SearchEntry], link: LinkTo) -> str:
         return self._page(SEARCH_PAGE, _NO_CONTENT, link, query=query, results=results)
 
-    def _page(self, head: PageHead, content: PageContent, link: Link, **facts: Any) -> str:
+    def _page(self, head: PageHead, content: PageContent, link: LinkTo, **facts: Any) -> str:
         before, after = self.site.neighbours(head)
         return self.site.render(
             head.template,
@@ -55,7 +55,7 @@ class PageRenderer:
             **{"query": "", **facts},
         )
 
-    def index(self, link: Link) -> bytes:
+    def index(self, link: LinkTo) -> bytes:
         """For the script that searches: title, address, place and words of each entry."""
         return encode([(e.title, link_with_anchor(e.path, link), e.where, e.words) for e in self.site.index])
 
@@ -67,6 +67,6 @@ class PageRenderer:
         return "\n\n---\n\n".join(self.site.content(head.path, str).markdown for head in self.site.heads)
 
 
-def link_with_anchor(path: str, link: Link) -> str:
+def link_with_anchor(path: str, link: LinkTo) -> str:
     path, _, anchor = path.partition("#")
     return f"{link(path)}#{anchor}" if anchor else link(path)

@@ -13,9 +13,9 @@ from starlette.responses import Response
 
 from tidegate.core.errors import NotFound
 from tidegate.docs import search
-from tidegate.docs.markdown import Link
+from tidegate.docs.markdown import LinkTo
 from tidegate.docs.page import ROOT, PageHead
-from tidegate.docs.renderer import KEYS_PATH, SEARCH_PAGE, PageRenderer
+from tidegate.docs.renderer import KEYS_PATH, SEARCH_PAGE, DocsRenderer
 from tidegate.docs.site import DocsSite
 from tidegate.infra.http.accept import prefers
 from tidegate.infra.http.openapi import EventDocument
@@ -57,7 +57,7 @@ def routes(
     site = Site(document["servers"][0]["url"])
     assets = static.load(_PACKAGE, "static", under=f"{ROOT}/static", site=site)
     docs = DocsSite(document, operations, events)
-    renderer = PageRenderer(docs, lambda name: assets[name].url, can_run=keys is not None)
+    renderer = DocsRenderer(docs, lambda name: assets[name].url, can_run=keys is not None)
     pages = _Pages(docs, renderer, site.url)
     description = encode(document)
 
@@ -74,7 +74,7 @@ def routes(
 class _Pages:
     """What is made for the first time is made in a thread, so that no other request waits for it."""
 
-    def __init__(self, docs: DocsSite, renderer: PageRenderer, link: Link) -> None:
+    def __init__(self, docs: DocsSite, renderer: DocsRenderer, link: LinkTo) -> None:
         self._docs, self._renderer, self._link = docs, renderer, link
         self._html, self._markdown = cache(self._made_html), cache(self._made_markdown)
         self._index = cache(lambda: renderer.index(link))

@@ -12,7 +12,7 @@ PAGE_POINTS = 5
 _WORD = re.compile(r"[a-z0-9_.]+")
 
 
-class Entry(NamedTuple):
+class SearchEntry(NamedTuple):
     """One line of the index. A heading, a field or an error has the address of its place in a page."""
 
     title: str
@@ -21,7 +21,7 @@ class Entry(NamedTuple):
     words: str
 
 
-def found(query: str, entries: Iterable[Entry]) -> list[Entry]:
+def found(query: str, entries: Iterable[SearchEntry]) -> list[SearchEntry]:
     """Those that have every word of the query, or the beginning of it; best first."""
     wanted = _WORD.findall(query.lower())
     if not wanted:
@@ -30,7 +30,7 @@ def found(query: str, entries: Iterable[Entry]) -> list[Entry]:
     return [entry for _, entry in sorted(ranked, key=lambda each: -each[0])[:RESULTS_MAX]]
 
 
-def _score(entry: Entry, wanted: Sequence[str]) -> int:
+def _score(entry: SearchEntry, wanted: Sequence[str]) -> int:
     title = entry.title.lower()
     total = (100 if title == " ".join(wanted) else 0) + (PAGE_POINTS if "#" not in entry.path else 0)
     for word in wanted:

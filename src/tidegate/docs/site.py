@@ -12,10 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from tidegate.docs import reference as api
-from tidegate.docs.markdown import Document, Link, anchor_of, coloured, front_matter
+from tidegate.docs.markdown import Document, LinkTo, anchor_of, coloured, front_matter
 from tidegate.docs.page import ROOT, Heading, NavGroup, PageContent, PageHead
 from tidegate.docs.prose import breakable, prose
-from tidegate.docs.search import Entry
+from tidegate.docs.search import SearchEntry
 from tidegate.infra.http.openapi import EVENTS_TAG, EventDocument
 from tidegate.infra.http.operation import Operation
 
@@ -57,7 +57,7 @@ AREAS = (
 _FILTERS = {
     "prose": prose, "coloured": coloured, "breakable": breakable, "anchor": anchor_of, "slug": api.slug_of, "zip": zip,
 }  # fmt: skip
-MakeContent = Callable[[Link], PageContent]
+MakeContent = Callable[[LinkTo], PageContent]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class DocsSite:
         self.title = document["info"]["title"]
         self.version = document["info"]["version"]
         self.base_url = document["servers"][0]["url"]
-        self.reference = api.Reference(document, operations, events)
+        self.reference = api.ApiReference(document, operations, events)
         self._groups = api.by_group(operations)
         self._words = {tag["name"]: tag["description"] for tag in document["tags"]}
         self._environment = Environment(
@@ -101,7 +101,7 @@ class DocsSite:
     def head(self, path: str) -> PageHead:
         return self._pages[path].head
 
-    def content(self, path: str, link: Link) -> PageContent:
+    def content(self, path: str, link: LinkTo) -> PageContent:
         return self._pages[path].content(link)
 
     def navigation(self, area: str) -> list[NavGroup]:
@@ -123,18 +123,18 @@ class DocsSite:
         return self._environment.get_template(template).render(**facts)
 
     @cached_property
-    def index(self) -> list[Entry]:
+    def index(self) -> list[SearchEntry]:
         """What search looks through: pages, their headings, fields, errors and events."""
         return list(self._entries())
 
-    def _entries(self) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[SearchEntry]:
         for page in self._pages.values():
             head = page.head
             where = " / ".join(part for part in (head.area, head.group) if part != head.title)
-            yield Entry(head.title, head.path, where, " ".join((head.lead, *dict.fromkeys(page.keywords()))))
+            yield SearchEntry(head.title, head.path, where, " ".join((head.lead, *dict.fromkeys(page.keywords()))))
             for heading in page.headings():
                 if heading.level <= 3:
-                    yield Entry(heading.text, f"{head.path}#{heading.anchor}", head.title, "")
+                    yield SearchEntry(heading.text, f"{head.path}#{heading.anchor}", head.title, "")
 
     # Pages.
 
@@ -152,7 +152,7 @@ class DocsSite:
             "Guides", "", "overview.html",
         )  # fmt: skip
 
-        def content(link: Link) -> PageContent:
+        def content(link: LinkTo) -> PageContent:
             areas = [(name, self.navigation(name)) for name in ("Guides", "Testing", "Reference")]
             return self._generated("overview", link, areas=areas)
 
@@ -172,7 +172,7 @@ class DocsSite:
         )  # fmt: skip
         return _Page(head, lambda link: self._from_markdown(head, text, link), lambda: Document(text).headings)
 
-    def _from_markdown(self, head: PageHead, text: str, link: Link) -> PageContent:
+    def _from_markdown(self, head: PageHead, text: str, link: LinkTo) -> PageContent:
         for name, value in self._inclusions.items():
             text = text.replace(f"{{{{ {name} }}}}", value)
         document = Document(text)
@@ -210,7 +210,7 @@ class DocsSite:
             "operation.html", badge=operation.method,
         )  # fmt: skip
 
-        def content(link: Link) -> PageContent:
+        def content(link: LinkTo) -> PageContent:
             view = self.reference.operation(operation)
             languages = tuple((sample.language, sample.title) for sample in view.samples)
             return replace(self._generated("operation", link, operation=view), languages=languages)
@@ -223,19 +223,19 @@ class DocsSite:
             f"{api.FOLDER}/events/{event.name}", event.name, event.description, "Reference", EVENTS_TAG, "plain.html"
         )
 
-        def content(link: Link) -> PageContent:
+        def content(link: LinkTo) -> PageContent:
             return self._generated("event", link, event=self.reference.event(event))
 
         return _Page(head, content, keywords=lambda: self.reference.event_field_names(event))
 
-    def _errors(self, link: Link) -> PageContent:
+    def _errors(self, link: LinkTo) -> PageContent:
         made = self._generated("errors", link, errors=list(api.error_views()))
         return replace(made, headings=self._error_headings())
 
     def _error_headings(self) -> tuple[Heading, ...]:
         return tuple(Heading(2, anchor_of(view.error_type), view.error_type) for view in api.error_views())
 
-    def _generated(self, name: str, link: Link, **facts: Any) -> PageContent:
+    def _generated(self, name: str, link: LinkTo, **facts: Any) -> PageContent:
         """By a template each for people and for programs."""
         html = Markup(self.render(f"{name}_body.html", link=link, **facts))  # noqa: S704 - the template escapes
         return PageContent(html, self.render(f"{name}.md", base_url=self.base_url, link=link, **facts))
