@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 
-from playwright.async_api import Page, Route, expect
+from playwright.async_api import Page, Route, ViewportSize, expect
 
 from build import Shop
 from pages.stage import Stage
 
-DESK = {"width": 1280, "height": 900}
+DESK: ViewportSize = {"width": 1280, "height": 900}
 
 
 async def opened(stage: Stage, path: str, **options: bool) -> Page:

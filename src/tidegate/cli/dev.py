@@ -14,7 +14,6 @@ from tidegate.cli.database import mend, prepare, run_async, with_database, with_
 from tidegate.docs.routes import SandboxKeys
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
-from tidegate.docs.routes import SandboxKeys
 from tidegate.infra.run_lock import run_lock
 from tidegate.infra.supervisor import Supervisor, stop_on_terminate
 from tidegate.runtime import Runtime

@@ -12,7 +12,7 @@ from tidegate.core import errors
 from tidegate.core.errors import Invalid, MethodNotAllowed, Problem, Refusal
 from tidegate.infra.http.body import BODY_BYTES_MAX, BODY_TIMEOUT_S
 from tidegate.infra.http.error_answer import error_body
-from tidegate.infra.http.request_head import HEADER_BYTES_MAX, HEADERS_MAX, URL_BYTES_MAX
+from tidegate.infra.http.request_head import HEADER_BYTES_MAX, HEADERS_MAX, METHODS, URL_BYTES_MAX
 
 REQUEST_ID = "req_4fQ0xYb7Lk2ZsW9d"
 ONLY_INTERNAL = "INTERNAL_ERROR"
@@ -49,6 +49,11 @@ GUIDE: dict[type[Refusal], Guide] = {
         "The path exists, the method does not.",
         "Use a method that the `Allow` header lists.",
         "use GET or POST here",
+    ),
+    errors.MethodNotImplemented: Guide(
+        "The method is none that this service knows.",
+        f"Use one of {', '.join(METHODS)}, in capital letters.",
+        f"use one of {', '.join(METHODS)}",
     ),
     errors.RequestTimeout: Guide(
         f"The body took longer than {BODY_TIMEOUT_S:.0f} seconds to arrive.",
