@@ -268,9 +268,15 @@ def test_neighbouring_samples_are_one_with_a_tab_for_each_language() -> None:
     document = Document("```sh\necho 1\n```\n```python file=a.py\nprint(1)\n```\n\n```json\n{}\n```\n")
     assert document.languages == (("sh", "curl"), ("python", "Python"))
     html = document.html(str)
-    assert 'class="sample" data-lang="sh"><figcaption>curl<' in html
+    assert 'class="sample" data-lang="sh" data-also=""><figcaption>curl<' in html
     assert "<figcaption>a.py<" in html
     assert 'class="output"' in html
+
+
+def test_a_sample_without_the_chosen_language_shows_another() -> None:
+    document = Document("```sh\necho 1\n```\n\nText.\n\n```python\nprint(1)\n```\n```js\n1\n```\n")
+    assert document.html(str).count('data-lang="python" data-also="sh"') == 1
+    assert document.html(str).count('data-lang="js" data-also=""') == 1
 
 
 def test_html_in_a_guide_is_text() -> None:

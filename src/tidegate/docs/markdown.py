@@ -68,7 +68,7 @@ class Document:
         anchors = iter(self.headings)
         for is_fence, run in groupby(self._tokens, lambda token: token.type == "fence"):
             tokens = list(run)
-            out += _fences(tokens) if is_fence else _prose(tokens, link, anchors)
+            out += _fences(tokens, [name for name, _ in self.languages]) if is_fence else _prose(tokens, link, anchors)
         return out
 
 
@@ -98,7 +98,7 @@ def _take_step(token: Token, inline: Token) -> None:
         token.attrSet("data-step", step[1])
 
 
-def _fences(tokens: Sequence[Token]) -> Markup:
+def _fences(tokens: Sequence[Token], languages: Sequence[str]) -> Markup:
     """Neighbours in different languages are one sample; the page's choice of language shows one of them."""
     out = Markup()
     samples: list[tuple[str, str, str]] = []
@@ -107,22 +107,28 @@ def _fences(tokens: Sequence[Token]) -> Markup:
         if language in LANGUAGES:
             samples.append((language, rest.partition("file=")[2].split(" ")[0], token.content))
         else:
-            out += _sample(samples) + _block(language or "text", rest, token.content)
+            out += _sample(samples, languages) + _block(language or "text", rest, token.content)
             samples = []
-    return out + _sample(samples)
+    return out + _sample(samples, languages)
 
 
-def _sample(samples: list[tuple[str, str, str]]) -> Markup:
+def _sample(samples: list[tuple[str, str, str]], languages: Sequence[str]) -> Markup:
+    """With a language that the sample does not have, the first of it is shown."""
+    is_only = len(samples) == 1
+    titles = _ALONE if is_only else LANGUAGES
+    kind = "sample only" if is_only else "sample"
+    also = " ".join(name for name in languages if name not in {language for language, _, _ in samples})
     out = Markup()
     for language, file, text in samples:
-        only = Markup(" only") if len(samples) == 1 else ""
-        head = Markup("<figcaption>{}</figcaption>").format(
-            file or (LANGUAGES[language] if len(samples) > 1 else _ALONE.get(language, ""))
-        )
-        out += Markup('<figure class="sample{}" data-lang="{}">{}<pre data-copy><code>{}</code></pre></figure>').format(
-            only, language, head, coloured(text, language)
-        )
+        out += _FIGURE.format(kind, language, also, file or titles[language], coloured(text, language))
+        also = ""
     return out
+
+
+_FIGURE = Markup(
+    '<figure class="{}" data-lang="{}" data-also="{}"><figcaption>{}</figcaption>'
+    "<pre data-copy><code>{}</code></pre></figure>"
+)
 
 
 def _block(language: str, rest: str, text: str) -> Markup:

@@ -25,6 +25,8 @@ from tidegate.infra.http.status import STATUS_OF
 
 FOLDER = "/docs/reference"
 ERRORS_PATH = f"{FOLDER}/errors"
+# Besides deletions: these are run only after a question.
+_DESTRUCTIVE = ("resetSandbox", "rotateSecret")
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class ApiReference:
             example=example,
             samples=samples_of(example.command, plan, self._base_url),
             plan=examples.one_line(plan),
-            is_destructive=operation.method == "DELETE" or operation.name in ("resetSandbox", "rotateSecret"),
+            is_destructive=operation.method == "DELETE" or operation.name in _DESTRUCTIVE,
             prepared_by=_links(self.operations[step.operation] for step in self.shell.steps_of(operation)),
             needs=tuple(Need(variable.name, self._maker(variable)) for variable in example.needs),
             makes=tuple(variable.name for variable in example.sets if variable.maker == operation.name),

@@ -130,7 +130,7 @@ class DocsSite:
     def _entries(self) -> Iterator[SearchEntry]:
         for page in self._pages.values():
             head = page.head
-            where = " / ".join(part for part in (head.area, head.group) if part != head.title)
+            where = " / ".join(dict.fromkeys(part for part in (head.area, head.group) if part and part != head.title))
             yield SearchEntry(head.title, head.path, where, " ".join((head.lead, *dict.fromkeys(page.keywords()))))
             for heading in page.headings():
                 if heading.level <= 3:
