@@ -44,7 +44,7 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     currency: Annotated[Currency | None, Meta(description="If given, it must be the currency received.")] = None
     reason: Annotated[Remark | None, Meta(description="Shown to your customer.")] = None
     note: Annotated[Remark | None, Meta(description="Not shown to your customer.")] = None
-    business: Annotated[OwnBusinessId | None, Meta(description="Your business's id, if you wish to name it.")] = None
+    business: Annotated[OwnBusinessId | None, Meta(description="Your business's id, if you name it.")] = None
 
 
 def refund_request_from(request: CreateRefund) -> RefundRequest:
