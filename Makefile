@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt schema shots browser bench bench-data bench-data-clean lock clean
+.PHONY: help run test check fmt schema docs shots browser bench bench-data bench-data-clean lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -31,6 +31,9 @@ fmt: $(VENV)/.dev  ## format the code and mend what lint can mend
 
 schema: $(VENV)/.dev  ## write docs/schema.md: every table as the migrations make it
 	@$(BIN)/python tests/migrations/schema_page.py
+
+docs: $(VENV)/.run  ## write the documentation as static files, into site/
+	@$(BIN)/tidegate docs site
 
 shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and take pictures of them, into shots/
 	@TIDEGATE_SCENES=all $(BIN)/python -m pytest tests/pages/shots.py tests/pages/test_scenes.py $(ARGS)

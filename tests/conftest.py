@@ -18,6 +18,7 @@ import httpx
 import hypothesis
 import pytest
 
+import event_schema
 from build import Checkout, Shop, make_shop, order
 from conformance.table import PassedTests
 from inflow import Inflows
@@ -266,3 +267,6 @@ async def check_books(runtime: Runtime) -> None:
     findings, _ = await examine_books(runtime.db, now=now)
     # Sessions end when a worker comes by; contradictions of a rail are what some tests are about.
     assert [f for f in findings if not f.is_well and f.subject not in ("sessions", "quarantine")] == []
+    async with runtime.db.connection() as tx:
+        payloads = [row["payload"] for row in await tx.fetch("SELECT payload FROM event")]
+    assert event_schema.problems_of(payloads) == []

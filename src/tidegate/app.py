@@ -6,19 +6,23 @@ import asyncio
 import hashlib
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from tidegate.account import event_examples as account_events
 from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.commands import CheckoutCommands
 from tidegate.checkout.limit import REQUEST_SLOTS, PayerAllowances, PayerLimit
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
+from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock, SystemClock
+from tidegate.docs import routes as docs
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.application import Application
@@ -32,15 +36,16 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.page.site import Site
 from tidegate.infra.page.site_pages import HomePage, SitePages
 from tidegate.infra.rate_limit import SLOTS, RateLimit
-from tidegate.infra.reference import routes as reference
 from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi
 from tidegate.merchant.authentication import Authenticator
 from tidegate.merchant.key_cache import KeyCache
+from tidegate.payment import event_examples as payment_events
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
 from tidegate.rail.choice import methods_taken
+from tidegate.refund import event_examples as refund_events
 from tidegate.refund.api import RefundApi
 from tidegate.runtime import Runtime, running
 from tidegate.sandbox.api import SandboxApi
@@ -51,13 +56,25 @@ from tidegate.sandbox.start_page import PACKAGE as START_PACKAGE
 from tidegate.sandbox.start_page import StartPage
 from tidegate.settings import Settings
 from tidegate.wallet.api import WalletApi
+from tidegate.webhook import event_document as webhook_events
 from tidegate.webhook.api import WebhookApi
 
 TITLE = "Tidegate"
+DESCRIPTION = (
+    "Hosted checkout and foreign-currency inflows. JSON over HTTP; amounts are in major units and exact. "
+    "Every failure has one shape: decide by `errorType`."
+)
+EVENTS = (
+    *payment_events.EVENTS,
+    *collection_events.EVENTS,
+    *refund_events.EVENTS,
+    *account_events.EVENTS,
+    webhook_events.TEST,
+)
 
 
 def build(
-    settings: Settings, *, sandbox_keys: reference.SandboxKeys | None = None, meter: telemetry.Meter | None = None
+    settings: Settings, *, sandbox_keys: docs.SandboxKeys | None = None, meter: telemetry.Meter | None = None
 ) -> Application:
     runtime = Runtime.of(settings)
     key_cache = KeyCache(runtime.db, runtime.clock, settings.mode)
@@ -68,7 +85,7 @@ def build(
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
-    document = openapi.document(operations, title=TITLE, server_url=settings.base_url)
+    document = document_of(operations, settings.base_url)
     is_sandbox = isinstance(runtime.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
     pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, panel)
@@ -92,7 +109,7 @@ def build(
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
-        *(reference.routes(document, operations, sandbox_keys, site.router) if settings.has_docs else ()),
+        *(docs.routes(document, operations, EVENTS, sandbox_keys, site.router) if settings.has_docs else ()),
     ]
     application = Application(
         routes,
@@ -107,7 +124,7 @@ def build(
     return application
 
 
-def _front_page(runtime: Runtime, site: SitePages, keys: reference.SandboxKeys | None) -> list[Route]:
+def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None) -> list[Route]:
     settings = runtime.settings
     home = HomePage(site, settings.mode)
     if keys is None:
@@ -173,6 +190,11 @@ def operations_of(runtime: Runtime, checkout: CheckoutApi | None = None) -> list
         *WebhookApi(runtime.webhook_deps, clock, RateLimit(_beside(settings.rate_limit_file, "resends"))).operations(),
         *sandbox,
     ]
+
+
+def document_of(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+    """The whole OpenAPI document."""
+    return openapi.document(operations, title=TITLE, server_url=base_url, description=DESCRIPTION, events=EVENTS)
 
 
 def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutApi:

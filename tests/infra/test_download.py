@@ -13,10 +13,10 @@ import pytest
 
 from infra.operation_world import calling, make_find
 from tidegate.core.errors import NotFound
+from tidegate.docs.reference import ApiReference
 from tidegate.infra.http import body, download, in_flight, lingering, openapi, protocol
 from tidegate.infra.http.csv_text import row
 from tidegate.infra.http.operation import Call, Csv, Operation, Stream
-from tidegate.infra.reference import view
 
 AS_CSV = {"accept": "text/csv"}
 WITHIN_S = 5.0
@@ -333,6 +333,6 @@ def test_the_file_is_a_second_media_type_of_the_answer(tap: Tap) -> None:
     assert list(described["responses"]["200"]["content"]) == ["application/json", "text/csv"]
     assert described["responses"]["200"]["content"]["text/csv"]["example"] == "name,count\r\n"
     assert "`Accept: text/csv`" in described["description"]
-    [shown] = view.page_of(document, [operation], {}).operations
+    shown = ApiReference(document, [operation]).operation(operation)
     assert shown.file == "name,count\r\n"
     assert "`Accept: text/csv`" in shown.description

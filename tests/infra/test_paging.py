@@ -88,7 +88,7 @@ def test_nothing_upsets_a_page_number(value: Any) -> None:
 
 
 def test_the_document_says_how_far_they_go() -> None:
-    assert encode([each["schema"] for each in openapi._query_parameters(Wanted)])
-    described = {each["name"]: each["schema"] for each in openapi._query_parameters(Wanted)}
+    assert encode([each["schema"] for each in openapi._query_parameters(Wanted, {})])
+    described = {each["name"]: each["schema"] for each in openapi._query_parameters(Wanted, {})}
     assert described["page"] == {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 1}
     assert described["perPage"] == {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}

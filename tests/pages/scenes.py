@@ -32,12 +32,26 @@ async def looks_of(page: Page, looks: tuple[Look, ...] = LOOKS) -> AsyncIterator
         yield look
 
 
-async def reference(stage: Stage) -> Page:
-    page = await stage.new_page()
-    await page.goto("/docs")
-    return page
+def docs_page(path: str) -> Scene:
+    async def show(stage: Stage) -> Page:
+        page = await stage.new_page()
+        await page.goto(path)
+        return page
+
+    return show
 
 
 HOSTED_PAGE: dict[str, Scene] = {**scenes_paying.SCENES, **scenes_ended.SCENES, **scenes_dressed.SCENES}
-REFERENCE: dict[str, Scene] = {"reference": reference}
-SCENES = {**HOSTED_PAGE, **REFERENCE}
+# One of each kind.
+DOCS: dict[str, Scene] = {
+    "docs": docs_page("/docs"),
+    "docs-guide": docs_page("/docs/guides/accept-a-payment"),
+    "docs-webhooks": docs_page("/docs/guides/receive-webhooks"),
+    "docs-reference": docs_page("/docs/reference"),
+    "docs-operation": docs_page("/docs/reference/create-payment"),
+    "docs-event": docs_page("/docs/reference/events/charge.successful"),
+    "docs-errors": docs_page("/docs/reference/errors"),
+    "docs-search": docs_page("/docs/search?q=refund"),
+    "docs-changelog": docs_page("/docs/changelog"),
+}
+SCENES = {**HOSTED_PAGE, **DOCS}

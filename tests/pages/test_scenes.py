@@ -3,11 +3,12 @@ from __future__ import annotations
 import os
 
 import pytest
+from playwright.async_api import Page
 
 from browser import DESK, HEIGHT_OF, PHONE
 from browser_axe import OF_LOOKS, assert_accessible, violations_in
 from pages.layout import NARROW, assert_well_laid_out
-from pages.scenes import HOSTED_PAGE, REFERENCE, Look, looks_of
+from pages.scenes import DOCS, HOSTED_PAGE, Look, looks_of
 from pages.stage import Stage
 
 # Contrast is a matter of the theme and room a matter of the width, so each of both once is enough.
@@ -46,15 +47,17 @@ async def test_everything_on_a_page_is_inside_a_landmark(name: str, still_stage:
     assert [found["nodes"] for found in await violations_in(page, LANDMARKS)] == []
 
 
-# All operations are drawn by one template. In a build the first of them are looked at, `make shots` looks at all.
-LEAVE_A_FEW = "() => [...document.querySelectorAll('.operation')].slice(6).forEach(one => one.remove())"
-
-
-@pytest.mark.parametrize("name", REFERENCE)
-async def test_the_reference_is_accessible(name: str, still_stage: Stage) -> None:
-    page = await REFERENCE[name](still_stage)
-    if not IS_THOROUGH:
-        await page.evaluate(LEAVE_A_FEW)
+@pytest.mark.parametrize("name", DOCS)
+async def test_every_kind_of_page_of_the_documentation_is_accessible_and_fits(name: str, still_stage: Stage) -> None:
+    page = await DOCS[name](still_stage)
     await assert_accessible(page, has_many_alike=not IS_THOROUGH)
+    assert await overflow_of(page) == 0
     async for _ in looks_of(page, OTHER_LOOK):
         await assert_accessible(page, only=OF_LOOKS, has_many_alike=not IS_THOROUGH)
+        assert await overflow_of(page) == 0
+
+
+async def overflow_of(page: Page) -> int:
+    """How far the page can be scrolled sideways."""
+    width: int = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return width

@@ -13,8 +13,8 @@ import pytest
 from conftest import ENCRYPTION_KEY
 from serving import serving, serving_app
 from tidegate import app
+from tidegate.docs.routes import SandboxKeys
 from tidegate.infra.db import Database
-from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.runtime import Runtime
 from tidegate.sandbox.seed import seed
 from tidegate.settings import Settings

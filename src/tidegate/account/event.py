@@ -11,7 +11,7 @@ from tidegate.infra.http.operation import encode
 from tidegate.merchant.model import Business
 from tidegate.webhook.model import Event
 
-_TYPE_OF: dict[AccountAction, str] = {
+_TYPE_OF: dict[AccountAction, wire.AccountEventName] = {
     AccountAction.APPROVE: "virtualaccount.approved",
     AccountAction.DECLINE: "virtualaccount.declined",
     AccountAction.SUSPEND: "virtualaccount.suspended",
@@ -29,5 +29,5 @@ def event_of(action: AccountAction, account: Account, business: Business, *, now
         type=event_type,
         cause=f"account/{account.id}/{account.version}",
         reference=account.merchant_reference or account.id,
-        payload=encode({"event": event_type, "data": wire.record_of(account, business, now=now)}),
+        payload=encode(wire.AccountEvent(event=event_type, data=wire.record_of(account, business, now=now))),
     )

@@ -15,6 +15,11 @@ KYC_BYTES_MAX = 16 * 1024
 # Required names of a person, and of a company.
 PERSON = ("firstName", "lastName")
 COMPANY = ("businessName",)
+_WORDS = {
+    "firstName": "First name of the person that holds the account.",
+    "lastName": "Last name of the person that holds the account.",
+    "businessName": "Name of the company that holds the account.",
+}
 
 
 class DocumentUrl(str):
@@ -55,7 +60,8 @@ class Kyc(str):
     def json_schema(cls) -> dict[str, Any]:
         # null counts as absent.
         name = {"anyOf": [{"type": "string", "minLength": 1, "maxLength": 200}, {"type": "null"}]}
-        return {"type": "object", "properties": dict.fromkeys((*PERSON, *COMPANY), name)}
+        properties = {field: {**name, "description": words} for field, words in _WORDS.items()}
+        return {"type": "object", "properties": properties, "additionalProperties": True}
 
     def missing_names(self, *, is_company: bool) -> Iterator[str]:
         given = msgspec.json.decode(self.encode())

@@ -9,6 +9,7 @@ from typing import assert_never
 
 import msgspec
 
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.errors import IllegalTransition
 from tidegate.core.money import Currency
 from tidegate.rail.interface import AccountDetails
@@ -16,26 +17,26 @@ from tidegate.rail.interface import AccountDetails
 ID = re.compile("[0-9a-f]{24}")
 
 
-class AccountStatus(StrEnum):
-    PENDING = "pending"
-    APPROVED = "approved"
-    DECLINED = "declined"
-    EXPIRED = "expired"
-    CLOSED = "closed"
+class AccountStatus(DescribedEnum):
+    PENDING = "pending", "Requested; the operator has not decided."
+    APPROVED = "approved", "Open: it has an account number and takes money."
+    DECLINED = "declined", "Refused by the operator; `reason` says why."
+    EXPIRED = "expired", "Past `expiresAt`; money that arrives is returned."
+    CLOSED = "closed", "Closed for good; money that arrives is returned."
 
 
-class AccountType(StrEnum):
-    INDIVIDUAL = "individual"
-    CORPORATE = "corporate"
+class AccountType(DescribedEnum):
+    INDIVIDUAL = "individual", "Held by a person."
+    CORPORATE = "corporate", "Held by a company."
 
 
-class DocumentType(StrEnum):
+class DocumentType(DescribedEnum):
     """The field of the record that shows the document."""
 
-    MEANS_OF_ID = "meansOfId"
-    BANK_STATEMENT = "bankStatement"
-    UTILITY_BILL = "utilityBill"
-    ATTACHMENT = "attachment"
+    MEANS_OF_ID = "meansOfId", "Passport, identity card or similar."
+    BANK_STATEMENT = "bankStatement", "A bank statement."
+    UTILITY_BILL = "utilityBill", "A bill that proves the address."
+    ATTACHMENT = "attachment", "Any other document."
 
 
 class KycDocument(msgspec.Struct, frozen=True, kw_only=True):

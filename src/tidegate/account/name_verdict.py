@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import msgspec
 
+from tidegate.core.described_enum import DescribedEnum
 
-class NameVerdict(StrEnum):
+
+class NameVerdict(DescribedEnum):
     """Exact is credited, close or missing is held for review, different is returned."""
 
-    EXACT = "exact"
-    CLOSE = "close"
-    DIFFERENT = "different"
-    MISSING = "missing"
+    EXACT = "exact", "The same name: credited."
+    CLOSE = "close", "Almost the same, such as one other letter: held for review."
+    DIFFERENT = "different", "Another name: returned to the payer."
+    MISSING = "missing", "The bank passed on no name: held for review."
 
 
 class NameFinding(msgspec.Struct, frozen=True):

@@ -21,33 +21,39 @@ from tidegate.account.name_rule import NameVerdict, check_name
 from tidegate.core import ids
 from tidegate.core.errors import Problem
 from tidegate.core.money import ACCOUNT_OFFERS, Currency
-from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.http.paging import PER_PAGE, PageNumber, PerPage
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.field import Metadata, PersonName, Reference, Remark
 from tidegate.merchant.model import Business
 from tidegate.rail.interface import AccountDetails
+from tidegate.webhook.model import MEANING_OF_EVENT
 
 DOCUMENTS_MAX = 20
 
 if TYPE_CHECKING:
     AccountCurrency = str
 else:
-    AccountCurrency = Literal[tuple(currency.value for currency in ACCOUNT_OFFERS)]
+    AccountCurrency = Annotated[
+        Literal[tuple(currency.value for currency in ACCOUNT_OFFERS)],
+        meanings({currency.value: currency.meaning for currency in ACCOUNT_OFFERS}),
+    ]
 RequestStatus = Literal["pending", "approved", "declined"]
+_EVENTS = {name: words for name, words in MEANING_OF_EVENT.items() if name.startswith("virtualaccount.")}
 REQUEST_STATUSES = get_args(RequestStatus)
+_REQUEST_STATUS = {status: AccountStatus(status).meaning for status in REQUEST_STATUSES}
 
 
 class DocumentGiven(msgspec.Struct, kw_only=True):
-    name: PersonName
+    name: Annotated[PersonName, Meta(description="What the document is, for the operator.")]
     url: Annotated[DocumentUrl, Meta(description="An https address that the operator can open.")]
     type: Annotated[DocumentType, Meta(description="The field of the record that shows it.")] = DocumentType.ATTACHMENT
 
 
 class RequestAccount(msgspec.Struct, kw_only=True, rename="camel"):
-    currency: AccountCurrency
-    account_type: AccountType
+    currency: Annotated[AccountCurrency, Meta(description="Currency that the account receives.")]
+    account_type: Annotated[AccountType, Meta(description="Who holds the account.")]
     kyc_information: Annotated[
         Kyc,
         Meta(
@@ -55,17 +61,25 @@ class RequestAccount(msgspec.Struct, kw_only=True, rename="camel"):
             "Payers must type this name. Further fields are allowed, as agreed with the operator."
         ),
     ] = msgspec.field(name="KYCInformation")
-    documents: Annotated[list[DocumentGiven], Meta(max_length=DOCUMENTS_MAX)] = []
+    documents: Annotated[
+        list[DocumentGiven], Meta(description="Documents that the operator asks for.", max_length=DOCUMENTS_MAX)
+    ] = []
     settlement_currency: Annotated[
         Currency | None, Meta(description="Currency of the wallet to credit; by default the account's own.")
     ] = None
     merchant_reference: Annotated[
         Reference | None, Meta(description="Your own reference, unique among your accounts.")
     ] = None
-    monthly_volume: Remark | None = None
-    entity_name: PersonName | None = None
-    payment_flow_description: Remark | None = None
-    metadata: Metadata | None = None
+    monthly_volume: Annotated[Remark | None, Meta(description="What you expect to receive in a month, in words.")] = (
+        None
+    )
+    entity_name: Annotated[
+        PersonName | None, Meta(description="Name of the entity that the account is for, where it is not the holder.")
+    ] = None
+    payment_flow_description: Annotated[
+        Remark | None, Meta(description="Who will pay into the account, and for what.")
+    ] = None
+    metadata: Annotated[Metadata | None, Meta(description="Any JSON of yours; returned as sent.")] = None
 
 
 def problems_between(fields: Mapping[str, Any], *, value: Any) -> Iterator[Problem]:
@@ -119,98 +133,128 @@ def _plain(text: str | None) -> str | None:
 class ListAccounts(msgspec.Struct, kw_only=True, rename="camel"):
     """The query of a list of accounts."""
 
-    page: PageNumber = PageNumber.when_absent(1)
-    per_page: PerPage = PerPage.when_absent(PER_PAGE)
-    currency: AccountCurrency | UnsetType = UNSET
-    status: AccountStatus | UnsetType = UNSET
+    page: Annotated[PageNumber, Meta(description="Number of the page, from 1.")] = PageNumber.when_absent(1)
+    per_page: Annotated[PerPage, Meta(description="Accounts on a page.")] = PerPage.when_absent(PER_PAGE)
+    currency: Annotated[AccountCurrency, Meta(description="Only accounts of this currency.")] | UnsetType = UNSET
+    status: Annotated[AccountStatus, Meta(description="Only accounts with this status.")] | UnsetType = UNSET
 
 
 class ListRequests(msgspec.Struct, kw_only=True, rename="camel"):
     """The query of a list of requests."""
 
-    page: PageNumber = PageNumber.when_absent(1)
-    per_page: PerPage = PerPage.when_absent(PER_PAGE)
-    currency: AccountCurrency | UnsetType = UNSET
-    status: RequestStatus | UnsetType = UNSET
+    page: Annotated[PageNumber, Meta(description="Number of the page, from 1.")] = PageNumber.when_absent(1)
+    per_page: Annotated[PerPage, Meta(description="Requests on a page.")] = PerPage.when_absent(PER_PAGE)
+    currency: Annotated[AccountCurrency, Meta(description="Only requests for this currency.")] | UnsetType = UNSET
+    status: (
+        Annotated[RequestStatus, meanings(_REQUEST_STATUS), Meta(description="Only requests with this status.")]
+        | UnsetType
+    ) = UNSET
 
 
 class FurtherDetails(msgspec.Struct, kw_only=True, rename="camel"):
     iban: Annotated[str, Meta(description="Empty where the country has no IBAN.")]
-    account_number: str
+    account_number: Annotated[str, Meta(description="Number of the account within its bank.")]
     check_number: Annotated[str, Meta(description="The check digits of the IBAN, or the routing number.")]
     sort_code: Annotated[str, Meta(description="Bank code or routing number.")]
-    bank_swift_code: str
+    bank_swift_code: Annotated[str, Meta(description="BIC of the bank.")]
 
 
 class AccountInformation(msgspec.Struct, kw_only=True, rename="camel"):
     account_name: Annotated[str, Meta(description="The recipient's name, exactly as a payer must type it.")]
     account_number: Annotated[str, Meta(description="The IBAN where the country has one.")]
-    bank_name: str
-    bank_code: str
-    country_code: str
-    reference: str
-    other_info: FurtherDetails
+    bank_name: Annotated[str, Meta(description="The bank that keeps the account.")]
+    bank_code: Annotated[str, Meta(description="The bank's national code, or its BIC.")]
+    country_code: Annotated[str, Meta(description="Country of the bank, ISO 3166.")]
+    reference: Annotated[str, Meta(description="Reference of the account at the bank.")]
+    other_info: Annotated[FurtherDetails, Meta(description="The same details in the form that each scheme asks for.")]
 
 
 class DocumentRecord(msgspec.Struct, kw_only=True):
-    name: str
-    url: str
+    name: Annotated[str, Meta(description="What the document is.")]
+    url: Annotated[str, Meta(description="Address of the document, as you gave it.")]
 
 
 class Owner(msgspec.Struct, kw_only=True):
-    name: str
-    email: str
+    name: Annotated[str, Meta(description="Name of your business.")]
+    email: Annotated[str, Meta(description="E-mail address of your business.")]
 
 
 class AccountRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    id: str = msgspec.field(name="_id")
-    business: Owner
-    status: AccountStatus
+    id: Annotated[str, Meta(description="The account's id.")] = msgspec.field(name="_id")
+    business: Annotated[Owner, Meta(description="Your business.")]
+    status: Annotated[AccountStatus, Meta(description="Where the account stands.")]
     is_active: Annotated[bool, Meta(description="Whether it accepts money now.")]
-    is_suspended: bool
+    is_suspended: Annotated[
+        bool, Meta(description="Whether the operator has suspended it; money that arrives is returned.")
+    ]
     reason: Annotated[str | None, Meta(description="Why it was declined, suspended or closed.")]
-    currency: Currency
+    currency: Annotated[Currency, Meta(description="Currency that the account receives.")]
     settlement_currency: Annotated[Currency, Meta(description="Currency of the wallet that is credited.")]
-    currency_type: str = "fiat"
-    account_type: AccountType
-    entity_type: str = "main_account"
-    virtual_account_type: str
+    currency_type: Annotated[str, Meta(description="Always `fiat`.")] = "fiat"
+    account_type: Annotated[AccountType, Meta(description="Who holds the account.")]
+    entity_type: Annotated[str, Meta(description="Always `main_account`.")] = "main_account"
+    virtual_account_type: Annotated[str, Meta(description="`temporary` for one checkout, otherwise `additional`.")]
     account_number: Annotated[str, Meta(description="Empty before approval.")]
     account_information: Annotated[
         AccountInformation, Meta(description="All fields are empty strings before approval.")
     ]
-    merchant_reference: str | None
-    kyc_information: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})] = msgspec.field(
-        name="KYCInformation"
+    merchant_reference: Annotated[str | None, Meta(description="Your own reference, as you gave it.")]
+    kyc_information: Annotated[
+        msgspec.Raw, Meta(description="The account holder, as you gave it.", extra_json_schema={"type": "object"})
+    ] = msgspec.field(name="KYCInformation")
+    verified_kyc_data: Annotated[
+        None, Meta(description="Always null; kept for clients of the published interface.")
+    ] = msgspec.field(name="verifiedKYCData", default=None)
+    note: Annotated[str | None, Meta(description="The operator's note for you.")]
+    account_opening_fee: Annotated[int, Meta(description="Fee for opening the account; always 0.")] = 0
+    pending_additional_info_count: Annotated[int, Meta(description="Open questions of the operator; always 0.")] = 0
+    is_permanent: Annotated[bool, Meta(description="False for the temporary account of one checkout.")]
+    expires_at: Annotated[
+        Timestamp | None, Meta(description="When the account stops taking money; null when it is permanent.")
+    ]
+    is_checkout_va: Annotated[bool, Meta(description="Whether it belongs to a checkout payment.")]
+    is_bank_transfer_va: Annotated[bool, Meta(description="Whether it was given to a payer for a bank transfer.")]
+    monthly_volume: Annotated[str | None, Meta(description="As you gave it in the request.")]
+    entity_name: Annotated[str | None, Meta(description="As you gave it in the request.")]
+    payment_flow_description: Annotated[str | None, Meta(description="As you gave it in the request.")]
+    attachments: Annotated[list[DocumentRecord], Meta(description="Documents of type `attachment`.")]
+    means_of_id: Annotated[list[DocumentRecord], Meta(description="Documents of type `meansOfId`.")]
+    bank_statement: Annotated[list[DocumentRecord], Meta(description="Documents of type `bankStatement`.")]
+    utility_bill: Annotated[list[DocumentRecord], Meta(description="Documents of type `utilityBill`.")]
+    risk_rating: Annotated[str, Meta(description="Always `unrated`; ratings are not kept here.")] = "unrated"
+    checklist: Annotated[dict[str, bool], Meta(description="Which of the usual documents were given, by type.")]
+    risk_screening: Annotated[str, Meta(description="Always `not_screened`; screening is not recorded here.")] = (
+        "not_screened"
     )
-    verified_kyc_data: None = msgspec.field(name="verifiedKYCData", default=None)
-    note: str | None
-    account_opening_fee: int = 0
-    pending_additional_info_count: int = 0
-    is_permanent: bool
-    expires_at: Timestamp | None
-    is_checkout_va: bool
-    is_bank_transfer_va: bool
-    monthly_volume: str | None
-    entity_name: str | None
-    payment_flow_description: str | None
-    attachments: list[DocumentRecord]
-    means_of_id: list[DocumentRecord]
-    bank_statement: list[DocumentRecord]
-    utility_bill: list[DocumentRecord]
-    risk_rating: str = "unrated"
-    checklist: dict[str, bool]
-    risk_screening: str = "not_screened"
-    channel_kyc_update_status: None = None
-    channel_kyc_update_response: None = None
-    metadata: Annotated[msgspec.Raw | None, Meta(extra_json_schema={"type": ["object", "null"]})]
-    created_at: Timestamp
-    updated_at: Timestamp
+    channel_kyc_update_status: Annotated[
+        None, Meta(description="Always null; kept for clients of the published interface.")
+    ] = None
+    channel_kyc_update_response: Annotated[
+        None, Meta(description="Always null; kept for clients of the published interface.")
+    ] = None
+    metadata: Annotated[
+        msgspec.Raw,
+        Meta(description="Your JSON, as sent; null without.", extra_json_schema={"type": ["object", "null"]}),
+    ]
+    created_at: Annotated[Timestamp, Meta(description="Time of creation.")]
+    updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]
+
+
+AccountEventName = Literal[
+    "virtualaccount.approved", "virtualaccount.declined", "virtualaccount.suspended", "virtualaccount.closed"
+]
+
+
+class AccountEvent(msgspec.Struct, kw_only=True):
+    """Payload of the events of virtual accounts."""
+
+    event: Annotated[AccountEventName, meanings(_EVENTS), Meta(description="Name of the event.")]
+    data: Annotated[AccountRecord, Meta(description="The virtual account.")]
 
 
 class AccountPage(msgspec.Struct, kw_only=True):
     results: Annotated[list[AccountRecord], Meta(description="The newest first.")]
-    total: int
+    total: Annotated[int, Meta(description="Number of accounts on all pages.")]
 
 
 def record_of(account: Account, business: Business, *, now: datetime) -> AccountRecord:
@@ -242,7 +286,7 @@ def record_of(account: Account, business: Business, *, now: datetime) -> Account
         bank_statement=_documents(account, DocumentType.BANK_STATEMENT),
         utility_bill=_documents(account, DocumentType.UTILITY_BILL),
         checklist=_checklist(account),
-        metadata=msgspec.Raw(account.metadata.encode()) if account.metadata else None,
+        metadata=msgspec.Raw((account.metadata or "null").encode()),
         created_at=to_iso(account.created_at),
         updated_at=to_iso(account.updated_at),
     )

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tidegate.checkout.field import CardNumber, Cvv, ExpiryMonth, ExpiryYear, OtpText, PinText
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import Currency
@@ -19,13 +20,15 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.model import Business
 from tidegate.merchant.wire import SupportView, logo_url, support_view
-from tidegate.payment.attempt import Attempt
+from tidegate.payment.attempt import Attempt, AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
-from tidegate.payment.model import Payment, PaymentOrder
+from tidegate.payment.model import Ending, Payment, PaymentOrder, PaymentStatus
 from tidegate.payment.transition import attempts_left, is_final, methods_left
+from tidegate.payment.variance import Variance, VariancePolicy
 from tidegate.rail.action import (
     AddressAction,
     DialAction,
+    FailureReason,
     OtpAction,
     PinAction,
     PromptAction,
@@ -40,14 +43,12 @@ from tidegate.rail.mobile_money import MOBILE_MONEY
 T = TypeVar("T")
 ShortText = Annotated[str, Meta(min_length=1, max_length=100)]
 
-_STATUS = "The payment's: `initiated`, `pending`, `processing`, `success`, `failed` or `expired`."
-_ATTEMPT_STATUS = (
-    "The attempt's own: `starting`, `waiting` for the payer, `running`, `succeeded`, `failed`, `replaced` or `expired`."
-)
-_FAILURE = (
-    "Why it failed, such as `insufficient_funds`; while waiting for the payer, what was wrong with the answer, such as "
-    "`wrong_pin`."
-)
+StatusOfPayment = Annotated[PaymentStatus, Meta(description="The payment's status.")]
+StatusOfAttempt = Annotated[AttemptStatus, Meta(description="The attempt's own status.")]
+Failure = Annotated[
+    FailureReason | None,
+    Meta(description="Why it failed; while waiting for the payer, what was wrong with the last answer."),
+]
 AnswersLeft = Annotated[
     int | None,
     Meta(description="For `pin`, `otp`, `address` and `redirect`: the last wrong answer fails the attempt."),
@@ -69,17 +70,17 @@ class CardFields(msgspec.Struct, kw_only=True, rename="camel"):
 
 class AddressFields(msgspec.Struct, kw_only=True, rename="camel"):
     line: Annotated[ShortText, Meta(description="Street and number.")]
-    city: ShortText
+    city: Annotated[ShortText, Meta(description="City or town.")]
     state: Annotated[ShortText | None, Meta(description="State, province or region, where the country has them.")] = (
         None
     )
-    country: ShortText
-    postal_code: ShortText | None = None
+    country: Annotated[ShortText, Meta(description="Country, by name or ISO 3166 code.")]
+    postal_code: Annotated[ShortText | None, Meta(description="Postal code, where the country has them.")] = None
 
 
 class Charge(msgspec.Struct, kw_only=True, rename="camel"):
     type: Annotated[ShortText, Meta(description="The payment method, one of those offered.")]
-    card: CardFields | None = None
+    card: Annotated[CardFields | None, Meta(description="For `card`: the payer's card.")] = None
     phone: Annotated[ShortText | None, Meta(description="For mobile money.")] = None
     operator: Annotated[
         ShortText | None, Meta(description="For mobile money; guessed from the number when absent.")
@@ -90,7 +91,9 @@ class Charge(msgspec.Struct, kw_only=True, rename="camel"):
 class Authorize(msgspec.Struct, kw_only=True, rename="camel"):
     pin: Annotated[PinText | None, Meta(description="When the action is `pin`.")] = None
     otp: Annotated[OtpText | None, Meta(description="When the action is `otp` or `redirect`.")] = None
-    address: AddressFields | None = None
+    address: Annotated[
+        AddressFields | None, Meta(description="When the action is `address`: the card's billing address.")
+    ] = None
 
 
 class BusinessView(msgspec.Struct, kw_only=True, rename="camel"):
@@ -104,20 +107,25 @@ class BusinessView(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class VirtualAccountView(msgspec.Struct, kw_only=True, rename="camel"):
-    account_number: str
-    bank_name: str
-    account_name: str
+    account_number: Annotated[str, Meta(description="The number to send to.")]
+    bank_name: Annotated[str, Meta(description="The bank to choose.")]
+    account_name: Annotated[str, Meta(description="The recipient's name that the payer's bank shows.")]
     expires_at: Annotated[Timestamp | None, Meta(description="Money that arrives later is returned.")]
 
 
+class ActionType(DescribedEnum):
+    TRANSFER = "transfer", "Send `amountExpected` to `virtualAccount`."
+    PROMPT = "prompt", "Approve the prompt on the phone; wait."
+    DIAL = "dial", "Dial `code` on the phone; wait."
+    PIN = "pin", "Ask for the card's PIN and authorize with it."
+    OTP = "otp", "Ask for the one-time code and authorize with it."
+    ADDRESS = "address", "Ask for the billing address and authorize with it."
+    REDIRECT = "redirect", "Send the payer to the bank's page at `url`."
+    NONE = "none", "Nothing to do: the attempt has ended or is being processed."
+
+
 class ActionView(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
-    type: Annotated[
-        str,
-        Meta(
-            description="The payer's next step: `transfer`, `prompt`, `dial`, `pin`, `otp`, `address`, `redirect` "
-            "or `none`."
-        ),
-    ]
+    type: Annotated[ActionType, Meta(description="The payer's next step.")]
     amount_expected: Annotated[Decimal | None, Meta(description="With `transfer`: the amount to send.")] = None
     virtual_account: Annotated[
         VirtualAccountView | None, Meta(description="With `transfer`: the account to send it to.")
@@ -135,70 +143,68 @@ class ActionView(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=Tru
 
 
 class AttemptView(msgspec.Struct, kw_only=True, rename="camel"):
-    attempt_id: str
+    attempt_id: Annotated[str, Meta(description="Id of this attempt.")]
     type: Annotated[str, Meta(description="The payment method.")]
-    status: Annotated[str, Meta(description=_ATTEMPT_STATUS)]
-    failure: Annotated[str | None, Meta(description=_FAILURE)]
+    status: StatusOfAttempt
+    failure: Failure
     details: Annotated[dict[str, Any], Meta(description="Masked payment details, such as the last digits of a card.")]
     answers_left: AnswersLeft
     resends_left: ResendsLeft
     resend_from: ResendFrom
-    action: ActionView
+    action: Annotated[ActionView, Meta(description="What the payer does next.")]
 
 
 class Charged(msgspec.Struct, kw_only=True, rename="camel"):
     """`status` is the payment's, `attemptStatus` the attempt's own."""
 
-    attempt_id: str
+    attempt_id: Annotated[str, Meta(description="Id of this attempt.")]
     type: Annotated[str, Meta(description="The payment method.")]
-    status: Annotated[str, Meta(description=_STATUS)]
-    attempt_status: Annotated[str, Meta(description=_ATTEMPT_STATUS)]
-    failure: Annotated[str | None, Meta(description=_FAILURE)]
+    status: StatusOfPayment
+    attempt_status: StatusOfAttempt
+    failure: Failure
     answers_left: AnswersLeft
     resends_left: ResendsLeft
     resend_from: ResendFrom
     attempts_left: Annotated[int, Meta(description="New attempts left by this method; other methods have their own.")]
     open_payment_methods: OpenMethods
-    action: ActionView
+    action: Annotated[ActionView, Meta(description="What the payer does next.")]
 
 
 class BankView(msgspec.Struct, kw_only=True, rename="camel", frozen=True):
     code: Annotated[str, Meta(description="The value for `bank` in a charge.")]
-    name: str
+    name: Annotated[str, Meta(description="Name of the bank, to show.")]
     dial_prefix: Annotated[str, Meta(description="The prefix of the code to dial.")]
 
 
 class OperatorView(msgspec.Struct, kw_only=True, frozen=True):
     id: Annotated[str, Meta(description="The value for `operator` in a charge.")]
-    name: str
+    name: Annotated[str, Meta(description="Name of the operator, to show.")]
 
 
 class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
-    pay_code: str
+    pay_code: Annotated[str, Meta(description="The payment's pay code.")]
     reference: Annotated[str, Meta(description="The merchant's reference.")]
-    business: BusinessView
-    customer_name: str
+    business: Annotated[BusinessView, Meta(description="Who is paid.")]
+    customer_name: Annotated[str, Meta(description="The customer's name, as the merchant gave it.")]
     amount: Annotated[Decimal, Meta(description="The merchant's amount, in major units, as all amounts here.")]
     amount_expected: Annotated[
         Decimal, Meta(description="What the payer pays: including the fee, when the customer bears it.")
     ]
-    amount_received: Decimal
+    amount_received: Annotated[Decimal, Meta(description="Received so far; 0 before anything arrived.")]
     amount_remaining: Annotated[
         Decimal, Meta(description="Still to be paid; 0 once paid, also when less was accepted.")
     ]
     amount_returned: Annotated[Decimal, Meta(description="Returned to the payer, or being returned.")]
     amount_reversed: Annotated[Decimal, Meta(description="Reversed by the payer's bank, out of `amountReceived`.")]
-    currency: str
-    status: Annotated[str, Meta(description=_STATUS)]
-    ending: Annotated[str | None, Meta(description="Why it failed finally: `cancelled` or `attempts_used_up`.")]
+    currency: Annotated[Currency, Meta(description="ISO 4217 code of the currency.")]
+    status: StatusOfPayment
+    ending: Annotated[Ending | None, Meta(description="Why it failed finally; null otherwise.")]
     variance_type: Annotated[
-        str | None, Meta(description="`underpayment` or `overpayment`, when another amount was accepted.")
+        Variance | None, Meta(description="Set when another amount than expected was accepted; otherwise null.")
     ]
-    variance_policy: Annotated[
-        str, Meta(description="The policy for an amount other than expected: `accept`, `top_up` or `return`.")
-    ]
+    variance_policy: Annotated[VariancePolicy, Meta(description="What happens to an amount other than expected.")]
     payment_methods: Annotated[list[str], Meta(description="The offered methods, in the order of the page.")]
-    default_payment_method: str
+    default_payment_method: Annotated[str, Meta(description="The method that the page opens with.")]
     banks: Annotated[tuple[BankView, ...], Meta(description="Banks for USSD; empty where USSD is not offered.")]
     operators: Annotated[
         tuple[OperatorView, ...], Meta(description="Operators of mobile money; empty where it is not offered.")
@@ -223,7 +229,7 @@ class CheckoutView(msgspec.Struct, kw_only=True, rename="camel"):
     is_disabled: Annotated[bool, Meta(description="The merchant has disabled the link: no new attempts.")]
     version: Annotated[int, Meta(description="Increases with every change; a page with a lower one is out of date.")]
     expires_at: Annotated[Timestamp, Meta(description="When the checkout expires.")]
-    paid_at: Timestamp | None
+    paid_at: Annotated[Timestamp | None, Meta(description="When it was paid; null before.")]
     attempt: Annotated[AttemptView | None, Meta(description="The newest attempt.")]
 
 
@@ -294,7 +300,7 @@ def view_of(
         status=payment.status,
         ending=payment.ending,
         variance_type=payment.variance,
-        variance_policy=snapshot.business.variance_policy,
+        variance_policy=VariancePolicy(snapshot.business.variance_policy),
         payment_methods=names.in_records(order.methods),
         default_payment_method=names.in_record(order.default_method),
         banks=tuple(b for b in _listed(_BANKS, order, Method.USSD) if _is_taken(offers, Method.USSD, b.code)),
@@ -358,9 +364,9 @@ def attempt_view(snapshot: PaymentSnapshot, names: MethodNames, *, can_resend: b
 def _action_view(payment: Payment, attempt: Attempt) -> ActionView:
     action = attempt.action
     if action is None or not attempt.is_open or is_final(payment.status):
-        return ActionView(type="none")
+        return ActionView(type=ActionType.NONE)
     kind = type(action).__struct_config__.tag
-    view = ActionView(type=str(kind))
+    view = ActionView(type=ActionType(str(kind)))
     if isinstance(action, TransferAction):
         # What is left to send, when part of it has arrived.
         view.amount_expected = (attempt.expected - payment.held).major

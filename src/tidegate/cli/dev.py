@@ -11,9 +11,9 @@ from rich.table import Table
 
 from tidegate.cli.console import out
 from tidegate.cli.database import mend, prepare, run_async, with_database, with_encryption_key
+from tidegate.docs.routes import SandboxKeys
 from tidegate.infra import telemetry
 from tidegate.infra.http.server import BACKLOG, bind
-from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.infra.run_lock import run_lock
 from tidegate.infra.supervisor import Supervisor, stop_on_terminate
 from tidegate.runtime import Runtime

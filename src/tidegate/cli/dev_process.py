@@ -9,9 +9,9 @@ import uvloop
 
 from tidegate import app
 from tidegate.cli.worker_process import work
+from tidegate.docs.routes import SandboxKeys
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http.server import GracefulServer, configure
-from tidegate.infra.reference.routes import SandboxKeys
 from tidegate.infra.supervisor import stop_on_terminate
 from tidegate.runtime import running
 from tidegate.settings import Settings

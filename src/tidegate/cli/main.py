@@ -30,6 +30,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "events": ("events", "events"),
     "webhook": ("webhook", "webhook"),
     "verify-signature": ("verify_signature", "verify_signature"),
+    "docs": ("docs", "docs"),
 }
 
 

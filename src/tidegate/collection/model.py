@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 
 import msgspec
 
@@ -13,6 +12,7 @@ from tidegate.account.model import Account
 from tidegate.account.name_rule import NameCheck
 from tidegate.collection.rate import Rate
 from tidegate.collection.reason import InflowReason
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.fee import Fee
 from tidegate.core.money import Currency, Money
 from tidegate.ledger.model import Journal
@@ -25,11 +25,11 @@ from tidegate.webhook.model import Event
 REFERENCE = re.compile("[A-Za-z0-9_]{1,100}")
 
 
-class CollectionStatus(StrEnum):
-    PENDING = "pending"  # held for review
-    SUCCESSFUL = "successful"
-    REVERSED = "reversed"  # returned to the payer, or reversed by the bank
-    FAILED = "failed"  # reversed by the bank before it was credited
+class CollectionStatus(DescribedEnum):
+    PENDING = "pending", "Held for review, not credited."
+    SUCCESSFUL = "successful", "Credited to your wallet."
+    REVERSED = "reversed", "Returned to the payer, or taken back by the bank."
+    FAILED = "failed", "Taken back by the bank before it was credited."
 
 
 class Exchanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -98,12 +98,12 @@ class SetRate(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class RateRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    base: Currency
-    quote: Currency
-    rate: Decimal
-    spread_percent: Decimal
-    source: str
-    quoted_at: Timestamp
+    base: Annotated[Currency, Meta(description="Currency of the inflow.")]
+    quote: Annotated[Currency, Meta(description="Currency of the wallet.")]
+    rate: Annotated[Decimal, Meta(description="One `base` in `quote`.")]
+    spread_percent: Annotated[Decimal, Meta(description="Kept of each conversion, in percent.")]
+    source: Annotated[str, Meta(description="Where the rate comes from.")]
+    quoted_at: Annotated[Timestamp, Meta(description="Time of the quote.")]
     usable_until: Annotated[Timestamp, Meta(description="After this time the rate is stale, and inflows are held.")]
 
 

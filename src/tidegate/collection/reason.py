@@ -28,6 +28,11 @@ class InflowReason(StrEnum):
     TAKEN_BACK = "taken_back"
 
     @property
+    def meaning(self) -> str:
+        """For the reference, as of a `DescribedEnum`."""
+        return f"{self.sentence[0].upper()}{self.sentence[1:]}."
+
+    @property
     def sentence(self) -> str:
         return _SENTENCES[self]
 

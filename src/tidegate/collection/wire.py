@@ -39,12 +39,17 @@ class ListCollections(msgspec.Struct, kw_only=True, rename="camel"):
     destination_currency: (
         Annotated[Currency, Meta(description="Currency of the wallet that was credited.")] | UnsetType
     ) = UNSET
-    status: CollectionStatus | UnsetType = UNSET
-    reference: AnyText | UnsetType = UNSET
+    status: Annotated[CollectionStatus, Meta(description="Only inflows with this status.")] | UnsetType = UNSET
+    reference: Annotated[AnyText, Meta(description="Only the inflow with this reference.")] | UnsetType = UNSET
     date_from: Annotated[Moment, Meta(description="From this day or time on.")] | UnsetType = UNSET
     date_to: Annotated[Moment, Meta(description="Before this time; a day is included.")] | UnsetType = UNSET
-    page: PageNumber | UnsetType = UNSET
-    per_page: PerPage = PerPage.when_absent(PER_PAGE)
+    page: (
+        Annotated[
+            PageNumber, Meta(description="Number of the page, from 1; use `cursor` to read more than 10,000 rows.")
+        ]
+        | UnsetType
+    ) = UNSET
+    per_page: Annotated[PerPage, Meta(description="Inflows on a page.")] = PerPage.when_absent(PER_PAGE)
     cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the page before.")] | UnsetType = UNSET
 
 
@@ -72,77 +77,90 @@ def _given(value: Any) -> Any:
 class Returned(msgspec.Struct, kw_only=True, rename="camel"):
     """The return or the refund of the money."""
 
-    amount_refunded: Decimal
-    reason: str
-    reason_code: str
+    amount_refunded: Annotated[
+        Decimal, Meta(description="What was returned or refunded, in the currency that arrived.")
+    ]
+    reason: Annotated[str, Meta(description="Why, in words.")]
+    reason_code: Annotated[
+        str, Meta(description="Why, as a fixed code such as `name_differs`; `refunded` when you refunded it.")
+    ]
     status: Annotated[
         str,
         Meta(description="`asked`, then `confirmed` by the bank; `refunded` when you refunded it."),
     ]
-    return_reference: str | None
-    asked_at: Timestamp | None
-    confirmed_at: Timestamp | None
+    return_reference: Annotated[str | None, Meta(description="The bank's reference of the return; null for a refund.")]
+    asked_at: Annotated[Timestamp | None, Meta(description="When the bank was asked to return it.")]
+    confirmed_at: Annotated[Timestamp | None, Meta(description="When the bank confirmed the return.")]
 
 
 class NameCheckRecord(msgspec.Struct, kw_only=True, rename="camel"):
     """How the name that the payer typed was compared with the account holder's."""
 
-    verdict: NameVerdict
-    reason: str
-    typed: str | None
+    verdict: Annotated[NameVerdict, Meta(description="Result of the comparison.")]
+    reason: Annotated[str, Meta(description="The result in words.")]
+    typed: Annotated[
+        str | None,
+        Meta(description="The name that the payer typed for the recipient; null when the bank passed on none."),
+    ]
     compared: Annotated[str, Meta(description="`payee`, the name typed for the recipient; or `none`.")]
-    holder: str
-    steps: list[str]
+    holder: Annotated[str, Meta(description="The account holder's name that it was compared with.")]
+    steps: Annotated[list[str], Meta(description="How the names were compared, step by step.")]
 
 
 class Exchange(msgspec.Struct, kw_only=True, rename="camel"):
-    rate: Decimal
-    source: str
-    quoted_at: Timestamp
+    rate: Annotated[Decimal, Meta(description="One unit of `sourceCurrency` in `destinationCurrency`.")]
+    source: Annotated[str, Meta(description="Where the rate comes from.")]
+    quoted_at: Annotated[Timestamp, Meta(description="When the rate was quoted.")]
     spread: Annotated[Decimal, Meta(description="Kept of the conversion, in the wallet's currency.")]
 
 
 class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    id: int
-    reference: str
-    status: CollectionStatus
+    id: Annotated[int, Meta(description="Number of the inflow; unique.")]
+    reference: Annotated[str, Meta(description="Our reference of the inflow; use it to get or refund it.")]
+    status: Annotated[CollectionStatus, Meta(description="Where the inflow stands.")]
     reason: Annotated[str | None, Meta(description="Why it is held or was returned.")]
     held_until: Annotated[
         Timestamp | None, Meta(description="While it is held: when it is returned unless the operator has decided.")
     ]
-    payment_method: str = "virtual_account"
-    payment_scheme: str
-    source_currency: Currency
+    payment_method: Annotated[str, Meta(description="Always `virtual_account`.")] = "virtual_account"
+    payment_scheme: Annotated[str, Meta(description="How the money came, such as `sepa` or `ach`.")]
+    source_currency: Annotated[Currency, Meta(description="Currency that arrived.")]
     source_amount: Annotated[Decimal, Meta(description="The amount that arrived.")]
-    destination_currency: Currency
+    destination_currency: Annotated[Currency, Meta(description="Currency of the wallet.")]
     destination_amount: Annotated[Decimal | None, Meta(description="The same amount in the wallet's currency.")]
     amount_received: Annotated[
         Decimal | None, Meta(description="The amount credited to the wallet, after fee and VAT.")
     ]
-    fee: Decimal
-    vat: Decimal
-    exchange: Exchange | None
+    fee: Annotated[Decimal, Meta(description="Our fee without VAT, in the wallet's currency; 0 until credited.")]
+    vat: Annotated[Decimal, Meta(description="VAT on the fee.")]
+    exchange: Annotated[Exchange | None, Meta(description="The conversion; null when the currencies are the same.")]
     payee_name: Annotated[str, Meta(description="The recipient as the payer typed it; otherwise the account holder.")]
     customer_name: Annotated[str, Meta(description="The sender's name; empty when the bank gives none.")]
     sender_address: Annotated[str, Meta(description="The sender's account number; empty when the bank gives none.")]
     sender_bank: Annotated[str, Meta(description="The sender's bank; empty when the bank gives none.")]
-    description: str
-    merchant_reference: str | None
-    virtual_account_id: str
-    name_check: NameCheckRecord
-    refund_info: Returned | None
+    description: Annotated[str, Meta(description="The payer's remittance text, or a default.")]
+    merchant_reference: Annotated[
+        str | None, Meta(description="Your reference of the virtual account; null without one.")
+    ]
+    virtual_account_id: Annotated[str, Meta(description="The `_id` of the virtual account that received it.")]
+    name_check: Annotated[
+        NameCheckRecord, Meta(description="How the typed name was compared with the account holder's.")
+    ]
+    refund_info: Annotated[Returned | None, Meta(description="The return or the refunds; null while there is none.")]
     amount_owed: Annotated[
         Decimal, Meta(description="Reversed by the bank and not covered by your wallet; debited from later credits.")
     ]
     is_reversed: Annotated[int, Meta(description="1 once it is returned or reversed, otherwise 0.")]
-    value_date: Timestamp
+    value_date: Annotated[Timestamp, Meta(description="Value date of the bank.")]
     value_date_flag: Annotated[str | None, Meta(description="`future` or `old` when the bank's value date is unusual.")]
-    bank_reference: str
-    legacy_business_id: None = None
-    metadata: None = None
-    initiated_at: Timestamp
-    created_at: Timestamp
-    updated_at: Timestamp
+    bank_reference: Annotated[str, Meta(description="The bank's own reference of the transfer.")]
+    legacy_business_id: Annotated[
+        None, Meta(description="Always null; kept for clients of the published interface.")
+    ] = None
+    metadata: Annotated[None, Meta(description="Always null; kept for clients of the published interface.")] = None
+    initiated_at: Annotated[Timestamp, Meta(description="Value date of the bank, as `valueDate`.")]
+    created_at: Annotated[Timestamp, Meta(description="When we were told of it.")]
+    updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]
 
 
 class CollectionPage(msgspec.Struct, kw_only=True, rename="camel"):

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.method import InflowMethod, Priced
 from tidegate.core.money import ACCOUNT_OFFERS, CHECKOUT_OFFERS, Currency, Money, Rounding
 
 
-class FeeBearer(StrEnum):
-    BUSINESS = "business"
-    CUSTOMER = "customer"
+class FeeBearer(DescribedEnum):
+    BUSINESS = "business", "The fee is taken from what you receive."
+    CUSTOMER = "customer", "The fee is added to what the customer pays."
 
 
-class FeeOnRefund(StrEnum):
+class FeeOnRefund(DescribedEnum):
     """Whether a refund returns its share of the fee to the merchant."""
 
-    KEPT = "kept"
-    RETURNED = "returned"
+    KEPT = "kept", "A refund does not return the fee."
+    RETURNED = "returned", "A refund returns its share of the fee and VAT to your wallet."
 
 
 @dataclass(frozen=True, slots=True)

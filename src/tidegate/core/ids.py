@@ -8,7 +8,8 @@ import re
 import secrets
 import string
 import zlib
-from enum import StrEnum
+
+from tidegate.core.described_enum import DescribedEnum
 
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _CHECKSUM_LENGTH = 6
@@ -23,11 +24,11 @@ BUSINESS_ID = re.compile(r"[0-9a-f]{24}")
 _PAY_CODE = re.compile(rf"tg_([0-9A-Za-z]{{{_BUSINESS_CODE_LENGTH}}})_[0-9A-Za-z]{{22}}")
 
 
-class Mode(StrEnum):
+class Mode(DescribedEnum):
     """A deployment serves one mode; keys of the other never work on it."""
 
-    SANDBOX = "sandbox"
-    LIVE = "live"
+    SANDBOX = "sandbox", "Test money and test keys; nothing real moves."
+    LIVE = "live", "Real money."
 
     @property
     def key_word(self) -> str:

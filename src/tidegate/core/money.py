@@ -40,6 +40,7 @@ class AccountOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrencySpec:
+    title: str
     sign: str
     # Decimals, as in ISO 4217.
     exponent: int = 2
@@ -73,6 +74,7 @@ class Currency(StrEnum):
     NGN = (
         "NGN",
         CurrencySpec(
+            title="Nigerian naira",
             sign="₦",
             country="NG",
             zone=_WEST_AFRICA,
@@ -84,6 +86,7 @@ class Currency(StrEnum):
     GHS = (
         "GHS",
         CurrencySpec(
+            title="Ghanaian cedi",
             sign="GH₵",
             country="GH",
             zone=_GREENWICH,
@@ -95,6 +98,7 @@ class Currency(StrEnum):
     KES = (
         "KES",
         CurrencySpec(
+            title="Kenyan shilling",
             sign="KSh",
             country="KE",
             zone=_EAST_AFRICA,
@@ -106,6 +110,7 @@ class Currency(StrEnum):
     UGX = (
         "UGX",
         CurrencySpec(
+            title="Ugandan shilling",
             sign="USh",
             exponent=0,
             country="UG",
@@ -118,6 +123,7 @@ class Currency(StrEnum):
     ZAR = (
         "ZAR",
         CurrencySpec(
+            title="South African rand",
             sign="R",
             country="ZA",
             zone=_SOUTH_AFRICA,
@@ -128,6 +134,7 @@ class Currency(StrEnum):
     ZMW = (
         "ZMW",
         CurrencySpec(
+            title="Zambian kwacha",
             sign="K",
             country="ZM",
             zone=_CENTRAL_AFRICA,
@@ -136,16 +143,31 @@ class Currency(StrEnum):
         ),
     )
     # In the specification's table of methods, but not in its list for creating a payment.
-    TZS = "TZS", CurrencySpec(sign="TSh", country="TZ", zone=_EAST_AFRICA, methods=(Method.MOBILE_MONEY,))
+    TZS = (
+        "TZS",
+        CurrencySpec(
+            title="Tanzanian shilling", sign="TSh", country="TZ", zone=_EAST_AFRICA, methods=(Method.MOBILE_MONEY,)
+        ),
+    )
     USD = (
         "USD",
-        CurrencySpec(sign="$", methods=(Method.CARD,), account=AccountOffer(country="US", scheme="ach", fee_minor=500)),
+        CurrencySpec(
+            title="US dollar",
+            sign="$",
+            methods=(Method.CARD,),
+            account=AccountOffer(country="US", scheme="ach", fee_minor=500),
+        ),
     )
-    EUR = "EUR", CurrencySpec(sign="€", account=AccountOffer(country="DE", scheme="sepa", fee_minor=500))
+    EUR = "EUR", CurrencySpec(title="Euro", sign="€", account=AccountOffer(country="DE", scheme="sepa", fee_minor=500))
 
     @property
     def exponent(self) -> int:
         return self.spec.exponent
+
+    @property
+    def meaning(self) -> str:
+        """For the reference, as of a `DescribedEnum`."""
+        return f"{self.spec.title}."
 
 
 CHECKOUT_OFFERS: dict[Currency, CheckoutOffer] = {c: c.spec.checkout for c in Currency if c.spec.checkout}

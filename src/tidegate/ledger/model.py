@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.money import Currency, Money
 
 # Money that cannot be attributed to a business is booked under this one, which has no keys.
@@ -33,25 +34,25 @@ class LedgerAccount(StrEnum):
     ROUNDING = "rounding"  # the minor unit that does not divide
 
 
-class JournalKind(StrEnum):
+class JournalKind(DescribedEnum):
     """Every movement of money; each has its posting in `postings.py`."""
 
-    CHECKOUT_SETTLED = "checkout_settled"
-    INFLOW_CREDITED = "inflow_credited"
-    INFLOW_CONVERTED = "inflow_converted"
-    RECEIPT_HELD = "receipt_held"
-    RECEIPT_UNCLAIMED = "receipt_unclaimed"
-    HELD_SETTLED = "held_settled"
-    HELD_CONVERTED = "held_converted"
-    HELD_RETURNING = "held_returning"
-    RECEIPT_RETURNING = "receipt_returning"
-    RETURN_DONE = "return_done"
-    REFUND_STARTED = "refund_started"
-    REFUND_DONE = "refund_done"
-    REFUND_FAILED = "refund_failed"
-    CREDIT_REVERSED = "credit_reversed"
-    HELD_REVERSED = "held_reversed"
-    DEBT_COLLECTED = "debt_collected"
+    CHECKOUT_SETTLED = "checkout_settled", "A checkout payment was credited."
+    INFLOW_CREDITED = "inflow_credited", "An inflow was credited in its own currency."
+    INFLOW_CONVERTED = "inflow_converted", "An inflow was converted and credited."
+    RECEIPT_HELD = "receipt_held", "Part of a payment was received and waits for the rest."
+    RECEIPT_UNCLAIMED = "receipt_unclaimed", "Money arrived that belongs to no account."
+    HELD_SETTLED = "held_settled", "Held money was credited."
+    HELD_CONVERTED = "held_converted", "A held inflow was converted and credited."
+    HELD_RETURNING = "held_returning", "Held money is being returned."
+    RECEIPT_RETURNING = "receipt_returning", "Money that could not be kept is being returned."
+    RETURN_DONE = "return_done", "The bank confirmed a return."
+    REFUND_STARTED = "refund_started", "A refund was debited."
+    REFUND_DONE = "refund_done", "The bank confirmed a refund."
+    REFUND_FAILED = "refund_failed", "A refund failed and was credited again."
+    CREDIT_REVERSED = "credit_reversed", "The bank took back money that had been credited."
+    HELD_REVERSED = "held_reversed", "The bank took back money that was held."
+    DEBT_COLLECTED = "debt_collected", "What the wallet owed was deducted from new money."
 
 
 class Unbalanced(Exception):

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, DEFAULT_FEE_RULES, FeeRule
 from tidegate.core.method import Priced
 from tidegate.core.money import Currency
@@ -17,16 +18,16 @@ from tidegate.core.money import Currency
 ROLL_OVERLAP = timedelta(hours=24)
 
 
-class BusinessStatus(StrEnum):
-    ACTIVE = "active"
-    SUSPENDED = "suspended"
+class BusinessStatus(DescribedEnum):
+    ACTIVE = "active", "In use."
+    SUSPENDED = "suspended", "Suspended by the operator: its keys are refused."
 
 
-class NamePolicy(StrEnum):
+class NamePolicy(DescribedEnum):
     """The treatment of an inflow whose typed recipient is not exactly the account holder's name."""
 
-    HOLD = "hold"  # a close or missing name waits for a decision
-    STRICT = "strict"  # anything but the same name is returned at once
+    HOLD = "hold", "A close or missing name is held for the operator's decision."
+    STRICT = "strict", "Anything but the same name is returned at once."
 
 
 class KeyKind(StrEnum):

@@ -14,16 +14,16 @@ from tidegate.merchant.model import Business, BusinessStatus, NamePolicy, Suppor
 
 
 class SupportView(msgspec.Struct):
-    email: str | None
+    email: Annotated[str | None, Meta(description="E-mail address for payers; null without one.")]
     phone: Annotated[str | None, Meta(description="In international form, such as +2348012345678.")]
-    url: str | None
+    url: Annotated[str | None, Meta(description="Help page for payers; null without one.")]
 
 
 class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
     id: Annotated[str, Meta(description="The value of `x-business-id` and `business`.")]
     name: Annotated[str, Meta(description="The name that payers see.")]
-    email: str
-    status: BusinessStatus
+    email: Annotated[str, Meta(description="The business's e-mail address.")]
+    status: Annotated[BusinessStatus, Meta(description="Whether its keys work.")]
     mode: Annotated[Mode, Meta(description="`live` moves real money, `sandbox` does not.")]
     rate_per_second: Annotated[int, Meta(description="Requests a second; more are refused with 429.")]
     rate_burst: Annotated[int, Meta(description="Requests that may arrive at once.")]
@@ -41,7 +41,7 @@ class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
     accent_colour: Annotated[str | None, Meta(description="Accent colour of the payer's pages, such as `#0f7b6c`.")]
     logo_url: Annotated[str | None, Meta(description="The logo on the payer's pages.")]
     support: Annotated[SupportView, Meta(description="Contacts for payers.")]
-    created_at: Timestamp
+    created_at: Annotated[Timestamp, Meta(description="Time of creation.")]
 
 
 def record_of(business: Business, *, mode: Mode, checkout_url: str) -> BusinessRecord:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.method import Method
 from tidegate.core.money import Money
 from tidegate.rail.action import Action, FailureReason
@@ -24,14 +24,14 @@ RESENDS_MAX = 3
 RESEND_PAUSE = timedelta(seconds=30)
 
 
-class AttemptStatus(StrEnum):
-    STARTING = "starting"  # `start` is being called; the rail may have the attempt already
-    WAITING = "waiting"  # the payer has to act
-    RUNNING = "running"  # the rail has it; the outcome is not known
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    REPLACED = "replaced"  # the payer started another attempt
-    EXPIRED = "expired"  # its account or code has expired
+class AttemptStatus(DescribedEnum):
+    STARTING = "starting", "Being sent to the bank or operator."
+    WAITING = "waiting", "The payer has to act; see `action`."
+    RUNNING = "running", "The bank or operator has it; the outcome is not known."
+    SUCCEEDED = "succeeded", "It was paid."
+    FAILED = "failed", "It was refused; see `failure`."
+    REPLACED = "replaced", "The payer started another attempt."
+    EXPIRED = "expired", "Its account or code has expired."
 
 
 OPEN = frozenset({AttemptStatus.STARTING, AttemptStatus.WAITING, AttemptStatus.RUNNING})

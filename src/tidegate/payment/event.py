@@ -1,4 +1,4 @@
-"""Payloads of checkout events, with both published sets of field names."""
+"""Events of checkout payments."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from tidegate.core.public_id import PublicIds
 from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant.model import Business
+from tidegate.payment import event_wire as wire
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.change import PaymentSnapshot, Receipt
 from tidegate.payment.model import Payment
-from tidegate.payment.wire import REVERSED_MESSAGE, VARIANCE_MESSAGE
+from tidegate.payment.wire import REVERSED_MESSAGE, VARIANCE_MESSAGE, CustomerRecord
 from tidegate.rail.action import TransferAction
 from tidegate.webhook.model import Event
-
-CHARGE_SUCCESSFUL = "charge.successful"
-CHARGE_REVERSED = "charge.reversed"
 
 
 def charge_successful(
@@ -36,17 +34,10 @@ def charge_successful(
     public_ids: PublicIds,
     now: datetime,
 ) -> Event:
-    data = _data(payment, attempt, names, public_ids, now)
+    data = wire.PaidChargeData(**_facts(payment, attempt, names, public_ids, now))
     if attempt.method is Method.BANK_TRANSFER:
-        data["virtualAccount"] = _virtual_account(business, attempt, receipt)
-    payload = encode({"event": CHARGE_SUCCESSFUL, "type": "charge", "data": data})
-    return Event(
-        id=ids.new_event_id(),
-        type=CHARGE_SUCCESSFUL,
-        cause=f"payment/{payment.id}",
-        reference=payment.reference,
-        payload=payload,
-    )
+        data.virtual_account = _paid_account(business, attempt, receipt)
+    return _event(wire.ChargeSuccessful(data=data), cause=f"payment/{payment.id}", payment=payment)
 
 
 class ReversalEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,28 +54,25 @@ def charge_reversed(
 ) -> Event:
     payment, attempt = snapshot.payment, snapshot.attempt
     assert attempt is not None  # Otherwise it could not have been paid.
-    data = _data(payment, attempt, names, public_ids, now)
-    data |= {
-        "message": REVERSED_MESSAGE,
-        "isReversed": True,
-        "amountReversed": taken.total.major,
-        "reversal": {
-            "sessionId": taken.transaction_id,
-            "amount": taken.amount.major,
-            "reason": taken.reason,
-            "createdAt": to_iso(now),
-        },
-    }
+    facts = _facts(payment, attempt, names, public_ids, now) | {"message": REVERSED_MESSAGE}
+    data = wire.ReversedChargeData(
+        **facts,
+        amount_reversed=taken.total.major,
+        reversal=wire.Reversal(
+            session_id=taken.transaction_id, amount=taken.amount.major, reason=taken.reason, created_at=to_iso(now)
+        ),
+    )
+    cause = f"{attempt.rail}/{taken.transaction_id}"
+    return _event(wire.ChargeReversed(data=data), cause=cause, payment=payment)
+
+
+def _event(payload: wire.ChargeSuccessful | wire.ChargeReversed, *, cause: str, payment: Payment) -> Event:
     return Event(
-        id=ids.new_event_id(),
-        type=CHARGE_REVERSED,
-        cause=f"{attempt.rail}/{taken.transaction_id}",
-        reference=payment.reference,
-        payload=encode({"event": CHARGE_REVERSED, "type": "charge", "data": data}),
+        id=ids.new_event_id(), type=payload.event, cause=cause, reference=payment.reference, payload=encode(payload)
     )
 
 
-def _data(
+def _facts(
     payment: Payment, attempt: Attempt, names: MethodNames, public_ids: PublicIds, now: datetime
 ) -> dict[str, Any]:
     order = payment.order
@@ -93,53 +81,50 @@ def _data(
     method = names.in_record(attempt.method)
     return {
         "id": public_ids.payment.hide(payment.id),
-        "authorization": {"mode": None, "redirect": None, "metadata": None},
+        "authorization": wire.ChargeAuthorization(),
         "auth_model": attempt.details.get("authModel"),
         "amount": payment.received.major,
-        "amountReceived": payment.received.major,
-        "amountExpected": payment.expected.major,
-        "amountToSettle": (payment.settled or nothing).major,
+        "amount_received": payment.received.major,
+        "amount_expected": payment.expected.major,
+        "amount_to_settle": (payment.settled or nothing).major,
         "currency": order.asked.currency,
         "fee": fee.fee.major,
         "vat": fee.vat.major,
-        "feeBearer": order.fee_bearer,
+        "fee_bearer": order.fee_bearer,
         "message": VARIANCE_MESSAGE if payment.variance else "Payment successful",
-        "varianceType": payment.variance,
+        "variance_type": payment.variance,
         "status": payment.status,
         "reference": payment.pay_code,
-        "transactionReference": payment.pay_code,
-        "merchantReference": payment.reference,
-        "paymentReference": payment.reference,
-        "chargeReference": attempt.reference,
+        "transaction_reference": payment.pay_code,
+        "merchant_reference": payment.reference,
+        "payment_reference": payment.reference,
+        "charge_reference": attempt.reference,
         "description": f"Checkout payment {payment.reference}",
         "type": method,
         "method": method,
-        "customer": {
-            "name": order.customer.name,
-            "email": order.customer.email,
-            "phoneNumber": order.customer.phone or "",
-        },
+        "customer": CustomerRecord(
+            name=order.customer.name, email=order.customer.email, phone_number=order.customer.phone or ""
+        ),
         "metadata": msgspec.Raw((order.metadata or "{}").encode()),
-        "settlementDestination": "wallet",
-        "createdAt": to_iso(payment.created_at),
-        "updatedAt": to_iso(now),
+        "created_at": to_iso(payment.created_at),
+        "updated_at": to_iso(now),
     }
 
 
-def _virtual_account(business: Business, attempt: Attempt, receipt: Receipt) -> dict[str, Any]:
+def _paid_account(business: Business, attempt: Attempt, receipt: Receipt) -> wire.PaidAccount:
     action = attempt.action if isinstance(attempt.action, TransferAction) else None
-    return {
-        "id": attempt.account_id,
-        "bankName": action.bank_name if action else "",
-        "bankCode": action.bank_code if action else "",
-        "accountName": action.account_name if action else "",
-        "accountNumber": attempt.account_number,
-        "sessionId": receipt.transaction_id,
-        "channelName": attempt.rail,
-        "payerAccountNumber": receipt.payer.get("account_number") or "",
-        "payerAccountName": receipt.payer.get("name") or "",
-        "payerBankName": receipt.payer.get("bank_name") or "",
-        "payerBankCode": receipt.payer.get("bank_code"),
-        "expiresAt": to_iso(attempt.expires_at) if attempt.expires_at else "",
-        "business": business.id,
-    }
+    return wire.PaidAccount(
+        id=attempt.account_id,
+        bank_name=action.bank_name if action else "",
+        bank_code=action.bank_code if action else "",
+        account_name=action.account_name if action else "",
+        account_number=attempt.account_number,
+        session_id=receipt.transaction_id,
+        channel_name=attempt.rail,
+        payer_account_number=receipt.payer.get("account_number") or "",
+        payer_account_name=receipt.payer.get("name") or "",
+        payer_bank_name=receipt.payer.get("bank_name") or "",
+        payer_bank_code=receipt.payer.get("bank_code"),
+        expires_at=to_iso(attempt.expires_at) if attempt.expires_at else "",
+        business=business.id,
+    )

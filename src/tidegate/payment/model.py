@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 import msgspec
 
 from tidegate.core import ids
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.fee import Fee, FeeBearer, amount_expected
 from tidegate.core.method import Method
 from tidegate.core.money import Money
@@ -17,20 +17,20 @@ from tidegate.merchant.model import Business
 from tidegate.payment.variance import Variance
 
 
-class PaymentStatus(StrEnum):
-    INITIATED = "initiated"
-    PENDING = "pending"
-    PROCESSING = "processing"
-    SUCCESS = "success"
-    FAILED = "failed"
-    EXPIRED = "expired"
+class PaymentStatus(DescribedEnum):
+    INITIATED = "initiated", "Created; the customer has not chosen a method."
+    PENDING = "pending", "A method was chosen; waiting for the customer."
+    PROCESSING = "processing", "The bank or operator has the charge; the outcome is not known."
+    SUCCESS = "success", "Money was received. Final; check `varianceType`."
+    FAILED = "failed", "The customer cancelled, or used up all attempts. Final."
+    EXPIRED = "expired", "Not paid in time. Final."
 
 
-class Ending(StrEnum):
+class Ending(DescribedEnum):
     """Why a payment failed finally."""
 
-    CANCELLED = "cancelled"
-    ATTEMPTS_USED_UP = "attempts_used_up"
+    CANCELLED = "cancelled", "The customer cancelled."
+    ATTEMPTS_USED_UP = "attempts_used_up", "No attempt is left for any method."
 
 
 class Customer(msgspec.Struct, frozen=True):

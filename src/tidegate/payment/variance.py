@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 import msgspec
 
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.money import Money
 from tidegate.money_return.reason import ReturnReason
 
 
-class VariancePolicy(StrEnum):
-    ACCEPT = "accept"
-    TOP_UP = "top_up"
-    RETURN = "return"
+class VariancePolicy(DescribedEnum):
+    ACCEPT = "accept", "Any amount settles the payment; `varianceType` tells the difference."
+    TOP_UP = "top_up", "A short transfer waits for the rest; an excess is returned."
+    RETURN = "return", "A short transfer is returned; an excess is returned."
 
 
-class Variance(StrEnum):
-    UNDERPAYMENT = "underpayment"
-    OVERPAYMENT = "overpayment"
+class Variance(DescribedEnum):
+    UNDERPAYMENT = "underpayment", "Less arrived than was expected."
+    OVERPAYMENT = "overpayment", "More arrived than was expected."
 
 
 class Terms(msgspec.Struct, frozen=True):

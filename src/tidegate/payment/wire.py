@@ -16,12 +16,12 @@ from tidegate.core.method import Method, MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money, major_of
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.http import strict_json
-from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.field import EmailAddress, Metadata, PersonName, PhoneNumber, Reference
 from tidegate.merchant.model import Business
-from tidegate.payment.model import Customer, PaymentOrder
+from tidegate.payment.model import Customer, PaymentOrder, PaymentStatus
 from tidegate.payment.redirect import RedirectUrl
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
@@ -32,19 +32,22 @@ SUCCESS_MESSAGE_LENGTH_MAX = 5_000
 if TYPE_CHECKING:
     CheckoutCurrency = str
 else:
-    CheckoutCurrency = Literal[tuple(currency.value for currency in CHECKOUT_OFFERS)]
+    CheckoutCurrency = Annotated[
+        Literal[tuple(currency.value for currency in CHECKOUT_OFFERS)],
+        meanings({currency.value: currency.meaning for currency in CHECKOUT_OFFERS}),
+    ]
 _AT_MOST = f"At most {', '.join(f'{offer.max_major:,} {currency}' for currency, offer in CHECKOUT_OFFERS.items())}."
 
 
 class CustomerFields(msgspec.Struct, kw_only=True, rename="camel"):
-    name: PersonName
-    email: EmailAddress
+    name: Annotated[PersonName, Meta(description="The customer's name; shown on the page and the receipt.")]
+    email: Annotated[EmailAddress, Meta(description="The customer's e-mail address.")]
     phone_number: Annotated[PhoneNumber | None, Meta(description="With country code, such as +2348012345678.")] = None
 
 
 class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
     amount: Annotated[int, Meta(ge=1, description=f"In major units, a whole number. {_AT_MOST}")]
-    currency: CheckoutCurrency
+    currency: Annotated[CheckoutCurrency, Meta(description="What you charge in; decides which methods can be offered.")]
     customer: Annotated[
         CustomerFields, Meta(description="An object; the same object as a JSON string is accepted too.")
     ]
@@ -62,26 +65,21 @@ class CreatePayment(msgspec.Struct, kw_only=True, rename="camel"):
         Meta(description="Shown to the customer after a successful payment, as plain text."),
     ] = None
     settlement_destination: Annotated[
-        Literal["wallet"] | None, Meta(description="The only destination: your wallet.")
+        Literal["wallet"] | None,
+        Meta(description="The only destination: your wallet."),
+        meanings({"wallet": "Your wallet."}),
     ] = None
-    payment_methods: (
-        Annotated[
-            list[str],
-            Meta(
-                min_length=1,
-                max_length=METHODS_LISTED_MAX,
-                description="In the order shown on the page; every method of the currency when absent.",
-            ),
-        ]
-        | None
-    ) = None
+    payment_methods: Annotated[
+        Annotated[list[str], Meta(min_length=1, max_length=METHODS_LISTED_MAX)] | None,
+        Meta(description="In the order shown on the page; every method of the currency when absent."),
+    ] = None
     default_payment_method: Annotated[
         str | None, Meta(description="The one the page opens with; the first offered when absent.")
     ] = None
 
 
 class QuoteFees(msgspec.Struct, kw_only=True, rename="camel"):
-    currency: CheckoutCurrency
+    currency: Annotated[CheckoutCurrency, Meta(description="What you would charge in.")]
     type: Annotated[str, Meta(min_length=1, max_length=100, description="The payment method.")]
     amount: Annotated[int, Meta(ge=1, description=f"In major units, a whole number. {_AT_MOST}")]
 
@@ -89,27 +87,31 @@ class QuoteFees(msgspec.Struct, kw_only=True, rename="camel"):
 class FeesQuoted(msgspec.Struct, kw_only=True, rename="camel"):
     """What each side pays and receives, for either fee bearer."""
 
-    currency: str
-    type: str
-    amount: Decimal
-    fee: Decimal
-    vat: Decimal
-    total: Decimal
-    amount_expected_from_customer: Decimal
-    amount_to_settle_when_business_bears: Decimal
-    fee_rule: str
+    currency: Annotated[Currency, Meta(description="ISO 4217 code of the currency.")]
+    type: Annotated[str, Meta(description="The payment method.")]
+    amount: Annotated[Decimal, Meta(description="The amount asked about, in major units.")]
+    fee: Annotated[Decimal, Meta(description="Our fee, without VAT.")]
+    vat: Annotated[Decimal, Meta(description="VAT on the fee.")]
+    total: Annotated[Decimal, Meta(description="Fee and VAT together.")]
+    amount_expected_from_customer: Annotated[
+        Decimal, Meta(description="What the customer pays when the customer bears the fee.")
+    ]
+    amount_to_settle_when_business_bears: Annotated[
+        Decimal, Meta(description="What you receive when you bear the fee.")
+    ]
+    fee_rule: Annotated[str, Meta(description="Id of the rule that gave this price.")]
     fee_on_refund: Annotated[FeeOnRefund, Meta(description="Whether a refund returns your share of the fee.")]
 
 
 class Created(msgspec.Struct, kw_only=True, rename="camel"):
-    link: str
-    pay_code: str
-    reference: str
+    link: Annotated[str, Meta(description="Address of the hosted checkout page. Send the customer there.")]
+    pay_code: Annotated[str, Meta(description="Our name of the payment.")]
+    reference: Annotated[str, Meta(description="Your reference; the pay code when you gave none.")]
 
 
 class CustomerRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    name: str
-    email: str
+    name: Annotated[str, Meta(description="The customer's name.")]
+    email: Annotated[str, Meta(description="The customer's e-mail address.")]
     phone_number: Annotated[str, Meta(description="Empty when none was given.")]
 
 
@@ -117,36 +119,57 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     """Table 2.4 of the specification. `reference` is Tidegate's pay code, `merchantReference` the merchant's."""
 
     id: Annotated[int, Meta(description="Unique, below 2^53, not in order of creation.")]
-    business_id: str
-    payment_link_id: str | None
-    amount: Decimal
-    currency: str
-    converted_amount: Decimal
-    amount_received: Decimal
-    converted_currency: str
-    payment_methods: list[str]
-    default_payment_method: str
-    redirect_url: str | None
-    custom_url: str | None
-    success_message: str | None
-    settlement_destination: str
-    settlement_time: str
-    fee_bearer: str
-    reference: str
-    merchant_reference: str
-    is_disabled: bool
-    metadata: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": ["object", "null"]})]
-    status: str
-    variance_type: str | None
-    created_at: Timestamp
-    updated_at: Timestamp
-    customer: CustomerRecord
-    amount_expected: Decimal
+    business_id: Annotated[str, Meta(description="Your business's id.")]
+    payment_link_id: Annotated[
+        str | None, Meta(description="Always null; kept for clients of the published interface.")
+    ]
+    amount: Annotated[Decimal, Meta(description="What you asked for, in major units, as all amounts here.")]
+    currency: Annotated[Currency, Meta(description="ISO 4217 code of the currency.")]
+    converted_amount: Annotated[Decimal, Meta(description="The same as `amount`; checkout payments are not converted.")]
+    amount_received: Annotated[Decimal, Meta(description="Received so far; 0 before anything arrived.")]
+    converted_currency: Annotated[Currency, Meta(description="The same as `currency`.")]
+    payment_methods: Annotated[
+        list[str], Meta(description="Methods offered to the customer, in the order of the page.")
+    ]
+    default_payment_method: Annotated[str, Meta(description="The method that the page opens with.")]
+    redirect_url: Annotated[str | None, Meta(description="Where the customer returns to; null when you gave none.")]
+    custom_url: Annotated[str | None, Meta(description="Always null; kept for clients of the published interface.")]
+    success_message: Annotated[
+        str | None, Meta(description="Your text shown after a success; null when you gave none.")
+    ]
+    settlement_destination: Annotated[str, Meta(description="Always `wallet`.")]
+    settlement_time: Annotated[str, Meta(description="Always `instant`: credited with the success.")]
+    fee_bearer: Annotated[FeeBearer, Meta(description="Who pays our fee.")]
+    reference: Annotated[str, Meta(description="The pay code, our name of the payment.")]
+    merchant_reference: Annotated[str, Meta(description="Your reference; the pay code when you gave none.")]
+    is_disabled: Annotated[bool, Meta(description="Whether you disabled the link: no new attempts.")]
+    metadata: Annotated[
+        msgspec.Raw,
+        Meta(description="Your JSON, as sent; null without.", extra_json_schema={"type": ["object", "null"]}),
+    ]
+    status: Annotated[
+        PaymentStatus,
+        Meta(description="Where the payment stands. Deliver on `success`; check `varianceType`."),
+    ]
+    variance_type: Annotated[
+        Variance | None, Meta(description="Set when another amount than expected was accepted; otherwise null.")
+    ]
+    created_at: Annotated[Timestamp, Meta(description="Time of creation.")]
+    updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]
+    customer: Annotated[CustomerRecord, Meta(description="The customer, as you gave it.")]
+    amount_expected: Annotated[
+        Decimal,
+        Meta(description="What the customer was asked to pay: `amount`, plus the fee when the customer bears it."),
+    ]
     amount_refunded: Annotated[Decimal, Meta(description="Refunded by you, in progress or paid out.")]
     is_reversed: Annotated[bool, Meta(description="Whether the customer's bank reversed the money or part of it.")]
     amount_reversed: Annotated[Decimal, Meta(description="Reversed by the bank, out of `amountReceived`.")]
-    message: str | None
-    action_required: str | None
+    message: Annotated[
+        str | None, Meta(description="`INCORRECT_AMOUNT` or `PAYMENT_REVERSED` when you have to act; otherwise null.")
+    ]
+    action_required: Annotated[
+        str | None, Meta(description="What to do about `message`, in words; null when there is nothing to do.")
+    ]
 
 
 def quote_from(request: QuoteFees, business: Business, names: MethodNames) -> FeesQuoted:

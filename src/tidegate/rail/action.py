@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
 
 import msgspec
 
+from tidegate.core.described_enum import DescribedEnum
 
-class FailureReason(StrEnum):
+
+class FailureReason(DescribedEnum):
     """Why an attempt failed, in the terms a payer can act on."""
 
-    DECLINED = "declined"
-    INSUFFICIENT_FUNDS = "insufficient_funds"
-    NOT_APPROVED = "not_approved"
-    NO_SUCH_WALLET = "no_such_wallet"
-    WRONG_PIN = "wrong_pin"
-    WRONG_OTP = "wrong_otp"
-    WRONG_ADDRESS = "wrong_address"
-    EXPIRED = "expired"
-    NOT_A_TEST_CARD = "not_a_test_card"
-    LIMIT_REACHED = "limit_reached"  # of the payer's wallet or card, or of the rail
-    RAIL_UNAVAILABLE = "rail_unavailable"
-    ANOTHER_UNDER_WAY = "another_under_way"  # the payer's wallet takes one prompt at a time
-    NOT_STARTED = "not_started"  # the attempt never reached the rail
-    RETURNED = "returned"  # its money came, could not be kept, and was returned
+    DECLINED = "declined", "Refused by the bank."
+    INSUFFICIENT_FUNDS = "insufficient_funds", "Not enough money in the account, card or wallet."
+    NOT_APPROVED = "not_approved", "The payer did not approve it on the phone."
+    NO_SUCH_WALLET = "no_such_wallet", "The phone number has no mobile money wallet."
+    WRONG_PIN = "wrong_pin", "The PIN was wrong."
+    WRONG_OTP = "wrong_otp", "The one-time code was wrong."
+    WRONG_ADDRESS = "wrong_address", "The billing address was wrong."
+    EXPIRED = "expired", "The payer did not act in time."
+    NOT_A_TEST_CARD = "not_a_test_card", "The sandbox takes only its published test cards."
+    LIMIT_REACHED = "limit_reached", "Above a limit of the payer's wallet or card, or of the bank or operator."
+    RAIL_UNAVAILABLE = "rail_unavailable", "The bank or operator could not take it at the moment."
+    ANOTHER_UNDER_WAY = "another_under_way", "The payer's wallet has another prompt open, and takes one at a time."
+    NOT_STARTED = "not_started", "It never reached the bank or operator; nothing was charged."
+    RETURNED = "returned", "The money arrived, could not be kept, and was returned."
 
 
 class TransferAction(msgspec.Struct, frozen=True, tag="transfer", tag_field="type", omit_defaults=True):

@@ -117,6 +117,7 @@ class RefundApi:
                 path="/collections/refund/{reference}",
                 name="getRefund",
                 summary="Get a refund",
+                description=examples.GET_DESCRIPTION,
                 handler=self.get,
                 response=wire.RefundRecord,
                 response_example=examples.RECORD,

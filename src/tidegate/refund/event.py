@@ -11,11 +11,13 @@ from tidegate.webhook.model import Event
 
 def refund_ended(view: RefundView) -> Event:
     refund = view.refund
-    event_type = "refund.successful" if refund.status is RefundStatus.SUCCESSFUL else "refund.failed"
+    event_type: wire.RefundEventName = (
+        "refund.successful" if refund.status is RefundStatus.SUCCESSFUL else "refund.failed"
+    )
     return Event(
         id=ids.new_event_id(),
         type=event_type,
         cause=refund.reference,
         reference=view.subject.merchant_reference or view.subject.reference,
-        payload=encode({"event": event_type, "data": wire.record_of(view)}),
+        payload=encode(wire.RefundEvent(event=event_type, data=wire.record_of(view))),
     )

@@ -17,6 +17,7 @@ CREATE_DESCRIPTION = (
     "was received and not yet refunded, and to your wallet's balance. In the sandbox a refund takes two seconds; an "
     "amount that ends in .13 is declined, and one that ends in .17 is not answered at first."
 )
+GET_DESCRIPTION = "The refund as it is now. `successful` and `failed` are final."
 LIST_DESCRIPTION = "The newest first. Filters are combined with AND."
 
 REFERENCE = "rf_2b5RkWq0Zt7cYhN4mPs9Lx"

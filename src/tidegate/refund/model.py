@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 import msgspec
 
 from tidegate.core import ids
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.errors import Conflict, RefundExceedsAvailable
 from tidegate.core.fee import Fee, FeeOnRefund
 from tidegate.core.money import Money
@@ -18,10 +18,10 @@ ASK_FIRST = timedelta(seconds=2)
 ASK_MAX = timedelta(minutes=30)
 
 
-class RefundStatus(StrEnum):
-    PROCESSING = "processing"
-    SUCCESSFUL = "successful"
-    FAILED = "failed"
+class RefundStatus(DescribedEnum):
+    PROCESSING = "processing", "Debited from your wallet; the bank has not confirmed it yet."
+    SUCCESSFUL = "successful", "The bank has confirmed that the payer has the money. Final."
+    FAILED = "failed", "Not possible; the amount is back in your wallet. Final."
 
 
 class RefundableTransfer(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tidegate.core.errors import Problem
 from tidegate.core.money import Currency
 from tidegate.infra.http.cursor import Cursor
-from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.http.paging import PER_PAGE, PerPage
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
@@ -22,7 +22,9 @@ from tidegate.refund.list_store import RefundFilter
 from tidegate.refund.model import RefundStatus, RefundView
 from tidegate.refund.request import RefundRequest
 from tidegate.refund.subject_store import SubjectKey
+from tidegate.webhook.model import MEANING_OF_EVENT
 
+_EVENTS = {name: words for name, words in MEANING_OF_EVENT.items() if name.startswith("refund.")}
 OwnBusinessId = Annotated[str, Meta(pattern="^[0-9a-f]{24}$", description="Your business's id.")]
 AnyReference = Annotated[
     str,
@@ -42,7 +44,7 @@ class CreateRefund(msgspec.Struct, kw_only=True, rename="camel"):
     currency: Annotated[Currency | None, Meta(description="If given, it must be the currency received.")] = None
     reason: Annotated[Remark | None, Meta(description="Shown to your customer.")] = None
     note: Annotated[Remark | None, Meta(description="Not shown to your customer.")] = None
-    business: OwnBusinessId | None = None
+    business: Annotated[OwnBusinessId | None, Meta(description="Your business's id, if you name it.")] = None
 
 
 def refund_request_from(request: CreateRefund) -> RefundRequest:
@@ -60,10 +62,10 @@ class ListRefunds(msgspec.Struct, kw_only=True, rename="camel"):
 
     business: OwnBusinessId
     trans_reference: AnyReference | UnsetType = UNSET
-    status: RefundStatus | UnsetType = UNSET
+    status: Annotated[RefundStatus, Meta(description="Only refunds with this status.")] | UnsetType = UNSET
     date_from: Annotated[Moment, Meta(description="From this day or time, inclusive.")] | UnsetType = UNSET
     date_to: Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")] | UnsetType = UNSET
-    per_page: PerPage = PerPage.when_absent(PER_PAGE)
+    per_page: Annotated[PerPage, Meta(description="Refunds on a page.")] = PerPage.when_absent(PER_PAGE)
     cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the previous page.")] | UnsetType = UNSET
 
 
@@ -81,24 +83,38 @@ def filter_from(request: ListRefunds, subject: SubjectKey | None) -> RefundFilte
 
 
 class RefundRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    reference: str
+    reference: Annotated[str, Meta(description="Our reference of the refund.")]
     collection_reference: Annotated[str, Meta(description="The pay code, or the reference of the collection.")]
-    collection_merchant_reference: str | None
-    currency: Currency
+    collection_merchant_reference: Annotated[
+        str | None, Meta(description="Your reference of what is refunded; null without one.")
+    ]
+    currency: Annotated[Currency, Meta(description="Currency of the refund.")]
     amount_refunded: Annotated[Decimal, Meta(description="In progress or paid out; 0 when it failed.")]
-    amount_requested: Decimal
+    amount_requested: Annotated[Decimal, Meta(description="What you asked to refund.")]
     fee_returned: Annotated[Decimal, Meta(description="The part of our fee that is returned; 0 where the fee is kept.")]
-    vat_returned: Decimal
-    collection_amount_expected: Decimal
-    collection_amount_received: Decimal
-    collection_amount_settled: Decimal
-    collection_variance_type: str | None
-    refund_status: RefundStatus
-    failure_reason: str | None
-    reason: str | None
-    note: str | None
-    initiated_at: Timestamp
-    completed_at: Timestamp | None
+    vat_returned: Annotated[Decimal, Meta(description="The part of the VAT that is returned with the fee.")]
+    collection_amount_expected: Annotated[Decimal, Meta(description="What the payer was asked for.")]
+    collection_amount_received: Annotated[Decimal, Meta(description="What the payer sent.")]
+    collection_amount_settled: Annotated[Decimal, Meta(description="What your wallet was credited.")]
+    collection_variance_type: Annotated[
+        str | None, Meta(description="Whether the payer sent less or more than asked; null when exact.")
+    ]
+    refund_status: Annotated[RefundStatus, Meta(description="Where the refund stands.")]
+    failure_reason: Annotated[str | None, Meta(description="Why it failed; null otherwise.")]
+    reason: Annotated[str | None, Meta(description="Your reason, shown to the payer.")]
+    note: Annotated[str | None, Meta(description="Your note, not shown to the payer.")]
+    initiated_at: Annotated[Timestamp, Meta(description="When the refund was started.")]
+    completed_at: Annotated[Timestamp | None, Meta(description="When it ended; null while it is processing.")]
+
+
+RefundEventName = Literal["refund.successful", "refund.failed"]
+
+
+class RefundEvent(msgspec.Struct, kw_only=True):
+    """Payload of the events of refunds."""
+
+    event: Annotated[RefundEventName, meanings(_EVENTS), Meta(description="Name of the event.")]
+    data: Annotated[RefundRecord, Meta(description="The refund.")]
 
 
 class RefundPage(msgspec.Struct, kw_only=True, rename="camel"):

@@ -14,6 +14,7 @@ from msgspec import Meta
 from tidegate.core.bank_number import normal_account_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
+from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.query import Moment
 from tidegate.rail.sandbox.model import AT_ONCE, BankTransfer
 from tidegate.rail.state import Party
@@ -80,12 +81,12 @@ class Duration(str):
 
 class PayerFields(msgspec.Struct, kw_only=True, rename="camel"):
     name: Annotated[PayerName, Meta(description="As the bank passes it on; may be empty.")]
-    account_number: SandboxText | None = None
-    bank_name: SandboxText | None = None
+    account_number: Annotated[SandboxText | None, Meta(description="The sender's account number.")] = None
+    bank_name: Annotated[SandboxText | None, Meta(description="The sender's bank.")] = None
 
 
 class PayeeFields(msgspec.Struct):
-    name: PayeeName
+    name: Annotated[PayeeName, Meta(description="The recipient's name, as the payer typed it.")]
 
 
 class SendTransfer(msgspec.Struct, kw_only=True, rename="camel"):
@@ -139,13 +140,10 @@ class Acted(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class SessionEnded(msgspec.Struct, kw_only=True, rename="camel"):
-    pay_code: str
+    pay_code: Annotated[str, Meta(description="The payment's pay code.")]
     ended_at: Annotated[
-        str,
-        Meta(
-            description="The status becomes `expired` a moment later, unless an outcome is still unknown.",
-            extra_json_schema={"format": "date-time"},
-        ),
+        Timestamp,
+        Meta(description="The status becomes `expired` a moment later, unless an outcome is still unknown."),
     ]
 
 
@@ -154,7 +152,7 @@ class Advance(msgspec.Struct, kw_only=True):
 
 
 class ClockView(msgspec.Struct, kw_only=True, rename="camel"):
-    now: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    now: Annotated[Timestamp, Meta(description="The time of the sandbox.")]
     ahead_seconds: Annotated[int, Meta(description="Offset from real time.")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate.core.money import Currency
-from tidegate.infra.http.operation import Step
+from tidegate.infra.http.operation import MEANINGS_KEY, Step
 
 GROUP = (
     "Your balances, one wallet per currency, and every movement. Payments and inflows are credited after our fee; a "
@@ -21,7 +21,11 @@ STATEMENT_DESCRIPTION = (
 CURRENCY_PARAMETER: dict[str, Any] = {
     "currency": {
         "description": "The wallet's currency.",
-        "schema": {"type": "string", "enum": [currency.value for currency in Currency]},
+        "schema": {
+            "type": "string",
+            "enum": [currency.value for currency in Currency],
+            MEANINGS_KEY: {currency.value: currency.meaning for currency in Currency},
+        },
         "example": "NGN",
     }
 }

@@ -15,7 +15,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.http.csv_text import Cell
 from tidegate.infra.http.cursor import Cursor
-from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.http.paging import PER_PAGE, PerPage
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
@@ -25,10 +25,10 @@ from tidegate.wallet.model import Holding, Period, SortOrder, WalletLine
 
 
 class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    id: str
+    id: Annotated[str, Meta(description="Id of the wallet.")]
     business: Annotated[str, Meta(description="Your business's id.")]
-    currency: Currency
-    wallet_number: str
+    currency: Annotated[Currency, Meta(description="Currency of the wallet; you have one wallet for each.")]
+    wallet_number: Annotated[str, Meta(description="Number of the wallet, shown on statements.")]
     available_balance: Annotated[Decimal, Meta(description="What can be refunded or paid out now.")]
     ledger_balance: Annotated[Decimal, Meta(description="Available and locked together.")]
     locked_balance: Annotated[Decimal, Meta(description="Reserved for refunds in progress.")]
@@ -40,9 +40,9 @@ class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
         Decimal,
         Meta(description="Reversed by banks beyond the balance; deducted from the next money received."),
     ]
-    status: BusinessStatus
-    created_at: Timestamp
-    updated_at: Timestamp
+    status: Annotated[BusinessStatus, Meta(description="Whether the business is active.")]
+    created_at: Annotated[Timestamp, Meta(description="Time of creation.")]
+    updated_at: Annotated[Timestamp, Meta(description="Time of the last movement.")]
 
 
 def wallet_record(holding: Holding, business: Business) -> WalletRecord:
@@ -69,8 +69,12 @@ class ReadStatement(msgspec.Struct, kw_only=True, rename="camel"):
 
     date_from: Annotated[Moment, Meta(description="From this day or time in UTC, inclusive.")] | UnsetType = UNSET
     date_to: Annotated[Moment, Meta(description="Before this time; a date includes the whole day.")] | UnsetType = UNSET
-    order: Annotated[SortOrder, Meta(description="The newest first, or the oldest.")] = "desc"
-    per_page: PerPage = PerPage.when_absent(PER_PAGE)
+    order: Annotated[
+        SortOrder,
+        meanings({"asc": "The oldest first.", "desc": "The newest first."}),
+        Meta(description="Order of the lines."),
+    ] = "desc"
+    per_page: Annotated[PerPage, Meta(description="Lines on a page.")] = PerPage.when_absent(PER_PAGE)
     cursor: Annotated[Cursor, Meta(description="The `nextCursor` of the previous page.")] | UnsetType = UNSET
 
     @property
@@ -89,26 +93,32 @@ def problems_between(fields: Mapping[str, Any]) -> Iterator[Problem]:
 class StatementLine(msgspec.Struct, kw_only=True, rename="camel"):
     id: Annotated[int, Meta(description="Unique, below 2^53, not in order of creation.")]
     at: Annotated[Timestamp, Meta(description="Time of booking; `dateFrom`, `dateTo` and `order` refer to it.")]
-    happened_at: Timestamp
-    kind: JournalKind
-    description: str
+    happened_at: Annotated[
+        Timestamp, Meta(description="When the money moved, by the bank's value date where there is one.")
+    ]
+    kind: Annotated[JournalKind, Meta(description="What kind of movement it is.")]
+    description: Annotated[str, Meta(description="The movement in words.")]
     reference: Annotated[
         str | None, Meta(description="Your reference of a payment, or the `reference` of the collection or refund.")
     ]
-    direction: Literal["in", "out"]
+    direction: Annotated[
+        Literal["in", "out"],
+        meanings({"in": "Credited to the wallet.", "out": "Debited from it."}),
+        Meta(description="Which way the money moved."),
+    ]
     amount: Annotated[Decimal, Meta(description="After our fee; negative when debited.")]
     fee: Annotated[Decimal, Meta(description="Not part of `amount`; negative when returned.")]
     vat: Annotated[Decimal, Meta(description="The tax on the fee.")]
-    currency: Currency
+    currency: Annotated[Currency, Meta(description="Currency of the wallet.")]
     balance: Annotated[Decimal, Meta(description="The wallet's balance after this line.")]
 
 
 class StatementPage(msgspec.Struct, kw_only=True, rename="camel"):
-    currency: Currency
-    wallet_number: str
+    currency: Annotated[Currency, Meta(description="Currency of the wallet.")]
+    wallet_number: Annotated[str, Meta(description="Number of the wallet.")]
     opening_balance: Annotated[Decimal, Meta(description="Before the first line of the period.")]
     closing_balance: Annotated[Decimal, Meta(description="After the last line of the period.")]
-    results: list[StatementLine]
+    results: Annotated[list[StatementLine], Meta(description="Lines of the statement, in the asked order.")]
     next_cursor: Annotated[str | None, Meta(description="Cursor of the next page; null on the last.")]
 
 

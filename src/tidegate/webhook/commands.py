@@ -19,7 +19,7 @@ from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.merchant import store as merchant_store
-from tidegate.webhook import log_store, sign, store
+from tidegate.webhook import log_store, sign, store, wire
 from tidegate.webhook.log_store import Window
 from tidegate.webhook.model import (
     ENDPOINTS_MAX,
@@ -236,8 +236,7 @@ async def _note(tx: Tx, endpoint: Endpoint, by: Actor, what: str, details: Mappi
 
 
 def _test_payload(endpoint: Endpoint, now: datetime) -> bytes:
-    data = {"endpointId": endpoint.id, "message": "A test of this endpoint. No money moved.", "createdAt": to_iso(now)}
-    return encode({"event": TEST_EVENT, "type": "test", "data": data})
+    return encode(wire.TestEvent(data=wire.TestData(endpoint_id=endpoint.id, created_at=to_iso(now))))
 
 
 def _not_found() -> NoReturn:

@@ -16,6 +16,7 @@ CREATE = (
     "events are not sent; replay them if you need them."
 )
 LIST = "The oldest first; the first is the one that the business's webhook URL sets."
+GET = "The endpoint without its secret."
 CHANGE = "Absent fields stay as they are. Pending deliveries go to the new URL."
 ROTATE = (
     "For 24 hours `webhook-signature` has a signature for each secret, new and old; `signature` uses the new secret at "
@@ -24,6 +25,7 @@ ROTATE = (
 DELETE = "Requests in flight may still arrive; no others follow."
 TEST = "Sends an event `webhook.test` to this endpoint only. Get the delivery to see your server's answer."
 DELIVERIES = "Each delivery, your server's answers, and the time of the next attempt. Filters are combined with AND."
+DELIVERY = "The delivery with its payload, the last ten attempts, and the time of the next."
 RESEND = "Sends the same event and body with a new timestamp at once; if it fails, the retry schedule starts again."
 REPLAY = (
     "Counts the deliveries, and sends them only with `confirm`. Ids and bodies are unchanged. New events are sent "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from enum import StrEnum
+from typing import Final
 
 import msgspec
+
+from tidegate.core.described_enum import DescribedEnum
 
 # Every endpoint gets the events of incoming money; the others only if it subscribes to them.
 EVENTS_ALWAYS = ("charge.successful", "collection.successful")
@@ -20,7 +22,20 @@ EVENTS_ON_REQUEST = (
     "virtualaccount.closed",
 )
 EVENTS = (*EVENTS_ALWAYS, *EVENTS_ON_REQUEST)
-TEST_EVENT = "webhook.test"
+TEST_EVENT: Final = "webhook.test"
+MEANING_OF_EVENT = {
+    "charge.successful": "A checkout payment was paid.",
+    "collection.successful": "An inflow was credited to your wallet.",
+    "charge.reversed": "The customer's bank took back a payment or part of it.",
+    "collection.returned": "An inflow went back to the payer.",
+    "refund.successful": "A refund was paid out.",
+    "refund.failed": "A refund failed; the amount is back in your wallet.",
+    "virtualaccount.approved": "A virtual account was approved and has its number.",
+    "virtualaccount.declined": "A request for a virtual account was declined.",
+    "virtualaccount.suspended": "A virtual account was suspended.",
+    "virtualaccount.closed": "A virtual account was closed.",
+    TEST_EVENT: "You asked for a test of the endpoint.",
+}
 # The channel of NOTIFY after an event is written.
 EVENT_CHANNEL = "tidegate_event"
 
@@ -57,22 +72,22 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self.type} is not in EVENTS, so no endpoint could subscribe to it")
 
 
-class EndpointStatus(StrEnum):
-    ENABLED = "enabled"
-    DISABLED = "disabled"
+class EndpointStatus(DescribedEnum):
+    ENABLED = "enabled", "Receives events."
+    DISABLED = "disabled", "Receives nothing; events that happen meanwhile can be replayed."
 
 
-class DisabledReason(StrEnum):
-    MERCHANT = "merchant"
-    GONE = "gone"
-    FAILING = "failing"
+class DisabledReason(DescribedEnum):
+    MERCHANT = "merchant", "You disabled it."
+    GONE = "gone", "It answered 410."
+    FAILING = "failing", "Every delivery failed for five days."
 
 
-class DeliveryStatus(StrEnum):
-    PENDING = "pending"
-    DELIVERED = "delivered"
-    EXHAUSTED = "exhausted"
-    CANCELLED = "cancelled"
+class DeliveryStatus(DescribedEnum):
+    PENDING = "pending", "Waiting for its next attempt."
+    DELIVERED = "delivered", "Your server answered 2xx."
+    EXHAUSTED = "exhausted", "Ten attempts failed; it can be resent."
+    CANCELLED = "cancelled", "The endpoint was deleted first; create another and replay the period."
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

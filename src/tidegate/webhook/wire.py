@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tidegate.core.errors import Problem
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.cursor import Cursor
-from tidegate.infra.http.operation import Timestamp
+from tidegate.infra.http.operation import Timestamp, meanings
 from tidegate.infra.http.paging import PER_PAGE
 from tidegate.infra.http.query import Moment, period_problems
 from tidegate.infra.timestamp import to_iso
@@ -20,11 +20,14 @@ from tidegate.webhook.log_store import DeliveryFilter, Window, first_id_of
 from tidegate.webhook.model import (
     EVENTS,
     EVENTS_ALWAYS,
+    MEANING_OF_EVENT,
     RATE_PER_SECOND,
     RATE_PER_SECOND_MAX,
+    TEST_EVENT,
     Delivery,
     DeliveryAttempt,
     DeliveryStatus,
+    DisabledReason,
     Endpoint,
     EndpointStatus,
     NewEndpoint,
@@ -37,16 +40,12 @@ DELIVERIES_PER_PAGE_MAX = 50
 if TYPE_CHECKING:
     EventName = str
 else:
-    EventName = Literal[EVENTS]
-EventNames = Annotated[
-    list[EventName],
-    Meta(
-        min_length=1,
-        max_length=len(EVENTS) * 2,
-        description=f"Besides {' and '.join(f'`{name}`' for name in EVENTS_ALWAYS)}, which every endpoint gets. "
-        "At least one name; for no others, name one of these.",
-    ),
-]
+    EventName = Annotated[Literal[EVENTS], meanings({name: MEANING_OF_EVENT[name] for name in EVENTS})]
+_EVENTS = (
+    f"Besides {' and '.join(f'`{name}`' for name in EVENTS_ALWAYS)}, which every endpoint gets. At least one name; for "
+    "no others, name one of these."
+)
+EventNames = Annotated[list[EventName], Meta(min_length=1, max_length=len(EVENTS) * 2, description=_EVENTS)]
 DeliveriesPerSecond = Annotated[
     int, Meta(ge=1, le=RATE_PER_SECOND_MAX, description="The most requests a second that your server accepts.")
 ]
@@ -66,7 +65,7 @@ NextCursor = Annotated[Cursor, Meta(description="The `nextCursor` of the previou
 
 class CreateEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
     url: Url
-    events: EventNames | None = None
+    events: Annotated[EventNames | None, Meta(description=_EVENTS)] = None
     description: Annotated[Description | None, Meta(description="Your own text, shown in lists.")] = None
     rate_per_second: DeliveriesPerSecond = RATE_PER_SECOND
     secret: Annotated[
@@ -77,23 +76,21 @@ class CreateEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
 class ChangeEndpoint(msgspec.Struct, kw_only=True, rename="camel"):
     url: Url | UnsetType = UNSET
     events: EventNames | UnsetType = UNSET
-    description: Description | UnsetType | None = UNSET
+    description: Annotated[Description | UnsetType | None, Meta(description="Your own text; null removes it.")] = UNSET
     status: Status | UnsetType = UNSET
     rate_per_second: DeliveriesPerSecond | UnsetType = UNSET
 
 
 class EndpointRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    id: str
-    url: str
-    events: list[str]
-    description: str | None
-    status: EndpointStatus
-    disabled_reason: Annotated[
-        str | None, Meta(description="`merchant`, `gone` (it answered 410) or `failing` (for five days).")
-    ]
-    rate_per_second: int
-    created_at: Timestamp
-    updated_at: Timestamp
+    id: Annotated[str, Meta(description="Id of the endpoint.")]
+    url: Annotated[str, Meta(description="Where events are sent to.")]
+    events: Annotated[list[str], Meta(description="Events that it receives.")]
+    description: Annotated[str | None, Meta(description="Your own text; null without.")]
+    status: Annotated[EndpointStatus, Meta(description="Whether it receives events.")]
+    disabled_reason: Annotated[DisabledReason | None, Meta(description="Why it is disabled; null while it is enabled.")]
+    rate_per_second: Annotated[int, Meta(description="The most requests a second that it is sent.")]
+    created_at: Annotated[Timestamp, Meta(description="Time of creation.")]
+    updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]
 
 
 class EndpointWithSecret(EndpointRecord, kw_only=True, rename="camel"):
@@ -108,51 +105,69 @@ class EndpointList(msgspec.Struct, kw_only=True):
 
 
 class EndpointDeleted(msgspec.Struct, kw_only=True):
-    id: str
+    id: Annotated[str, Meta(description="Id of the deleted endpoint.")]
 
 
 class ListDeliveries(msgspec.Struct, kw_only=True, rename="camel"):
     """Filters of the list of deliveries."""
 
-    status: DeliveryStatus | UnsetType = UNSET
+    status: Annotated[DeliveryStatus, Meta(description="Only deliveries with this status.")] | UnsetType = UNSET
     event: AnyEventName | UnsetType = UNSET
-    endpoint_id: EndpointId | UnsetType = UNSET
+    endpoint_id: Annotated[EndpointId, Meta(description="Only deliveries to this endpoint.")] | UnsetType = UNSET
     reference: EventReference | UnsetType = UNSET
     date_from: From | UnsetType = UNSET
     date_to: To | UnsetType = UNSET
-    per_page: Annotated[int, Meta(ge=1, le=DELIVERIES_PER_PAGE_MAX)] = PER_PAGE
+    per_page: Annotated[int, Meta(description="Deliveries on a page.", ge=1, le=DELIVERIES_PER_PAGE_MAX)] = PER_PAGE
     cursor: NextCursor | UnsetType = UNSET
 
 
 class AttemptRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    number: int
-    url: str
-    attempted_at: Timestamp
-    duration_ms: int | None
+    number: Annotated[int, Meta(description="1 for the first attempt.")]
+    url: Annotated[str, Meta(description="Where it was sent to.")]
+    attempted_at: Annotated[Timestamp, Meta(description="When it was sent.")]
+    duration_ms: Annotated[
+        int | None, Meta(description="How long the answer took, in milliseconds; null without an answer.")
+    ]
     status_code: Annotated[int | None, Meta(description="Your server's status; null without an answer.")]
     error: Annotated[str | None, Meta(description="Why there was no complete answer, such as `timeout`.")]
     response_body: Annotated[str | None, Meta(description="The first 16 kB of the answer, as text.")]
 
 
 class DeliveryRecord(msgspec.Struct, kw_only=True, rename="camel"):
-    id: str
+    id: Annotated[str, Meta(description="Id of the delivery.")]
     event_id: Annotated[str, Meta(description="The `webhook-id` header; drop duplicates by it.")]
-    event: str
-    reference: str | None
-    endpoint_id: str
-    url: str
+    event: Annotated[str, Meta(description="Name of the event.")]
+    reference: Annotated[
+        str | None, Meta(description="Your reference of the payment or other subject; null for a test.")
+    ]
+    endpoint_id: Annotated[str, Meta(description="Id of the endpoint.")]
+    url: Annotated[str, Meta(description="Where it is sent to.")]
     status: Annotated[
         DeliveryStatus,
-        Meta(description="`exhausted` after ten attempts, `cancelled` with its endpoint; both can be resent."),
+        Meta(description="Where the delivery stands."),
     ]
-    attempts_made: int
+    attempts_made: Annotated[int, Meta(description="How many attempts were made.")]
     attempts: Annotated[list[AttemptRecord], Meta(description="The last ten attempts.")]
-    next_attempt_at: Timestamp | None
+    next_attempt_at: Annotated[
+        Timestamp | None, Meta(description="When it is tried next; null when nothing is planned.")
+    ]
     payload: Annotated[
         msgspec.Raw, Meta(description="The body, the same in every attempt.", extra_json_schema={"type": "object"})
     ]
-    created_at: Timestamp
-    delivered_at: Timestamp | None
+    created_at: Annotated[Timestamp, Meta(description="When the event happened.")]
+    delivered_at: Annotated[Timestamp | None, Meta(description="When your server accepted it; null before.")]
+
+
+class TestData(msgspec.Struct, kw_only=True, rename="camel"):
+    endpoint_id: Annotated[str, Meta(description="Id of the endpoint.")]
+    message: Annotated[str, Meta(description="What this is, in words.")] = "A test of this endpoint. No money moved."
+    created_at: Annotated[Timestamp, Meta(description="When you asked for it.")]
+
+
+class TestEvent(msgspec.Struct, kw_only=True):
+    event: Annotated[Literal["webhook.test"], Meta(description="Name of the event.")] = TEST_EVENT
+    type: Annotated[Literal["test"], Meta(description="Kind of event; always `test`.")] = "test"
+    data: Annotated[TestData, Meta(description="The test.")]
 
 
 class DeliveryPage(msgspec.Struct, kw_only=True, rename="camel"):

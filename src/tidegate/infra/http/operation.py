@@ -19,6 +19,15 @@ from tidegate.infra.http.limit import Limit
 # ISO 8601, as `infra.timestamp.to_iso` writes it.
 Timestamp = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 RawHeaders = list[tuple[bytes, bytes]]
+# The key of an enumeration's meanings in its schema, by value.
+MEANINGS_KEY = "x-enum-descriptions"
+
+
+def meanings(words: Mapping[str, str]) -> msgspec.Meta:
+    """What each value of a `Literal` means, for the reference. An enumeration has them in `meaning` of its members."""
+    return msgspec.Meta(extra_json_schema={MEANINGS_KEY: dict(words)})
+
+
 # Decimals go out as JSON numbers, digit for digit.
 _encoder = msgspec.json.Encoder(decimal_format="number")
 encode = _encoder.encode
@@ -137,6 +146,14 @@ class Credentials:
     """Which headers say who is calling; none means anybody may."""
 
     headers: tuple[str, ...] = ()
+
+
+# What each header of `Credentials` holds, for the reference.
+CREDENTIAL_WORDS = {
+    "api-key": "Your secret key. It belongs on your server, nowhere else.",
+    "x-pub-key": "Your public key, of the same business as the secret key.",
+    "x-business-id": "The id of the business that the secret key belongs to.",
+}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class PaystackUnreadable(ValueError):
     """What came is not what Paystack documents; the message says how."""
 
 
-class ChargeAuthorization(msgspec.Struct, frozen=True, kw_only=True):
+class CardAuthorization(msgspec.Struct, frozen=True, kw_only=True):
     sender_name: str | None = None
     sender_bank: str | None = None
     sender_bank_account_number: str | None = None
@@ -44,7 +44,7 @@ class PaystackTransaction(msgspec.Struct, frozen=True, kw_only=True):
     gateway_response: str | None = None
     paid_at: str | None = None
     created_at: str | None = None
-    authorization: ChargeAuthorization | None = None
+    authorization: CardAuthorization | None = None
 
 
 class BankName(msgspec.Struct, frozen=True):

@@ -1,0 +1,26 @@
+"""`tidegate docs`: the documentation as static files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tidegate import app
+from tidegate import settings as settings_module
+from tidegate.cli.console import speaks_plainly
+from tidegate.docs import export
+from tidegate.docs.site import DocsSite
+from tidegate.runtime import Runtime
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@speaks_plainly
+def docs(folder: Path) -> None:
+    """Write the documentation to FOLDER, for any web server: relative links, no keys, no Run."""
+    settings = settings_module.from_environment()
+    operations = app.operations_of(Runtime.of(settings))
+    document = app.document_of(operations, settings.base_url)
+    count = export.write(folder, DocsSite(document, operations, app.EVENTS), document)
+    click.echo(f"{count} pages written. Open {folder / 'index.html'}.")

@@ -1,0 +1,61 @@
+"""The documentation as files, for any web server: relative links, no keys, nothing to run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tidegate.docs.page import ROOT
+from tidegate.docs.renderer import DocsRenderer
+from tidegate.docs.site import DocsSite
+from tidegate.infra.http.operation import encode
+from tidegate.infra.page import static
+from tidegate.infra.page.site import Site
+
+_PACKAGE = "tidegate.docs"
+
+
+def write(folder: Path, docs: DocsSite, document: dict[str, Any]) -> int:
+    """Returns how many pages were written."""
+    assets = static.load(_PACKAGE, "static", under="/static", site=Site(""))
+    for asset in assets.values():
+        _write(folder, asset.path, asset.body)
+    for head in docs.heads:
+        own = _file_of(head.path)
+
+        def link(path: str, own: str = own) -> str:
+            return _relative(_file_of(path), own)
+
+        def asset_link(name: str, own: str = own) -> str:
+            return _relative(assets[name].path, own)
+
+        renderer = DocsRenderer(docs, asset_link, has_server=False)
+        _write(folder, own, renderer.page(head.path, link).encode())
+        _write(folder, _file_of(head.markdown_path), docs.content(head.path, str).markdown.encode())
+    whole = DocsRenderer(docs, str, has_server=False)
+    _write(folder, "/llms.txt", whole.llms().encode())
+    _write(folder, "/llms-full.txt", whole.llms_full().encode())
+    # Addresses in the index are relative to the first page.
+    _write(folder, "/search.json", whole.index(lambda path: _file_of(path).lstrip("/")))
+    _write(folder, "/openapi.json", encode(document))
+    return len(docs.heads)
+
+
+def _file_of(path: str) -> str:
+    """`/docs/guides/refund` is `/guides/refund.html`; what has an ending of its own keeps it."""
+    inner = path.removeprefix(ROOT).rstrip("/") or "/index"
+    return inner if PurePosixPath(inner).suffix in _ENDINGS else f"{inner}.html"
+
+
+_ENDINGS = {".md", ".json", ".txt"}
+
+
+def _relative(target: str, page: str) -> str:
+    return os.path.relpath(target, str(PurePosixPath(page).parent))
+
+
+def _write(folder: Path, path: str, body: bytes) -> None:
+    file = folder / path.lstrip("/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(body)

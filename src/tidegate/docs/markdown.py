@@ -1,0 +1,140 @@
+"""Markdown to HTML: headings with anchors, tables, highlighted code with a tab for each language. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from tidegate.docs.page import Heading
+
+_ALONE = {"sh": "Shell", "python": "Python", "js": "Node"}
+# The languages of samples, in the order of their tabs. Other code stands by itself.
+LANGUAGES = {"sh": "curl", "python": "Python", "js": "Node"}
+_STEP = re.compile(r"(\d+)\. +")
+_FACT = re.compile(r"(\w+): *(.*)")
+_FORMATTER = HtmlFormatter(nowrap=True)
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+LinkTo = Callable[[str], str]
+
+
+def front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The facts between two lines of dashes at the top, and what follows."""
+    _, head, body = text.split("---\n", 2)
+    facts = {match[1]: match[2] for line in head.splitlines() if (match := _FACT.fullmatch(line))}
+    return facts, body.lstrip("\n")
+
+
+def anchor_of(text: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
+
+
+def coloured(text: str, language: str) -> Markup:
+    # The formatter escapes.
+    return Markup(highlight(text, get_lexer_by_name(_LEXERS.get(language, language)), _FORMATTER))  # noqa: S704
+
+
+_LEXERS = {"sh": "bash"}
+
+
+class Document:
+    def __init__(self, text: str) -> None:
+        self._tokens = _PARSER.parse(text)
+
+    @property
+    def languages(self) -> tuple[tuple[str, str], ...]:
+        found = {token.info.split()[0] for token in self._tokens if token.type == "fence" and token.info}
+        return tuple((name, title) for name, title in LANGUAGES.items() if name in found)
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        return tuple(
+            Heading(int(token.tag[1]), anchor_of(_STEP.sub("", _text(inline))), _STEP.sub("", _text(inline)))
+            for token, inline in zip(self._tokens, self._tokens[1:], strict=False)
+            if token.type == "heading_open"
+        )
+
+    def html(self, link: LinkTo) -> Markup:
+        """`link` turns a path of the site into the address that a page uses for it."""
+        out = Markup()
+        anchors = iter(self.headings)
+        for is_fence, run in groupby(self._tokens, lambda token: token.type == "fence"):
+            tokens = list(run)
+            out += _fences(tokens, [name for name, _ in self.languages]) if is_fence else _prose(tokens, link, anchors)
+        return out
+
+
+def _text(inline: Token) -> str:
+    return "".join(child.content for child in inline.children or ())
+
+
+def _prose(tokens: list[Token], link: LinkTo, anchors: Iterator[Heading]) -> Markup:
+    for token, inline in zip(tokens, [*tokens[1:], None], strict=True):
+        if token.type == "heading_open" and inline:
+            token.attrSet("id", next(anchors).anchor)
+            _take_step(token, inline)
+        for child in token.children or ():
+            if child.type == "link_open" and str(child.attrGet("href")).startswith("/"):
+                child.attrSet("href", link(str(child.attrGet("href"))))
+    # The parser lets no HTML of the text through.
+    return Markup(_PARSER.renderer.render(tokens, _PARSER.options, {}))  # noqa: S704
+
+
+def _take_step(token: Token, inline: Token) -> None:
+    """A number at the start of a heading is shown beside it."""
+    first = inline.children[0] if inline.children else None
+    step = _STEP.match(first.content) if first else None
+    if first and step:
+        first.content = first.content[step.end() :]
+        token.attrSet("class", "step")
+        token.attrSet("data-step", step[1])
+
+
+def _fences(tokens: Sequence[Token], languages: Sequence[str]) -> Markup:
+    """Neighbours in different languages are one sample; the page's choice of language shows one of them."""
+    out = Markup()
+    samples: list[tuple[str, str, str]] = []
+    for token in tokens:
+        language, _, rest = token.info.partition(" ")
+        if language in LANGUAGES:
+            samples.append((language, rest.partition("file=")[2].split(" ")[0], token.content))
+        else:
+            out += _sample(samples, languages) + _block(language or "text", rest, token.content)
+            samples = []
+    return out + _sample(samples, languages)
+
+
+def _sample(samples: list[tuple[str, str, str]], languages: Sequence[str]) -> Markup:
+    """With a language that the sample does not have, the first of it is shown."""
+    is_only = len(samples) == 1
+    titles = _ALONE if is_only else LANGUAGES
+    kind = "sample only" if is_only else "sample"
+    also = " ".join(name for name in languages if name not in {language for language, _, _ in samples})
+    out = Markup()
+    for language, file, text in samples:
+        out += _FIGURE.format(kind, language, also, file or titles[language], coloured(text, language))
+        also = ""
+    return out
+
+
+_FIGURE = Markup(
+    '<figure class="{}" data-lang="{}" data-also="{}"><figcaption>{}</figcaption>'
+    "<pre data-copy><code>{}</code></pre></figure>"
+)
+
+
+def _block(language: str, rest: str, text: str) -> Markup:
+    code = escape(text) if language == "text" else coloured(text, language)
+    block = Markup('<figure class="output"><pre><code>{}</code></pre></figure>').format(code)
+    title = rest.partition("details=")[2]
+    if not title:
+        return block
+    return Markup("<details><summary><code>{}</code></summary>{}</details>").format(title, block)

@@ -1,0 +1,135 @@
+"""The documentation site: /docs for people, Markdown, /llms.txt and /openapi.json for programs."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tidegate.core.errors import NotFound
+from tidegate.docs import search
+from tidegate.docs.markdown import LinkTo
+from tidegate.docs.page import ROOT, PageHead
+from tidegate.docs.renderer import KEYS_PATH, SEARCH_PAGE, DocsRenderer
+from tidegate.docs.site import DocsSite
+from tidegate.infra.http.accept import prefers
+from tidegate.infra.http.openapi import EventDocument
+from tidegate.infra.http.operation import Operation, encode
+from tidegate.infra.http.routing import Route, answering
+from tidegate.infra.page import static
+from tidegate.infra.page.compress import gzip_once
+from tidegate.infra.page.response import File, Html
+from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.site import Site
+
+_PACKAGE = "tidegate.docs"
+MARKDOWN = "text/markdown; charset=utf-8"
+_VARIES = (b"vary", b"accept, accept-encoding")
+QUERY_LENGTH_MAX = 100
+
+
+@dataclass(frozen=True)
+class SandboxKeys:
+    """Of the test business, for running examples. Only a local sandbox has them."""
+
+    secret_key: str
+    public_key: str
+    business_id: str
+
+    @property
+    def by_header(self) -> dict[str, str]:
+        return {"api-key": self.secret_key, "x-pub-key": self.public_key, "x-business-id": self.business_id}
+
+
+def routes(
+    document: Mapping[str, Any],
+    operations: Sequence[Operation],
+    events: Sequence[EventDocument],
+    keys: SandboxKeys | None,
+    router: PageRouter | None = None,
+) -> list[Route]:
+    """A page is made when it is first asked for, and kept."""
+    site = Site(document["servers"][0]["url"])
+    assets = static.load(_PACKAGE, "static", under=f"{ROOT}/static", site=site)
+    docs = DocsSite(document, operations, events)
+    renderer = DocsRenderer(docs, lambda name: assets[name].url, can_run=keys is not None)
+    pages = _Pages(docs, renderer, site.url)
+    description = encode(document)
+
+    async def describe(_: Request) -> Response:
+        return Response(description, media_type="application/json")
+
+    return [
+        answering("/openapi.json", describe),
+        *(router or PageRouter()).routes([*pages.routes(), *([_keys(keys)] if keys else [])]),
+        *static.routes(assets.values()),
+    ]
+
+
+class _Pages:
+    """What is made for the first time is made in a thread, so that no other request waits for it."""
+
+    def __init__(self, docs: DocsSite, renderer: DocsRenderer, link: LinkTo) -> None:
+        self._docs, self._renderer, self._link = docs, renderer, link
+        self._html, self._markdown = cache(self._made_html), cache(self._made_markdown)
+        self._index = cache(lambda: renderer.index(link))
+        self._texts = {"/llms.txt": cache(renderer.llms), "/llms-full.txt": cache(renderer.llms_full)}
+
+    def routes(self) -> list[PageRoute]:
+        found = [PageRoute("GET", SEARCH_PAGE.path, "searchDocs", self._search)]
+        found.append(PageRoute("GET", f"{ROOT}/search.json", "showSearchIndex", self._show_index))
+        for head in self._docs.heads:
+            found += self._routes_of(head)
+        found += [self._text_route(path) for path in self._texts]
+        return found
+
+    def _routes_of(self, head: PageHead) -> list[PageRoute]:
+        async def show(request: PageRequest) -> Html | File:
+            if prefers(request.headers.all(b"accept"), "text/markdown", over="text/html"):
+                return await to_thread(self._markdown, head.path)
+            return await to_thread(self._html, head.path)
+
+        async def show_markdown(_: PageRequest) -> File:
+            return await to_thread(self._markdown, head.path)
+
+        return [
+            PageRoute("GET", head.path, "showDocs", show),
+            PageRoute("GET", head.markdown_path, "showDocsAsMarkdown", show_markdown),
+        ]
+
+    def _text_route(self, path: str) -> PageRoute:
+        async def show(_: PageRequest) -> File:
+            return File((await to_thread(self._texts[path])).encode(), MARKDOWN)
+
+        return PageRoute("GET", path, "showDocsForMachines", show)
+
+    def _made_html(self, path: str) -> Html:
+        body = self._renderer.page(path, self._link).encode()
+        return Html(body, headers=[_VARIES], compressed=gzip_once(body))
+
+    def _made_markdown(self, path: str) -> File:
+        return File(self._docs.content(path, str).markdown.encode(), MARKDOWN, headers=[_VARIES])
+
+    async def _show_index(self, _: PageRequest) -> File:
+        return File(await to_thread(self._index), "application/json; charset=utf-8")
+
+    async def _search(self, request: PageRequest) -> Html:
+        """For readers without scripts."""
+        query = request.query.get("q", "")[:QUERY_LENGTH_MAX]
+        results = search.found(query, await to_thread(lambda: self._docs.index))
+        return Html(self._renderer.search_page(query, results, self._link).encode())
+
+
+def _keys(keys: SandboxKeys) -> PageRoute:
+    async def show(request: PageRequest) -> File:
+        """Only for a script of our own pages; a browser sends this header, and no other site can."""
+        if request.headers.one(b"sec-fetch-site") != "same-origin":
+            raise NotFound("there is nothing at this address")
+        return File(encode(keys.by_header), "application/json; charset=utf-8")
+
+    return PageRoute("GET", KEYS_PATH, "showSandboxKeys", show)

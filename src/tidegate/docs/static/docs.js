@@ -1,0 +1,232 @@
+// Copying, the reader's choices, search, and running examples. Without this file the pages are complete.
+const announcement = document.querySelector('[role=status]');
+const stored = (name, value) => {
+  try {
+    if (value !== undefined) localStorage.setItem(name, value);
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+};
+const made = (tag, name, text) => {
+  const element = document.createElement(tag);
+  if (name) element.className = name;
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+
+// Copy.
+function addCopyButton(block) {
+  const button = made('button', 'copy', 'Copy');
+  button.type = 'button';
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(block.textContent);
+      button.textContent = announcement.textContent = 'Copied';
+    } catch {
+      getSelection().selectAllChildren(block);
+      button.textContent = announcement.textContent = 'Selected';
+    }
+    setTimeout(() => {
+      button.textContent = 'Copy';
+      announcement.textContent = '';
+    }, 2000);
+  });
+  block.before(button);
+}
+if (navigator.clipboard) document.querySelectorAll('pre[data-copy]').forEach(addCopyButton);
+
+// Light or dark.
+const theme = document.querySelector('.theme');
+theme.hidden = false;
+theme.addEventListener('click', () => {
+  const root = document.documentElement;
+  const isDark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  root.dataset.theme = isDark ? 'light' : 'dark';
+  stored('docs-theme', root.dataset.theme);
+});
+
+// The language of the samples, for all pages.
+const chosen = document.getElementById(`lang-${stored('docs-lang')}`);
+if (chosen) chosen.checked = true;
+document.querySelectorAll('input[name=lang]').forEach((input) => {
+  input.addEventListener('change', () => stored('docs-lang', input.value));
+});
+
+// Search: the same ranking as search.py.
+const form = document.querySelector('.search');
+const field = form.querySelector('input');
+const results = form.querySelector('.results');
+let index = null;
+form.hidden = false;
+
+const wordsOf = (text) => text.toLowerCase().match(/[a-z0-9_.]+/g) ?? [];
+function points(word, text, weight) {
+  if (!text.includes(word)) return 0;
+  const words = wordsOf(text);
+  if (words.includes(word)) return weight * 2;
+  return words.some((each) => each.startsWith(word)) ? weight : 1;
+}
+function score([title, address, , words], wanted) {
+  let total = (title.toLowerCase() === wanted.join(' ') ? 100 : 0) + (address.includes('#') ? 0 : 5);
+  for (const word of wanted) {
+    const best = Math.max(points(word, title.toLowerCase(), 20), points(word, words.toLowerCase(), 4));
+    if (best === 0) return 0;
+    total += best;
+  }
+  return total;
+}
+async function search() {
+  const wanted = wordsOf(field.value);
+  results.replaceChildren();
+  results.hidden = wanted.length === 0;
+  if (results.hidden) return;
+  index ??= await (await fetch(document.body.dataset.search)).json();
+  const found = index.map((entry) => [score(entry, wanted), entry]).filter(([points]) => points > 0);
+  found.sort((a, b) => b[0] - a[0]);
+  results.replaceChildren(...found.slice(0, 12).map(([, [title, address, where]]) => {
+    const link = made('a', '', title);
+    link.href = new URL(address, new URL(document.body.dataset.root, location.href));
+    link.append(made('span', '', where));
+    return link;
+  }));
+  if (!found.length) results.append(made('p', '', 'Nothing found.'));
+}
+field.addEventListener('input', search);
+field.addEventListener('focus', search);
+form.addEventListener('submit', (event) => {
+  const first = results.querySelector('a');
+  if (first) {
+    event.preventDefault();
+    first.click();
+  } else if (form.classList.contains('scripted')) event.preventDefault();
+});
+document.addEventListener('keydown', (event) => {
+  const links = [...results.querySelectorAll('a')];
+  const at = links.indexOf(document.activeElement);
+  if (event.key === '/' && !/^(INPUT|TEXTAREA)$/.test(document.activeElement.tagName)) {
+    event.preventDefault();
+    field.focus();
+  } else if (event.key === 'Escape') results.hidden = true;
+  else if (!results.hidden && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+    const next = at + (event.key === 'ArrowDown' ? 1 : -1);
+    event.preventDefault();
+    (links[next] ?? field).focus();
+  }
+});
+document.addEventListener('click', (event) => {
+  if (!form.contains(event.target)) results.hidden = true;
+});
+
+// Run: sends the requests of the example to this sandbox, with the reader's own test keys.
+const VARIABLES = {
+  'api-key': 'TIDEGATE_SECRET_KEY', 'x-pub-key': 'TIDEGATE_PUBLIC_KEY', 'x-business-id': 'TIDEGATE_BUSINESS_ID',
+};
+
+function withValues(value, uses, values) {
+  if (typeof value === 'string') return value in uses ? values[uses[value]] : value;
+  if (Array.isArray(value)) return value.map((each) => withValues(each, uses, values));
+  if (value && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withValues(each, uses, values)]));
+  }
+  return value;
+}
+
+async function sendOne(request, keys, values) {
+  for (const [name, prefix] of Object.entries(request.chooses)) {
+    values[name] = prefix + crypto.getRandomValues(new Uint32Array(1))[0];
+  }
+  const path = request.path.replace(/\$\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? name));
+  const headers = Object.fromEntries(request.headers.map((name) => [name, keys[name]]));
+  const body = request.body === null ? undefined : JSON.stringify(withValues(request.body, request.uses, values));
+  if (body) headers['content-type'] = 'application/json';
+  const begun = performance.now();
+  const answer = await fetch(document.body.dataset.api + path, { method: request.method, headers, body });
+  const text = await answer.text();
+  for (const [name, from] of Object.entries(request.takes)) {
+    const value = text.split(`"${from}":"`)[1]?.split('"')[0];
+    if (value) values[name] = value;
+  }
+  return { request, path, status: answer.status, ok: answer.ok, text, ms: Math.round(performance.now() - begun) };
+}
+
+async function runPlan(plan, keys) {
+  const values = Object.fromEntries(Object.entries(VARIABLES).map(([header, name]) => [name, keys[header]]));
+  let said;
+  for (const request of plan) {
+    const wanted = Object.keys(request.takes);
+    for (let tries = 0; tries < 50; tries += 1) {
+      said = await sendOne(request, keys, values);
+      if (!request.repeats || values[wanted[0]]) break;
+      await new Promise((resume) => setTimeout(resume, 200));
+    }
+    if (!said.ok) return said;
+  }
+  return said;
+}
+
+function shown(said) {
+  const figure = made('figure', 'output said');
+  const caption = made('figcaption');
+  caption.append(
+    made('span', said.ok ? 'ok' : 'bad', said.status),
+    made('code', '', `${said.request.method} ${said.path}`),
+    made('span', '', `${said.ms} ms`),
+  );
+  let text = said.text;
+  try {
+    text = JSON.stringify(JSON.parse(text), null, 2);
+    const link = JSON.parse(said.text).data?.link;
+    if (link) {
+      const open = made('a', '', 'Open the page');
+      open.href = link;
+      caption.append(open);
+    }
+  } catch {
+    // A file, as it is.
+  }
+  const block = made('pre');
+  block.append(made('code', '', text));
+  figure.append(caption, block);
+  return figure;
+}
+
+function addRunner(runner, keys) {
+  const plan = JSON.parse(runner.dataset.plan);
+  const button = made('button', 'run', 'Run');
+  button.type = 'button';
+  button.addEventListener('click', async () => {
+    if (runner.dataset.asks && !confirm('This changes or deletes data of your test business. Run it?')) return;
+    button.disabled = true;
+    try {
+      runner.replaceChildren(shown(await runPlan(plan, keys)));
+      announcement.textContent = 'Answered';
+    } catch (error) {
+      runner.replaceChildren(made('p', 'bad', `No answer: ${error.message}`));
+    }
+    button.disabled = false;
+  });
+  runner.previousElementSibling.append(button);
+  runner.hidden = false;
+}
+
+// Keys go into what is shown and copied, never into a page that is stored anywhere.
+function fillKeys(keys) {
+  for (const code of document.querySelectorAll('pre[data-copy] code')) {
+    const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      for (const [header, name] of Object.entries(VARIABLES)) {
+        walker.currentNode.data = walker.currentNode.data.replace(`your-${name.toLowerCase().replaceAll('_', '-')}`, keys[header]);
+      }
+    }
+  }
+}
+
+async function enableRunning(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) return;
+  const keys = await answer.json();
+  document.querySelectorAll('.runner').forEach((runner) => addRunner(runner, keys));
+  fillKeys(keys);
+}
+if (document.body.dataset.keys) enableRunning(document.body.dataset.keys);

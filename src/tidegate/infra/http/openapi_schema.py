@@ -1,0 +1,74 @@
+"""JSON schemas of the types of the API, with the meaning of every value of an enumeration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from tidegate.infra.http.operation import MEANINGS_KEY
+from tidegate.infra.http.read import Checked
+
+REF = "#/components/schemas/{name}"
+
+
+def ref_to(record: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": REF.format(name=record.__name__)}
+
+
+def components_of(types: Iterable[type[msgspec.Struct]]) -> dict[str, Any]:
+    ordered = sorted(set(types), key=lambda t: t.__name__)
+    _, components = msgspec.json.schema_components(ordered, schema_hook=_schema_of, ref_template=REF)
+    for info in inspect.multi_type_info(ordered):
+        for enum in _enums_in(info, set()):
+            components[enum.__name__] = _enum_schema(enum)
+    return {name: _as_published(schema) for name, schema in components.items()}
+
+
+def _schema_of(wanted: type) -> dict[str, Any]:
+    if issubclass(wanted, Checked):
+        return wanted.json_schema()
+    raise TypeError(f"{wanted} has no schema")
+
+
+def _enums_in(node: Any, seen: set[type]) -> Iterator[type[Enum]]:
+    if isinstance(node, inspect.EnumType):
+        yield node.cls
+    elif isinstance(node, inspect.StructType):
+        if node.cls not in seen:
+            seen.add(node.cls)
+            for field in node.fields:
+                yield from _enums_in(field.type, seen)
+    elif isinstance(node, inspect.Type):
+        for value in (getattr(node, name) for name in node.__struct_fields__):
+            for inner in value if isinstance(value, tuple) else (value,):
+                yield from _enums_in(inner, seen)
+
+
+def _enum_schema(enum: type[Enum]) -> dict[str, Any]:
+    """In the order of its definition. Its docstring is for programmers of this service."""
+    meanings = {member.value: member.meaning for member in enum}  # type: ignore[attr-defined]
+    return {"title": enum.__name__, "type": "string", "enum": list(meanings), MEANINGS_KEY: meanings}
+
+
+def _as_published(schema: Any, *, is_component: bool = True) -> Any:
+    """Decimals are numbers, as our encoder writes them. A struct's docstring is for programmers of this service."""
+    if isinstance(schema, list):
+        return [_as_published(item, is_component=False) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {
+        key: value if key == MEANINGS_KEY else _as_published(value, is_component=key == "$defs")
+        for key, value in schema.items()
+        if not (is_component and key == "description")
+    }
+    if made.get("format") == "decimal":
+        made["type"] = "number"
+    if MEANINGS_KEY in made and "enum" in made:
+        made["type"] = "string"
+        # The library sorts them.
+        made["enum"] = [value for value in made[MEANINGS_KEY] if value in made["enum"]]
+    return made

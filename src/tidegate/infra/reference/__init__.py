@@ -1,1 +1,0 @@
-"""The API reference, made from the table of operations: /openapi.json for programs, /docs for people."""

@@ -1,0 +1,297 @@
+"""The documentation as a reader finds it: every page, every link, as HTML and as Markdown, served and as files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+import httpx
+import pytest
+
+from tidegate.app import EVENTS, document_of, operations_of
+from tidegate.core.errors import Refusal
+from tidegate.docs import export, search
+from tidegate.docs.markdown import Document, front_matter
+from tidegate.docs.page import PageHead
+from tidegate.docs.routes import SandboxKeys, routes
+from tidegate.docs.site import AREAS, DocsSite
+from tidegate.infra.http import error_guide
+from tidegate.infra.http.application import Application
+from tidegate.infra.telemetry import Meter
+from tidegate.runtime import Runtime
+from tidegate.settings import Settings
+
+BASE_URL = "http://localhost:8080"
+KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9")
+# Nothing is called, so there is no database behind them.
+OPERATIONS = operations_of(Runtime.of(Settings()))
+DOCUMENT = document_of(OPERATIONS, BASE_URL)
+SITE = DocsSite(DOCUMENT, OPERATIONS, EVENTS)
+HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 20_000
+LEAD_WORDS_MAX = 60
+
+each_page = pytest.mark.parametrize("head", SITE.heads, ids=lambda head: head.path)
+
+
+@asynccontextmanager
+async def nothing_to_open() -> AsyncIterator[None]:
+    yield
+
+
+def service_with(keys: SandboxKeys | None) -> Application:
+    return Application(routes(DOCUMENT, OPERATIONS, EVENTS, keys), lifespan=nothing_to_open, meter=Meter())
+
+
+SERVICE = service_with(KEYS)
+
+
+async def get(path: str, service: Application = SERVICE, **headers: str) -> httpx.Response:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(service), base_url=BASE_URL) as client:
+        return await client.get(path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+
+class Outline(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def values(self, attribute: str) -> list[str]:
+        return [value for _, attributes in self.tags if (value := attributes.get(attribute))]
+
+
+@each_page
+async def test_a_page_is_whole_and_small(head: PageHead) -> None:
+    answer = await get(head.path)
+    assert answer.status_code == 200
+    assert len(gzip.compress(answer.content)) <= HTML_BYTES_MAX
+    page = Outline(answer.text)
+    assert [tag for tag, _ in page.tags].count("h1") == 1
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert "style" not in [name for _, attributes in page.tags for name in attributes]
+    assert [attributes for tag, attributes in page.tags if tag in ("script", "style") and "src" not in attributes] == []
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self' 'nonce-")
+
+
+@each_page
+async def test_a_page_says_where_the_reader_is(head: PageHead) -> None:
+    page = Outline((await get(head.path)).text)
+    current = [attributes for _, attributes in page.tags if attributes.get("aria-current") == "page"]
+    assert [attributes["href"] for attributes in current] == ([head.path] if head.group else [])
+    areas = [attributes["href"] for _, attributes in page.tags if attributes.get("aria-current") == "true"]
+    assert areas == [path for name, path in AREAS if name == head.area]
+
+
+async def follow(page: str, fetch: Callable[[str], Any]) -> list[str]:
+    """Links of a page that lead nowhere, or to a place that its page does not have."""
+    dead = []
+    outline = Outline(await fetch(page))
+    for href in {*outline.values("href"), *outline.values("src")}:
+        target = urljoin(page, href)
+        if urlsplit(target).scheme:
+            continue
+        path, _, anchor = target.partition("#")
+        text = await fetch(unquote(path))
+        if text is None or (anchor and anchor not in Outline(text).values("id")):
+            dead.append(href)
+    return dead
+
+
+@each_page
+async def test_no_link_is_dead(head: PageHead) -> None:
+    async def fetch(path: str) -> str | None:
+        # The front page is the sandbox's own.
+        if path in ("/", ""):
+            return ""
+        answer = await get(path)
+        return answer.text if answer.status_code == 200 else None
+
+    assert await follow(head.path, fetch) == []
+
+
+@each_page
+async def test_a_page_is_markdown_for_those_who_ask(head: PageHead) -> None:
+    beside = await get(head.markdown_path)
+    assert beside.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert beside.text.startswith("# ")
+    assert (await get(head.path, accept="text/markdown")).text == beside.text
+    assert "text/html" in (await get(head.path, accept="text/html,*/*;q=0.8")).headers["content-type"]
+    for key in (KEYS.secret_key, KEYS.public_key):
+        assert key not in beside.text
+
+
+@each_page
+def test_titles_and_leads_are_short(head: PageHead) -> None:
+    assert 1 <= len(head.title.split()) <= 9
+    assert 2 <= len(head.lead.split()) <= LEAD_WORDS_MAX * 2
+    assert not re.search(r"\b(wish|whoever|anew)\b", SITE.content(head.path, str).markdown.split("\n## ")[0])
+
+
+# Keys and running.
+
+
+async def test_keys_are_only_for_a_script_of_the_pages() -> None:
+    answer = await get("/docs/keys", sec_fetch_site="same-origin")
+    assert answer.json() == KEYS.by_header
+    assert answer.headers["cache-control"] == "no-store"
+    assert "access-control-allow-origin" not in answer.headers
+    for site in ("cross-site", "same-site", "none"):
+        assert (await get("/docs/keys", sec_fetch_site=site)).status_code == 404
+    assert (await get("/docs/keys")).status_code == 404
+
+
+async def test_without_a_sandbox_nothing_can_be_run() -> None:
+    service = service_with(None)
+    assert (await get("/docs/keys", service, sec_fetch_site="same-origin")).status_code == 404
+    page = await get("/docs/reference/create-payment", service)
+    assert "data-keys" not in page.text
+    assert "Test mode" not in page.text
+
+
+# Search.
+
+
+@pytest.mark.parametrize(
+    ("query", "path"),
+    [
+        ("refund", "/docs/guides/refund"),
+        ("create payment", "/docs/reference/create-payment"),
+        ("charge.successful", "/docs/reference/events/charge.successful"),
+        ("cards", "/docs/testing/cards-phones-transfers#cards"),
+        ("name rule", "/docs/guides/the-name-rule"),
+    ],
+)
+def test_the_best_page_is_found_first(query: str, path: str) -> None:
+    assert search.found(query, SITE.index)[0].path == path
+
+
+def test_every_error_and_event_is_a_first_hit() -> None:
+    for error_type, _ in error_guide.error_types():
+        first = search.found(error_type, SITE.index)[0]
+        assert first.path.startswith("/docs/reference/errors#"), error_type
+    for event in EVENTS:
+        assert search.found(event.name, SITE.index)[0].title == event.name
+
+
+def test_every_field_is_found() -> None:
+    for name in ("varianceType", "settlementCurrency", "webhook-id", "amountToSettle"):
+        assert search.found(name, SITE.index), name
+    assert search.found("", SITE.index) == []
+    assert search.found("nothing-has-this-name", SITE.index) == []
+
+
+async def test_the_index_is_small() -> None:
+    index = await get("/docs/search.json")
+    assert len(gzip.compress(index.content)) <= INDEX_BYTES_MAX
+    for entry in index.json()[:20]:
+        assert (await get(entry[1].partition("#")[0])).status_code == 200
+
+
+async def test_search_works_without_a_script_and_shows_text_as_text() -> None:
+    page = await get("/docs/search?q=refund")
+    assert 'href="/docs/guides/refund"' in page.text
+    attack = await get("/docs/search?q=%3Cscript%3Ealert(1)%3C/script%3E")
+    assert "<script>alert" not in attack.text
+    assert (await get("/docs/search")).status_code == 200
+
+
+# For machines.
+
+
+async def test_machines_find_every_page() -> None:
+    index = (await get("/llms.txt")).text
+    missing = [head.path for head in SITE.heads if head.group and f"{BASE_URL}{head.markdown_path}" not in index]
+    assert missing == []
+    whole = (await get("/llms-full.txt")).text
+    assert all(f"# {head.title}" in whole for head in SITE.heads)
+
+
+# Static files.
+
+
+async def test_style_and_script_are_small_and_load_nothing() -> None:
+    page = Outline((await get("/docs")).text)
+    [css] = [href for href in page.values("href") if href.endswith(".css")]
+    scripts = [src for src in page.values("src") if src.endswith(".js")]
+    style = (await get(css)).text
+    assert "url(" not in style
+    assert "@import" not in style
+    assert len(gzip.compress(style.encode())) <= CSS_BYTES_MAX
+    assert sum([len(gzip.compress((await get(src)).content)) for src in scripts]) <= SCRIPT_BYTES_MAX
+
+
+async def test_it_works_below_a_folder_of_a_proxy() -> None:
+    document = document_of(OPERATIONS, "https://pay.example.com/gate")
+    service = Application(routes(document, OPERATIONS, EVENTS, None), lifespan=nothing_to_open, meter=Meter())
+    page = Outline((await get("/docs/guides/refund", service)).text)
+    own = [href for href in page.values("href") if href.startswith("/")]
+    assert own
+    assert [href for href in own if not href.startswith("/gate/")] == []
+
+
+def test_files_have_the_same_pages_and_no_dead_link(tmp_path: Path) -> None:
+    count = export.write(tmp_path, SITE, DOCUMENT)
+    assert count == len(SITE.heads)
+    pages = sorted(tmp_path.rglob("*.html"))
+    assert len(pages) == count
+    for page in pages:
+        outline = Outline(page.read_text())
+        for href in {*outline.values("href"), *outline.values("src")}:
+            path = href.partition("#")[0]
+            assert not path.startswith("/"), (page, href)
+            if path and not urlsplit(path).scheme:
+                assert (page.parent / unquote(path)).exists(), (page, href)
+        assert "data-keys" not in page.read_text()
+    for entry in json.loads((tmp_path / "search.json").read_text()):
+        assert (tmp_path / entry[1].partition("#")[0]).exists(), entry
+
+
+# Markdown.
+
+
+def test_neighbouring_samples_are_one_with_a_tab_for_each_language() -> None:
+    document = Document("```sh\necho 1\n```\n```python file=a.py\nprint(1)\n```\n\n```json\n{}\n```\n")
+    assert document.languages == (("sh", "curl"), ("python", "Python"))
+    html = document.html(str)
+    assert 'class="sample" data-lang="sh" data-also=""><figcaption>curl<' in html
+    assert "<figcaption>a.py<" in html
+    assert 'class="output"' in html
+
+
+def test_a_sample_without_the_chosen_language_shows_another() -> None:
+    document = Document("```sh\necho 1\n```\n\nText.\n\n```python\nprint(1)\n```\n```js\n1\n```\n")
+    assert document.html(str).count('data-lang="python" data-also="sh"') == 1
+    assert document.html(str).count('data-lang="js" data-also=""') == 1
+
+
+def test_html_in_a_guide_is_text() -> None:
+    html = Document("## 1. A <b>step</b>\n\n<script>alert(1)</script> [x](javascript:alert(1))\n").html(str)
+    assert "<script" not in html
+    assert 'href="javascript' not in html
+    assert 'data-step="1"' in html
+
+
+def test_front_matter_is_taken_off() -> None:
+    assert front_matter("---\ntitle: A: b\n---\n\nText\n") == ({"title": "A: b"}, "Text\n")
+
+
+def test_every_refusal_that_a_client_meets_is_on_the_page_of_errors() -> None:
+    text = SITE.content("/docs/reference/errors", str).markdown
+    for refusal in Refusal.__subclasses__():
+        if refusal in error_guide.GUIDE:
+            assert refusal.error_type in text

@@ -1,0 +1,97 @@
+"""The documentation in a browser: languages, search, dark and light, running an example; and without script."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.async_api import Page, Route, ViewportSize, expect
+
+from build import Shop
+from pages.stage import Stage
+
+DESK: ViewportSize = {"width": 1280, "height": 900}
+
+
+async def opened(stage: Stage, path: str, **options: bool) -> Page:
+    page = await stage.new_page(**options)
+    await page.set_viewport_size(DESK)
+    await page.goto(path)
+    return page
+
+
+async def test_the_chosen_language_is_kept_from_page_to_page(stage: Stage) -> None:
+    page = await opened(stage, "/docs/guides/accept-a-payment")
+    await expect(page.locator(".sample[data-lang=sh]").first).to_be_visible()
+    await page.get_by_text("Python", exact=True).first.click()
+    await expect(page.locator(".sample[data-lang=python]").first).to_be_visible()
+    await expect(page.locator(".sample[data-lang=sh]").first).to_be_hidden()
+    await page.goto("/docs/reference/create-payment")
+    await expect(page.locator(".sample[data-lang=python]")).to_be_visible()
+
+
+async def test_languages_search_and_fields_work_without_script(stage: Stage) -> None:
+    page = await opened(stage, "/docs/guides/accept-a-payment", javascript=False)
+    await page.get_by_text("Node", exact=True).first.click()
+    await expect(page.locator(".sample[data-lang=js]").first).to_be_visible()
+    await page.goto("/docs/reference/create-payment")
+    await page.get_by_text(re.compile("^3 fields: name, email")).first.click()
+    await expect(page.locator("#body-customer-email")).to_be_visible()
+    await page.get_by_role("searchbox").fill("varianceType")
+    await page.get_by_role("searchbox").press("Enter")
+    await expect(page.get_by_role("heading", name="Search")).to_be_visible()
+    await expect(page.get_by_role("link", name="Verify a payment").first).to_be_visible()
+
+
+async def test_search_finds_while_one_types(stage: Stage) -> None:
+    page = await opened(stage, "/docs")
+    await page.keyboard.press("/")
+    await page.keyboard.type("duplicate_ref")
+    first = page.locator(".results a").first
+    await expect(first).to_contain_text("DUPLICATE_REFERENCE")
+    await page.keyboard.press("Enter")
+    await expect(page).to_have_url(re.compile("/docs/reference/errors#duplicate-reference$"))
+
+
+async def test_dark_is_kept(stage: Stage) -> None:
+    page = await opened(stage, "/docs")
+    light = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+    await page.get_by_role("button", name="Light or dark").click()
+    dark = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark != light
+    await page.goto("/docs/guides/refund")
+    assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+
+
+async def test_the_menu_of_a_phone_opens_without_script(stage: Stage) -> None:
+    page = await stage.new_page(javascript=False)
+    await page.goto("/docs/guides/refund")
+    await expect(page.get_by_role("link", name="Go live")).to_be_hidden()
+    await page.get_by_text("Menu", exact=True).click()
+    await expect(page.get_by_role("link", name="Go live")).to_be_visible()
+
+
+async def test_an_example_runs_with_the_readers_own_keys(stage: Stage, shop: Shop) -> None:
+    """The test's server is no sandbox of one person, so the keys come from here."""
+    page = await stage.new_page()
+    await page.set_viewport_size(DESK)
+    keys = {"api-key": shop.secret_key, "x-pub-key": shop.public_key, "x-business-id": shop.business_id}
+
+    async def with_keys(route: Route) -> None:
+        answer = await route.fetch()
+        text = (await answer.text()).replace("<body ", '<body data-keys="/docs/keys" data-api="" ', 1)
+        await route.fulfill(response=answer, body=text)
+
+    async def give_keys(route: Route) -> None:
+        await route.fulfill(status=200, content_type="application/json", body=json.dumps(keys))
+
+    await page.route("**/docs/reference/*", with_keys)
+    await page.route("**/docs/keys", give_keys)
+    await page.goto("/docs/reference/verify-payment")
+    await page.get_by_role("button", name="Run").click()
+    answer = page.locator(".runner .said")
+    await expect(answer).to_contain_text("200")
+    await expect(answer).to_contain_text('"status": "initiated"')
+    await page.goto("/docs/reference/create-refund")
+    await page.get_by_role("button", name="Run").click()
+    await expect(answer).to_contain_text('"refundStatus": "processing"')
