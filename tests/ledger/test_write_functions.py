@@ -13,6 +13,8 @@ import pytest
 from build import Checkout
 from conftest import MakeCheckout
 from tidegate.infra.db import Database
+from tidegate.infra.http.operation import encode
+from tidegate.payment import event_examples
 
 Change = dict[str, Any]
 
@@ -25,6 +27,7 @@ TABLES = (
     *("refund", "refund_leg", "collection", "collection_tally"),
 )
 NOW = "2026-11-15T12:00:00.123456Z"
+PAYLOAD = b64encode(encode(event_examples.EVENTS[0].example)).decode()
 
 
 async def rows(admin: Any) -> str:
@@ -61,7 +64,7 @@ async def settlement(checkout: Checkout, admin: Any) -> Change:
         "cause": f"payment/{found['id']}", "accounts": ["rail", "wallet", "fee", "vat"],
         "currencies": ["NGN"] * 4, "amounts_minor": [-expected, expected - 108, 100, 8], "event_at": NOW,
         "event_id": f"evt_{found['id']}", "event_type": "charge.successful", "event_cause": f"payment/{found['id']}",
-        "event_payload": b64encode(b"{}").decode(), "event_reference": checkout.reference,
+        "event_payload": PAYLOAD, "event_reference": checkout.reference,
     }  # fmt: skip
 
 

@@ -11,9 +11,11 @@
 --     collection   inflows, exchange rates, reversals by banks
 --     return       money on its way back to the payer
 --     refund       money a merchant gives back
+--     dispute      payments that a payer disputes with the bank
 --     webhook      events, endpoints, deliveries
 --     work         leases of background work
 --     writes       the functions that write what was decided about money
+--     paystack     what its rail has to remember
 --     sandbox      the sandbox's own rail, and how a sandbox is emptied
 --
 -- business_id leads every primary key and every unique index of a tenant's table, so that the same schema can be sharded
@@ -904,6 +906,7 @@ CREATE TABLE credit_reversal (
     CONSTRAINT credit_reversal_is_of_money CHECK (amount_minor > 0)
 );
 COMMENT ON TABLE credit_reversal IS 'Credits that a bank took back. One that comes before its credit waits here.';
+COMMENT ON COLUMN credit_reversal.account_number IS 'Empty where the money came without an account, as by card.';
 CREATE INDEX credit_reversal_to_apply ON credit_reversal (created_at) WHERE applied_at IS NULL;
 
 GRANT SELECT, INSERT, UPDATE ON collection, credit_reversal TO tidegate_app;
@@ -927,6 +930,7 @@ CREATE TABLE money_return (
     amount_minor   bigint      NOT NULL,
     reason         text        NOT NULL,
     status         text        NOT NULL DEFAULT 'asked',
+    failure        text,
     next_try_at    timestamptz,
     asked_at       timestamptz NOT NULL,
     confirmed_at   timestamptz,
@@ -936,10 +940,13 @@ CREATE TABLE money_return (
     CONSTRAINT money_return_collection_fk
         FOREIGN KEY (business_id, collection_id) REFERENCES collection (business_id, id),
     CONSTRAINT money_return_is_of_money CHECK (amount_minor > 0),
-    CONSTRAINT money_return_status_is_known CHECK (status IN ('asked', 'sent', 'confirmed'))
+    CONSTRAINT money_return_status_is_known CHECK (status IN ('asked', 'sent', 'confirmed', 'failed')),
+    CONSTRAINT money_return_fails_for_a_reason CHECK (status <> 'failed' OR failure IS NOT NULL)
 );
 COMMENT ON TABLE money_return IS 'Money on its way back to the payer: asked for, sent to the rail, confirmed by it.';
 COMMENT ON COLUMN money_return.sent_as IS 'The rail''s own identifier of the money that went back; `transaction_id` is of what had come in.';
+COMMENT ON COLUMN money_return.failure IS 'Why the rail did not return it: an operator decides what to do with the money.';
+CREATE INDEX money_return_failed ON money_return (asked_at) WHERE status = 'failed';
 CREATE INDEX money_return_to_send ON money_return (next_try_at) WHERE next_try_at IS NOT NULL;
 CREATE INDEX money_return_of_payment ON money_return (business_id, payment_id);
 
@@ -1016,6 +1023,33 @@ CREATE INDEX refund_leg_of_transaction ON refund_leg (business_id, rail, transac
 CREATE INDEX refund_leg_to_ask ON refund_leg (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
 GRANT SELECT, INSERT, UPDATE ON refund, refund_leg TO tidegate_app;
+
+
+-- Dispute
+
+CREATE TABLE dispute (
+    business_id    text        NOT NULL,
+    rail           text        NOT NULL,
+    id             text        NOT NULL,
+    transaction_id text        NOT NULL,
+    payment_id     bigint,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    status         text        NOT NULL,
+    reason         text        NOT NULL,
+    due_at         timestamptz,
+    opened_at      timestamptz NOT NULL,
+    updated_at     timestamptz NOT NULL,
+    CONSTRAINT dispute_pk PRIMARY KEY (business_id, rail, id),
+    CONSTRAINT dispute_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
+    CONSTRAINT dispute_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT dispute_status_is_known CHECK (status IN ('open', 'won', 'lost'))
+);
+COMMENT ON TABLE dispute IS 'Payments that a payer disputes with the bank, as the rail reports them. The money of a lost one is a credit_reversal.';
+COMMENT ON COLUMN dispute.due_at IS 'When our answer is due at the rail.';
+CREATE INDEX dispute_open ON dispute (due_at) WHERE status = 'open';
+
+GRANT SELECT, INSERT, UPDATE ON dispute TO tidegate_app;
 
 
 -- Webhook
@@ -1571,6 +1605,40 @@ $$;
 COMMENT ON FUNCTION start_refund IS 'Writes a refund, its amount on the payment or inflow, its legs, and the debit of the wallet. Its number.';
 
 
+-- Paystack
+
+CREATE TABLE paystack_attempt (
+    business_id  text        NOT NULL CONSTRAINT paystack_attempt_business_fk REFERENCES business (id),
+    reference    text        NOT NULL,
+    currency     text        NOT NULL,
+    amount_minor bigint      NOT NULL,
+    action       jsonb,
+    started_at   timestamptz NOT NULL,
+    CONSTRAINT paystack_attempt_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT paystack_attempt_is_of_money CHECK (amount_minor > 0)
+);
+COMMENT ON TABLE paystack_attempt IS 'Attempts given to Paystack; a row is written before the call.';
+COMMENT ON COLUMN paystack_attempt.action IS 'What the payer has to do. Paystack does not repeat a page or an account.';
+
+CREATE TABLE paystack_payout (
+    business_id           text        NOT NULL CONSTRAINT paystack_payout_business_fk REFERENCES business (id),
+    reference             text        NOT NULL,
+    kind                  text        NOT NULL,
+    transaction_id        text        NOT NULL,
+    transaction_reference text,
+    refund_id             text,
+    tried_at              timestamptz NOT NULL,
+    CONSTRAINT paystack_payout_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT paystack_payout_kind_is_known CHECK (kind IN ('return', 'refund'))
+);
+COMMENT ON TABLE paystack_payout IS 'Refunds and returns requested from Paystack; a row is written before the call. Paystack has no idempotency key: without an id the refund is looked for before it is requested again.';
+COMMENT ON COLUMN paystack_payout.transaction_reference IS 'Of the transaction, as Paystack''s notifications name it.';
+COMMENT ON COLUMN paystack_payout.refund_id IS 'Paystack''s; none while its answer is not known.';
+
+GRANT SELECT, INSERT, UPDATE ON paystack_attempt TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON paystack_payout TO tidegate_app;
+
+
 -- Sandbox
 --
 -- An outside world of our own: only the sandbox's rail reads these tables.
@@ -1663,6 +1731,7 @@ BEGIN
     DELETE FROM notification WHERE rail = 'sandbox' AND position(p_business_id IN id) > 0;
     DELETE FROM event WHERE business_id = p_business_id;
     DELETE FROM money_return WHERE business_id = p_business_id;
+    DELETE FROM dispute WHERE business_id = p_business_id;
     DELETE FROM refund_leg WHERE business_id = p_business_id;
     DELETE FROM refund WHERE business_id = p_business_id;
     DELETE FROM credit_reversal
