@@ -61,6 +61,12 @@ class Stream:
         view: dict[str, Any] = json.loads(data.removeprefix("data: "))
         return view
 
+    async def view_when(self, status: str) -> dict[str, Any]:
+        """What begins and what is told of it are several changes; a watcher hears of all, or of the last."""
+        while (view := await self.next_view())["status"] != status:
+            pass
+        return view
+
 
 @dataclass(frozen=True)
 class Watched:
@@ -111,14 +117,11 @@ async def test_two_streams_get_every_change_and_then_the_end(watched: Watched, n
             assert (await stream.next_view())["status"] == "initiated"
         account = await checkout.account()
         for stream in (one, other):
-            # Beginning and being told of the account are two changes; a watcher may hear of both at once.
-            view = await stream.next_view()
-            view = view if view["status"] == "pending" else await stream.next_view()
+            view = await stream.view_when("pending")
             assert view["attempt"]["action"]["virtualAccount"]["accountNumber"] == account
         await checkout.transfer(account, "100")
         for stream in (one, other):
-            view = await stream.next_view()
-            assert (view["status"], view["amountReceived"]) == ("success", 100)
+            assert (await stream.view_when("success"))["amountReceived"] == 100
             with pytest.raises(Ended):
                 await stream.next_block()
     await until(lambda: watched.watchers == 0)
@@ -129,9 +132,7 @@ async def test_a_failed_attempt_is_sent_and_the_stream_goes_on(watched: Watched,
     async with watched.stream(checkout) as stream:
         await stream.next_view()
         await checkout.charge(card(WITHOUT_MONEY))
-        view = await stream.next_view()
-        view = view if view["status"] == "pending" else await stream.next_view()
-        assert view["attempt"]["failure"] == "insufficient_funds"
+        assert (await stream.view_when("pending"))["attempt"]["failure"] == "insufficient_funds"
         await checkout.cancel()
         assert (await stream.next_view())["ending"] == "cancelled"
         with pytest.raises(Ended):
