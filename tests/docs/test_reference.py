@@ -12,6 +12,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any
 
@@ -80,9 +81,18 @@ async def nothing_to_open() -> Any:
     yield
 
 
-async def get(path: str, operations: list[Operation] = OPERATIONS, keys: SandboxKeys | None = KEYS) -> httpx.Response:
+def service_of(operations: list[Operation], keys: SandboxKeys | None) -> Application:
     document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
-    service = Application(routes(document, operations, [], keys), lifespan=nothing_to_open, meter=Meter())
+    return Application(routes(document, operations, [], keys), lifespan=nothing_to_open, meter=Meter())
+
+
+@cache
+def whole_service(keys: SandboxKeys | None) -> Application:
+    return service_of(OPERATIONS, keys)
+
+
+async def get(path: str, operations: list[Operation] = OPERATIONS, keys: SandboxKeys | None = KEYS) -> httpx.Response:
+    service = whole_service(keys) if operations is OPERATIONS else service_of(operations, keys)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(service), base_url=BASE_URL) as client:
         return await client.get(path)
 
