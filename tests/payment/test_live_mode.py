@@ -11,12 +11,11 @@ import httpx
 import pytest
 
 from build import Shop, order
-from conftest import with_database_name
+from live_database import live_database
 from payment.refusal import assert_each_refused, assert_refused, rows_in, without_request_id
 from tidegate import app
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
-from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.http.server import GracefulServer, bind, configure
 from tidegate.merchant import commands as merchants
@@ -32,15 +31,8 @@ class Live(NamedTuple):
 
 @pytest.fixture(scope="module")
 async def live_url(server_url: str) -> AsyncIterator[str]:
-    """Made from nothing: a copy of the template belongs to the sandbox, and a database never changes its mode."""
-    owner = await asyncpg.connect(server_url)
-    await owner.execute(f'DROP DATABASE IF EXISTS "{DATABASE}" WITH (FORCE)')
-    await owner.execute(f'CREATE DATABASE "{DATABASE}"')
-    url = with_database_name(server_url, DATABASE)
-    await deployment.prepare(url, Mode.LIVE)
-    yield url
-    await owner.execute(f'DROP DATABASE "{DATABASE}" WITH (FORCE)')
-    await owner.close()
+    async with live_database(server_url, DATABASE) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

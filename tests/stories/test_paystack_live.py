@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import asyncpg
 import httpx
 import pytest
 
 from build import Shop, order
-from conftest import with_database_name
+from live_database import live_database
 from tidegate import app, worker
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
-from tidegate.deployment import commands as deployment
 from tidegate.doctor.commands import examine_books, examine_rails
 from tidegate.emulator.faults import Fault, FaultKind
 from tidegate.emulator.paystack import server as emulator
@@ -85,14 +83,8 @@ async def eventually(look: Callable[[], Awaitable[Any]], is_right: Callable[[Any
 
 @pytest.fixture(scope="module")
 async def live_url(server_url: str) -> AsyncIterator[str]:
-    owner = await asyncpg.connect(server_url)
-    await owner.execute(f'DROP DATABASE IF EXISTS "{DATABASE}" WITH (FORCE)')
-    await owner.execute(f'CREATE DATABASE "{DATABASE}"')
-    url = with_database_name(server_url, DATABASE)
-    await deployment.prepare(url, Mode.LIVE)
-    yield url
-    await owner.execute(f'DROP DATABASE "{DATABASE}" WITH (FORCE)')
-    await owner.close()
+    async with live_database(server_url, DATABASE) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
