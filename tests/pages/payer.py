@@ -144,7 +144,8 @@ class Payer:
         return self.page.locator("#main").get_by_role("button", name="Pay ")
 
     async def presses(self, name: str) -> None:
-        """And waits until the page has its answer."""
+        """And waits until the page has its answer, which only its script can say."""
+        await self.page.wait_for_load_state()
         await self.page.get_by_role("button", name=name).first.click()
         await expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
 
@@ -199,6 +200,13 @@ class Payer:
         view = await self.checkout.view()
         account = view["attempt"]["action"]["virtualAccount"]["accountNumber"]
         await self.checkout.transfer(account, str(amount), currency=view["currency"])
+
+    async def comes_back_until(self, text: str) -> None:
+        """By the link, once more for as long as the worker has not read what the bank wrote."""
+        async with asyncio.timeout(TIMEOUT_MS / 1000):
+            await self.page.goto(self.checkout.link)
+            while text not in await self.page.locator("#main").inner_text():
+                await self.page.goto(self.checkout.link)
 
     async def on_the_phone(self, action: str) -> None:
         """Somebody approves or declines there; nobody touches the page."""

@@ -115,8 +115,7 @@ async def test_an_old_link_shows_how_it_went_and_stays(stage: Stage) -> None:
     await payer.lets_pass("1h")
     # Also when something happened to it since.
     await payer.checkout.transfer(account, "100")
-    await payer.page.goto(payer.checkout.link)
-    await payer.sees("this payment was already paid")
+    await payer.comes_back_until("this payment was already paid")
     await expect(payer.page.get_by_text("Taking you there")).to_have_count(0)
     await payer.page.clock.run_for(20_000)
     await payer.sees_paid("₦100.00")

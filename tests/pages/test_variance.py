@@ -134,8 +134,7 @@ async def test_a_second_transfer_for_a_paid_payment_goes_back(stage: Stage) -> N
     await payer.is_sent(10_000)
     await payer.sees_paid("₦10,000.00")
     await payer.checkout.transfer(account, "10000")
-    await payer.page.reload()
-    await payer.sees("₦10,000.00 is on its way back to you: this payment was already paid.")
+    await payer.comes_back_until("₦10,000.00 is on its way back to you: this payment was already paid.")
     await payer.merchant_is_told(status="success", amountReceived=10_000)
 
 

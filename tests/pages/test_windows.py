@@ -65,7 +65,8 @@ async def test_what_one_window_pays_the_other_shows_by_itself(stage: Stage) -> N
 async def test_a_window_that_missed_the_news_does_not_charge_again(stage: Stage) -> None:
     payer = await Payer.arrives(stage)
     other = await payer.opens_another_window()
-    # Whoever is typing is not disturbed, so this window still has the form.
+    # Whoever is typing is not disturbed, and with its clock stopped the window does not look again afterwards.
+    await other.stops_the_clock()
     await other.fills_in_card()
     await payer.pays_by_card(WANTS_PIN)
     await payer.sees_heading("Enter your card PIN")
@@ -84,6 +85,7 @@ async def test_a_window_that_missed_the_news_does_not_charge_again(stage: Stage)
 async def test_a_form_kept_open_after_the_end_shows_the_end(stage: Stage) -> None:
     payer = await Payer.arrives(stage)
     other = await payer.opens_another_window()
+    await other.stops_the_clock()
     await other.fills_in_card()
     await payer.gives_up()
     await payer.sees_heading("You cancelled this payment")
