@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import shutil
@@ -47,6 +48,15 @@ infra_db.LOCK_WAIT_MS = 30_000
 
 MakeShop = Callable[..., Awaitable[Shop]]
 
+# Thousands of tests stay in memory to the end: to look through them again and again costs a test more than itself.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 TEMPLATE = "tidegate_test_template"
 ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
@@ -59,7 +69,7 @@ TABLES = (
     "credential", "business_logo", "business_clock", "business",
 )  # fmt: skip
 
-# Append-only: even the owner can empty them only with all triggers off.
+# With foreign keys among themselves.
 LEDGER_TABLES = ("journal_link", "journal_to_link", "entry", "journal", "wallet")
 # DELETE, not TRUNCATE: a fifteenth of the time on tables this small. One text is one transaction and one round trip.
 CLEAN = "; ".join(
