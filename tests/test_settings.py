@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.core.ids import Mode
+from tidegate.retention_settings import RetentionDays
 from tidegate.settings import WrongSettings, from_environment
 
 LIVE = {
@@ -147,3 +148,21 @@ def test_an_emulated_paystack_on_this_machine_takes_a_test_key() -> None:
     paystack = from_environment({**PAYSTACK, **change}).paystack
     assert paystack is not None
     assert (paystack.domain, paystack.webhook_ips) == ("test", ())
+
+
+def test_how_long_rows_are_kept_is_a_setting_of_each_kind() -> None:
+    assert from_environment({}).retention == RetentionDays()
+    given = {
+        "TIDEGATE_KEEP_EVENTS_DAYS": "60",
+        "TIDEGATE_KEEP_SANDBOX_DAYS": "0",
+        "TIDEGATE_KEEP_NOTIFICATIONS_DAYS": "",
+    }
+    kept = from_environment(given).retention
+    assert (kept.events, kept.sandbox, kept.notifications) == (60, 0, 0)
+    assert kept.idempotency_keys == 30
+
+
+@pytest.mark.parametrize("days", ["29", "-1", "36501", "a year", "1.5"])
+def test_rows_are_kept_no_shorter_than_the_minimum_of_their_kind(days: str) -> None:
+    with pytest.raises(WrongSettings, match=r"TIDEGATE_KEEP_IDEMPOTENCY_KEYS_DAYS must be .* from 30 to 36500, or 0"):
+        from_environment({"TIDEGATE_KEEP_IDEMPOTENCY_KEYS_DAYS": days})

@@ -76,7 +76,8 @@ class Runtime:
             hold=timedelta(days=settings.hold_days),
             review_from_major=settings.review_inflows_from,
         )
-        return PaymentDeps(self.db, self.rails, MethodNames(ussd=settings.ussd_method), self.public_ids, terms)
+        names = MethodNames(ussd=settings.ussd_method)
+        return PaymentDeps(self.db, self.rails, names, self.public_ids, terms, settings.retention)
 
     @cached_property
     def public_ids(self) -> PublicIds:

@@ -39,6 +39,16 @@ class SettingsReader:
         self.problems.append(f"{name} must be a whole number from {at_least} to {at_most}, not {value!r}.")
         return default
 
+    def days(self, name: str, *, default: int, at_least: int, at_most: int) -> int:
+        """How long something is kept. Set to nothing, like 0, it is kept for ever: 0."""
+        value = self._environment.get(name, str(default)).strip() or "0"
+        if value.isascii() and value.isdigit() and (int(value) == 0 or at_least <= int(value) <= at_most):
+            return int(value)
+        self.problems.append(
+            f"{name} must be a whole number of days from {at_least} to {at_most}, or 0 to keep all, not {value!r}."
+        )
+        return 0
+
     def contact(self, name: str) -> str:
         """A URI, as RFC 9116 requires. A bare e-mail address becomes one."""
         value = self.text(name)

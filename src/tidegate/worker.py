@@ -13,7 +13,6 @@ from tidegate.account import commands as account
 from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
-from tidegate.idempotency import commands as idempotency
 from tidegate.infra import backoff, leased_work
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
@@ -23,6 +22,7 @@ from tidegate.payment import sweep
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal as checkout_reversal
 from tidegate.refund import settle as refund
+from tidegate.retention import commands as retention
 from tidegate.sandbox import notifier
 
 STATEMENT_TIMEOUT_MS = 30_000
@@ -42,10 +42,6 @@ class Loop:
     name: str
     round: Round
     every_s: float
-
-
-async def _purge_idempotency_keys(deps: PaymentDeps, clock: Clock) -> RoundResult:
-    return RoundResult(done=await idempotency.purge(deps.db, now=clock.now()))
 
 
 async def _purge_leases(deps: PaymentDeps, clock: Clock) -> RoundResult:
@@ -71,11 +67,15 @@ LOOPS = (
     Loop("collect_checkout_debts", checkout_reversal.collect_debts, every_s=1.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
-    Loop("purge_idempotency_keys", _purge_idempotency_keys, every_s=60.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),
+    *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.KINDS),
 )
 # The sandbox's rail is in the database; the worker sends its notifications.
-SANDBOX_LOOPS = (*LOOPS, Loop("send_sandbox_notices", notifier.send_notices, every_s=0.1))
+SANDBOX_LOOPS = (
+    *LOOPS,
+    Loop("send_sandbox_notices", notifier.send_notices, every_s=0.1),
+    *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.SANDBOX_KINDS),
+)
 
 
 async def run(

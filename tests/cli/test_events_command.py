@@ -208,14 +208,14 @@ async def test_a_time_is_counted_first_and_then_sent_again(
     window = ("events", "replay", "--from", "3h", "--to", "0s")
     code, said = await tg(*window)
     assert (code, said.strip()) == (0, "1 delivery would be sent; add --confirm to send.")
-    assert await tg_json(*window) == {"count": 1, "sent": False}
-    assert await tg_json(*window, "--event", "refund.failed") == {"count": 0, "sent": False}
+    assert await tg_json(*window) == {"count": 1, "sent": False, "erased": 0}
+    assert await tg_json(*window, "--event", "refund.failed") == {"count": 0, "sent": False, "erased": 0}
     assert await world.deliveries() == []
-    assert await tg_json(*window, "--confirm") == {"count": 1, "sent": True}
+    assert await tg_json(*window, "--confirm") == {"count": 1, "sent": True, "erased": 0}
     catch_up(world)
     await world.deliver()
     assert len(receiver.received) == 1
-    assert await tg_json(*window, "--undelivered") == {"count": 0, "sent": False}
+    assert await tg_json(*window, "--undelivered") == {"count": 0, "sent": False, "erased": 0}
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ GLOBAL_TABLES = {
     "notification",
     "exchange_rate",
     "credit_reversal",
+    "retention",
 }
 # Look-ups that have to find the business first.
 GLOBAL_INDEXES = {"credential_one_hash", "attempt_one_open_account", "virtual_account_one_open_number"}

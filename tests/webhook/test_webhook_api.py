@@ -405,15 +405,27 @@ async def test_a_replay_counts_first_and_sends_when_it_is_confirmed(merchant: Me
     await merchant.deliver()
     await merchant.endpoint("/new")
     window = {"dateFrom": _text(start - timedelta(hours=3)), "dateTo": _text(start)}
-    assert await merchant.data("POST", "/replays", window) == {"count": 2, "sent": False}
+    assert await merchant.data("POST", "/replays", window) == {"count": 2, "sent": False, "erased": 0}
     await merchant.deliver()
     assert merchant.receiver.received == []
-    assert await merchant.data("POST", "/replays", {**window, "confirm": True}) == {"count": 2, "sent": True}
+    assert await merchant.data("POST", "/replays", {**window, "confirm": True}) == {
+        "count": 2,
+        "sent": True,
+        "erased": 0,
+    }
     await merchant.deliver()
     assert sorted(got.event_id for got in merchant.receiver.received) == sorted(early)
-    assert await merchant.data("POST", "/replays", {**window, "undeliveredOnly": True}) == {"count": 0, "sent": False}
+    assert await merchant.data("POST", "/replays", {**window, "undeliveredOnly": True}) == {
+        "count": 0,
+        "sent": False,
+        "erased": 0,
+    }
     # Once more, to the very same deliveries.
-    assert await merchant.data("POST", "/replays", {**window, "confirm": True}) == {"count": 2, "sent": True}
+    assert await merchant.data("POST", "/replays", {**window, "confirm": True}) == {
+        "count": 2,
+        "sent": True,
+        "erased": 0,
+    }
     await merchant.deliver()
     assert len(merchant.receiver.received) == 4
     assert len((await merchant.list())["results"]) == 2

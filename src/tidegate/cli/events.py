@@ -129,7 +129,7 @@ def resend(delivery: str, business_id: str | None, as_json: bool) -> None:
 def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str, confirm: bool, **wanted: Any) -> None:
     """Replay the events of a period. Only counts them without --confirm."""
 
-    async def run(here: WebhookCommand) -> int:
+    async def run(here: WebhookCommand) -> tuple[int, int]:
         asked = {
             "dateFrom": _time_in("--from", date_from, here.now),
             "dateTo": _time_in("--to", date_to, here.now),
@@ -139,16 +139,19 @@ def replay(business_id: str | None, as_json: bool, date_from: str, date_to: str,
         }
         window = wire.window_from(read(asked, wire.ReplayWindow, wire.problems_between))
         async with here.webhook_deps.db.transaction() as tx:
+            erased = await commands.count_erased(tx, here.business_id, window)
             if confirm:
-                return await commands.replay(tx, here.business_id, window, by=OPERATOR, now=here.now)
-            return await commands.count_replay(tx, here.business_id, window)
+                return await commands.replay(tx, here.business_id, window, by=OPERATOR, now=here.now), erased
+            return await commands.count_replay(tx, here.business_id, window), erased
 
-    count = visit(business_id, run)
+    count, erased = visit(business_id, run)
     if as_json:
-        print_json({"count": count, "sent": confirm})
+        print_json({"count": count, "sent": confirm, "erased": erased})
         return
     many = "1 delivery" if count == 1 else f"{count:,} deliveries"
     out.print(f"[green]✓[/] {many} queued." if confirm else f"{many} would be sent; add --confirm to send.")
+    if erased:
+        out.print(f"{erased:,} left out: their payloads were erased at the payer's request.")
 
 
 def _number_in(text: str) -> int:
@@ -210,12 +213,19 @@ def _show_delivery(delivery: Delivery, headers: dict[str, str], now: datetime) -
     out.print("\n[bold]Headers[/] [dim]if it were sent now; timestamp and webhook-signature are new each time[/]")
     for name, value in headers.items():
         out.print(f"{name}: {plain(value)}", soft_wrap=True)
-    out.print(f"\n[bold]Payload[/] [dim]indented here; sent as {len(delivery.payload):,} bytes without spaces[/]")
-    out.print(plain(msgspec.json.format(delivery.payload, indent=2).decode()), soft_wrap=True)
+    _show_payload(delivery.payload)
     for attempt in delivery.attempts:
         _show_attempt(attempt)
     if not delivery.attempts:
         out.print("\n[bold]No attempt yet.[/] Is a worker running?")
+
+
+def _show_payload(payload: bytes | None) -> None:
+    if payload is None:
+        out.print("\n[bold]No payload:[/] it was erased at the payer's request.")
+        return
+    out.print(f"\n[bold]Payload[/] [dim]indented here; sent as {len(payload):,} bytes without spaces[/]")
+    out.print(plain(msgspec.json.format(payload, indent=2).decode()), soft_wrap=True)
 
 
 def _show_attempt(attempt: DeliveryAttempt) -> None:
@@ -230,6 +240,8 @@ def _show_attempt(attempt: DeliveryAttempt) -> None:
 async def _headers_of(here: WebhookCommand, delivery: Delivery) -> dict[str, str]:
     """As the sender would make them now. Without signatures when there is no secret that can be decrypted."""
     headers = {"content-type": "application/json; charset=utf-8", "user-agent": USER_AGENT}
+    if delivery.payload is None:
+        return {**headers, "webhook-id": delivery.event_id, "webhook-signature": "(the payload was erased)"}
     async with here.webhook_deps.db.connection() as tx:
         sealed = await secret_store.list_valid(tx, here.business_id, delivery.endpoint_id, now=here.now)
     try:

@@ -24,6 +24,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "wallet": ("wallet", "wallet"),
     "statement": ("statement", "statement"),
     "doctor": ("doctor", "doctor"),
+    "erase": ("erase", "erase"),
     "job": ("job", "job"),
     "emulate": ("emulate", "emulate"),
     "listen": ("listen", "listen"),

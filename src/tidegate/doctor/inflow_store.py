@@ -38,7 +38,7 @@ async def list_wrongly_credited(tx: Tx) -> list[str]:
 
 async def list_wrong_events(tx: Tx) -> list[str]:
     """Each credit has one event, and nothing else has one. A return has its event once the bank confirmed it, or
-    reversed a credit."""
+    reversed a credit. Events may have left after their time."""
     return await _names(
         tx,
         """
@@ -50,10 +50,14 @@ async def list_wrong_events(tx: Tx) -> list[str]:
           LEFT JOIN event AS returned ON returned.business_id = collection.business_id
                AND returned.type = 'collection.returned'
                AND returned.cause = collection.rail || '/' || collection.transaction_id
-         WHERE (collection.destination_minor IS NOT NULL) <> (credited.id IS NOT NULL)
-            OR (collection.return_confirmed_at IS NOT NULL
-                OR (collection.reason = 'taken_back' AND collection.destination_minor IS NOT NULL))
-               <> (returned.id IS NOT NULL)
+         WHERE ((collection.destination_minor IS NOT NULL) <> (credited.id IS NOT NULL)
+                AND (credited.id IS NOT NULL
+                     OR collection.created_at >= removed_before('events', collection.business_id)))
+            OR ((collection.return_confirmed_at IS NOT NULL
+                 OR (collection.reason = 'taken_back' AND collection.destination_minor IS NOT NULL))
+                <> (returned.id IS NOT NULL)
+                AND (returned.id IS NOT NULL
+                     OR collection.created_at >= removed_before('events', collection.business_id)))
          LIMIT $1
         """,
     )

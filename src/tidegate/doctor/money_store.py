@@ -24,13 +24,14 @@ async def list_wrongly_posted(tx: Tx) -> list[str]:
 
 
 async def list_wrong_events(tx: Tx) -> list[str]:
-    """Each successful payment has exactly one event; any other has none."""
+    """Each successful payment has exactly one event, which may have left after its time; any other has none."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
           FROM payment LEFT JOIN event ON event.business_id = payment.business_id
                AND event.type = 'charge.successful' AND event.cause = 'payment/' || payment.id
          WHERE (payment.status = 'success') <> (event.id IS NOT NULL)
+           AND (event.id IS NOT NULL OR payment.created_at >= removed_before('events', payment.business_id))
          LIMIT $1
         """,
         FINDINGS_MAX,
@@ -39,7 +40,7 @@ async def list_wrong_events(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_delivered(tx: Tx) -> list[str]:
-    """Every delivered webhook was answered with a 2xx."""
+    """Every delivered webhook was answered with a 2xx, in an attempt that may have left after its time."""
     rows = await tx.fetch(
         """
         SELECT delivery.business_id || '/' || delivery.id AS delivery
@@ -48,6 +49,7 @@ async def list_wrongly_delivered(tx: Tx) -> list[str]:
             SELECT FROM webhook_attempt AS attempt
              WHERE attempt.business_id = delivery.business_id AND attempt.delivery_id = delivery.id
                AND attempt.status_code BETWEEN 200 AND 299 AND attempt.error IS NULL)
+           AND delivery.created_at >= removed_before('webhook_attempts', delivery.business_id)
          LIMIT $1
         """,
         FINDINGS_MAX,

@@ -72,7 +72,8 @@ async def list_wrongly_ended(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_reversed(tx: Tx) -> list[str]:
-    """The reversed and owed amounts of a payment are as booked, and each reversal has an event."""
+    """The reversed and owed amounts of a payment are as booked, and each reversal has an event, which may have left
+    after its time."""
     rows = await tx.fetch(
         """
         SELECT payment.business_id || '/' || payment.id AS payment
@@ -96,8 +97,11 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
                 WHERE payment.reversed_minor > 0 AND journal.business_id = payment.business_id
                   AND journal.kind = 'debt_collected' AND journal.cause LIKE payment.pay_code || '/%') AS collected
                ON true
-         WHERE (payment.reversed_minor, payment.owed_minor, booked.journals)
-               <> (booked.reversed_minor, booked.owed_minor - collected.minor, booked.events)
+         WHERE (payment.reversed_minor, payment.owed_minor)
+               <> (booked.reversed_minor, booked.owed_minor - collected.minor)
+            OR booked.events > booked.journals
+            OR (booked.events < booked.journals
+                AND payment.created_at >= removed_before('events', payment.business_id))
          LIMIT $1
         """,
         FINDINGS_MAX,

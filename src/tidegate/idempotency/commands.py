@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from tidegate.core.errors import Invalid, Problem, StillRunning
+from tidegate.core.errors import Conflict, Invalid, Problem, StillRunning
 from tidegate.idempotency import store
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.operation import Answer, Call
 
-KEPT_FOR = timedelta(days=30)
-PURGE_BATCH = 1_000
 RETRY_AFTER_S = 1
 HEADER = b"idempotency-key"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
@@ -49,16 +47,13 @@ async def once(db: Database, call: Call, act: IdempotentAct, *, now: datetime, i
         if kept is not None:
             if kept["request_hash"] != request_hash:
                 raise Invalid(Problem("Idempotency-Key", "was used before with another request; use a new key"))
+            if kept["body"] is None:
+                raise Conflict("the answer to this Idempotency-Key was erased at the payer's request; its effect stays")
             return Answer(kept["status"], kept["body"], [(b"idempotent-replayed", b"true")])
         answer = await act(tx)
         body = answer.body if answer.kept_body is None else answer.kept_body
         await store.insert(tx, business_id, key, request_hash=request_hash, status=answer.status, body=body, now=now)
         return answer
-
-
-async def purge(db: Database, *, now: datetime) -> int:
-    async with db.connection() as tx:
-        return await store.delete_older(tx, now - KEPT_FOR, limit=PURGE_BATCH)
 
 
 def _parse(given: list[bytes]) -> str:

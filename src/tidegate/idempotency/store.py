@@ -32,18 +32,3 @@ async def insert(
         """,
         business_id, key, request_hash, status, body, now,
     )  # fmt: skip
-
-
-async def delete_older(tx: Tx, than: datetime, *, limit: int) -> int:
-    done = await tx.execute(
-        """
-        DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM idempotency_key
-             WHERE created_at < latest_time($1) AND (created_at < $1 OR created_at < time_of(business_id, $1))
-             ORDER BY created_at LIMIT $2
-        ))
-        """,
-        than,
-        limit,
-    )
-    return int(done.split()[-1])

@@ -271,8 +271,8 @@ async def _hasten(deps: PaymentDeps, event: AskAbout, ref: NotificationRef, now:
 async def _same_notification_again(deps: PaymentDeps, ref: NotificationRef, now: datetime) -> None:
     """A repeat has no effect. A different body under the same identifier is quarantined for an operator."""
     async with deps.db.connection() as tx:
-        before = await store.get_body(tx, ref.rail, ref.id)
-    if before == ref.body:
+        before = await store.find_body(tx, ref.rail, ref.id)
+    if before is None or before == ref.body:
         return
     log.error("a rail contradicts itself", rail=ref.rail, what=ref.id)
     digest = hashlib.sha256(ref.body).hexdigest()[:16]
@@ -286,7 +286,9 @@ async def _same_money_again(deps: PaymentDeps, event: RailEvent, ref: Notificati
     async with deps.db.connection() as tx:
         recorded = await store.find_recorded(tx, business_id, ref.rail, transaction_id)
     if recorded is not None and recorded.is_same_as(notified):
-        await _note(deps, ref, "done", "this transaction was notified before", now)
+        # Money in suspense may get another owner: its notifications are never removed, so that none credits it again.
+        state = "suspense" if recorded.is_in_suspense else "done"
+        await _note(deps, ref, state, "this transaction was notified before", now)
         return
     contradiction = f"{transaction_id} was recorded as {recorded} and is now notified as {notified}"
     log.error("a rail contradicts itself", rail=ref.rail, what=contradiction)

@@ -26,8 +26,11 @@ async def note(tx: Tx, ref: NotificationRef, *, state: str, note: str | None, no
     return done is True
 
 
-async def get_body(tx: Tx, rail: str, notification_id: str) -> bytes:
-    body: bytes = await tx.fetchval("SELECT body FROM notification WHERE rail = $1 AND id = $2", rail, notification_id)
+async def find_body(tx: Tx, rail: str, notification_id: str) -> bytes | None:
+    """None when it was erased at a payer's request."""
+    body: bytes | None = await tx.fetchval(
+        "SELECT body FROM notification WHERE rail = $1 AND id = $2", rail, notification_id
+    )
     return body
 
 
@@ -36,6 +39,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
     amount: Money
     account_number: str | None
+    is_in_suspense: bool = False
 
     def is_same_as(self, other: Recorded) -> bool:
         numbers = {self.account_number, other.account_number} - {None}
@@ -48,16 +52,19 @@ class Recorded(msgspec.Struct, frozen=True):
 async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str) -> Recorded | None:
     row = await tx.fetchrow(
         """
-        SELECT amount_minor, currency, account_number FROM receipt
+        SELECT amount_minor, currency, account_number, outcome = 'suspense' AS is_in_suspense FROM receipt
          WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
          UNION ALL
-        SELECT collection.source_minor, collection.source_currency, account.account_number FROM collection
+        SELECT collection.source_minor, collection.source_currency, account.account_number, false FROM collection
           JOIN virtual_account AS account ON account.business_id = $1 AND account.id = collection.account_id
          WHERE collection.business_id = $1 AND collection.rail = $2 AND transaction_id = $3
         """,
         business_id, rail, transaction_id,
     )  # fmt: skip
-    return Recorded(Money(row["amount_minor"], Currency(row["currency"])), row["account_number"]) if row else None
+    if row is None:
+        return None
+    amount = Money(row["amount_minor"], Currency(row["currency"]))
+    return Recorded(amount, row["account_number"], row["is_in_suspense"])
 
 
 async def put_into_suspense(

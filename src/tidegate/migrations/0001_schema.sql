@@ -17,6 +17,8 @@
 --     writes       the functions that write what was decided about money
 --     paystack     what its rail has to remember
 --     sandbox      the sandbox's own rail, and how a sandbox is emptied
+--     retention    the functions that remove what is old
+--     erasure      the functions that remove a payer's personal data
 --
 -- business_id leads every primary key and every unique index of a tenant's table, so that the same schema can be sharded
 -- by business. The exceptions are `business` itself, tables that belong to no business (yet), and the look-ups that must
@@ -248,15 +250,16 @@ CREATE TABLE idempotency_key (
     key          text        NOT NULL,
     request_hash bytea       NOT NULL,
     status       integer     NOT NULL,
-    body         bytea       NOT NULL,
+    body         bytea,
     created_at   timestamptz NOT NULL,
     CONSTRAINT idempotency_key_pk PRIMARY KEY (business_id, key),
     CONSTRAINT idempotency_key_keeps_successes CHECK (status BETWEEN 200 AND 299)
 );
-COMMENT ON TABLE idempotency_key IS 'Answers given under an Idempotency-Key, kept 30 days to be given again.';
+COMMENT ON TABLE idempotency_key IS 'Answers given under an Idempotency-Key, kept at least 30 days to be given again.';
+COMMENT ON COLUMN idempotency_key.body IS 'NULL when it was erased at a payer''s request.';
 CREATE INDEX idempotency_key_by_age ON idempotency_key (created_at);
 
-GRANT SELECT, INSERT, DELETE ON idempotency_key TO tidegate_app;
+GRANT SELECT, INSERT ON idempotency_key TO tidegate_app;
 
 
 -- Ledger
@@ -677,14 +680,16 @@ CREATE TABLE notification (
     rail        text        NOT NULL,
     id          text        NOT NULL,
     state       text        NOT NULL,
-    body        bytea       NOT NULL,
+    body        bytea,
     note        text,
     received_at timestamptz NOT NULL,
     CONSTRAINT notification_pk PRIMARY KEY (rail, id),
     CONSTRAINT notification_state_is_known CHECK (state IN ('done', 'suspense', 'quarantined'))
 );
 COMMENT ON TABLE notification IS 'What rails sent us, byte for byte, each acted on once. Quarantined ones contradict an earlier one.';
+COMMENT ON COLUMN notification.body IS 'NULL when it was erased at a payer''s request.';
 CREATE INDEX notification_to_look_at ON notification (received_at) WHERE state <> 'done';
+CREATE INDEX notification_by_age ON notification (received_at) WHERE state = 'done';
 
 CREATE TABLE receipt (
     business_id    text        NOT NULL CONSTRAINT receipt_business_fk REFERENCES business (id),
@@ -1064,7 +1069,7 @@ CREATE TABLE event (
     type          text        NOT NULL,
     cause         text        NOT NULL,
     reference     text,
-    payload       bytea       NOT NULL,
+    payload       bytea,
     is_fanned_out boolean     NOT NULL DEFAULT false,
     created_at    timestamptz NOT NULL,
     CONSTRAINT event_pk PRIMARY KEY (business_id, id),
@@ -1072,10 +1077,12 @@ CREATE TABLE event (
 );
 COMMENT ON TABLE event IS 'What is sent to merchants, written in the transaction of the change and sent unchanged.';
 COMMENT ON COLUMN event.reference IS 'By what the merchant knows the thing that this is about.';
+COMMENT ON COLUMN event.payload IS 'NULL when it was erased at a payer''s request; it is not sent any more.';
 COMMENT ON COLUMN event.is_fanned_out IS 'Whether its deliveries have been made.';
 CREATE INDEX event_to_fan_out ON event (created_at) WHERE NOT is_fanned_out;
 -- Filled only when the worker marks an event, so that the transaction of a change does not pay for it.
 CREATE INDEX event_by_time ON event (business_id, created_at) WHERE is_fanned_out;
+CREATE INDEX event_by_age ON event (created_at) WHERE is_fanned_out;
 
 CREATE TABLE webhook_endpoint (
     business_id     text        NOT NULL CONSTRAINT webhook_endpoint_business_fk REFERENCES business (id),
@@ -1191,6 +1198,7 @@ CREATE TABLE webhook_attempt (
     CONSTRAINT webhook_attempt_has_an_end CHECK (status_code IS NOT NULL OR error IS NOT NULL)
 );
 COMMENT ON TABLE webhook_attempt IS 'What a receiver answered, each time: its status and the beginning of its body, or why there is none.';
+CREATE INDEX webhook_attempt_by_age ON webhook_attempt (started_at);
 
 GRANT SELECT, INSERT, UPDATE (is_fanned_out) ON event TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE ON webhook_endpoint, endpoint_state, webhook_delivery TO tidegate_app;
@@ -1669,6 +1677,7 @@ CREATE TABLE sandbox_attempt (
     CONSTRAINT sandbox_attempt_fails_at_some_time CHECK (failure IS NULL OR ends_at IS NOT NULL)
 );
 COMMENT ON TABLE sandbox_attempt IS 'Attempts as the sandbox''s rail sees them. Nothing of a card is kept, only how a test card behaves.';
+CREATE INDEX sandbox_attempt_by_age ON sandbox_attempt (started_at);
 COMMENT ON COLUMN sandbox_attempt.action IS 'What the payer has to do now.';
 COMMENT ON COLUMN sandbox_attempt.ends_at IS 'When it ends by itself or ended: with `failure`, or without one in success.';
 
@@ -1700,6 +1709,7 @@ CREATE TABLE sandbox_payout (
     CONSTRAINT sandbox_payout_is_of_money CHECK (amount_minor > 0)
 );
 COMMENT ON TABLE sandbox_payout IS 'Money the sandbox''s rail was asked to send back: returns and refunds. `paid_transaction_id` is what had come in.';
+CREATE INDEX sandbox_payout_by_age ON sandbox_payout (created_at);
 
 CREATE TABLE sandbox_notice (
     business_id     text        NOT NULL CONSTRAINT sandbox_notice_business_fk REFERENCES business (id),
@@ -1715,6 +1725,7 @@ COMMENT ON TABLE sandbox_notice IS 'Notifications that the sandbox''s rail sends
 COMMENT ON COLUMN sandbox_notice.due_at IS 'Taking a notice moves it on, so that one whose sender died is due again.';
 CREATE INDEX sandbox_notice_by_notification ON sandbox_notice (business_id, notification_id);
 CREATE INDEX sandbox_notice_due_and_not_sent ON sandbox_notice (business_id, due_at) WHERE sent_at IS NULL;
+CREATE INDEX sandbox_notice_by_age ON sandbox_notice (created_at) WHERE sent_at IS NOT NULL;
 
 CREATE FUNCTION reset_sandbox(p_business_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -1757,10 +1768,497 @@ GRANT SELECT, INSERT, DELETE ON sandbox_account TO tidegate_app;
 GRANT USAGE ON SEQUENCE sandbox_rail_serial TO tidegate_app;
 
 
+-- Retention
+--
+-- What has a limit of age leaves by these functions alone: the service's role may delete none of it. Each takes the
+-- business first, removes only rows that are older than the limit given and than the hard minimum of their kind, skips
+-- what others hold, and keeps what is still needed.
+
+CREATE TABLE retention (
+    kind           text        CONSTRAINT retention_pk PRIMARY KEY,
+    removed_before timestamptz NOT NULL,
+    day            date        NOT NULL,
+    count          bigint      NOT NULL,
+    CONSTRAINT retention_counts_from_zero CHECK (count >= 0)
+);
+COMMENT ON TABLE retention IS 'What has left after its time: rows of this kind that are older than `removed_before` may be gone.';
+COMMENT ON COLUMN retention.count IS 'How many left on `day`; written to audit once the day is over.';
+
+CREATE FUNCTION kept_at_least(p_kind text) RETURNS interval LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN CASE p_kind
+        WHEN 'notifications' THEN interval '30 days'
+        WHEN 'webhook_attempts' THEN interval '7 days'
+        WHEN 'events' THEN interval '30 days'
+        WHEN 'idempotency_keys' THEN interval '30 days'
+        WHEN 'sandbox_notices' THEN interval '1 day'
+        WHEN 'sandbox_attempts' THEN interval '1 day'
+        WHEN 'sandbox_payouts' THEN interval '1 day'
+    END;
+END
+$$;
+COMMENT ON FUNCTION kept_at_least IS 'The hard minimum of a kind, whatever limit is given; NULL for a kind that never leaves.';
+
+-- By the database's own clock, which the service cannot set. In a sandbox the time of a business may be ahead.
+CREATE FUNCTION removable_before(p_kind text, p_business_id text, p_before timestamptz) RETURNS timestamptz
+    LANGUAGE sql STABLE AS $$
+    SELECT CASE mode WHEN 'sandbox' THEN time_of(p_business_id, bound) ELSE bound END
+      FROM deployment CROSS JOIN LATERAL (SELECT least(p_before, now() - kept_at_least(p_kind)) AS bound) AS given
+$$;
+COMMENT ON FUNCTION removable_before IS 'Rows of a business that are older may be removed: the limit given, or the hard minimum when that is earlier.';
+
+CREATE FUNCTION removed_before(p_kind text, p_business_id text) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT coalesce((SELECT time_of(p_business_id, removed_before) FROM retention WHERE kind = p_kind), '-infinity')
+$$;
+COMMENT ON FUNCTION removed_before IS 'Rows of a business that are older may be gone.';
+
+CREATE FUNCTION note_removal(p_kind text, p_before timestamptz, p_count bigint, p_now timestamptz) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := least(p_before, now() - kept_at_least(p_kind));
+    v_today  date := (p_now AT TIME ZONE 'UTC')::date;
+    v_known  retention;
+BEGIN
+    IF p_count > 0 THEN
+        INSERT INTO retention (kind, removed_before, day, count) VALUES (p_kind, v_before, v_today, 0)
+            ON CONFLICT ON CONSTRAINT retention_pk DO NOTHING;
+    ELSIF NOT EXISTS (SELECT FROM retention WHERE kind = p_kind AND count > 0 AND day < v_today) THEN
+        RETURN;
+    END IF;
+    SELECT * INTO v_known FROM retention WHERE kind = p_kind FOR UPDATE;
+    IF v_known.day < v_today THEN
+        IF v_known.count > 0 THEN
+            INSERT INTO audit (business_id, actor, action, subject, details, created_at)
+            VALUES ('000000000000000000000000', 'tidegate', 'retention.removed', p_kind,
+                    jsonb_build_object('day', v_known.day, 'count', v_known.count, 'before', v_known.removed_before),
+                    p_now);
+        END IF;
+        v_known.day := v_today;
+        v_known.count := 0;
+    END IF;
+    UPDATE retention
+       SET day = v_known.day, count = v_known.count + p_count,
+           removed_before = CASE WHEN p_count > 0 THEN greatest(removed_before, v_before) ELSE removed_before END
+     WHERE kind = p_kind;
+END
+$$;
+COMMENT ON FUNCTION note_removal IS 'Counts what was removed, in the same transaction. The first call of a day writes the count of the last one to audit.';
+
+CREATE FUNCTION remove_notifications(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('notifications', '', p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT rail, id FROM notification
+         WHERE rail = p_rail AND id = ANY (p_ids) AND state = 'done' AND received_at < v_before
+           FOR UPDATE SKIP LOCKED)
+    DELETE FROM notification USING old WHERE notification.rail = old.rail AND notification.id = old.id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_notifications IS 'Removes old notifications of a rail that were acted on. How many. Those in suspense or quarantine stay.';
+
+CREATE FUNCTION remove_webhook_attempts(p_business_id text, p_delivery_ids text[], p_before timestamptz)
+RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('webhook_attempts', p_business_id, p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT attempt.delivery_id, attempt.number
+          FROM webhook_attempt AS attempt
+          JOIN webhook_delivery AS delivery ON delivery.business_id = p_business_id AND delivery.id = attempt.delivery_id
+         WHERE attempt.business_id = p_business_id AND attempt.delivery_id = ANY (p_delivery_ids::bigint[])
+           AND attempt.started_at < v_before AND delivery.created_at < v_before
+           FOR UPDATE OF attempt SKIP LOCKED)
+    DELETE FROM webhook_attempt AS attempt USING old
+     WHERE attempt.business_id = p_business_id AND attempt.delivery_id = old.delivery_id
+       AND attempt.number = old.number;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_webhook_attempts IS 'Removes old attempts of deliveries, with the bodies of their answers. How many. The deliveries stay, as long as their events.';
+
+CREATE FUNCTION remove_events(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before     timestamptz := removable_before('events', p_business_id, p_before);
+    v_ids        text[];
+    v_deliveries bigint[];
+    v_count      integer;
+BEGIN
+    -- Locked events get no new deliveries. The lock is one statement, the look at the deliveries the next.
+    v_ids := ARRAY(
+        SELECT id FROM event
+         WHERE business_id = p_business_id AND id = ANY (p_ids) AND is_fanned_out AND created_at < v_before
+           FOR UPDATE SKIP LOCKED);
+    v_deliveries := ARRAY(
+        SELECT id FROM webhook_delivery AS delivery
+         WHERE business_id = p_business_id AND event_id = ANY (v_ids) AND status <> 'pending'
+           AND NOT EXISTS (SELECT FROM leased_work
+                            WHERE business_id = p_business_id AND kind = 'deliver_webhooks' AND id = delivery.id::text)
+           FOR UPDATE SKIP LOCKED);
+    v_ids := ARRAY(
+        SELECT old.id FROM unnest(v_ids) AS old (id)
+         WHERE NOT EXISTS (SELECT FROM webhook_delivery AS needed
+                            WHERE needed.business_id = p_business_id AND needed.event_id = old.id
+                              AND needed.id <> ALL (v_deliveries)));
+    DELETE FROM webhook_attempt AS attempt USING webhook_delivery AS delivery
+     WHERE delivery.business_id = p_business_id AND delivery.event_id = ANY (v_ids)
+       AND attempt.business_id = p_business_id AND attempt.delivery_id = delivery.id;
+    DELETE FROM webhook_delivery WHERE business_id = p_business_id AND event_id = ANY (v_ids);
+    DELETE FROM event WHERE business_id = p_business_id AND id = ANY (v_ids);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_events IS 'Removes old events with their deliveries. How many. An event stays while a delivery of it is pending, or parked for an operator.';
+
+CREATE FUNCTION remove_idempotency_keys(p_business_id text, p_keys text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('idempotency_keys', p_business_id, p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT key FROM idempotency_key
+         WHERE business_id = p_business_id AND key = ANY (p_keys) AND created_at < v_before FOR UPDATE SKIP LOCKED)
+    DELETE FROM idempotency_key AS kept USING old WHERE kept.business_id = p_business_id AND kept.key = old.key;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_idempotency_keys IS 'Removes old answers kept under an Idempotency-Key. How many.';
+
+CREATE FUNCTION remove_sandbox_notices(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('sandbox_notices', p_business_id, p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT id FROM sandbox_notice
+         WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND sent_at IS NOT NULL
+           AND created_at < v_before FOR UPDATE SKIP LOCKED)
+    DELETE FROM sandbox_notice AS notice USING old WHERE notice.business_id = p_business_id AND notice.id = old.id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_sandbox_notices IS 'Removes old notifications that the sandbox''s rail has sent. How many.';
+
+CREATE FUNCTION remove_sandbox_attempts(p_business_id text, p_references text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('sandbox_attempts', p_business_id, p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT reference FROM sandbox_attempt AS simulated
+         WHERE business_id = p_business_id AND reference = ANY (p_references) AND started_at < v_before
+           AND NOT EXISTS (
+               SELECT FROM attempt JOIN payment ON payment.business_id = p_business_id AND payment.id = payment_id
+                WHERE attempt.business_id = p_business_id AND attempt.reference = simulated.reference
+                  AND (attempt.status IN ('starting', 'waiting', 'running') OR attempt.next_poll_at IS NOT NULL
+                       OR payment.status IN ('initiated', 'pending', 'processing')))
+           FOR UPDATE OF simulated SKIP LOCKED)
+    DELETE FROM sandbox_attempt AS simulated USING old
+     WHERE simulated.business_id = p_business_id AND simulated.reference = old.reference;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_sandbox_attempts IS 'Removes old attempts at the sandbox''s rail whose payments have ended. How many.';
+
+CREATE FUNCTION remove_sandbox_payouts(p_business_id text, p_references text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('sandbox_payouts', p_business_id, p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT kind, reference FROM sandbox_payout AS payout
+         WHERE business_id = p_business_id AND reference = ANY (p_references) AND created_at < v_before
+           AND NOT EXISTS (SELECT FROM refund_leg AS leg
+                            WHERE leg.business_id = p_business_id AND leg.reference = payout.reference
+                              AND leg.status = 'processing')
+           AND NOT EXISTS (SELECT FROM money_return AS back
+                            WHERE back.business_id = p_business_id AND back.reference = payout.reference
+                              AND back.status <> 'confirmed')
+           FOR UPDATE OF payout SKIP LOCKED)
+    DELETE FROM sandbox_payout AS payout USING old
+     WHERE payout.business_id = p_business_id AND payout.kind = old.kind AND payout.reference = old.reference;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_sandbox_payouts IS 'Removes old refunds and returns at the sandbox''s rail that have ended. How many.';
+
+GRANT SELECT ON retention TO tidegate_app;
+
+
+-- Erasure
+--
+-- On a payer's request its personal data goes; amounts, keys and the books stay. NULL in place of a payload, an answer or
+-- the body of a notification means that it was erased.
+
+CREATE FUNCTION events_about(p_business_id text, p_causes text[]) RETURNS SETOF event LANGUAGE sql STABLE AS $$
+    SELECT * FROM event
+     WHERE business_id = p_business_id AND cause = ANY (p_causes)
+       AND type IN ('charge.successful', 'charge.reversed', 'collection.successful', 'collection.returned',
+                    'refund.successful', 'refund.failed', 'virtualaccount.approved', 'virtualaccount.declined',
+                    'virtualaccount.suspended', 'virtualaccount.closed')
+$$;
+COMMENT ON FUNCTION events_about IS 'The events of these causes, of whatever type, by their unique key.';
+
+CREATE FUNCTION is_undelivered(p_business_id text, p_causes text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM events_about(p_business_id, p_causes) AS event
+         WHERE NOT event.is_fanned_out
+            OR EXISTS (SELECT FROM webhook_delivery AS delivery
+                         JOIN webhook_endpoint AS endpoint ON endpoint.business_id = p_business_id
+                              AND endpoint.id = delivery.endpoint_id
+                        WHERE delivery.business_id = p_business_id AND delivery.event_id = event.id
+                          AND delivery.status = 'pending' AND endpoint.status = 'enabled'
+                          AND endpoint.deleted_at IS NULL))
+$$;
+COMMENT ON FUNCTION is_undelivered IS 'Whether an event of these causes is still on its way to an endpoint that takes it.';
+
+CREATE FUNCTION erase_events(p_business_id text, p_causes text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_ids text[] := ARRAY(SELECT id FROM events_about(p_business_id, p_causes));
+BEGIN
+    -- Those of endpoints that are disabled: nothing can be sent any more.
+    UPDATE webhook_delivery SET status = 'cancelled', due_at = NULL
+     WHERE business_id = p_business_id AND event_id = ANY (v_ids) AND status = 'pending';
+    UPDATE webhook_attempt AS attempt SET body = NULL
+      FROM webhook_delivery AS delivery
+     WHERE delivery.business_id = p_business_id AND delivery.event_id = ANY (v_ids)
+       AND attempt.business_id = p_business_id AND attempt.delivery_id = delivery.id AND attempt.body IS NOT NULL;
+    UPDATE event SET payload = NULL WHERE business_id = p_business_id AND id = ANY (v_ids) AND payload IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION erase_events IS 'Erases the payloads of events, and what receivers answered to them.';
+
+CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
+    SELECT ARRAY['payment/' || p_payment_id]
+           || ARRAY(SELECT rail || '/' || transaction_id FROM receipt
+                     WHERE business_id = p_business_id AND payment_id = p_payment_id)
+           || ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id)
+$$;
+COMMENT ON FUNCTION causes_of_payment IS 'What the events about a payment are caused by.';
+
+CREATE FUNCTION payment_erasure_obstacle(p_business_id text, p_payment_id bigint) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN payment.status IN ('initiated', 'pending', 'processing') OR payment.held_minor > 0
+             OR EXISTS (SELECT FROM attempt WHERE business_id = p_business_id AND payment_id = p_payment_id
+                           AND next_poll_at IS NOT NULL)
+             OR EXISTS (SELECT FROM receipt WHERE business_id = p_business_id AND payment_id = p_payment_id
+                           AND outcome = 'suspense' AND NOT EXISTS (
+                               SELECT FROM credit_reversal AS reversal
+                                WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
+                                  AND reversal.transaction_id = receipt.transaction_id AND applied_at IS NOT NULL))
+             OR EXISTS (SELECT FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id
+                           AND status = 'processing')
+             OR EXISTS (SELECT FROM dispute WHERE business_id = p_business_id AND payment_id = p_payment_id
+                           AND dispute.status = 'open')
+             OR EXISTS (SELECT FROM money_return WHERE business_id = p_business_id AND payment_id = p_payment_id
+                           AND status <> 'confirmed') THEN 'open'
+        WHEN is_undelivered(p_business_id, causes_of_payment(p_business_id, p_payment_id)) THEN 'undelivered' END
+      FROM payment WHERE business_id = p_business_id AND id = p_payment_id
+$$;
+COMMENT ON FUNCTION payment_erasure_obstacle IS 'Why the payer of a payment cannot be erased yet: open, while money may still move or is in suspense; undelivered, while an event is on its way. NULL when it can.';
+
+CREATE FUNCTION erase_payment(p_business_id text, p_payment_id bigint, p_now timestamptz) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_obstacle text;
+BEGIN
+    PERFORM FROM payment WHERE business_id = p_business_id AND id = p_payment_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN 'unknown';
+    END IF;
+    v_obstacle := payment_erasure_obstacle(p_business_id, p_payment_id);
+    IF v_obstacle IS NOT NULL THEN
+        RETURN v_obstacle;
+    END IF;
+    PERFORM erase_events(p_business_id, causes_of_payment(p_business_id, p_payment_id));
+    DELETE FROM sandbox_notice AS notice USING receipt
+     WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id
+       AND notice.business_id = p_business_id AND notice.sent_at IS NOT NULL
+       AND notice.notification_id IN ('attempt-' || receipt.transaction_id,
+                                      'credit-' || p_business_id || '-' || receipt.transaction_id,
+                                      'reversal-' || p_business_id || '-' || receipt.transaction_id);
+    UPDATE credit_reversal AS reversal SET reason = '(erased)'
+      FROM receipt
+     WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id
+       AND reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
+       AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL;
+    UPDATE dispute SET reason = '(erased)' WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    UPDATE paystack_attempt AS given SET action = NULL
+      FROM attempt
+     WHERE attempt.business_id = p_business_id AND attempt.payment_id = p_payment_id
+       AND given.business_id = p_business_id AND given.reference = attempt.reference;
+    UPDATE receipt SET payer = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    UPDATE payment
+       SET customer_name = '(erased)', customer_email = 'erased@tidegate.invalid', customer_phone = NULL,
+           redirect_url = NULL, success_message = NULL, metadata = NULL, request_hash = '', version = version + 1,
+           updated_at = p_now
+     WHERE business_id = p_business_id AND id = p_payment_id;
+    RETURN 'erased';
+END
+$$;
+COMMENT ON FUNCTION erase_payment IS 'Erases the payer of a payment, everywhere that a key leads from it. erased, unknown, or the obstacle.';
+
+CREATE FUNCTION causes_of_inflow(p_business_id text, p_collection_id bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
+    SELECT ARRAY(SELECT rail || '/' || transaction_id FROM collection
+                  WHERE business_id = p_business_id AND id = p_collection_id)
+           || ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id)
+$$;
+COMMENT ON FUNCTION causes_of_inflow IS 'What the events about an inflow are caused by.';
+
+CREATE FUNCTION inflow_erasure_obstacle(p_business_id text, p_collection_id bigint) RETURNS text
+    LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN status = 'pending' OR (return_reference IS NOT NULL AND return_confirmed_at IS NULL)
+             OR EXISTS (SELECT FROM refund WHERE business_id = p_business_id AND collection_id = p_collection_id
+                           AND refund.status = 'processing') THEN 'open'
+        WHEN is_undelivered(p_business_id, causes_of_inflow(p_business_id, p_collection_id)) THEN 'undelivered' END
+      FROM collection WHERE business_id = p_business_id AND id = p_collection_id
+$$;
+COMMENT ON FUNCTION inflow_erasure_obstacle IS 'Why the payer of an inflow cannot be erased yet; as for a payment.';
+
+CREATE FUNCTION erase_inflow(p_business_id text, p_collection_id bigint, p_now timestamptz) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_inflow   collection;
+    v_obstacle text;
+BEGIN
+    SELECT * INTO v_inflow FROM collection
+     WHERE business_id = p_business_id AND id = p_collection_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN 'unknown';
+    END IF;
+    v_obstacle := inflow_erasure_obstacle(p_business_id, p_collection_id);
+    IF v_obstacle IS NOT NULL THEN
+        RETURN v_obstacle;
+    END IF;
+    PERFORM erase_events(p_business_id, causes_of_inflow(p_business_id, p_collection_id));
+    DELETE FROM sandbox_notice
+     WHERE business_id = p_business_id AND sent_at IS NOT NULL
+       AND notification_id IN ('credit-' || p_business_id || '-' || v_inflow.transaction_id,
+                               'reversal-' || p_business_id || '-' || v_inflow.transaction_id);
+    UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND collection_id = p_collection_id;
+    UPDATE audit SET details = details - 'note'
+     WHERE business_id = p_business_id AND subject = v_inflow.reference AND details ? 'note';
+    UPDATE collection SET payer = '{}', remittance = NULL, note = NULL, version = version + 1, updated_at = p_now
+     WHERE business_id = p_business_id AND id = p_collection_id;
+    RETURN 'erased';
+END
+$$;
+COMMENT ON FUNCTION erase_inflow IS 'Erases the payer of an inflow, everywhere that a key leads from it. erased, unknown, or the obstacle.';
+
+CREATE FUNCTION account_erasure_obstacle(p_business_id text, p_account_id text) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN status NOT IN ('closed', 'declined')
+             OR EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND account_id = p_account_id
+                           AND collection.status = 'pending') THEN 'open'
+        WHEN is_undelivered(p_business_id,
+                            ARRAY(SELECT 'account/' || p_account_id || '/' || number
+                                    FROM generate_series(0, account.version) AS number)) THEN 'undelivered' END
+      FROM virtual_account AS account WHERE business_id = p_business_id AND id = p_account_id
+$$;
+COMMENT ON FUNCTION account_erasure_obstacle IS 'Why the holder of an account cannot be erased yet: open, until it is closed or was declined; undelivered, while an event is on its way. NULL when it can.';
+
+CREATE FUNCTION erase_account(p_business_id text, p_account_id text, p_now timestamptz) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_account  virtual_account;
+    v_obstacle text;
+BEGIN
+    SELECT * INTO v_account FROM virtual_account
+     WHERE business_id = p_business_id AND id = p_account_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN 'unknown';
+    END IF;
+    v_obstacle := account_erasure_obstacle(p_business_id, p_account_id);
+    IF v_obstacle IS NOT NULL THEN
+        RETURN v_obstacle;
+    END IF;
+    PERFORM erase_events(p_business_id, ARRAY(SELECT 'account/' || p_account_id || '/' || number
+                                                FROM generate_series(0, v_account.version) AS number));
+    UPDATE sandbox_account SET holder = '(erased)' WHERE business_id = p_business_id AND reference = p_account_id;
+    UPDATE audit SET details = details - 'holder' - 'reason'
+     WHERE business_id = p_business_id AND subject = p_account_id AND details ?| ARRAY['holder', 'reason'];
+    UPDATE virtual_account
+       SET holder = '(erased)', kyc = '{}', documents = '[]', metadata = NULL, monthly_volume = NULL,
+           entity_name = NULL, payment_flow_description = NULL, note = NULL, reason = NULL, version = version + 1,
+           updated_at = p_now
+     WHERE business_id = p_business_id AND id = p_account_id;
+    RETURN 'erased';
+END
+$$;
+COMMENT ON FUNCTION erase_account IS 'Erases the holder of an account that is closed. erased, unknown, or the obstacle. Inflows have the name too: erase_payees comes first.';
+
+CREATE FUNCTION erase_payees(p_business_id text, p_collection_ids bigint[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    UPDATE collection
+       SET payee_name = NULL,
+           name_check = jsonb_build_object('typed', NULL, 'compared', name_check -> 'compared', 'holder', '(erased)',
+                                           'verdict', name_check -> 'verdict', 'reason', '(erased)', 'steps', '[]'::jsonb)
+     WHERE business_id = p_business_id AND id = ANY (p_collection_ids) AND status <> 'pending';
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION erase_payees IS 'Erases the name of the recipient from inflows, and how it was compared; the verdict stays. How many.';
+
+CREATE FUNCTION erase_notifications(p_rail text, p_ids text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    UPDATE notification SET body = NULL
+     WHERE rail = p_rail AND id = ANY (p_ids) AND state = 'done' AND body IS NOT NULL;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION erase_notifications IS 'Erases the bodies of notifications that were acted on. How many. Those in suspense or quarantine stay.';
+
+CREATE FUNCTION erase_answers(p_business_id text, p_keys text[]) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    UPDATE idempotency_key SET body = NULL
+     WHERE business_id = p_business_id AND key = ANY (p_keys) AND body IS NOT NULL;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION erase_answers IS 'Erases answers kept under an Idempotency-Key. How many. The keys stay, so that none has an effect twice.';
+
+
 -- Functions that run with the rights of the schema's owner are for the service alone.
 REVOKE EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
-    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox FROM PUBLIC;
+    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
+    remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_sandbox_notices,
+    remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
-    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox TO tidegate_app;
+    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
+    remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_sandbox_notices,
+    remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
+    erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers TO tidegate_app;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
 from tidegate.infra.keyed_batcher import KeyedBatcher
 from tidegate.rail.interface import Rail
+from tidegate.retention_settings import RetentionDays
 
 
 class UnknownRail(Exception):
@@ -36,6 +37,7 @@ class PaymentDeps:
     names: MethodNames
     public_ids: PublicIds
     inflow_terms: InflowTerms
+    retention: RetentionDays = field(default_factory=RetentionDays)
 
     def rail(self, name: str) -> Rail:
         """Of a recorded attempt, refund or return. Raises UnknownRail for one that is no longer configured."""

@@ -133,7 +133,8 @@ class WebhookApi:
                 count = await commands.replay(tx, business_id, window, by=_by(call), now=now)
             else:
                 count = await commands.count_replay(tx, business_id, window)
-            return call.answer(wire.ReplayAnswer(count=count, sent=request.confirm))
+            erased = await commands.count_erased(tx, business_id, window)
+            return call.answer(wire.ReplayAnswer(count=count, sent=request.confirm, erased=erased))
 
         return await self._once_and_notify(call, act)
 

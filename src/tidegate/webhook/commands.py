@@ -42,6 +42,7 @@ _OBSTACLES = {
     "deleted": "its endpoint was deleted; create it again and replay the period",
     "disabled": "its endpoint is disabled; enable it first",
     "in_flight": "it is being sent now; get the delivery again for the outcome",
+    "erased": "its payload was erased at the payer's request, so it cannot be sent again",
 }
 
 
@@ -195,6 +196,11 @@ async def count_replay(tx: Tx, business_id: str, window: Window) -> int:
             Problem("dateTo", f"makes more than {REPLAY_MAX} deliveries, the limit of a replay; use a shorter period")
         )
     return count
+
+
+async def count_erased(tx: Tx, business_id: str, window: Window) -> int:
+    """Deliveries that a replay leaves out: their payloads were erased at a payer's request."""
+    return await log_store.count_replay(tx, business_id, window, limit=REPLAY_MAX, is_erased=True)
 
 
 async def replay(tx: Tx, business_id: str, window: Window, *, by: Actor, now: datetime) -> int:

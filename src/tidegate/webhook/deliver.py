@@ -29,6 +29,7 @@ from tidegate.webhook import queue_store, schedule, sign
 from tidegate.webhook.model import (
     EVENT_CHANNEL,
     IN_FLIGHT_MAX,
+    PAYLOAD_ERASED,
     Circuit,
     ClaimedDelivery,
     DeliveryResult,
@@ -129,6 +130,8 @@ class Sender:
         return self._result_of(delivery, reply, started_at)
 
     async def _post(self, delivery: ClaimedDelivery) -> WebhookResponse:
+        if delivery.body is None:
+            return WebhookResponse(None, PAYLOAD_ERASED, b"", None, 0)
         keys = self._keys_of(delivery)
         timestamp_s = int(self._wall.now().timestamp())
         headers = sign.headers(delivery.event_id, delivery.body, keys, timestamp_s=timestamp_s)
@@ -201,7 +204,7 @@ class Sender:
             # For people to read; PostgreSQL does not store U+0000.
             body=reply.body.decode("utf-8", "replace").replace("\0", "\ufffd"),
         )
-        if result.is_success:
+        if result.is_success or result.error == PAYLOAD_ERASED:
             return result
         retry_after = schedule.retry_after_in(reply.retry_after, now=self._wall.now())
         return msgspec.structs.replace(result, next_attempt_at=self._next_attempt_at(delivery, retry_after))

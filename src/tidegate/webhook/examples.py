@@ -74,6 +74,7 @@ TEST_DELIVERY: dict[str, Any] = {
             "createdAt": "2026-11-15T09:31:00.000Z",
         },
     },
+    "isErased": False,
     "createdAt": "2026-11-15T09:31:00.000Z",
     "deliveredAt": None,
 }
@@ -101,7 +102,7 @@ DELIVERY_PAGE: dict[str, Any] = {
     "nextCursor": None,
 }
 REPLAY_REQUEST: dict[str, Any] = {"dateFrom": "2026-11-15", "dateTo": "2026-11-16", "confirm": False}
-REPLAY_ANSWER: dict[str, Any] = {"count": 128, "sent": False}
+REPLAY_ANSWER: dict[str, Any] = {"count": 128, "sent": False, "erased": 0}
 
 ENDPOINT_PARAMETER: dict[str, Any] = {
     "endpointId": {

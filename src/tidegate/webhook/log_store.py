@@ -113,11 +113,13 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
     row = await tx.fetchrow(
         """
         WITH turn AS (
-            SELECT turn.business_id, turn.endpoint_id, endpoint.status AS endpoint_status, endpoint.deleted_at
+            SELECT turn.business_id, turn.endpoint_id, endpoint.status AS endpoint_status, endpoint.deleted_at,
+                   event.payload IS NULL AS is_erased
               FROM webhook_delivery AS delivery
               JOIN endpoint_state AS turn USING (business_id, endpoint_id)
               JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id
                    AND endpoint.id = turn.endpoint_id
+              JOIN event ON event.business_id = turn.business_id AND event.id = delivery.event_id
              WHERE delivery.business_id = $1 AND delivery.id = $2
                FOR UPDATE OF turn FOR SHARE OF endpoint),
         queued AS (
@@ -125,7 +127,7 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
                SET status = 'pending', due_at = $3, priority = 0, failures = 0, lease_token = NULL, lease_until = NULL
               FROM turn
              WHERE delivery.business_id = $1 AND delivery.id = $2
-               AND turn.endpoint_status = 'enabled' AND turn.deleted_at IS NULL
+               AND turn.endpoint_status = 'enabled' AND turn.deleted_at IS NULL AND NOT turn.is_erased
                AND (delivery.lease_until IS NULL OR delivery.lease_until <= $3)
             RETURNING delivery.id),
         -- A manual resend may try an endpoint whose circuit is open.
@@ -133,7 +135,8 @@ async def resend(tx: Tx, business_id: str, delivery_id: int, *, now: datetime) -
             UPDATE endpoint_state SET look_at = $3, open_until = least(open_until, $3)
               FROM turn, queued
              WHERE endpoint_state.business_id = turn.business_id AND endpoint_state.endpoint_id = turn.endpoint_id)
-        SELECT CASE WHEN turn.deleted_at IS NOT NULL THEN 'deleted'
+        SELECT CASE WHEN turn.is_erased THEN 'erased'
+                    WHEN turn.deleted_at IS NOT NULL THEN 'deleted'
                     WHEN turn.endpoint_status <> 'enabled' THEN 'disabled'
                     WHEN NOT EXISTS (SELECT FROM queued) THEN 'in_flight'
                     ELSE '' END AS obstacle
@@ -154,8 +157,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
     only_undelivered: bool = False
 
 
-async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int) -> int:
-    """How many deliveries it would send, counted up to the limit."""
+async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int, is_erased: bool = False) -> int:
+    """How many deliveries it would send, or leave out since their payload was erased; counted up to the limit."""
     return int(
         await tx.fetchval(
             """
@@ -170,9 +173,10 @@ async def count_replay(tx: Tx, business_id: str, window: Window, *, limit: int) 
                    AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
                    AND ($4::text IS NULL OR endpoint.id = $4) AND ($5::text[] IS NULL OR event.type = ANY ($5))
                    AND NOT ($6 AND delivery.status IS NOT DISTINCT FROM 'delivered')
+                   AND (event.payload IS NULL) = $8
                  LIMIT $7) AS wanted
             """,
-            *_arguments(business_id, window), limit,
+            *_arguments(business_id, window), limit, is_erased,
         )
     )  # fmt: skip
 
@@ -201,7 +205,7 @@ _REPLAY = """
                AND known.event_id = event.id AND known.endpoint_id = turn.endpoint_id
          WHERE event.business_id = $1 AND event.is_fanned_out AND event.created_at >= $2 AND event.created_at < $3
            AND ($5::text[] IS NULL OR event.type = ANY ($5))
-           AND NOT ($6 AND known.status IS NOT DISTINCT FROM 'delivered')
+           AND NOT ($6 AND known.status IS NOT DISTINCT FROM 'delivered') AND event.payload IS NOT NULL
          ORDER BY event.created_at LIMIT $7
             ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO UPDATE
            SET status = 'pending', due_at = excluded.due_at, priority = 1, failures = 0, lease_token = NULL,

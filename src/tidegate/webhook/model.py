@@ -36,6 +36,8 @@ MEANING_OF_EVENT = {
     "virtualaccount.closed": "A virtual account was closed.",
     TEST_EVENT: "You asked for a test of the endpoint.",
 }
+# The error of a delivery that was queued just before its payload was erased.
+PAYLOAD_ERASED = "payload_erased"
 # The channel of NOTIFY after an event is written.
 EVENT_CHANNEL = "tidegate_event"
 
@@ -156,7 +158,7 @@ class ClaimedDelivery(msgspec.Struct, frozen=True, kw_only=True):
     event_id: str
     url: str
     sealed_secrets: tuple[str, ...]  # The current one first.
-    body: bytes
+    body: bytes | None  # None when it was erased.
     failures: int
 
 
@@ -205,6 +207,6 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     attempts_made: int
     attempts: tuple[DeliveryAttempt, ...]
     due_at: datetime | None
-    payload: bytes
+    payload: bytes | None  # None when it was erased at a payer's request.
     created_at: datetime
     delivered_at: datetime | None

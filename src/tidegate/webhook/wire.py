@@ -154,6 +154,9 @@ class DeliveryRecord(msgspec.Struct, kw_only=True, rename="camel"):
     payload: Annotated[
         msgspec.Raw, Meta(description="The body, the same in every attempt.", extra_json_schema={"type": "object"})
     ]
+    is_erased: Annotated[
+        bool, Meta(description="Whether the payload was erased at the payer's request; it cannot be resent.")
+    ]
     created_at: Annotated[Timestamp, Meta(description="When the event happened.")]
     delivered_at: Annotated[Timestamp | None, Meta(description="When your server accepted it; null before.")]
 
@@ -190,6 +193,9 @@ class ReplayWindow(msgspec.Struct, kw_only=True, rename="camel"):
 class ReplayAnswer(msgspec.Struct, kw_only=True):
     count: Annotated[int, Meta(description="The number of deliveries.")]
     sent: Annotated[bool, Meta(description="Whether they were queued.")]
+    erased: Annotated[
+        int, Meta(description="Left out, since their payloads were erased at the payer's request; not in `count`.")
+    ]
 
 
 def new_endpoint_from(request: CreateEndpoint) -> NewEndpoint:
@@ -283,7 +289,8 @@ def delivery_record(delivery: Delivery) -> DeliveryRecord:
         attempts_made=delivery.attempts_made,
         attempts=[_attempt_record(attempt) for attempt in delivery.attempts],
         next_attempt_at=to_iso(delivery.due_at) if delivery.due_at else None,
-        payload=msgspec.Raw(delivery.payload),
+        payload=msgspec.Raw(b"{}" if delivery.payload is None else delivery.payload),
+        is_erased=delivery.payload is None,
         created_at=to_iso(delivery.created_at),
         delivered_at=to_iso(delivery.delivered_at) if delivery.delivered_at else None,
     )

@@ -30,14 +30,14 @@ _WITH_BODY: tuple[type[Refusal], ...] = (
     errors.UnsupportedMediaType,
     errors.Invalid,
 )
-_WITH_IDEMPOTENCY_KEY: tuple[type[Refusal], ...] = (errors.StillRunning, errors.Invalid)
+_WITH_IDEMPOTENCY_KEY: tuple[type[Refusal], ...] = (errors.Conflict, errors.StillRunning, errors.Invalid)
 _WITH_QUERY: tuple[type[Refusal], ...] = (errors.Malformed, errors.Invalid)
 
 _IDEMPOTENCY_KEY: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Makes a retry safe: the same key and body give the first answer again for 30 days.",
+    "description": "Makes a retry safe: the same key and body give the first answer again for at least 30 days.",
     "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
     "example": "7f2c1b0e-order-1001",
 }

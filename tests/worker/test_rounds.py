@@ -2,29 +2,18 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 
-from build import Shop, order
 from tidegate import worker
 from tidegate.core.clock import Clock, SettableClock
 from tidegate.core.errors import Unavailable
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
-from tidegate.idempotency.commands import KEPT_FOR, purge
 from tidegate.infra.db import Database
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
 from tidegate.rail.deps import InflowTerms, PaymentDeps
-
-
-async def test_an_answer_is_kept_for_thirty_days(shop: Shop, db: Database, admin: Any) -> None:
-    assert (await shop.create(order(), headers={"Idempotency-Key": "k1"})).status_code == 201
-    created_at = await admin.fetchval("SELECT created_at FROM idempotency_key")
-    assert await purge(db, now=created_at + KEPT_FOR) == 0
-    assert await purge(db, now=created_at + KEPT_FOR + timedelta(seconds=1)) == 1
-    assert await admin.fetchval("SELECT count(*) FROM idempotency_key") == 0
 
 
 async def test_the_worker_repeats_its_rounds_and_survives_failures(db: Database) -> None:

@@ -1,0 +1,228 @@
+"""SQL of erasure: pages of rows that may be a payer's, by primary key, and the functions that erase them.
+
+Nothing but a request to erase asks by e-mail, phone or bank account, so no index serves these questions: tables are
+read page by page, without locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from tidegate.infra.db import Tx
+
+# Business ids are 24 hexadecimal digits; these are before and after all of them.
+FIRST_BUSINESS, LAST_BUSINESS = "", "g"
+
+
+class PageStart(msgspec.Struct, frozen=True):
+    """Where a page begins, within one business or all; and how long it is."""
+
+    business_id: str | None
+    after: tuple[str, str]
+    limit: int
+
+    def bounds(self) -> tuple[str, str, str]:
+        low, high = self.business_id or FIRST_BUSINESS, self.business_id or LAST_BUSINESS
+        return low, high, max(self.after[0], low)
+
+
+class PayerPayment(msgspec.Struct, frozen=True, kw_only=True):
+    """A payment of the payer, and by what other rows know it."""
+
+    business_id: str
+    id: int
+    obstacle: str | None
+    # In answers to the merchant.
+    known_as: tuple[str, ...]
+    # In notifications of rails.
+    transactions: tuple[str, ...]
+    bank_accounts: tuple[str, ...]
+
+
+class PayerInflow(msgspec.Struct, frozen=True, kw_only=True):
+    business_id: str
+    id: int
+    obstacle: str | None
+    reference: str
+    transaction_id: str
+
+
+class HeldAccount(msgspec.Struct, frozen=True, kw_only=True):
+    business_id: str
+    id: str
+    kyc: str
+    account_number: str | None
+    obstacle: str | None
+
+
+async def list_payments(
+    tx: Tx, page: PageStart, *, emails: Sequence[str], phones: Sequence[str]
+) -> list[tuple[str, str, bool]]:
+    """Every payment of the page, and whether it is the payer's. Phones are compared by their digits."""
+    low, high, business_id = page.bounds()
+    rows = await tx.fetch(
+        """
+        SELECT business_id, id::text AS id,
+               lower(customer_email) = ANY ($6::text[])
+               OR regexp_replace(customer_phone, '[^0-9]', '', 'g') = ANY ($7::text[]) AS is_found
+          FROM payment
+         WHERE business_id >= $1 AND business_id <= $2 AND (business_id, id) > ($3, $4)
+         ORDER BY business_id, payment.id LIMIT $5
+        """,
+        low, high, business_id, int(page.after[1] or 0), page.limit, emails, phones,
+    )  # fmt: skip
+    return [(row["business_id"], row["id"], row["is_found"] is True) for row in rows]
+
+
+async def get_payments(tx: Tx, business_id: str, ids: Sequence[int]) -> list[PayerPayment]:
+    rows = await tx.fetch(
+        """
+        SELECT payment.business_id, payment.id, payment_erasure_obstacle(business_id, id) AS obstacle,
+               array_remove(ARRAY[pay_code, customer_email, customer_phone], NULL)
+               || ARRAY(SELECT reference FROM refund WHERE refund.business_id = $1 AND payment_id = payment.id)
+                   AS known_as,
+               ARRAY(SELECT reference FROM attempt WHERE attempt.business_id = $1 AND payment_id = payment.id)
+               || ARRAY(SELECT transaction_id FROM receipt
+                         WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id) AS transactions,
+               ARRAY(SELECT payer ->> 'account_number' FROM receipt
+                      WHERE receipt.business_id = $1 AND receipt.payment_id = payment.id
+                        AND payer ->> 'account_number' <> '') AS bank_accounts
+          FROM payment WHERE business_id = $1 AND id = ANY ($2::bigint[])
+         ORDER BY payment.id
+        """,
+        business_id, ids,
+    )  # fmt: skip
+    return [msgspec.convert(dict(row), PayerPayment) for row in rows]
+
+
+async def list_accounts(tx: Tx, page: PageStart) -> list[HeldAccount]:
+    low, high, business_id = page.bounds()
+    rows = await tx.fetch(
+        """
+        SELECT business_id, id, kyc, account_number, account_erasure_obstacle(business_id, id) AS obstacle
+          FROM virtual_account
+         WHERE business_id >= $1 AND business_id <= $2 AND (business_id, id) > ($3, $4)
+         ORDER BY business_id, id LIMIT $5
+        """,
+        low, high, business_id, page.after[1], page.limit,
+    )  # fmt: skip
+    return [msgspec.convert(dict(row), HeldAccount) for row in rows]
+
+
+async def list_inflows(
+    tx: Tx, page: PageStart, *, bank_accounts: Sequence[str], texts: Sequence[str]
+) -> list[tuple[str, str, bool]]:
+    """Every inflow of the page, and whether it is the payer's: by its bank account, or by what it wrote."""
+    low, high, business_id = page.bounds()
+    rows = await tx.fetch(
+        """
+        SELECT business_id, id::text AS id,
+               payer ->> 'account_number' = ANY ($6::text[])
+               OR EXISTS (SELECT FROM unnest($7::text[]) AS text WHERE position(text IN lower(remittance)) > 0)
+                   AS is_found
+          FROM collection
+         WHERE business_id >= $1 AND business_id <= $2 AND (business_id, id) > ($3, $4)
+         ORDER BY business_id, collection.id LIMIT $5
+        """,
+        low, high, business_id, int(page.after[1] or 0), page.limit, bank_accounts, texts,
+    )  # fmt: skip
+    return [(row["business_id"], row["id"], row["is_found"] is True) for row in rows]
+
+
+async def get_inflows(tx: Tx, business_id: str, ids: Sequence[int]) -> list[PayerInflow]:
+    rows = await tx.fetch(
+        """
+        SELECT business_id, id, reference, transaction_id, inflow_erasure_obstacle(business_id, id) AS obstacle
+          FROM collection WHERE business_id = $1 AND id = ANY ($2::bigint[])
+         ORDER BY id
+        """,
+        business_id, ids,
+    )  # fmt: skip
+    return [msgspec.convert(dict(row), PayerInflow) for row in rows]
+
+
+async def list_inflows_of_account(
+    tx: Tx, business_id: str, account_id: str, *, after: int, limit: int
+) -> list[int]:  # fmt: skip
+    rows = await tx.fetch(
+        """
+        SELECT id FROM collection WHERE business_id = $1 AND account_id = $2 AND id > $3 ORDER BY id LIMIT $4
+        """,
+        business_id, account_id, after, limit,
+    )  # fmt: skip
+    return [row["id"] for row in rows]
+
+
+async def list_notifications(
+    tx: Tx, after: tuple[str, str], words: Sequence[bytes], *, limit: int
+) -> list[tuple[str, str, bool, bytes | None]]:
+    """Every notification of the page, and whether it was acted on; the body only where it holds one of the words."""
+    rows = await tx.fetch(
+        """
+        SELECT rail, id, state = 'done' AS is_done, CASE WHEN EXISTS (
+                   SELECT FROM unnest($3::bytea[]) AS word WHERE position(word IN body) > 0) THEN body END AS body
+          FROM notification WHERE (rail, id) > ($1, $2) ORDER BY rail, id LIMIT $4
+        """,
+        *after, words, limit,
+    )  # fmt: skip
+    return [(row["rail"], row["id"], row["is_done"], row["body"]) for row in rows]
+
+
+async def list_answers(
+    tx: Tx, business_id: str, after: str, words: Sequence[bytes], *, limit: int
+) -> list[tuple[str, bytes | None]]:
+    """Every answer of the page; the body only where it holds one of the words."""
+    rows = await tx.fetch(
+        """
+        SELECT key, CASE WHEN EXISTS (
+                   SELECT FROM unnest($3::bytea[]) AS word WHERE position(word IN body) > 0) THEN body END AS body
+          FROM idempotency_key WHERE business_id = $1 AND key > $2 ORDER BY key LIMIT $4
+        """,
+        business_id, after, words, limit,
+    )  # fmt: skip
+    return [(row["key"], row["body"]) for row in rows]
+
+
+# Of one business, or of one rail; each returns how many were erased. What needs its payer again meanwhile stays.
+
+
+async def erase_payments(tx: Tx, business_id: str, ids: Sequence[int], now: datetime) -> int:
+    return int(
+        await tx.fetchval(
+            "SELECT count(*) FROM unnest($2::bigint[]) AS id WHERE erase_payment($1, id, $3) = 'erased'",
+            business_id, ids, now,
+        )
+    )  # fmt: skip
+
+
+async def erase_inflows(tx: Tx, business_id: str, ids: Sequence[int], now: datetime) -> int:
+    return int(
+        await tx.fetchval(
+            "SELECT count(*) FROM unnest($2::bigint[]) AS id WHERE erase_inflow($1, id, $3) = 'erased'",
+            business_id, ids, now,
+        )
+    )  # fmt: skip
+
+
+async def erase_accounts(tx: Tx, business_id: str, ids: Sequence[str], now: datetime) -> int:
+    return int(
+        await tx.fetchval(
+            "SELECT count(*) FROM unnest($2::text[]) AS id WHERE erase_account($1, id, $3) = 'erased'",
+            business_id, ids, now,
+        )
+    )  # fmt: skip
+
+
+async def erase_payees(tx: Tx, business_id: str, ids: Sequence[int], _: datetime) -> int:
+    return int(await tx.fetchval("SELECT erase_payees($1, $2)", business_id, ids))
+
+
+async def erase_notifications(tx: Tx, rail: str, ids: Sequence[str], _: datetime) -> int:
+    return int(await tx.fetchval("SELECT erase_notifications($1, $2)", rail, ids))
+
+
+async def erase_answers(tx: Tx, business_id: str, keys: Sequence[str], _: datetime) -> int:
+    return int(await tx.fetchval("SELECT erase_answers($1, $2)", business_id, keys))
