@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from build import Checkout
-from checkout.paying import WANTS_PIN, card
+from checkout.paying import WANTS_3DS, WANTS_PIN, card
 from conftest import MakeCheckout
 
 
@@ -15,6 +17,16 @@ async def version_of(checkout: Checkout) -> int:
 async def test_looking_changes_nothing(new_checkout: MakeCheckout) -> None:
     checkout = await new_checkout()
     assert [await version_of(checkout) for _ in range(2)] == [0, 0]
+
+
+async def test_polling_a_rail_that_has_no_news_changes_nothing(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout()
+    await checkout.charge(card(WANTS_3DS))
+    seen, polled = await version_of(checkout), await admin.fetchval("SELECT asks FROM attempt")
+    for _ in range(3):
+        await checkout.let_pass("30s")
+    assert await admin.fetchval("SELECT asks FROM attempt") >= polled + 3
+    assert await version_of(checkout) == seen
 
 
 async def test_everything_that_a_page_shows_differently_counts(new_checkout: MakeCheckout) -> None:

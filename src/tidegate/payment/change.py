@@ -69,3 +69,13 @@ def after(snapshot: PaymentSnapshot, change: PaymentChange) -> PaymentSnapshot:
     """The state after the change is written."""
     payment = msgspec.structs.replace(change.payment, version=change.payment.version + 1, updated_at=change.now)
     return PaymentSnapshot(snapshot.business, payment, change.attempt or snapshot.attempt)
+
+
+def is_only_polled_later(snapshot: PaymentSnapshot, change: PaymentChange) -> bool:
+    """Whether the change has no news, and only says when to poll again."""
+    was, later = snapshot.attempt, change.attempt
+    if was is None or later is None or later.next_poll_at is None:
+        return False
+    same = msgspec.structs.replace(later, asks=was.asks, next_poll_at=was.next_poll_at)
+    nothing_else = PaymentChange(payment=snapshot.payment, now=change.now, attempt=same, lease=change.lease)
+    return same == was and msgspec.structs.replace(change, attempt=same) == nothing_else

@@ -11,14 +11,14 @@ import structlog
 
 from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.fee import FeeRule
-from tidegate.infra import lease_store
+from tidegate.infra import lease_store, leased_work
 from tidegate.infra.batcher import BATCH_MAX
 from tidegate.infra.db import Database, StaleChange
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import LeaseLost
 from tidegate.merchant import store as merchant_store
-from tidegate.payment import attempt_store, decide, destination_store
-from tidegate.payment.change import ChangeOutcome, PaymentChange, PaymentSnapshot, after
+from tidegate.payment import attempt_store, decide, destination_store, sweep_store
+from tidegate.payment.change import ChangeOutcome, PaymentChange, PaymentSnapshot, after, is_only_polled_later
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.payment.destination_store import Destination
 from tidegate.rail.action import FailureReason
@@ -153,7 +153,7 @@ async def _change(
         if snapshot is None:
             return None
         change = choose(snapshot, await _rule_of(deps, snapshot))
-        if change is None:
+        if change is None or await _is_put_off(deps, snapshot, change):
             await unchanged()
             return snapshot
         outcome = await _write(deps, change)
@@ -167,6 +167,19 @@ async def _change(
             _notify_senders(deps, change)
             return after(snapshot, change)
     raise changing_too_fast()
+
+
+async def _is_put_off(deps: PaymentDeps, snapshot: PaymentSnapshot, change: PaymentChange) -> bool:
+    """A poll without news is put off, and the payment keeps its version: the form that a payer is filling in stays
+    valid.
+    """
+    if change.lease is None or change.attempt is None or snapshot.attempt is None:
+        return False
+    if not is_only_polled_later(snapshot, change):
+        return False
+    async with leased_work.writing(deps.db, change.lease) as tx:
+        await sweep_store.poll_later(tx, change.attempt, was=snapshot.attempt.next_poll_at)
+    return True
 
 
 async def _write(deps: PaymentDeps, change: PaymentChange) -> ChangeOutcome:

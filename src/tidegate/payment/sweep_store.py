@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.infra.leased_work import DueRow
+from tidegate.payment.attempt import Attempt
 
 # Kinds of leased work, as the statements below name them.
 EXPIRE, CLOSE, ASK, RETURN_HELD = "expire_payments", "close_accounts", "ask_rails", "return_held"
@@ -107,6 +108,17 @@ async def hasten(tx: Tx, business_id: str, reference: str, *, rail: str, now: da
         business_id, reference, rail, now,
     )  # fmt: skip
     return done is True
+
+
+async def poll_later(tx: Tx, attempt: Attempt, *, was: datetime | None) -> None:
+    """Not when it has ended or was hastened meanwhile."""
+    await tx.execute(
+        """
+        UPDATE attempt SET asks = $3, next_poll_at = $4
+         WHERE business_id = $1 AND reference = $2 AND next_poll_at = $5
+        """,
+        attempt.business_id, attempt.reference, attempt.asks, attempt.next_poll_at, was,
+    )  # fmt: skip
 
 
 async def list_held_of_ended(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
