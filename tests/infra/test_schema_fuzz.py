@@ -41,6 +41,7 @@ async def test_the_api_keeps_to_its_schema(make_database: Callable[[str], Awaita
             *("--phases=coverage,fuzzing", f"--max-examples={EXAMPLES}", "--generation-deterministic"),
             *(f"--exclude-checks={REFUSED_BY_RULES}", "--suppress-health-check=all"),
             *("--report=junit", f"--report-junit-path={report}"),
+            cwd=tmp_path,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
