@@ -34,8 +34,8 @@ from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.site import Site
-from tidegate.infra.page.site_pages import HomePage, SitePages
 from tidegate.infra.rate_limit import SLOTS, RateLimit
+from tidegate.infra.site.pages import HomePage, SitePages
 from tidegate.intake.api import IntakeApi
 from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi

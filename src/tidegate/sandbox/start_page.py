@@ -23,7 +23,7 @@ from tidegate.infra.http.routing import Route
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute
-from tidegate.infra.page.site_pages import HomePage, SitePages, wants_page
+from tidegate.infra.site.pages import HomePage, SitePages, wants_page
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.payment import commands, wire

@@ -25,7 +25,7 @@ from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.security import new_nonce
 from tidegate.infra.page.site import Site
 
-_PACKAGE = "tidegate.infra.page"
+_PACKAGE = "tidegate.infra.site"
 STATIC_PATH = "/static"
 _ICONS = {"/favicon.ico": "favicon.ico", "/favicon.svg": "favicon.svg"}
 VARIES = (b"vary", b"accept")

@@ -1,0 +1,1 @@
+"""The service's own pages: its front page, and errors for browsers."""
