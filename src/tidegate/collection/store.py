@@ -60,9 +60,11 @@ _PLACE = """
      WHERE account.rail = $1 AND account.account_number = $2
      -- A rail may reuse a number. A known transaction stays with its account; a new one belongs to the open account,
      -- or to the newest if none is open.
-     ORDER BY EXISTS (SELECT FROM collection
-                       WHERE collection.business_id = account.business_id AND collection.rail = $1
-                         AND collection.transaction_id = $3 AND collection.account_id = account.id) DESC,
+     ORDER BY account.id IS NOT DISTINCT FROM (
+                  -- By its unique key: the index of an account's inflows would be read from end to end.
+                  SELECT account_id FROM collection
+                   WHERE collection.business_id = account.business_id AND collection.rail = $1
+                     AND collection.transaction_id = $3) DESC,
               account.status = 'approved' DESC, account.created_at DESC LIMIT 1
 """
 
