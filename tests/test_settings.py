@@ -166,3 +166,38 @@ def test_how_long_rows_are_kept_is_a_setting_of_each_kind() -> None:
 def test_rows_are_kept_no_shorter_than_the_minimum_of_their_kind(days: str) -> None:
     with pytest.raises(WrongSettings, match=r"TIDEGATE_KEEP_IDEMPOTENCY_KEYS_DAYS must be .* from 30 to 36500, or 0"):
         from_environment({"TIDEGATE_KEEP_IDEMPOTENCY_KEYS_DAYS": days})
+
+
+def test_mail_is_sent_where_a_server_is_set_and_its_password_is_not_shown() -> None:
+    assert from_environment({}).mail is None
+    given = {
+        "TIDEGATE_SMTP_URL": "smtps://ada:s%40fe@mail.example.com",
+        "TIDEGATE_MAIL_FROM": "Shop <no-reply@x.example>",
+    }
+    mail = from_environment(given).mail
+    assert mail is not None
+    assert (mail.host, mail.port, mail.is_tls, mail.user, mail.password) == (
+        "mail.example.com",
+        465,
+        True,
+        "ada",
+        "s@fe",
+    )
+    assert "s@fe" not in repr(mail)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"TIDEGATE_SMTP_URL": "mail.example.com"}, "TIDEGATE_SMTP_URL must be"),
+        ({"TIDEGATE_SMTP_URL": "https://mail.example.com"}, "TIDEGATE_SMTP_URL must be"),
+        ({"TIDEGATE_SMTP_URL": "smtp://mail.example.com"}, "TIDEGATE_MAIL_FROM must be"),
+        (
+            {"TIDEGATE_SMTP_URL": "smtp://mail.example.com", "TIDEGATE_MAIL_FROM": "nobody"},
+            "TIDEGATE_MAIL_FROM must be",
+        ),
+    ],
+)
+def test_wrong_settings_of_mail_are_refused(change: dict[str, str], complaint: str) -> None:
+    with pytest.raises(WrongSettings, match=complaint):
+        from_environment(change)

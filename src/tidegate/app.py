@@ -22,6 +22,7 @@ from tidegate.checkout.watch import Watch
 from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock, SystemClock
+from tidegate.core.ids import Mode
 from tidegate.docs import routes as docs
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
@@ -49,6 +50,7 @@ from tidegate.refund import event_examples as refund_events
 from tidegate.refund.api import RefundApi
 from tidegate.runtime import Runtime, running
 from tidegate.sandbox.api import SandboxApi
+from tidegate.sandbox.mailbox import Mailbox
 from tidegate.sandbox.operator_api import OperatorApi
 from tidegate.sandbox.panel import SimulatorPanel
 from tidegate.sandbox.simulator import Simulator
@@ -93,7 +95,7 @@ def build(
         Site(settings.base_url),
         is_sandbox=is_sandbox,
         has_docs=settings.has_docs,
-        packages=[START_PACKAGE] if sandbox_keys else [],
+        packages=[START_PACKAGE] if is_sandbox else [],
     )
     health = Health(runtime.db)
     life = _Life(runtime, key_cache, watch)
@@ -127,12 +129,15 @@ def build(
 def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None) -> list[Route]:
     settings = runtime.settings
     home = HomePage(site, settings.mode)
+    # With a mail server, messages are for their recipients alone.
+    has_mailbox = settings.mode is Mode.SANDBOX and settings.mail is None
+    mailbox = Mailbox(site, runtime.db).routes() if has_mailbox else []
     if keys is None:
-        return home.routes()
+        return [*home.routes(), *mailbox]
     start = StartPage(
         home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home
     )
-    return start.routes()
+    return [*start.routes(), *mailbox]
 
 
 class _Life:

@@ -17,6 +17,7 @@ class RetentionDays:
     webhook_attempts: int = 90
     events: int = 400
     idempotency_keys: int = 30
+    mails: int = 90
     sandbox: int = 90
 
     @classmethod
@@ -35,4 +36,4 @@ class RetentionDays:
 
 
 # Fewer days than these are refused; the database removes nothing younger either.
-DAYS_MIN = RetentionDays(notifications=30, webhook_attempts=7, events=30, idempotency_keys=30, sandbox=1)
+DAYS_MIN = RetentionDays(notifications=30, webhook_attempts=7, events=30, idempotency_keys=30, mails=7, sandbox=1)

@@ -24,6 +24,7 @@ from tidegate.infra.db import AWAY, Database
 from tidegate.infra.egress import Egress
 from tidegate.infra.guard import Guard
 from tidegate.infra.vault import Vault
+from tidegate.mail.send import MailTransport, SandboxTransport, SmtpTransport
 from tidegate.rail import registry
 from tidegate.rail.deps import InflowTerms, PaymentDeps
 from tidegate.rail.interface import Rail
@@ -77,7 +78,12 @@ class Runtime:
             review_from_major=settings.review_inflows_from,
         )
         names = MethodNames(ussd=settings.ussd_method)
-        return PaymentDeps(self.db, self.rails, names, self.public_ids, terms, settings.retention)
+        return PaymentDeps(self.db, self.rails, names, self.public_ids, terms, settings.retention, self._mail())
+
+    def _mail(self) -> MailTransport | None:
+        if self.settings.mail is not None:
+            return SmtpTransport(self.settings.mail)
+        return SandboxTransport() if self.settings.mode is Mode.SANDBOX else None
 
     @cached_property
     def public_ids(self) -> PublicIds:

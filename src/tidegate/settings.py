@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tidegate.core.ids import Mode
+from tidegate.mail_settings import MailSettings
 from tidegate.rail_settings import PaystackSettings
 from tidegate.retention_settings import RetentionDays
 from tidegate.settings_reader import SettingsReader
@@ -64,6 +65,8 @@ class Settings:
     hold_days: int = 3
     rate_lasts_minutes: int = 60
     retention: RetentionDays = field(default_factory=RetentionDays)
+    # None when there is no mail server: then nothing is sent.
+    mail: MailSettings | None = None
     # Per address: mobile carriers put thousands of payers behind one.
     address_reads_per_second: int = 200
     address_writes_per_second: int = 50
@@ -132,6 +135,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         hold_days=read.number("TIDEGATE_HOLD_DAYS", default=3, at_most=90, at_least=1),
         rate_lasts_minutes=read.number("TIDEGATE_RATE_LASTS_MINUTES", default=60, at_most=10_080, at_least=1),
         retention=RetentionDays.read(read),
+        mail=MailSettings.read(read),
         hosts=tuple(read.text("TIDEGATE_HOSTS").replace(",", " ").split()),
         has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
         security_contact=read.contact("TIDEGATE_SECURITY_CONTACT"),

@@ -18,6 +18,7 @@ from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
 from tidegate.intake import returns
 from tidegate.ledger import chain
+from tidegate.mail import send as mail
 from tidegate.payment import sweep
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal as checkout_reversal
@@ -52,6 +53,10 @@ async def _extend_chain(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await chain.extend(deps.db, clock)
 
 
+async def _send_mail(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return await mail.send_due(deps.db, deps.mail, clock)
+
+
 LOOPS = (
     Loop("expire_payments", sweep.expire_payments, every_s=1.0),
     Loop("close_accounts", sweep.close_accounts, every_s=1.0),
@@ -67,6 +72,7 @@ LOOPS = (
     Loop("collect_checkout_debts", checkout_reversal.collect_debts, every_s=1.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
+    Loop("send_mail", _send_mail, every_s=1.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),
     *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.KINDS),
 )

@@ -24,6 +24,7 @@ CONCEPTS = {
     "Merchant": ("business", "business_logo", "business_clock", "credential", "fee_rule", "credential_epoch"),
     "Audit": ("audit",),
     "Idempotency": ("idempotency_key",),
+    "Mail": ("mail", "mail_attachment"),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
     "Payment": ("payment", "attempt"),
     "Intake": ("notification", "receipt", "dispute"),

@@ -16,7 +16,7 @@ from tidegate.runtime import Runtime
 DAYS = 50
 ALL_KINDS = {kind.name: kind for kind in (*KINDS, *SANDBOX_KINDS)}
 FIFTY_DAYS = RetentionDays(
-    notifications=DAYS, webhook_attempts=DAYS, events=DAYS, idempotency_keys=DAYS, sandbox=DAYS
+    notifications=DAYS, webhook_attempts=DAYS, events=DAYS, idempotency_keys=DAYS, mails=DAYS, sandbox=DAYS
 )  # fmt: skip
 
 # $1 is the business, $2 when it was written, $3 a name of its own.
@@ -54,6 +54,10 @@ MAKE = {
         INSERT INTO idempotency_key (business_id, key, request_hash, status, body, created_at)
         VALUES ($1, $3, '', 200, '{}', $2)
     """,
+    "mails": """
+        INSERT INTO mail (business_id, recipient, subject, status, created_at, ended_at)
+        VALUES ($1, 'ada@example.com', $3, 'sent', $2, $2)
+    """,
     "sandbox_notices": """
         INSERT INTO sandbox_notice (business_id, notification_id, body, created_at, due_at, sent_at)
         VALUES ($1, $3, '', $2, $2, $2)
@@ -74,6 +78,7 @@ COUNT = {
     "webhook_attempts": "SELECT count(*) FROM webhook_attempt",
     "events": "SELECT count(*) FROM event",
     "idempotency_keys": "SELECT count(*) FROM idempotency_key",
+    "mails": "SELECT count(*) FROM mail",
     "sandbox_notices": "SELECT count(*) FROM sandbox_notice",
     "sandbox_attempts": "SELECT count(*) FROM sandbox_attempt",
     "sandbox_payouts": "SELECT count(*) FROM sandbox_payout",

@@ -21,6 +21,8 @@ from inflow import Inflows, credit, request
 from receiver import Exchange, answer, receiving
 from tidegate.core.clock import SystemClock
 from tidegate.infra.db import Database
+from tidegate.mail import store as mail_store
+from tidegate.mail.model import Mail, MailAttachment
 from tidegate.retention import erase
 from tidegate.retention.erase import PayerIdentity
 from tidegate.runtime import Runtime
@@ -108,6 +110,7 @@ async def story(
             await _paid_by_phone(inflows, new_checkout),
         ]
         account_id = await _received_on_an_account(inflows)
+        await _mailed(inflows)
         await inflows.let_pass("10s")
         while await inflows.deliver():
             pass
@@ -122,6 +125,13 @@ OF_THE_PAYER = {
     "successMessage": f"Thank you, {NAME}",
     "redirectUrl": "http://localhost/?email=zebedee@quux.example",
 }
+
+
+async def _mailed(inflows: Inflows) -> None:
+    receipt = MailAttachment(name="receipt.txt", media_type="text/plain", body=NAME.encode())
+    letter = Mail(recipient=EMAIL, subject=f"Receipt for {NAME}", paragraphs=(f"Dear {NAME}",), attachments=(receipt,))
+    async with inflows.runtime.db.transaction() as tx:
+        await mail_store.insert(tx, inflows.shop.business_id, letter, now=inflows.now)
 
 
 async def _paid_by_card(inflows: Inflows, new_checkout: MakeCheckout) -> Checkout:

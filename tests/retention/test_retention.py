@@ -52,7 +52,7 @@ async def test_each_kind_leaves_at_its_age_and_not_before(leaving: Leaving, now:
 async def test_a_kind_that_is_kept_for_ever_stays(leaving: Leaving, now: datetime, kind: str) -> None:
     await leaving.make(kind, "old", now - timedelta(days=5_000))
     kept = replace(leaving.deps, retention=RetentionDays(
-        notifications=0, webhook_attempts=0, events=0, idempotency_keys=0, sandbox=0))  # fmt: skip
+        notifications=0, webhook_attempts=0, events=0, idempotency_keys=0, mails=0, sandbox=0))  # fmt: skip
     assert await Sweep(ALL_KINDS[kind])(kept, SettableClock(now)) == (0, 0)
     assert await leaving.count(kind) == 1
 
@@ -273,6 +273,7 @@ INDEXES = {
     "webhook_attempts": "webhook_attempt_by_age",
     "events": "event_by_age",
     "idempotency_keys": "idempotency_key_by_age",
+    "mails": "mail_by_age",
     "sandbox_notices": "sandbox_notice_by_age",
     "sandbox_attempts": "sandbox_attempt_by_age",
     "sandbox_payouts": "sandbox_payout_by_age",

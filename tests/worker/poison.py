@@ -13,6 +13,8 @@ from inflow import Inflows, credit, reversal_of
 from ledger.booking import new_business, paid, post
 from tidegate.core import ids
 from tidegate.core.money import Currency, Money
+from tidegate.mail import store as mail_store
+from tidegate.mail.model import Mail
 from tidegate.payment import settle
 from tidegate.payment.decide import IncomingTransfer
 from tidegate.rail.sandbox import SandboxRail
@@ -206,6 +208,13 @@ async def notices(scene: Scene) -> None:
             await rail.transfer(tx, scene.inflows.shop.business_id, sent, now=now + timedelta(microseconds=n))
 
 
+async def mails(scene: Scene) -> None:
+    letter = Mail(recipient="ada@example.com", subject="Hello", paragraphs=("Hello.",))
+    async with scene.inflows.runtime.db.transaction() as tx:
+        await mail_store.insert(tx, scene.inflows.shop.business_id, letter, now=scene.inflows.now)
+    await scene.clone("mail", id="id + n")
+
+
 OLDEST_PAYMENT = "WHERE id = (SELECT min(id) FROM payment)"
 OLDEST_ATTEMPT = "WHERE id = (SELECT min(id) FROM attempt)"
 OLDEST_INFLOW = "WHERE id = (SELECT min(id) FROM collection)"
@@ -305,6 +314,12 @@ POISONS = (
         f"{AS_REPLICA} INSERT INTO journal_link SELECT {FIRST_CHAIN}, {VERSION_MAX}, 0, '', sha256('')",
         f"{AS_REPLICA} DELETE FROM journal_link WHERE position = {VERSION_MAX}",
         f"SELECT count(DISTINCT business_id) FROM journal_link WHERE position < {VERSION_MAX}",
+    ),
+    Poison(
+        "send_mail", mails,
+        "UPDATE mail SET subject = E'two\\nlines' WHERE id = (SELECT min(id) FROM mail)",
+        "UPDATE mail SET subject = 'Hello'",
+        "SELECT count(*) FROM mail WHERE status = 'sent'",
     ),
     Poison(
         "send_sandbox_notices", notices,

@@ -15,6 +15,7 @@ from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.infra.vault import NoKey, Vault
 from tidegate.intake import store as intake_store
 from tidegate.ledger import books
+from tidegate.mail import store as mail_store
 from tidegate.rail import registry
 from tidegate.rail.interface import Rail
 from tidegate.settings import Settings
@@ -22,12 +23,14 @@ from tidegate.settings import Settings
 VERSION_MIN = 150_000
 CLOCK_SKEW_MAX_S = 2.0
 FORGOTTEN_AFTER = timedelta(minutes=15)
+MAIL_FAILED_FOR = timedelta(days=7)
 _DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 
 
 async def examine(db: Database, settings: Settings, vault: Vault, *, now: datetime) -> AsyncIterator[Finding]:
     yield Finding("settings", True, f"{settings.mode.value} mode at {settings.base_url}")
     yield _security_contact(settings)
+    yield _mail_server(settings)
     async with db.connection() as tx:
         server = await store.get_server(tx)
         yield _version(server)
@@ -147,6 +150,15 @@ def _security_contact(settings: Settings) -> Finding:
     return Finding("security.txt", bool(contact) or settings.mode is Mode.SANDBOX, contact or "no contact", advice)
 
 
+def _mail_server(settings: Settings) -> Finding:
+    if settings.mail is not None:
+        return Finding("mail server", True, f"{settings.mail.host}:{settings.mail.port}")
+    is_sandbox = settings.mode is Mode.SANDBOX
+    what = f"none; {settings.base_url}/mail shows what would be sent" if is_sandbox else "none: no mail is sent"
+    advice = "set TIDEGATE_SMTP_URL and TIDEGATE_MAIL_FROM; until then invitations give a link to copy"
+    return Finding("mail server", is_sandbox, what, advice)
+
+
 def _version(server: dict[str, str]) -> Finding:
     is_well = int(server["version"]) >= VERSION_MIN
     return Finding("database", is_well, f"PostgreSQL {server['version_text']}", "use PostgreSQL 15 or later")
@@ -210,6 +222,9 @@ async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     advice = "make one with `tidegate merchant keys roll BUSINESS`"
     yield _nothing("keys", keyless, "every active business has a valid secret key", advice)
     parked = await lease_store.list_failed(tx, only_parked=True, limit=store.FINDINGS_MAX)
+    refused = await mail_store.list_failed(tx, since=now - MAIL_FAILED_FOR, limit=store.FINDINGS_MAX)
+    # Somebody's address may be wrong; nothing of ours is.
+    yield Finding("refused mail", True, "; ".join(refused) or "the mail server took every message of the last week")
     advice = "fix the cause, then `tidegate job retry KIND BUSINESS ID`; `tidegate job list` shows all"
     yield _nothing("parked work", [_parked(one) for one in parked], "no background work has failed too often", advice)
 

@@ -4,6 +4,7 @@
 --     merchant     businesses, their logos, clocks, keys and prices
 --     audit        who did what
 --     idempotency  answers kept for repeated requests
+--     mail         messages to people, sent by the worker
 --     ledger       wallets, journals, entries, the hash chain
 --     payment      checkout payments and their attempts
 --     intake       notifications of rails, money that arrived
@@ -260,6 +261,55 @@ COMMENT ON COLUMN idempotency_key.body IS 'NULL when it was erased at a payer''s
 CREATE INDEX idempotency_key_by_age ON idempotency_key (created_at);
 
 GRANT SELECT, INSERT ON idempotency_key TO tidegate_app;
+
+
+-- Mail
+
+CREATE TABLE mail (
+    business_id text        NOT NULL CONSTRAINT mail_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    recipient   text        NOT NULL,
+    subject     text        NOT NULL,
+    text_body   text,
+    html_body   text,
+    status      text        NOT NULL DEFAULT 'waiting',
+    failure     text,
+    created_at  timestamptz NOT NULL,
+    ended_at    timestamptz,
+    CONSTRAINT mail_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT mail_recipient_is_an_address CHECK (recipient LIKE '%@%' AND length(recipient) BETWEEN 3 AND 254),
+    CONSTRAINT mail_subject_is_1_to_200_characters CHECK (length(subject) BETWEEN 1 AND 200),
+    CONSTRAINT mail_text_is_at_most_50_kb CHECK (octet_length(text_body) <= 51200 AND octet_length(html_body) <= 204800),
+    CONSTRAINT mail_status_is_known CHECK (status IN ('waiting', 'sent', 'failed')),
+    CONSTRAINT mail_has_its_text_while_waiting
+        CHECK (status <> 'waiting' OR (text_body IS NOT NULL AND html_body IS NOT NULL)),
+    CONSTRAINT mail_ends_once CHECK ((status = 'waiting') = (ended_at IS NULL)),
+    CONSTRAINT mail_failure_has_a_reason CHECK ((status = 'failed') = (failure IS NOT NULL))
+);
+COMMENT ON TABLE mail IS 'Messages to people: written in the transaction of what they tell of, sent by the worker.';
+COMMENT ON COLUMN mail.business_id IS 'The platform''s for messages about a person''s own sign-in.';
+COMMENT ON COLUMN mail.text_body IS 'NULL in live mode once it was sent: it may hold a link that signs somebody in.';
+COMMENT ON COLUMN mail.failure IS 'Why the mail server refused it for good.';
+CREATE INDEX mail_waiting ON mail (business_id, id) WHERE status = 'waiting';
+CREATE INDEX mail_by_age ON mail (created_at);
+
+CREATE TABLE mail_attachment (
+    business_id text    NOT NULL,
+    mail_id     bigint  NOT NULL,
+    number      integer NOT NULL,
+    name        text    NOT NULL,
+    media_type  text    NOT NULL,
+    body        bytea   NOT NULL,
+    CONSTRAINT mail_attachment_pk PRIMARY KEY (business_id, mail_id, number),
+    CONSTRAINT mail_attachment_mail_fk FOREIGN KEY (business_id, mail_id) REFERENCES mail (business_id, id)
+        ON DELETE CASCADE,
+    CONSTRAINT mail_attachment_number_is_1_to_5 CHECK (number BETWEEN 1 AND 5),
+    CONSTRAINT mail_attachment_is_at_most_1_mb CHECK (octet_length(body) <= 1048576)
+);
+COMMENT ON TABLE mail_attachment IS 'Files sent with a message, such as a receipt. Removed in live mode once it was sent.';
+
+GRANT SELECT, INSERT, UPDATE ON mail TO tidegate_app;
+GRANT SELECT, INSERT, DELETE ON mail_attachment TO tidegate_app;
 
 
 -- Ledger
@@ -1752,6 +1802,7 @@ BEGIN
     DELETE FROM receipt WHERE business_id = p_business_id;
     DELETE FROM attempt WHERE business_id = p_business_id;
     DELETE FROM idempotency_key WHERE business_id = p_business_id;
+    DELETE FROM mail WHERE business_id = p_business_id;
     DELETE FROM payment WHERE business_id = p_business_id;
     DELETE FROM journal_to_link WHERE business_id = p_business_id;
     DELETE FROM journal_link WHERE business_id = p_business_id;
@@ -1791,6 +1842,7 @@ BEGIN
         WHEN 'webhook_attempts' THEN interval '7 days'
         WHEN 'events' THEN interval '30 days'
         WHEN 'idempotency_keys' THEN interval '30 days'
+        WHEN 'mails' THEN interval '7 days'
         WHEN 'sandbox_notices' THEN interval '1 day'
         WHEN 'sandbox_attempts' THEN interval '1 day'
         WHEN 'sandbox_payouts' THEN interval '1 day'
@@ -1934,6 +1986,23 @@ END
 $$;
 COMMENT ON FUNCTION remove_idempotency_keys IS 'Removes old answers kept under an Idempotency-Key. How many.';
 
+CREATE FUNCTION remove_mails(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('mails', p_business_id, p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT id FROM mail
+         WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND status <> 'waiting'
+           AND created_at < v_before FOR UPDATE SKIP LOCKED)
+    DELETE FROM mail USING old WHERE mail.business_id = p_business_id AND mail.id = old.id;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_mails IS 'Removes old messages to people that were sent, or refused for good, with their attachments. How many.';
+
 CREATE FUNCTION remove_sandbox_notices(p_business_id text, p_ids text[], p_before timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -2068,10 +2137,12 @@ CREATE FUNCTION payment_erasure_obstacle(p_business_id text, p_payment_id bigint
                            AND dispute.status = 'open')
              OR EXISTS (SELECT FROM money_return WHERE business_id = p_business_id AND payment_id = p_payment_id
                            AND status <> 'confirmed') THEN 'open'
+        WHEN EXISTS (SELECT FROM mail WHERE mail.business_id = p_business_id AND mail.status = 'waiting'
+                        AND lower(mail.recipient) = lower(payment.customer_email)) THEN 'undelivered'
         WHEN is_undelivered(p_business_id, causes_of_payment(p_business_id, p_payment_id)) THEN 'undelivered' END
       FROM payment WHERE business_id = p_business_id AND id = p_payment_id
 $$;
-COMMENT ON FUNCTION payment_erasure_obstacle IS 'Why the payer of a payment cannot be erased yet: open, while money may still move or is in suspense; undelivered, while an event is on its way. NULL when it can.';
+COMMENT ON FUNCTION payment_erasure_obstacle IS 'Why the payer of a payment cannot be erased yet: open, while money may still move or is in suspense; undelivered, while an event or a mail is on its way. NULL when it can.';
 
 CREATE FUNCTION erase_payment(p_business_id text, p_payment_id bigint, p_now timestamptz) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -2106,6 +2177,9 @@ BEGIN
     UPDATE receipt SET payer = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    DELETE FROM mail USING payment
+     WHERE payment.business_id = p_business_id AND payment.id = p_payment_id AND mail.business_id = p_business_id
+       AND mail.status <> 'waiting' AND lower(mail.recipient) = lower(payment.customer_email);
     UPDATE payment
        SET customer_name = '(erased)', customer_email = 'erased@tidegate.invalid', customer_phone = NULL,
            redirect_url = NULL, success_message = NULL, metadata = NULL, request_hash = '', version = version + 1,
@@ -2253,12 +2327,12 @@ COMMENT ON FUNCTION erase_answers IS 'Erases answers kept under an Idempotency-K
 REVOKE EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
     record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
-    remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_sandbox_notices,
-    remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
+    remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
+    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
     record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
-    remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_sandbox_notices,
-    remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
+    remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
+    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers TO tidegate_app;

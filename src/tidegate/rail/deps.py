@@ -11,6 +11,7 @@ from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
 from tidegate.infra.keyed_batcher import KeyedBatcher
+from tidegate.mail.send import MailTransport
 from tidegate.rail.interface import Rail
 from tidegate.retention_settings import RetentionDays
 
@@ -38,6 +39,8 @@ class PaymentDeps:
     public_ids: PublicIds
     inflow_terms: InflowTerms
     retention: RetentionDays = field(default_factory=RetentionDays)
+    # None in live mode without a mail server.
+    mail: MailTransport | None = None
 
     def rail(self, name: str) -> Rail:
         """Of a recorded attempt, refund or return. Raises UnknownRail for one that is no longer configured."""

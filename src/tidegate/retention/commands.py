@@ -61,6 +61,7 @@ KINDS = (
         store.list_idempotency_keys,
         store.remove_idempotency_keys,
     ),
+    RetentionKind("mails", lambda kept: kept.mails, store.list_mails, store.remove_mails),
 )
 # Empty tables in live mode.
 SANDBOX_KINDS = (

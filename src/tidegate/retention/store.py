@@ -93,6 +93,23 @@ async def remove_idempotency_keys(tx: Tx, business_id: str, keys: Sequence[str],
     return int(await tx.fetchval("SELECT remove_idempotency_keys($1, $2, $3)", business_id, keys, before))
 
 
+async def list_mails(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
+    rows = await tx.fetch(
+        """
+        SELECT created_at AS at, business_id AS owner, mail.id::text AS id FROM mail
+         WHERE status <> 'waiting' AND is_due(business_id, created_at, $1)
+           AND created_at >= $2 AND (created_at, business_id, mail.id::text) > ($2, $3, $4)
+         ORDER BY created_at, business_id, mail.id::text LIMIT $5
+        """,
+        before, *after, limit,
+    )  # fmt: skip
+    return _old(rows)
+
+
+async def remove_mails(tx: Tx, business_id: str, ids: Sequence[str], before: datetime) -> int:
+    return int(await tx.fetchval("SELECT remove_mails($1, $2, $3)", business_id, ids, before))
+
+
 async def list_sandbox_notices(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
     rows = await tx.fetch(
         """
