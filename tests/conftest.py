@@ -61,7 +61,8 @@ TEMPLATE = "tidegate_test_template"
 ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
-    "retention", "mail_attachment", "mail", "leased_work", "paystack_attempt", "paystack_payout", "dispute",
+    "retention", "mail_attachment", "mail", "leased_work",
+    "paystack_attempt", "paystack_payout", "pawapay_deposit", "pawapay_payout", "dispute",
     "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "endpoint_state", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tidegate.core.ids import Mode
 from tidegate.retention_settings import RetentionDays
@@ -137,6 +139,49 @@ def test_live_mode_starts_with_paystack_and_its_usual_settings() -> None:
 def test_wrong_settings_of_paystack_are_refused(change: dict[str, str], complaint: str) -> None:
     with pytest.raises(WrongSettings, match=complaint):
         from_environment({**PAYSTACK, **change})
+
+
+def signing_key(curve: ec.EllipticCurve) -> str:
+    key = ec.generate_private_key(curve)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+PAWAPAY = {**LIVE, "TIDEGATE_RAILS": "pawapay", "TIDEGATE_PAWAPAY_TOKEN": "eyJraWQiOiIxIiwiYWxnIjoiRVMyNTYifQ"}
+SIGNING = {"TIDEGATE_PAWAPAY_SIGNING_KEY": signing_key(ec.SECP256R1()), "TIDEGATE_PAWAPAY_SIGNING_KEY_ID": "KEY:1"}
+
+
+def test_live_mode_starts_with_pawapay_and_its_usual_settings() -> None:
+    pawapay = from_environment(PAWAPAY).pawapay
+    assert pawapay is not None
+    assert (pawapay.base_url, pawapay.signing_key) == ("https://api.pawapay.io", None)
+    assert "eyJ" not in repr(from_environment(PAWAPAY))
+
+
+def test_a_signing_key_may_have_its_line_breaks_written() -> None:
+    written = {**SIGNING, "TIDEGATE_PAWAPAY_SIGNING_KEY": SIGNING["TIDEGATE_PAWAPAY_SIGNING_KEY"].replace("\n", "\\n")}
+    for given in (SIGNING, written):
+        pawapay = from_environment({**PAWAPAY, **given}).pawapay
+        assert pawapay is not None
+        assert pawapay.signing_key is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"TIDEGATE_PAWAPAY_TOKEN": ""}, "must be an API token of pawaPay"),
+        ({"TIDEGATE_PAWAPAY_TOKEN": "has a space in it"}, "must be an API token of pawaPay"),
+        ({"TIDEGATE_PAWAPAY_BASE_URL": "http://api.pawapay.io"}, "must begin with https://"),
+        ({"TIDEGATE_PAWAPAY_BASE_URL": "https://api.sandbox.pawapay.io"}, "is pawaPay's sandbox"),
+        ({**SIGNING, "TIDEGATE_PAWAPAY_SIGNING_KEY_ID": ""}, "must be set together"),
+        ({**SIGNING, "TIDEGATE_PAWAPAY_SIGNING_KEY": ""}, "must be set together"),
+        ({**SIGNING, "TIDEGATE_PAWAPAY_SIGNING_KEY_ID": 'a"b'}, "must be set together"),
+        ({**SIGNING, "TIDEGATE_PAWAPAY_SIGNING_KEY": "not a key"}, "must be an EC P-256 private key"),
+        ({**SIGNING, "TIDEGATE_PAWAPAY_SIGNING_KEY": signing_key(ec.SECP384R1())}, "must be an EC P-256 private key"),
+    ],
+)
+def test_wrong_settings_of_pawapay_are_refused(change: dict[str, str], complaint: str) -> None:
+    with pytest.raises(WrongSettings, match=complaint):
+        from_environment({**PAWAPAY, **change})
 
 
 def test_an_emulated_paystack_on_this_machine_takes_a_test_key() -> None:

@@ -7,6 +7,10 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
 from tidegate.core.money import Currency
 from tidegate.settings_reader import SettingsReader
 
@@ -14,6 +18,8 @@ PAYSTACK_URL = "https://api.paystack.co"
 # From where Paystack sends notifications, in both modes.
 PAYSTACK_ADDRESSES = ("52.31.139.75", "52.49.173.169", "52.214.14.220")
 PAYSTACK_CURRENCIES = (Currency.NGN, Currency.GHS, Currency.ZAR, Currency.KES)
+PAWAPAY_URL = "https://api.pawapay.io"
+_PAWAPAY_SANDBOX = "sandbox.pawapay.io"
 _PAYSTACK_KEY = re.compile(r"sk_(live|test)_[0-9A-Za-z]{8,100}")
 
 
@@ -54,6 +60,51 @@ class PaystackSettings:
             has_pesalink=read.choice("TIDEGATE_PAYSTACK_PESALINK", ["yes", "no"], default="no") == "yes",
             webhook_ips=_addresses(read, "TIDEGATE_PAYSTACK_WEBHOOK_IPS"),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PawapaySettings:
+    token: str = field(repr=False)
+    base_url: str = PAWAPAY_URL
+    # Signs our requests, where the account at pawaPay takes only signed ones.
+    signing_key: ec.EllipticCurvePrivateKey | None = field(default=None, repr=False)
+    # As pawaPay's dashboard names the key.
+    signing_key_id: str = ""
+
+    @classmethod
+    def read(cls, read: SettingsReader) -> PawapaySettings:
+        base_url = read.text("TIDEGATE_PAWAPAY_BASE_URL", PAWAPAY_URL).rstrip("/")
+        token, key_id = read.text("TIDEGATE_PAWAPAY_TOKEN"), read.text("TIDEGATE_PAWAPAY_SIGNING_KEY_ID")
+        if not base_url.startswith("https://") and not is_loopback(base_url):
+            read.problems.append("TIDEGATE_PAWAPAY_BASE_URL must begin with https://, except on this machine.")
+        if (urlsplit(base_url).hostname or "").endswith(_PAWAPAY_SANDBOX):
+            read.problems.append(
+                "TIDEGATE_PAWAPAY_BASE_URL is pawaPay's sandbox: live mode needs one that moves money."
+            )
+        if not re.fullmatch(r"[!-~]{16,4000}", token):
+            read.problems.append("TIDEGATE_PAWAPAY_TOKEN must be an API token of pawaPay, made in its dashboard.")
+        key = _ec_key(read, "TIDEGATE_PAWAPAY_SIGNING_KEY")
+        if (key is None) != (not key_id) or not re.fullmatch(r"[\w.:-]{0,100}", key_id, re.ASCII):
+            read.problems.append(
+                "TIDEGATE_PAWAPAY_SIGNING_KEY and TIDEGATE_PAWAPAY_SIGNING_KEY_ID must be set together: the private "
+                "key, and the name that pawaPay's dashboard gives its public key."
+            )
+        return cls(token=token, base_url=base_url, signing_key=key, signing_key_id=key_id)
+
+
+def _ec_key(read: SettingsReader, name: str) -> ec.EllipticCurvePrivateKey | None:
+    """In PEM; its line breaks may be written as `\\n`."""
+    text = read.text(name).replace("\\n", "\n")
+    if not text:
+        return None
+    try:
+        key = load_pem_private_key(text.encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP256R1):
+        return key
+    read.problems.append(f"{name} must be an EC P-256 private key in PEM, without a password.")
+    return None
 
 
 def is_loopback(url: str) -> bool:

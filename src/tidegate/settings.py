@@ -12,12 +12,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tidegate.core.ids import Mode
 from tidegate.mail_settings import MailSettings
-from tidegate.rail_settings import PaystackSettings
+from tidegate.rail_settings import PawapaySettings, PaystackSettings
 from tidegate.retention_settings import RetentionDays
 from tidegate.settings_reader import SettingsReader
 
 # The rails that move real money, as `TIDEGATE_RAILS` names them.
-LIVE_RAILS: tuple[str, ...] = ("paystack",)
+LIVE_RAILS: tuple[str, ...] = ("paystack", "pawapay")
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 _EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres", "secret", "tidegate"})
 
@@ -53,6 +53,7 @@ class Settings:
     rails: tuple[str, ...] = ()
     # Of the rails that are named.
     paystack: PaystackSettings | None = None
+    pawapay: PawapaySettings | None = None
     # Number of our own proxies that append to X-Forwarded-For.
     trusted_proxies: int = 0
     # Encryption keys of webhook secrets; the first encrypts, all decrypt.
@@ -129,6 +130,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         trusted_proxies=read.number("TIDEGATE_TRUSTED_PROXIES", default=0, at_most=10),
         rails=rails,
         paystack=PaystackSettings.read(read) if mode is Mode.LIVE and "paystack" in rails else None,
+        pawapay=PawapaySettings.read(read) if mode is Mode.LIVE and "pawapay" in rails else None,
         encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
         metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
         review_inflows_from=read.number("TIDEGATE_REVIEW_INFLOWS_FROM", default=0, at_most=1_000_000_000),

@@ -37,6 +37,7 @@ CONCEPTS = {
     ),
     "Work": ("leased_work",),
     "Paystack": ("paystack_attempt", "paystack_payout"),
+    "pawaPay": ("pawapay_deposit", "pawapay_payout"),
     "Retention": ("retention",),
     "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice"),
 }  # fmt: skip

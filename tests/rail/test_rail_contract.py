@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rail.pawapay_world import pawapay_world
 from rail.paystack_world import paystack_world
 from rail.world import NOW, PAYER, SECRET, card, later, transfer_means
 from tidegate import settings
@@ -20,7 +21,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from tidegate.rail.event import RawNotification
-from tidegate.rail.instrument import HostedPage, Otp
+from tidegate.rail.instrument import HostedPage, Otp, Phone
 from tidegate.rail.interface import (
     NotificationRefused,
     OpenAccount,
@@ -74,6 +75,18 @@ async def paystack(db: Database) -> AsyncIterator[Opened]:
         yield world.rail, world.business_id, pay
 
 
+@asynccontextmanager
+async def pawapay(db: Database) -> AsyncIterator[Opened]:
+    async with pawapay_world(db) as world:
+
+        async def pay(order: StartAttempt) -> str:
+            await world.rail.start(order, now=NOW)
+            world.service.approve(world.deposit(order))
+            return world.deposit(order).id
+
+        yield world.rail, world.business_id, pay
+
+
 @dataclass(frozen=True)
 class RailCase:
     open: Callable[[Database], AbstractAsyncContextManager[Opened]]
@@ -86,6 +99,14 @@ RAILS = {
     "sandbox, by card": RailCase(sandbox, {"method": Method.CARD, "instrument": card("5319317801366660")}),
     "paystack": RailCase(paystack, {}),
     "paystack, by card": RailCase(paystack, {"method": Method.CARD, "instrument": HostedPage()}),
+    "pawapay": RailCase(
+        pawapay,
+        {
+            "method": Method.MOBILE_MONEY,
+            "instrument": Phone("+254712345678", "mpesa"),
+            "amount": Money.of_major(100, Currency.KES),
+        },
+    ),
 }
 
 

@@ -227,7 +227,7 @@ async def test_emptying_one_business_leaves_the_others_and_the_keys(new_checkout
     # Nothing failed, and nothing is in work.
     not_needed |= {"leased_work"}
     # No card holder disputes a payment in a sandbox, and no other rail is asked.
-    not_needed |= {"dispute", "paystack_attempt", "paystack_payout"}
+    not_needed |= {"dispute", "paystack_attempt", "paystack_payout", "pawapay_deposit", "pawapay_payout"}
     assert {table for table, count in full.items() if count == 0} <= not_needed
     answer = await mine.sandbox("reset")
     assert answer.json()["data"] == {"business": mine.shop.business_id}

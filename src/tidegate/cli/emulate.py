@@ -4,14 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol
 
 import click
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from tidegate.cli.console import out, speaks_plainly
-from tidegate.emulator.paystack import server
+from tidegate.emulator.pawapay import server as pawapay_server
+from tidegate.emulator.pawapay.model import EmulatedPawapayAccount
+from tidegate.emulator.paystack import server as paystack_server
 from tidegate.emulator.paystack.model import EmulatedAccount
 
 TEST_KEY = "sk_test_emulated0000000000"
+TEST_ACCESS = "emulated-pawapay-token"
+
+
+class Emulated(Protocol):
+    @property
+    def api_url(self) -> str: ...
+    @property
+    def page_url(self) -> str: ...
+    @property
+    def control_url(self) -> str: ...
+
+
+def _run(name: str, emulated: AbstractAsyncContextManager[Emulated]) -> None:
+    async def run() -> None:
+        stopped = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        async with emulated as running:
+            out.print(f"{name}'s API".ljust(19) + running.api_url)
+            out.print(f"Its page to pay on {running.page_url}\nControl            {running.control_url}")
+            await stopped.wait()
+
+    asyncio.run(run())
 
 
 @click.group()
@@ -28,15 +58,42 @@ def emulate() -> None:
 @speaks_plainly
 def paystack(port: int, page_port: int, control_port: int, key: str, webhook_url: str | None) -> None:
     """Emulate Paystack, until stopped. No money moves, and nothing is kept."""
+    account = EmulatedAccount(key, webhook_url)
+    _run("Paystack", paystack_server.running(account, port=port, page_port=page_port, control_port=control_port))
 
-    async def run() -> None:
-        stopped = asyncio.Event()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
-        account = EmulatedAccount(key, webhook_url)
-        async with server.running(account, port=port, page_port=page_port, control_port=control_port) as emulated:
-            out.print(f"Paystack's API     {emulated.api_url}\nIts page to pay on {emulated.page_url}")
-            out.print(f"Control            {emulated.control_url}")
-            await stopped.wait()
 
-    asyncio.run(run())
+@emulate.command()
+@click.option("--port", default=9311, show_default=True, help="Of its API.")
+@click.option("--page-port", default=9312, show_default=True, help="Of the payers' phones, to approve on.")
+@click.option("--control-port", default=9313, show_default=True, help="Of the controls: clock, faults, operators.")
+@click.option("--token", default=TEST_ACCESS, show_default=True, help="The API token that it accepts.")
+@click.option("--callback-url", metavar="URL", help="Where it sends callbacks: <base URL>/intake/pawapay.")
+@click.option("--merchant-key", metavar="FILE", help="Your public key in PEM: it then takes signed requests only.")
+@click.option("--merchant-key-id", default="1", show_default=True, help="What TIDEGATE_PAWAPAY_SIGNING_KEY_ID is.")
+@speaks_plainly
+def pawapay(
+    *,
+    port: int,
+    page_port: int,
+    control_port: int,
+    token: str,
+    callback_url: str | None,
+    merchant_key: str | None,
+    merchant_key_id: str,
+) -> None:
+    """Emulate pawaPay, until stopped. No money moves, and nothing is kept."""
+    account = EmulatedPawapayAccount(token, callback_url)
+    if merchant_key is not None:
+        account.merchant_keys[merchant_key_id] = _public_key(merchant_key)
+        account.signed_requests_only = True
+    _run("pawaPay", pawapay_server.running(account, port=port, page_port=page_port, control_port=control_port))
+
+
+def _public_key(path: str) -> ec.EllipticCurvePublicKey:
+    try:
+        key = load_pem_public_key(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{path} is not a public key in PEM: {error}") from None
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise click.BadParameter(f"{path} is not an EC key")
+    return key

@@ -6,7 +6,7 @@ For addresses that strangers chose there is `egress.py`.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -20,6 +20,7 @@ TOTAL_S = 30.0
 KEEP_ALIVE_S = 10.0
 CONNECTIONS_MAX = 50
 USER_AGENT = "Tidegate/1"
+CONTENT_TYPE = "application/json"
 
 
 class NotSent(Exception):
@@ -38,17 +39,23 @@ class ApiAnswer(msgspec.Struct, frozen=True):
     body: bytes
 
 
+# Of a method, an address and a body: the headers that sign them.
+RequestSigner = Callable[[str, URL, bytes], Mapping[str, str]]
+
+
 class ApiClient:
     def __init__(
         self,
         base_url: str,
         headers: Mapping[str, str],
         *,
+        sign: RequestSigner | None = None,
         body_bytes_max: int = BODY_BYTES_MAX,
         total_s: float = TOTAL_S,
     ) -> None:
         self._base_url = base_url.rstrip("/")
         self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", **headers}
+        self._sign = sign
         self._body_bytes_max = body_bytes_max
         self._timeout = aiohttp.ClientTimeout(total=total_s, connect=min(CONNECT_S, total_s))
         self._session: aiohttp.ClientSession | None = None
@@ -73,8 +80,10 @@ class ApiClient:
         """`body` is sent as JSON. Raises NotSent or NoAnswer; never follows a redirect."""
         assert self._session is not None, "open it first"
         sent = None if body is None else msgspec.json.encode(body)
-        headers = {} if sent is None else {"Content-Type": "application/json"}
+        headers = {} if sent is None else {"Content-Type": CONTENT_TYPE}
         url = URL(self._base_url + path).update_query(dict(query or {}))
+        if sent is not None and self._sign is not None:
+            headers |= self._sign(method, url, sent)
         try:
             async with self._session.request(
                 method, url, data=sent, headers=headers, allow_redirects=False

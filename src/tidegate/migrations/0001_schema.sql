@@ -17,6 +17,7 @@
 --     work         leases of background work
 --     writes       the functions that write what was decided about money
 --     paystack     what its rail has to remember
+--     pawapay      what its rail has to remember
 --     sandbox      the sandbox's own rail, and how a sandbox is emptied
 --     retention    the functions that remove what is old
 --     erasure      the functions that remove a payer's personal data
@@ -1695,6 +1696,45 @@ COMMENT ON COLUMN paystack_payout.refund_id IS 'Paystack''s; none while its answ
 
 GRANT SELECT, INSERT, UPDATE ON paystack_attempt TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON paystack_payout TO tidegate_app;
+
+
+-- pawaPay
+
+CREATE TABLE pawapay_deposit (
+    business_id  text        NOT NULL CONSTRAINT pawapay_deposit_business_fk REFERENCES business (id),
+    reference    text        NOT NULL,
+    deposit_id   text        NOT NULL,
+    provider     text        NOT NULL,
+    currency     text        NOT NULL,
+    amount_minor bigint      NOT NULL,
+    started_at   timestamptz NOT NULL,
+    CONSTRAINT pawapay_deposit_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT pawapay_deposit_is_of_money CHECK (amount_minor > 0)
+);
+COMMENT ON TABLE pawapay_deposit IS 'Attempts given to pawaPay; a row is written before the call.';
+COMMENT ON COLUMN pawapay_deposit.deposit_id IS 'Made of the business and the reference, so that a repeat is the same deposit.';
+-- Callbacks name a deposit, not a business.
+CREATE INDEX pawapay_deposit_by_id ON pawapay_deposit (deposit_id);
+CREATE INDEX pawapay_deposit_by_time ON pawapay_deposit (started_at);
+
+CREATE TABLE pawapay_payout (
+    business_id text        NOT NULL CONSTRAINT pawapay_payout_business_fk REFERENCES business (id),
+    reference   text        NOT NULL,
+    kind        text        NOT NULL,
+    deposit_id  text        NOT NULL,
+    refund_id   text        NOT NULL,
+    number      integer     NOT NULL,
+    tried_at    timestamptz NOT NULL,
+    CONSTRAINT pawapay_payout_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT pawapay_payout_kind_is_known CHECK (kind IN ('return', 'refund'))
+);
+COMMENT ON TABLE pawapay_payout IS 'Refunds and returns requested from pawaPay; a row is written before the call.';
+COMMENT ON COLUMN pawapay_payout.number IS 'Counts the requests that pawaPay ended for want of funds; each has another refund_id.';
+CREATE INDEX pawapay_payout_by_id ON pawapay_payout (refund_id);
+CREATE INDEX pawapay_payout_by_time ON pawapay_payout (tried_at);
+
+GRANT SELECT, INSERT ON pawapay_deposit TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE ON pawapay_payout TO tidegate_app;
 
 
 -- Sandbox

@@ -9,19 +9,24 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.rail.interface import Rail
+from tidegate.rail.pawapay import PawapayRail
 from tidegate.rail.paystack import PaystackRail
-from tidegate.rail.paystack.rail import NAME
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.settings import Settings
 
 
 def _paystack(settings: Settings, db: Database) -> Rail:
     assert settings.paystack is not None  # Read with the rail's name.
-    return PaystackRail(settings.paystack, db, webhook_url=f"{settings.base_url}/intake/{NAME}")
+    return PaystackRail(settings.paystack, db, webhook_url=f"{settings.base_url}/intake/paystack")
+
+
+def _pawapay(settings: Settings, db: Database) -> Rail:
+    assert settings.pawapay is not None  # Read with the rail's name.
+    return PawapayRail(settings.pawapay, db, callback_url=f"{settings.base_url}/intake/pawapay")
 
 
 # How each is made. The names are also in `settings.LIVE_RAILS`.
-LIVE_RAILS: Mapping[str, Callable[[Settings, Database], Rail]] = {"paystack": _paystack}
+LIVE_RAILS: Mapping[str, Callable[[Settings, Database], Rail]] = {"paystack": _paystack, "pawapay": _pawapay}
 
 
 def rails_of(settings: Settings, db: Database, secret: bytes) -> dict[str, Rail]:

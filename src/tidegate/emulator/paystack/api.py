@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from json import JSONDecodeError
 from typing import Any
@@ -11,13 +10,10 @@ from typing import Any
 from aiohttp import web
 
 from tidegate.emulator.faults import FaultKind
+from tidegate.emulator.http import ApiHandler, hang_up, spoilt
 from tidegate.emulator.paystack.service import ApiRefusal, PaystackService
 
 PER_PAGE = 50
-_HTML = "<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>"
-_HUGE_BYTES = 10 * 1024 * 1024
-
-ApiHandler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class PaystackApi:
@@ -53,7 +49,7 @@ class PaystackApi:
     async def _answer(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
         fault = self._service.faults.take(request.path)
         if fault is FaultKind.REFUSED:
-            return _hang_up(request)
+            return hang_up(request)
         if fault is FaultKind.BUSY or self._is_over_limit():
             return self._limited()
         if request.headers.get("Authorization") != f"Bearer {self._service.settings.secret_key}":
@@ -62,7 +58,7 @@ class PaystackApi:
         answer = await self._handled(request, handler)
         if self._service.settings.notifies_early:
             await asyncio.sleep(0.3)  # The notifier runs beside this.
-        return await _spoilt(request, answer, fault)
+        return spoilt(request, answer, fault)
 
     async def _handled(self, request: web.Request, handler: ApiHandler) -> web.StreamResponse:
         try:
@@ -184,23 +180,3 @@ def _page(request: web.Request, message: str, found: list[tuple[datetime, dict[s
     meta = {"total": len(listed), "skipped": (number - 1) * size, "perPage": size, "page": number,
             "pageCount": -(-len(listed) // size)}  # fmt: skip
     return _done(message, listed[(number - 1) * size : number * size], meta)
-
-
-def _hang_up(request: web.Request) -> web.Response:
-    if request.transport is not None:
-        request.transport.abort()
-    return web.Response()
-
-
-async def _spoilt(request: web.Request, answer: web.StreamResponse, fault: FaultKind | None) -> web.StreamResponse:
-    """The work is done; the answer suffers."""
-    match fault:
-        case FaultKind.LOST:
-            return _hang_up(request)
-        case FaultKind.HTML:
-            return web.Response(text=_HTML, status=502, content_type="text/html")
-        case FaultKind.HUGE:
-            return web.Response(body=b'{"status":true,"data":"' + b"x" * _HUGE_BYTES, content_type="application/json")
-        case FaultKind.CUT if isinstance(answer, web.Response) and isinstance(answer.body, bytes):
-            return web.Response(body=answer.body[: len(answer.body) // 2], content_type="application/json")
-    return answer

@@ -6,14 +6,11 @@ from html import escape
 
 from aiohttp import web
 
+from tidegate.emulator.http import page
 from tidegate.emulator.paystack.model import CARDS, EmulatedPayment
 from tidegate.emulator.paystack.service import PaystackService
 
 PATH = "/checkout"
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>body{{font:16px sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}}button{{font:inherit;margin:.2rem}}
-input{{font:inherit}}</style><h1>{title}</h1>{body}</html>"""
 
 
 class PaystackPage:
@@ -31,22 +28,22 @@ class PaystackPage:
     async def _show(self, request: web.Request) -> web.Response:
         payment = self._payment(request)
         if not payment.is_open:
-            return _page("Already done", f"<p>This payment is {payment.status}.</p>{_back(payment)}")
+            return page("Already done", f"<p>This payment is {payment.status}.</p>{_back(payment)}")
         cards = "".join(
             f'<button name="number" value="{number}">{number}: {escape(pays)}'
             f"{f', refund {ends}' if ends and ends != 'processed' else ''}</button>"
             for number, (pays, ends) in CARDS.items()
         )
         form = f'<form method="post">{cards}<button name="number" value="">Cancel</button></form>'
-        return _page("Emulated Paystack", f"<p>{payment.currency} {payment.amount} hundredths</p>{form}")
+        return page("Emulated Paystack", f"<p>{payment.currency} {payment.amount} hundredths</p>{form}")
 
     async def _pay(self, request: web.Request) -> web.StreamResponse:
         payment = self._payment(request)
         number = str((await request.post()).get("number", ""))
         if number and not self._service.pay_with_card(payment, number):
-            return _page("Not a test card", "<p>Only test cards work here.</p>")
+            return page("Not a test card", "<p>Only test cards work here.</p>")
         if not payment.callback_url:
-            return _page("Done", f"<p>This payment is {payment.status}.</p>")
+            return page("Done", f"<p>This payment is {payment.status}.</p>")
         joint = "&" if "?" in payment.callback_url else "?"
         query = f"{joint}trxref={payment.reference}&reference={payment.reference}"
         raise web.HTTPSeeOther(payment.callback_url + query)
@@ -61,7 +58,7 @@ class PaystackPage:
     async def _list(self, request: web.Request) -> web.Response:
         """The payer's phone and bank: approve, decline, or transfer."""
         rows = "".join(_row(one) for one in reversed(self._service.memory.payments.values()))
-        return _page("Payers of the emulated Paystack", f"<ul>{rows}</ul>" if rows else "<p>Nothing yet.</p>")
+        return page("Payers of the emulated Paystack", f"<ul>{rows}</ul>" if rows else "<p>Nothing yet.</p>")
 
     async def _act(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()
@@ -92,7 +89,3 @@ def _row(payment: EmulatedPayment) -> str:
 
 def _back(payment: EmulatedPayment) -> str:
     return f'<a href="{escape(payment.callback_url)}">Back to the shop</a>' if payment.callback_url else ""
-
-
-def _page(title: str, body: str) -> web.Response:
-    return web.Response(text=_PAGE.format(title=title, body=body), content_type="text/html")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import aiohttp
 from aiohttp import web
 
+from tidegate.emulator.http import beside, listening
 from tidegate.emulator.paystack.api import PaystackApi
 from tidegate.emulator.paystack.control import PaystackControl
 from tidegate.emulator.paystack.model import EmulatedAccount
@@ -38,28 +39,10 @@ async def running(
     page_app, control_app = web.Application(), web.Application()
     page_app.add_routes(PaystackPage(service).routes())
     control_app.add_routes(PaystackControl(service).routes())
-    runners = [web.AppRunner(app, access_log=None, shutdown_timeout=1.0) for app in (api_app, page_app, control_app)]
-    ports = (port, page_port, control_port)
-    try:
-        urls = [await _listen(runner, host, one) for runner, one in zip(runners, ports, strict=True)]
+    apps, ports = (api_app, page_app, control_app), (port, page_port, control_port)
+    async with listening(apps, host=host, ports=ports) as urls, beside(lambda: _tick(service)):
         service.page_url = urls[1] + PATH
-        ticking = asyncio.create_task(_tick(service))
-        try:
-            yield RunningPaystack(service, *urls)
-        finally:
-            ticking.cancel()
-            with suppress(asyncio.CancelledError):
-                await ticking
-    finally:
-        for runner in runners:
-            await runner.cleanup()
-
-
-async def _listen(runner: web.AppRunner, host: str, port: int) -> str:
-    await runner.setup()
-    site = web.TCPSite(runner, host, port)
-    await site.start()
-    return f"http://{host}:{runner.addresses[0][1]}"
+        yield RunningPaystack(service, *urls)
 
 
 async def _tick(service: PaystackService) -> None:
