@@ -1,0 +1,1 @@
+"""The rail of a bank's files: camt and MT statements in, pain.001 out, pain.002 back."""

@@ -1,0 +1,114 @@
+"""What a bank's files say, whatever their format."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+
+import msgspec
+
+from tidegate.rail.state import Party
+
+# Larger files are refused. 100,000 entries of camt take about 130 MB.
+FILE_BYTES_MAX = 256 * 1024 * 1024
+TRANSACTIONS_MAX = 200_000
+# Of one batch entry, which is read as a whole.
+TRANSACTIONS_PER_ENTRY_MAX = 5_000
+
+
+class FileKind(StrEnum):
+    CAMT_052 = "camt.052"
+    CAMT_053 = "camt.053"
+    CAMT_054 = "camt.054"
+    MT940 = "MT940"
+    MT942 = "MT942"
+    PAIN_002 = "pain.002"
+
+    @property
+    def is_statement(self) -> bool:
+        """Of a closed day, complete and binding; the others come earlier and may be repeated by it."""
+        return self in (FileKind.CAMT_053, FileKind.MT940)
+
+
+class FileRefused(Exception):
+    """The file is not read at all; the message says what is wrong, and where."""
+
+
+class BankEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One transaction of a statement. A batch entry is as many as it lists."""
+
+    # In the file, from 1, and the line on which the bank's entry begins.
+    number: int
+    line: int
+    # The statement's number in the file, from 1.
+    statement: int
+    is_credit: bool
+    is_booked: bool = True
+    # It takes an earlier entry back.
+    is_reversal: bool = False
+    # Money that comes back because it could not be delivered, with the reason.
+    is_return: bool = False
+    return_reason: str | None = None
+    amount: Decimal
+    currency: str
+    booked_on: date
+    valued_on: date
+    account: str
+    # The account that a credit was sent to, where the bank names it beside its own.
+    destination: str | None = None
+    # By which the same transaction is recognised in other files; the first names it.
+    keys: tuple[str, ...] = ()
+    # Without a reference of the bank the keys are made of the entry's content.
+    has_reference: bool = True
+    end_to_end_id: str | None = None
+    uetr: str | None = None
+    transaction_id: str | None = None
+    # The payer of a credit, the recipient of a debit.
+    counterparty: Party = Party()
+    # The recipient of a credit, as the bank reports it.
+    payee_name: str | None = None
+    remittance: str | None = None
+    scheme: str = "transfer"
+    # Why it cannot be credited as it stands.
+    problem: str | None = None
+
+
+class BankStatement(msgspec.Struct, frozen=True, kw_only=True):
+    """The block around entries. It follows them, since its total is known at its end."""
+
+    number: int
+    id: str
+    message_id: str
+    account: str
+    currency: str | None
+    sequence: int | None = None
+    page: int | None = None
+    is_last_page: bool | None = None
+    created_at: datetime | None = None
+    opening: Decimal | None = None
+    closing: Decimal | None = None
+    # Of booked entries, by the bank's own amounts.
+    total: Decimal = Decimal(0)
+    entries: int = 0
+    is_copy: bool = False
+
+    @property
+    def is_complete(self) -> bool | None:
+        """Opening balance and entries make the closing balance. None where the file has no balances."""
+        if self.opening is None or self.closing is None:
+            return None
+        return self.opening + self.total == self.closing
+
+
+class TransferStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What pain.002 says about one of our payments, or about all of a file when `end_to_end_id` is None."""
+
+    number: int
+    message_id: str
+    end_to_end_id: str | None
+    status: str
+    reason: str | None = None
+
+
+FilePart = BankEntry | BankStatement | TransferStatus

@@ -1,0 +1,268 @@
+"""MT940 and MT942, message by message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
+from typing import IO, NamedTuple
+
+from tidegate.core.bank_number import normal_account_number
+from tidegate.rail.bankfiles.key import Keys
+from tidegate.rail.bankfiles.model import TRANSACTIONS_MAX, BankEntry, BankStatement, FileKind, FileRefused
+from tidegate.rail.bankfiles.mt_details import details_in
+
+LINE_BYTES_MAX = 10_000
+# Of one field: `:86:` is six lines of 65 characters by the standard, and longer at some banks.
+FIELD_CHARS_MAX = 20_000
+_FIELD = re.compile(r":(\d{2}[A-Z]?):(.*)", re.DOTALL)
+_LINE = re.compile(
+    r"(?P<valued>\d{6})(?P<booked>\d{4})?(?P<mark>RC|RD|EC|ED|C|D)[A-Z]?(?P<amount>\d[\d,]{0,14})"
+    r"(?P<type>[A-Z][A-Z0-9]{3})(?P<own>[^/\n]*(?:/[^/\n]+)*)(?://(?P<bank>[^\n]*))?(?:\n(?P<more>.*))?",
+    re.DOTALL,
+)
+_BALANCE = re.compile(r"(?P<mark>[CD])(?P<day>\d{6})(?P<currency>[A-Z]{3})(?P<amount>\d[\d,]{0,14})\s*")
+_FLOOR = re.compile(r"(?P<currency>[A-Z]{3})[CD]?[\d,]*\s*")
+_SEQUENCE = re.compile(r"(?P<number>\d{1,8})(?:/(?P<page>\d{1,8}))?.*", re.DOTALL)
+
+
+class MtField(NamedTuple):
+    line: int
+    tag: str
+    text: str
+
+
+def read(source: IO[bytes]) -> Iterator[BankEntry | BankStatement]:
+    """Raises FileRefused. The whole file is checked before anything is yielded."""
+    for _ in _parts(source):
+        pass
+    return _parts(source)
+
+
+def kind_of(source: IO[bytes]) -> FileKind:
+    """By the first message."""
+    for message in _messages(source):
+        return FileKind.MT940 if _is_statement(message) else FileKind.MT942
+    raise FileRefused("it holds no message: no line begins with :20:")
+
+
+def _parts(source: IO[bytes]) -> Iterator[BankEntry | BankStatement]:
+    number = 0
+    is_statement = kind_of(source) is FileKind.MT940
+    for count, message in enumerate(_messages(source), 1):
+        if _is_statement(message) is not is_statement:
+            raise FileRefused(f"line {message[0].line}: statements (MT940) and reports (MT942) are mixed")
+        for part in _Message(message, count, number).parts():
+            number = part.number if isinstance(part, BankEntry) else number
+            yield part
+
+
+def _messages(source: IO[bytes]) -> Iterator[list[MtField]]:
+    """A message begins with `:20:`. One that has no end, as in half a file, is refused."""
+    message: list[MtField] = []
+    for field in _fields(source):
+        if field.tag == "20" and message:
+            yield _ended(message)
+            message = []
+        if field.tag == "20" or message:
+            message.append(field)
+        if len(message) > 2 * TRANSACTIONS_MAX + 20:
+            raise FileRefused(f"line {field.line}: a message has more than {TRANSACTIONS_MAX} entries")
+    if message:
+        yield _ended(message)
+
+
+def _ended(message: list[MtField]) -> list[MtField]:
+    tags = {field.tag for field in message}
+    if not tags & {"62F", "62M", "90C", "90D", "-"}:
+        raise FileRefused(
+            f"line {message[-1].line}: the message ends here without a closing balance; the rest is missing"
+        )
+    return [field for field in message if field.tag != "-"]
+
+
+def _fields(source: IO[bytes]) -> Iterator[MtField]:
+    """A field goes on until the next one begins; the sign of a message's end is the field `-`."""
+    start, tag, lines = 0, "", [""]
+    for number, line in _lines(source):
+        begun = _begun(line)
+        if begun is None:
+            lines.append(line)
+            _check_continuation(tag, number, line, sum(map(len, lines)))
+            continue
+        if tag:
+            yield MtField(start, tag, "\n".join(lines))
+        start, (tag, text) = number, begun
+        lines = [text]
+    if tag:
+        yield MtField(start, tag, "\n".join(lines))
+
+
+def _check_continuation(tag: str, number: int, line: str, length: int) -> None:
+    is_outside = tag in ("", "-")
+    if is_outside and line.strip() and not line.startswith("{"):
+        raise FileRefused(f"line {number}: it belongs to no field: {line[:40]!r}")
+    if length > FIELD_CHARS_MAX:
+        raise FileRefused(f"line {number}: the field :{tag}: is longer than {FIELD_CHARS_MAX} characters")
+
+
+def _begun(line: str) -> tuple[str, str] | None:
+    """The tag and the text of a field that begins here."""
+    if line.strip() in ("-", "-}"):
+        return "-", ""
+    found = _FIELD.match(line.rpartition("{4:")[2])
+    return (found[1], found[2]) if found else None
+
+
+def _lines(source: IO[bytes]) -> Iterator[tuple[int, str]]:
+    source.seek(0)
+    number = 0
+    while raw := source.readline(LINE_BYTES_MAX + 1):
+        number += 1
+        if len(raw) > LINE_BYTES_MAX:
+            raise FileRefused(f"line {number}: longer than {LINE_BYTES_MAX} bytes")
+        if b"\0" in raw:
+            raise FileRefused(f"line {number}: a NUL byte, as in UTF-16; MT files are text in one byte per character")
+        line = _text(raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw)
+        yield number, line.rstrip("\r\n")
+
+
+def _text(raw: bytes) -> str:
+    """The standard allows ASCII only; banks write names in either of these."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _is_statement(message: list[MtField]) -> bool:
+    return any(field.tag in ("60F", "60M") for field in message)
+
+
+class _Message:
+    def __init__(self, fields: list[MtField], statement: int, number: int) -> None:
+        self._fields = fields
+        self._statement = statement
+        self._number = number
+        self._account = normal_account_number(self._text("25"))
+        self._keys = Keys(self._account)
+        self._opening = self._balance("60F") or self._balance("60M")
+        self._closing = self._balance("62F") or self._balance("62M")
+        self._currency = self._opening[1] if self._opening else self._floor_currency()
+        self._total = Decimal(0)
+        self._entries = 0
+
+    def parts(self) -> Iterator[BankEntry | BankStatement]:
+        for index, field in enumerate(self._fields):
+            if field.tag != "61":
+                continue
+            after = self._fields[index + 1] if index + 1 < len(self._fields) else None
+            yield self._entry(field, after.text if after and after.tag == "86" else "")
+        yield self._closed()
+
+    def _find(self, tag: str) -> MtField | None:
+        return next((field for field in self._fields if field.tag == tag), None)
+
+    def _text(self, tag: str) -> str:
+        found = self._find(tag)
+        if found is None:
+            raise FileRefused(f"line {self._fields[0].line}: the message has no field :{tag}:")
+        return found.text.strip()
+
+    def _balance(self, tag: str) -> tuple[Decimal, str] | None:
+        field = self._find(tag)
+        if field is None:
+            return None
+        found = _BALANCE.fullmatch(field.text)
+        if found is None:
+            raise FileRefused(f"line {field.line}: :{tag}: is no balance: {field.text[:40]!r}")
+        amount = _amount(found["amount"], field.line)
+        return (amount if found["mark"] == "C" else -amount), found["currency"]
+
+    def _floor_currency(self) -> str:
+        found = _FLOOR.fullmatch(self._text("34F"))
+        if found is None:
+            raise FileRefused(f"line {self._fields[0].line}: :34F: names no currency")
+        return found["currency"]
+
+    def _entry(self, field: MtField, details: str) -> BankEntry:
+        found = _LINE.fullmatch(field.text.rstrip())
+        if found is None:
+            raise FileRefused(f"line {field.line}: :61: is no statement line: {field.text[:60]!r}")
+        amount = _amount(found["amount"], field.line)
+        valued_on = _day(found["valued"], field.line)
+        booked_on = _near(valued_on, found["booked"], field.line) if found["booked"] else valued_on
+        is_credit = found["mark"] in ("C", "RD", "EC")
+        is_booked = not found["mark"].startswith("E")
+        if is_booked:
+            self._total += amount if is_credit else -amount
+        told = details_in(details)
+        own = (found["own"] or "").strip()
+        self._number += 1
+        self._entries += 1
+        read = BankEntry(
+            number=self._number,
+            line=field.line,
+            statement=self._statement,
+            is_credit=is_credit,
+            is_booked=is_booked,
+            is_reversal=found["mark"].startswith("R"),
+            amount=amount,
+            currency=self._currency,
+            booked_on=booked_on,
+            valued_on=valued_on,
+            account=self._account,
+            end_to_end_id=told.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
+            counterparty=told.party,
+            remittance=told.remittance,
+        )
+        return self._keys.keyed(read, (found["bank"],))
+
+    def _closed(self) -> BankStatement:
+        number = self._find("28C") or self._find("28")
+        found = _SEQUENCE.fullmatch(number.text) if number else None
+        page = found["page"] if found else None
+        # An interim closing balance says that pages follow.
+        is_last = None if page is None else self._find("62M") is None
+        return BankStatement(
+            number=self._statement,
+            id=f"{self._text('20')}/{number.text.strip() if number else ''}",
+            message_id=self._text("20"),
+            account=self._account,
+            currency=self._currency,
+            sequence=int(found["number"]) if found else None,
+            page=int(page) if page else None,
+            is_last_page=is_last,
+            opening=self._opening[0] if self._opening else None,
+            closing=self._closing[0] if self._closing else None,
+            total=self._total,
+            entries=self._entries,
+        )
+
+
+def _amount(text: str, line: int) -> Decimal:
+    whole, comma, part = text.partition(",")
+    if not comma or "," in part:
+        raise FileRefused(f"line {line}: {text!r} is no amount: one comma separates the decimals")
+    return Decimal(f"{whole}.{part or 0}")
+
+
+def _day(text: str, line: int) -> date:
+    try:
+        return date(2000 + int(text[:2]), int(text[2:4]), int(text[4:6]))
+    except ValueError:
+        raise FileRefused(f"line {line}: {text!r} is no date") from None
+
+
+def _near(day: date, text: str, line: int) -> date:
+    """A month and a day without a year: the one nearest to the value date."""
+    nearest: list[date] = []
+    for year in (day.year - 1, day.year, day.year + 1):
+        try:
+            nearest.append(date(year, int(text[:2]), int(text[2:])))
+        except ValueError:
+            continue  # 29 February.
+    if not nearest:
+        raise FileRefused(f"line {line}: {text!r} is no month and day")
+    return min(nearest, key=lambda one: abs(one - day))

@@ -1,0 +1,47 @@
+"""pain.002: what the bank says about the payments of a file that we sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+from tidegate.rail.bankfiles import xml_file
+from tidegate.rail.bankfiles.camt_element import Node, element_at, text_at, texts_at
+from tidegate.rail.bankfiles.model import TransferStatus
+from tidegate.rail.bankfiles.xml_file import Message
+
+
+def read(source: IO[bytes], message: Message) -> Iterator[TransferStatus]:
+    """The status of a transaction stands above that of its block and of its file: a bank may reject the file and say
+    of one transaction that it was settled. Raises FileRefused.
+    """
+    xml_file.validate(source, message, "OrgnlPmtInfAndSts", "TxInfAndSts")
+    tag = message.tag
+    number = 0
+    group: tuple[str, str, str | None] = ("", "", None)
+    has_transactions = False
+    for element in xml_file.read(source, (tag("OrgnlGrpInfAndSts"), tag("TxInfAndSts"), tag("OrgnlPmtInfAndSts"))):
+        if element.tag == tag("OrgnlGrpInfAndSts"):
+            told = Node(element)
+            group = (text_at(told, "OrgnlMsgId") or "", text_at(told, "GrpSts") or "", _reason(told))
+        elif element.tag == tag("TxInfAndSts"):
+            told, block = Node(element), Node(element.getparent())
+            status = text_at(told, "TxSts") or text_at(block, "PmtInfSts") or group[1]
+            reason = _reason(told) or _reason(block) or group[2]
+            has_transactions = True
+            number += 1
+            name = text_at(told, "OrgnlEndToEndId")
+            yield TransferStatus(number=number, message_id=group[0], end_to_end_id=name, status=status, reason=reason)
+        elif not has_transactions:
+            told = Node(element)
+            group = (group[0], text_at(told, "PmtInfSts") or group[1], _reason(told) or group[2])
+        xml_file.forget(element)
+    if not has_transactions:
+        yield TransferStatus(number=1, message_id=group[0], end_to_end_id=None, status=group[1], reason=group[2])
+
+
+def _reason(element: Node) -> str | None:
+    """The code and the words, such as `AC04 account closed`."""
+    told = element_at(element, "StsRsnInf")
+    code = text_at(told, "Rsn", "Cd") or text_at(told, "Rsn", "Prtry")
+    return " ".join(part for part in (code, *texts_at(told, "AddtlInf")) if part) or None
