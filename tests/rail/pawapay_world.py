@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from rail.world import PAYER, RETURN_URL
@@ -62,14 +63,14 @@ class PawapayWorld:
     def callbacks(self, status: str = "") -> list[EmulatedCallback]:
         return [one for one in self.service.callbacks.sent if status in ("", json.loads(one.body)["status"])]
 
-    def raw(self, callback: EmulatedCallback, **changes: Any) -> RawNotification:
-        headers = self.service.callbacks.headers_of(callback, now=SystemClock().now())
+    def raw(self, callback: EmulatedCallback, *, now: datetime | None = None, **changes: Any) -> RawNotification:
+        headers = self.service.callbacks.headers_of(callback, now=now or SystemClock().now())
         fields = {"body": callback.body, "headers": headers, "authority": AUTHORITY, "path": PATH, **changes}
         return RawNotification(**fields)
 
-    def signed(self, body: bytes, spoil: Spoil | None = None) -> RawNotification:
-        now = SystemClock().now()
-        return self.raw(EmulatedCallback(body, now, now, spoil))
+    def signed(self, body: bytes, spoil: Spoil | None = None, *, now: datetime | None = None) -> RawNotification:
+        now = now or SystemClock().now()
+        return self.raw(EmulatedCallback(body, now, now, spoil), now=now)
 
     async def told(self, status: str = "") -> list[Notification]:
         """What the rail reads in the callbacks of this status."""

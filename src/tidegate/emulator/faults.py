@@ -13,6 +13,7 @@ class FaultKind(StrEnum):
     CUT = "cut"  # carried out; the answer breaks off
     HUGE = "huge"  # carried out; the answer never ends
     BUSY = "busy"  # 429, nothing done
+    REJECTED = "rejected"  # rejected in the API's own form, nothing done
     ERROR = "error"  # 500 in the API's own form, nothing done
     ERROR_AFTER = "error_after"  # 500 in the API's own form, after the work
 

@@ -51,6 +51,9 @@ class PawapayApi:
             return hang_up(request)
         if fault is FaultKind.BUSY:
             return web.Response(status=429)
+        if fault is FaultKind.REJECTED:
+            failure = {"failureCode": "UNSPECIFIED_FAILURE", "failureMessage": "Rejected."}
+            return web.json_response({"status": "REJECTED", "failureReason": failure})
         if fault is FaultKind.ERROR:
             return _unknown_error()
         self._service.tick()

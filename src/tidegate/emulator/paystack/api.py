@@ -52,6 +52,8 @@ class PaystackApi:
             return hang_up(request)
         if fault is FaultKind.BUSY or self._is_over_limit():
             return self._limited()
+        if fault is FaultKind.REJECTED:
+            return _refused("Denied by fraud system", status=400, code="processor_error")
         if request.headers.get("Authorization") != f"Bearer {self._service.settings.secret_key}":
             return _refused("Invalid key", status=401, code="invalid_Key")
         self._service.tick()
