@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt schema docs shots browser bench bench-data bench-data-clean lock clean
+.PHONY: help run test check fmt schema docs shots browser bench bench-data bench-data-clean wheel lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -50,6 +50,9 @@ bench-data: $(VENV)/.dev  ## load ROWS=10000000 inflows (22 GB free), for what `
 
 bench-data-clean: $(VENV)/.dev  ## remove what bench-data has loaded
 	@$(BIN)/python -m bench.data --remove
+
+wheel: $(VENV)/.run  ## build the wheel, which carries everything, into dist/
+	@$(PIP) wheel --no-deps --no-build-isolation -w dist .
 
 lock: $(VENV)/.dev  ## resolve the dependencies again and pin them with hashes
 	@$(PIP) install uv

@@ -48,6 +48,7 @@ class Settings:
     log_level: str = "info"
     drain_s: float = 0.0
     connections_max: int = 10
+    # Shared by the API's processes; `tidegate serve` makes it.
     rate_limit_file: Path | None = None
     # In the order in which they are preferred.
     rails: tuple[str, ...] = ()
@@ -126,7 +127,6 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         log_level=read.choice("TIDEGATE_LOG_LEVEL", ["debug", "info", "warning", "error"], default="info"),
         drain_s=read.number("TIDEGATE_DRAIN_S", default=0 if mode is Mode.SANDBOX else 2, at_most=60),
         connections_max=read.number("TIDEGATE_CONNECTIONS_MAX", default=10, at_most=1_000, at_least=2),
-        rate_limit_file=Path(path) if (path := read.text("TIDEGATE_RATE_LIMIT_FILE")) else None,
         trusted_proxies=read.number("TIDEGATE_TRUSTED_PROXIES", default=0, at_most=10),
         rails=rails,
         paystack=PaystackSettings.read(read) if mode is Mode.LIVE and "paystack" in rails else None,

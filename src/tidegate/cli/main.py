@@ -14,6 +14,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("serve", "serve"),
     "worker": ("worker", "worker"),
     "migrate": ("run", "migrate"),
+    "init": ("init", "init"),
     "env": ("env", "env"),
     "merchant": ("merchant", "merchant"),
     "account": ("account", "account"),
