@@ -17,6 +17,7 @@ from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.commands import CheckoutCommands
 from tidegate.checkout.limit import REQUEST_SLOTS, PayerAllowances, PayerLimit
+from tidegate.checkout.page.link_pages import LinkPages
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection import event_examples as collection_events
@@ -45,6 +46,8 @@ from tidegate.merchant.key_cache import KeyCache
 from tidegate.payment import event_examples as payment_events
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
+from tidegate.payment.list_api import PaymentListApi
+from tidegate.payment_link.api import PaymentLinkApi
 from tidegate.rail.choice import methods_taken
 from tidegate.refund import event_examples as refund_events
 from tidegate.refund.api import RefundApi
@@ -105,6 +108,7 @@ def build(
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
         *pages.routes(),
+        *LinkPages(pages, partial(methods_taken, runtime.deps.rails)).routes(),
         *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
         *health.routes(),
@@ -176,15 +180,14 @@ def operations_of(runtime: Runtime, checkout: CheckoutApi | None = None) -> list
         if isinstance(clock, ShiftedClock)
         else []
     )
+    taken = partial(methods_taken, deps.rails)
     return [
         *PaymentApi(
-            runtime.db,
-            clock,
-            deps.names,
-            deps.public_ids,
-            settings.mode,
-            settings.checkout_url,
-            partial(methods_taken, deps.rails),
+            runtime.db, clock, deps.names, deps.public_ids, settings.mode, settings.checkout_url, taken
+        ).operations(),
+        *PaymentListApi(runtime.db, deps.names, deps.public_ids).operations(),
+        *PaymentLinkApi(
+            runtime.db, clock, deps.names, deps.public_ids, settings.mode, settings.links_url, taken
         ).operations(),
         *checkout.operations(),
         *MerchantApi(settings.mode, settings.checkout_url).operations(),

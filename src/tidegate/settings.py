@@ -87,6 +87,10 @@ class Settings:
         return f"{self.base_url}/pay"
 
     @property
+    def links_url(self) -> str:
+        return f"{self.base_url}/link"
+
+    @property
     def database_urls(self) -> list[tuple[str, str]]:
         """Those that are set, with the names of their variables."""
         named = (("DATABASE_URL", self.database_url), ("DATABASE_DIRECT_URL", self.direct_url))

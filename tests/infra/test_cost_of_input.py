@@ -200,6 +200,24 @@ async def test_a_form_of_twice_the_size_costs_no_more_than_twice(caller: Caller)
                 await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
 
 
+async def test_the_form_of_a_payment_link_costs_no_more_than_twice(caller: Caller) -> None:
+    order = {"name": "Ticket", "currency": "NGN", "amountMin": 1}
+    made = await caller.shop.client.post("/checkout/payment-links", json=order, headers=caller.shop.create_headers)
+    path = f"/link/{made.json()['data']['id']}"
+    _, page, _ = await caller.call("GET", path, headers={"cookie": caller.cookie})
+    token = re.findall(r'name="token" value="([^"]+)"', page.decode())[0]
+    headers = {"content-type": "application/x-www-form-urlencoded", "cookie": caller.cookie}
+    for name in ("name", "email", "amount", "once", "unknown"):
+        for what in HARD_TO_CHECK:
+            before = f"token={token}&{name}="
+
+            async def cost_of(size: int, *, before: str = before, what: str = what) -> float:
+                body = before + TEXTS[what](size - len(before))
+                return await caller.cost_s("POST", path, body=body.encode(), headers=headers)
+
+            await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
+
+
 async def test_a_report_or_notification_of_twice_the_size_costs_no_more_than_twice(
     caller: Caller, runtime: Runtime
 ) -> None:
@@ -240,4 +258,6 @@ async def test_every_address_that_takes_a_body_is_held_to_it(caller: Caller) -> 
     paths = {route.path.replace("{rail}", "sandbox") for route in caller.application.routing.routes}
     others = paths - {one.path for one in _operations}
     taking = {path for path in others if (await caller.call("POST", path))[0] not in (404, 405)}
-    assert taking == {path.format("{payCode}") for path in FORMS} | {REPORTS_PATH, "/intake/sandbox"}
+    assert taking == {path.format("{payCode}") for path in FORMS} | {
+        REPORTS_PATH, "/intake/sandbox", "/link/{linkId}",
+    }  # fmt: skip

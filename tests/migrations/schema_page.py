@@ -26,7 +26,7 @@ CONCEPTS = {
     "Idempotency": ("idempotency_key",),
     "Mail": ("mail", "mail_attachment"),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
-    "Payment": ("payment", "attempt"),
+    "Payment": ("payment_link", "payment", "attempt"),
     "Intake": ("notification", "receipt", "dispute"),
     "Account": ("virtual_account",),
     "Collection": ("exchange_rate", "collection", "collection_tally", "credit_reversal"),

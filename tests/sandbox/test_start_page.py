@@ -144,7 +144,8 @@ async def test_a_service_for_others_has_a_plain_page_without_keys(client: httpx.
     [
         ("GET", "/nowhere", 404),
         ("GET", "/collections/nowhere/at/all", 404),
-        ("GET", "/checkout/payments", 405),
+        ("GET", "/checkout/data/fees", 405),
+        ("GET", "/checkout/payments", 401),
         ("DELETE", "/docs", 405),
         ("GET", "/wallets", 401),
     ],

@@ -17,6 +17,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "init"),
     "env": ("env", "env"),
     "merchant": ("merchant", "merchant"),
+    "payment": ("payment", "payment"),
+    "link": ("link", "link"),
     "account": ("account", "account"),
     "inflow": ("inflow", "inflow"),
     "rate": ("rate", "rate"),

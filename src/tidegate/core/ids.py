@@ -22,6 +22,8 @@ BUSINESS_ID = re.compile(r"[0-9a-f]{24}")
 # A pay code is "tg_", the short code of its business (so that the hosted page finds the business
 # before it looks for the payment), and 128 random bits.
 _PAY_CODE = re.compile(rf"tg_([0-9A-Za-z]{{{_BUSINESS_CODE_LENGTH}}})_[0-9A-Za-z]{{22}}")
+_LINK_ID = re.compile(rf"pl_([0-9A-Za-z]{{{_BUSINESS_CODE_LENGTH}}})_[0-9A-Za-z]{{22}}")
+_FORM_ID = re.compile(r"[0-9A-Za-z]{22}")
 
 
 class Mode(DescribedEnum):
@@ -71,6 +73,25 @@ def business_code_of(pay_code: str) -> str | None:
 
 def looks_like_pay_code(text: str) -> bool:
     return _PAY_CODE.fullmatch(text) is not None
+
+
+def new_link_id(business_code: str) -> str:
+    """Names its business, as a pay code does."""
+    return f"pl_{business_code}_{_random_id()}"
+
+
+def business_code_of_link(link_id: str) -> str | None:
+    match = _LINK_ID.fullmatch(link_id)
+    return match and match[1]
+
+
+def new_form_id() -> str:
+    """Of a form that counts once, however often it is sent."""
+    return _random_id()
+
+
+def looks_like_form_id(text: str) -> bool:
+    return _FORM_ID.fullmatch(text) is not None
 
 
 def new_request_id() -> str:

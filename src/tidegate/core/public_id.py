@@ -63,6 +63,10 @@ class PublicIds:
     def refund(self) -> Permutation:
         return self._permutation(b"refunds")
 
+    @cached_property
+    def payment_link(self) -> Permutation:
+        return self._permutation(b"payment links")
+
     def _permutation(self, kind: bytes) -> Permutation:
         secret = self._secret()
         if not secret:

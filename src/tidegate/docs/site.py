@@ -29,6 +29,7 @@ _GUIDES = (
         "Guides",
         (
             "accept-a-payment",
+            "payment-links",
             "verify-a-payment",
             "receive-webhooks",
             "under-and-overpayment",

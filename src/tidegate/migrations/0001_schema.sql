@@ -583,11 +583,45 @@ GRANT SELECT, INSERT, DELETE ON journal_to_link TO tidegate_app;
 
 -- Payment
 
+CREATE TABLE payment_link (
+    business_id     text        NOT NULL CONSTRAINT payment_link_business_fk REFERENCES business (id),
+    id              text        NOT NULL,
+    number          bigint      GENERATED ALWAYS AS IDENTITY,
+    name            text        NOT NULL,
+    kind            text        NOT NULL,
+    currency        text        NOT NULL,
+    asked_minor     bigint,
+    least_minor     bigint      NOT NULL,
+    most_minor      bigint      NOT NULL,
+    fee_bearer      text        NOT NULL,
+    methods         text[]      NOT NULL,
+    success_message text,
+    redirect_url    text,
+    payments_max    integer,
+    ends_at         timestamptz,
+    created_at      timestamptz NOT NULL,
+    ended_at        timestamptz,
+    CONSTRAINT payment_link_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT payment_link_kind_is_known CHECK (kind IN ('one_off', 'reusable')),
+    CONSTRAINT payment_link_fee_bearer_is_known CHECK (fee_bearer IN ('business', 'customer')),
+    CONSTRAINT payment_link_asks_for_money CHECK (asked_minor > 0 AND least_minor > 0 AND most_minor >= least_minor),
+    CONSTRAINT payment_link_one_off_is_paid_once CHECK (kind = 'reusable' OR payments_max = 1),
+    CONSTRAINT payment_link_is_paid_at_least_once CHECK (payments_max > 0)
+);
+COMMENT ON TABLE payment_link IS 'A link that anybody may pay by; each opening that is submitted makes a payment.';
+COMMENT ON COLUMN payment_link.number IS 'The order of lists.';
+COMMENT ON COLUMN payment_link.asked_minor IS 'The fixed amount; NULL where the payer chooses one from least_minor to most_minor.';
+COMMENT ON COLUMN payment_link.methods IS 'Empty for all that can be paid by at the time.';
+COMMENT ON COLUMN payment_link.payments_max IS 'How often it may be paid.';
+COMMENT ON COLUMN payment_link.ended_at IS 'When the merchant ended it.';
+CREATE INDEX payment_link_by_number ON payment_link (business_id, number);
+
 CREATE TABLE payment (
     business_id        text        NOT NULL CONSTRAINT payment_business_fk REFERENCES business (id),
     id                 bigint      GENERATED ALWAYS AS IDENTITY,
     pay_code           text        NOT NULL,
-    reference          text        NOT NULL,
+    -- "C": references that begin alike lie together, whatever the database's own order is.
+    reference          text        COLLATE "C" NOT NULL,
     version            bigint      NOT NULL DEFAULT 0,
     status             text        NOT NULL DEFAULT 'initiated',
     variance           text,
@@ -619,11 +653,13 @@ CREATE TABLE payment (
     success_message    text,
     metadata           json,
     request_hash       bytea       NOT NULL,
+    payment_link_id    text,
     paid_at            timestamptz,
     expires_at         timestamptz NOT NULL,
     created_at         timestamptz NOT NULL,
     updated_at         timestamptz NOT NULL,
     CONSTRAINT payment_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT payment_link_fk FOREIGN KEY (business_id, payment_link_id) REFERENCES payment_link (business_id, id),
     CONSTRAINT payment_one_reference_per_business UNIQUE (business_id, reference),
     CONSTRAINT payment_one_pay_code UNIQUE (business_id, pay_code),
     CONSTRAINT payment_status_is_known
@@ -657,11 +693,19 @@ COMMENT ON COLUMN payment.settled_minor IS 'What the wallet was credited with.';
 COMMENT ON COLUMN payment.method IS 'The one it was paid by.';
 COMMENT ON COLUMN payment.attempts_by_method IS 'How many attempts were begun by each method; `attempts` is the number of the newest attempt.';
 COMMENT ON COLUMN payment.metadata IS 'json, not jsonb: numbers and order stay as the merchant sent them.';
+COMMENT ON COLUMN payment.payment_link_id IS 'The payment link that it was made by.';
 COMMENT ON COLUMN payment.request_hash IS 'Of the order: tells a repeated request from another one under the same reference.';
 CREATE INDEX payment_to_expire ON payment (expires_at) WHERE status IN ('initiated', 'pending');
 CREATE INDEX payment_ended_with_money_held ON payment (expires_at)
     WHERE held_minor > 0 AND status IN ('failed', 'expired');
 CREATE INDEX payment_that_owes ON payment (id) WHERE owed_minor > 0;
+-- Lists, in the order of (created_at, id). The expression is the same time: only the index that has it gives its order,
+-- so that no statistics lead list_payments to another index.
+CREATE INDEX payment_by_time ON payment (business_id, created_at, id);
+CREATE INDEX payment_by_state ON payment (business_id, status, currency, coalesce(method, ''), coalesce(variance, ''), (created_at AT TIME ZONE 'UTC'), id);
+CREATE INDEX payment_by_email ON payment (business_id, lower(customer_email), (created_at AT TIME ZONE 'UTC'), id);
+CREATE INDEX payment_by_amount ON payment (business_id, currency, expected_minor);
+CREATE INDEX payment_by_link ON payment (business_id, payment_link_id, (created_at AT TIME ZONE 'UTC'), id) WHERE payment_link_id IS NOT NULL;
 
 -- The only projection of a payment. One text is read in 5 µs, so many columns in 8.
 CREATE FUNCTION payment_row(payment) RETURNS json LANGUAGE sql STABLE PARALLEL SAFE RETURN json_build_array(
@@ -670,8 +714,116 @@ CREATE FUNCTION payment_row(payment) RETURNS json LANGUAGE sql STABLE PARALLEL S
     $1.refunded_minor, $1.reversed_minor, $1.fee_bearer, $1.fee_rule_id, $1.fee_minor, $1.vat_minor, $1.settled_minor,
     $1.methods, $1.default_method, $1.method, $1.attempts, $1.attempts_by_method,
     $1.customer_name, $1.customer_email, $1.customer_phone, $1.redirect_url, $1.success_message, $1.metadata,
-    $1.paid_at, $1.expires_at, $1.created_at, $1.updated_at);
+    $1.paid_at, $1.expires_at, $1.created_at, $1.updated_at, $1.payment_link_id);
 COMMENT ON FUNCTION payment_row(payment) IS 'A payment as the program reads it: the fields of PaymentRow in payment/row.py, in their order.';
+
+CREATE FUNCTION payment_fits(
+    payment, p_status text, p_variance text, p_method text, p_currency text, p_email text, p_reference_from text,
+    p_reference_to text, p_min_minor bigint, p_max_minor bigint, p_link_id text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (p_status IS NULL OR $1.status = p_status) AND (p_variance IS NULL OR $1.variance = p_variance)
+       AND (p_method IS NULL OR $1.method = p_method) AND (p_currency IS NULL OR $1.currency = p_currency)
+       AND (p_email IS NULL OR lower($1.customer_email) = lower(p_email))
+       AND $1.reference >= p_reference_from AND $1.reference < p_reference_to
+       AND $1.expected_minor >= p_min_minor AND $1.expected_minor <= p_max_minor
+       AND (p_link_id IS NULL OR $1.payment_link_id = p_link_id);
+COMMENT ON FUNCTION payment_fits(payment, text, text, text, text, text, text, text, bigint, bigint, text) IS 'Whether a payment is one that a list asks for. NULL does not filter; the list''s dates are bounds of its index.';
+
+-- Bitmaps and sorts are refused: they would fetch all that fits before the first row, and the planner cannot know how much
+-- that is. An index read in its order stops at the limit.
+CREATE FUNCTION list_payments(
+    p_way text, p_business_id text, p_start timestamptz, p_at timestamptz, p_id bigint, p_limit integer, p_status text,
+    p_variance text, p_method text, p_currency text, p_email text, p_reference_from text, p_reference_to text,
+    p_min_minor bigint, p_max_minor bigint, p_link_id text, p_combinations json)
+RETURNS SETOF payment LANGUAGE plpgsql STABLE ROWS 50 SET enable_sort = off SET enable_bitmapscan = off AS $$
+DECLARE
+    v_start timestamp := p_start AT TIME ZONE 'UTC';
+    v_at    timestamp := p_at AT TIME ZONE 'UTC';
+BEGIN
+    CASE p_way
+    WHEN 'time' THEN RETURN QUERY
+        SELECT payment.* FROM payment
+         WHERE business_id = p_business_id AND created_at >= p_start AND (created_at, id) < (p_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              p_min_minor, p_max_minor, p_link_id)
+         ORDER BY created_at DESC, id DESC LIMIT p_limit;
+    WHEN 'combination' THEN RETURN QUERY
+        SELECT found.*
+          FROM json_to_recordset(p_combinations) AS given (status text, currency text, method text, variance text)
+         CROSS JOIN LATERAL (
+              SELECT payment.* FROM payment
+               WHERE business_id = p_business_id AND payment.status = given.status
+                 AND payment.currency = given.currency AND coalesce(payment.method, '') = given.method
+                 AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
+                 AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
+                 AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              p_min_minor, p_max_minor, p_link_id)
+               ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
+         ORDER BY found.created_at DESC, found.id DESC LIMIT p_limit;
+    WHEN 'combination, in any order' THEN RETURN QUERY
+        SELECT found.*
+          FROM json_to_recordset(p_combinations) AS given (status text, currency text, method text, variance text)
+         CROSS JOIN LATERAL (
+              SELECT payment.* FROM payment
+               WHERE business_id = p_business_id AND payment.status = given.status
+                 AND payment.currency = given.currency AND coalesce(payment.method, '') = given.method
+                 AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
+                 AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
+                 AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              p_min_minor, p_max_minor, p_link_id)
+               ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
+         LIMIT p_limit;
+    WHEN 'email' THEN RETURN QUERY
+        SELECT payment.* FROM payment
+         WHERE business_id = p_business_id AND lower(customer_email) = lower(p_email)
+           AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              p_min_minor, p_max_minor, p_link_id)
+         ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit;
+    WHEN 'link' THEN RETURN QUERY
+        SELECT payment.* FROM payment
+         WHERE business_id = p_business_id AND payment_link_id = p_link_id
+           AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              p_min_minor, p_max_minor, p_link_id)
+         ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit;
+    WHEN 'reference' THEN RETURN QUERY
+        WITH near AS MATERIALIZED (
+            SELECT payment FROM payment
+             WHERE business_id = p_business_id AND reference >= p_reference_from AND reference < p_reference_to)
+        SELECT (payment).* FROM near
+         WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              p_min_minor, p_max_minor, p_link_id)
+         ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
+    WHEN 'amount' THEN RETURN QUERY
+        WITH near AS MATERIALIZED (
+            SELECT payment FROM payment
+             WHERE business_id = p_business_id AND currency = p_currency AND expected_minor >= p_min_minor
+               AND expected_minor <= p_max_minor)
+        SELECT (payment).* FROM near
+         WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              p_min_minor, p_max_minor, p_link_id)
+         ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
+    END CASE;
+END
+$$;
+COMMENT ON FUNCTION list_payments IS 'Payments that fit, the newest first, from before (p_at, p_id) back to p_start; p_way names the index that finds few rows without reading all.';
+
+CREATE FUNCTION use_of_link(p_business_id text, p_link_id text, p_now timestamptz, p_most integer)
+RETURNS TABLE (made integer, under_way integer, paid integer, received_minor bigint) LANGUAGE sql STABLE AS $$
+    SELECT (SELECT count(*) FROM (
+                SELECT FROM payment WHERE business_id = p_business_id AND payment_link_id = p_link_id
+                 LIMIT p_most) AS begun)::integer,
+           (SELECT count(*) FROM payment
+             WHERE business_id = p_business_id AND payment_link_id = p_link_id AND expires_at > p_now
+               AND status IN ('initiated', 'pending', 'processing'))::integer,
+           count(*)::integer, coalesce(sum(received_minor), 0)::bigint
+      FROM (SELECT received_minor FROM payment
+             WHERE business_id = p_business_id AND payment_link_id = p_link_id AND status = 'success'
+             LIMIT p_most) AS paid
+$$;
+COMMENT ON FUNCTION use_of_link IS 'What became of a payment link: payments made, under way, and paid with their sum. No more than p_most are counted.';
 
 CREATE TABLE attempt (
     business_id    text        NOT NULL,
@@ -722,7 +874,7 @@ CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE accou
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
 CREATE INDEX attempt_to_ask ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
-GRANT SELECT, INSERT, UPDATE ON payment, attempt TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE ON payment_link, payment, attempt TO tidegate_app;
 
 
 -- Intake

@@ -27,9 +27,11 @@ class ReferenceTaken(Exception):
         self.existing = existing
 
 
-async def create(insert: Insert, business: Business, order: PaymentOrder, *, now: datetime) -> Draft:
+async def create(
+    insert: Insert, business: Business, order: PaymentOrder, *, now: datetime, payment_link_id: str | None = None
+) -> Draft:
     """The unique constraint decides which request was first; there is no lookup before the insert."""
-    new = draft(order, business, now=now)
+    new = draft(order, business, now=now, payment_link_id=payment_link_id)
     # The second insert is needed only when a concurrent one committed after our statement began.
     inserted = await insert(new) or await insert(new)
     if inserted is None:

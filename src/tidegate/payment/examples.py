@@ -70,6 +70,12 @@ RECORD: dict[str, Any] = {
     "actionRequired": None,
 }
 
+LIST_DESCRIPTION = (
+    "Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many "
+    "there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit."
+)
+PAGE: dict[str, Any] = {"results": [RECORD], "nextCursor": None}
+
 DISABLE_DESCRIPTION = (
     "The link takes no new attempts until you enable it again. Attempts already started can still be finished, and "
     "their money counts: a card that waits for its PIN, an approval on the phone, a transfer to an open account. "

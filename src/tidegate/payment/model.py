@@ -107,9 +107,10 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: bytes
     created_at: datetime
     expires_at: datetime
+    payment_link_id: str | None = None
 
 
-def draft(order: PaymentOrder, business: Business, *, now: datetime) -> Draft:
+def draft(order: PaymentOrder, business: Business, *, now: datetime, payment_link_id: str | None = None) -> Draft:
     pay_code = ids.new_pay_code(business.code)
     # The payer may choose another method; until then the default method sets the price.
     rule = business.fee_rule_for(order.asked.currency, order.default_method)
@@ -123,4 +124,5 @@ def draft(order: PaymentOrder, business: Business, *, now: datetime) -> Draft:
         fingerprint=order.fingerprint(),
         created_at=now,
         expires_at=now + timedelta(minutes=business.session_minutes),
+        payment_link_id=payment_link_id,
     )

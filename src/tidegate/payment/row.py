@@ -58,16 +58,18 @@ class PaymentRow(msgspec.Struct, frozen=True, array_like=True):
     expires_at: datetime
     created_at: datetime
     updated_at: datetime
+    payment_link_id: str | None
 
 
-_decode = msgspec.json.Decoder(PaymentRow).decode
+# From the text of `payment_row`.
+row_of = msgspec.json.Decoder(PaymentRow).decode
 # Of most payments nothing has moved yet.
 _NONE_OF = {currency: Money.zero(currency) for currency in Currency}
 
 
 def payment_of(text: str) -> Payment:
     """From the text of `payment_row`."""
-    row = _decode(text)
+    row = row_of(text)
     currency = row.currency
     none, asked = _NONE_OF[currency], Money(row.asked_minor, currency)
     return Payment(

@@ -54,15 +54,16 @@ _INSERT = """
             business_id text, pay_code text, reference text, currency text, asked_minor bigint, expected_minor bigint,
             fee_bearer text, fee_rule_id text, methods text[], default_method text, customer_name text,
             customer_email text, customer_phone text, redirect_url text, success_message text, metadata text,
-            request_hash text, expires_at timestamptz, created_at timestamptz)),
+            request_hash text, expires_at timestamptz, created_at timestamptz, payment_link_id text)),
     new AS (
         INSERT INTO payment (
             business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
             methods, default_method, customer_name, customer_email, customer_phone, redirect_url,
-            success_message, metadata, request_hash, expires_at, created_at, updated_at)
+            success_message, metadata, request_hash, expires_at, created_at, updated_at, payment_link_id)
         SELECT business_id, pay_code, reference, currency, asked_minor, expected_minor, fee_bearer, fee_rule_id,
                methods, default_method, customer_name, customer_email, customer_phone, redirect_url,
-               success_message, metadata::json, decode(request_hash, 'base64'), expires_at, created_at, created_at
+               success_message, metadata::json, decode(request_hash, 'base64'), expires_at, created_at, created_at,
+               payment_link_id
           FROM given
         -- Always in the same order: otherwise two batches with the same references could deadlock.
          ORDER BY business_id, reference
@@ -98,6 +99,7 @@ def _given(draft: Draft) -> dict[str, Any]:
         "request_hash": draft.fingerprint,
         "expires_at": draft.expires_at,
         "created_at": draft.created_at,
+        "payment_link_id": draft.payment_link_id,
     }
 
 

@@ -121,7 +121,7 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     id: Annotated[int, Meta(description="Unique, below 2^53, not in order of creation.")]
     business_id: Annotated[str, Meta(description="Your business's id.")]
     payment_link_id: Annotated[
-        str | None, Meta(description="Always null; kept for clients of the published interface.")
+        str | None, Meta(description="The payment link that it was made by; null for a payment that you created.")
     ]
     amount: Annotated[Decimal, Meta(description="What you asked for, in major units, as all amounts here.")]
     currency: Annotated[Currency, Meta(description="ISO 4217 code of the currency.")]
@@ -249,7 +249,7 @@ def _method_problems(
     if listed is not None:
         for index, name in enumerate(listed):
             yield from _name_problems(f"paymentMethods[{index}]", name, currency, names, possible)
-        offered = _methods_named(listed, names)
+        offered = methods_named(listed, names)
     default = fields.get("default_payment_method")
     if default is not None:
         unsupported = tuple(_name_problems("defaultPaymentMethod", default, currency, names, possible))
@@ -269,7 +269,7 @@ def _name_problems(
         yield Problem(field, f"is not offered in {currency}; choose from {choice}", Invalid.METHOD_NOT_SUPPORTED)
 
 
-def _methods_named(listed: list[str], names: MethodNames) -> tuple[Method, ...]:
+def methods_named(listed: list[str], names: MethodNames) -> tuple[Method, ...]:
     """In the given order, without duplicates."""
     return tuple(dict.fromkeys(method for name in listed if (method := names.find(name))))
 
@@ -286,7 +286,7 @@ def _redirect_problems(url: RedirectUrl, business: Business, mode: ids.Mode) -> 
 def order_from(request: CreatePayment, names: MethodNames, taken: MethodsTaken = all_methods) -> PaymentOrder:
     currency = Currency(request.currency)
     listed = request.payment_methods
-    methods = taken(currency) if listed is None else _methods_named(listed, names)
+    methods = taken(currency) if listed is None else methods_named(listed, names)
     default = names.find(request.default_payment_method) if request.default_payment_method else None
     customer = request.customer
     return PaymentOrder(
@@ -327,7 +327,7 @@ def record_of(row: PaymentRow, names: MethodNames, public_ids: PublicIds) -> Pay
     return PaymentRecord(
         id=public_ids.payment.hide(row.id),
         business_id=row.business_id,
-        payment_link_id=None,
+        payment_link_id=row.payment_link_id,
         amount=amount,
         currency=currency,
         converted_amount=amount,

@@ -9,6 +9,7 @@ from tidegate.checkout.language.catalog import Catalog
 from tidegate.checkout.page.model import PageModel
 from tidegate.checkout.page.state import RESULTS
 from tidegate.core.colour import DARK, LIGHT, Palette, palette_for
+from tidegate.merchant.model import Business
 
 _COLOURS_CACHED_MAX = 1_000
 
@@ -56,14 +57,14 @@ def layout_of(page: PageModel, *, refresh: str | None = None, receipt: bool = Fa
         is_test=page.is_test,
         here=f"{page.here}/receipt" if receipt else page.here,
         colours=colours_of(page.business.brand.accent),
-        contact=contact_of(page),
+        contact=contact_of(page.business),
         refresh=refresh,
         method=page.names.in_record(page.asked) if page.asked else None,
     )
 
 
-def contact_of(page: PageModel) -> Contact | None:
-    support = page.business.support
+def contact_of(business: Business) -> Contact | None:
+    support = business.support
     if support.url:
         return Contact(support.url, support.url, is_website=True)
     if support.email:

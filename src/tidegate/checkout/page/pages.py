@@ -50,7 +50,7 @@ PATH = f"{ROOT}/{{payCode}}"
 LANGUAGE_FOR_S = 365 * 24 * 3600
 SEEN_DIGITS_MAX = 18
 # Black on white in either theme: not every phone reads the reverse. Four white modules around it, as its standard asks.
-_QR_STYLE = {"light": "#fff", "border": 4, "omitsize": True, "xmldecl": False, "svgclass": None, "lineclass": None}
+QR_STYLE = {"light": "#fff", "border": 4, "omitsize": True, "xmldecl": False, "svgclass": None, "lineclass": None}
 _UNSAFE_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 # Names in the query that say what became of the last form.
@@ -147,7 +147,7 @@ class CheckoutPages:
         if snapshot.payment.status is not PaymentStatus.SUCCESS:
             return self.back_to(request)
         page = await self._model(request, snapshot)
-        return self.renderer.receipt(page, cookies=self._remember_language(request))
+        return self.renderer.receipt(page, cookies=self.remember_language(request))
 
     async def receipt_file(self, request: PageRequest) -> Html | File:
         snapshot = await self.commands.look(_payer_of(request))
@@ -176,7 +176,7 @@ class CheckoutPages:
         if not ids.looks_like_pay_code(pay_code):
             raise NotFound("there is no such payment")
         code, svg = segno.make(f"{self.commands.checkout_url}/{pay_code}", error="m", micro=False), BytesIO()
-        code.save(svg, kind="svg", **_QR_STYLE)
+        code.save(svg, kind="svg", **QR_STYLE)
         return File(svg.getvalue(), "image/svg+xml", headers=[(b"cache-control", b"private, max-age=86400")])
 
     async def _logo(self, business: Business) -> Logo | None:
@@ -235,7 +235,7 @@ class CheckoutPages:
     async def _form_again(self, request: PageRequest, wrong: Invalid, *, asked: Method | None = None) -> Html:
         snapshot = await self.commands.look(_payer_of(request))
         currency = snapshot.payment.order.asked.currency
-        form = form_data.refused_form(request.form, wrong, self._words(request), currency)
+        form = form_data.refused_form(request.form, wrong, self.words_of(request), currency)
         if form is None:
             raise wrong
         return await self._page(request, snapshot, form=form, asked=asked, status=422)
@@ -256,7 +256,7 @@ class CheckoutPages:
         form = form or self._typed_before(request, snapshot)
         page = await self._model(request, snapshot)
         page = replace(page, token=token, asked=asked or page.asked, form=form, announcement=announcement)
-        cookies = self.csrf.cookie(visitor) + self._remember_language(request)
+        cookies = self.csrf.cookie(visitor) + self.remember_language(request)
         return self.renderer.page(page, template=template, status=status, cookies=cookies)
 
     async def _model(self, request: PageRequest, snapshot: PaymentSnapshot) -> PageModel:
@@ -264,7 +264,7 @@ class CheckoutPages:
         return PageModel(
             snapshot=snapshot,
             movements=await self._movements(snapshot.payment),
-            words=self._words(request),
+            words=self.words_of(request),
             now=self.commands.clock.now_of(snapshot.business.id),
             site=self.site,
             names=names,
@@ -293,28 +293,28 @@ class CheckoutPages:
     def _language(self) -> Cookie:
         return Cookie("tidegate-language", self.site)
 
-    def _words(self, request: PageRequest) -> Catalog:
+    def words_of(self, request: PageRequest) -> Catalog:
         remembered = request.cookies.get(self._language.name)
         header = request.headers.one(b"accept-language")
         language = negotiate_language(asked=request.query.get("lang"), remembered=remembered, accept_language=header)
         return catalog_for(language)
 
-    def _remember_language(self, request: PageRequest) -> CookieLines:
+    def remember_language(self, request: PageRequest) -> CookieLines:
         """Only what the payer chose; the browser's own header is sent with each request anyway."""
         if "lang" not in request.query:
             return NOTHING_SET
-        return self._language.set(self._words(request).language, max_age_s=LANGUAGE_FOR_S)
+        return self._language.set(self.words_of(request).language, max_age_s=LANGUAGE_FOR_S)
 
     def _render_error(self, refusal: Refusal, status: int, request: PageRequest) -> Html:
         pay_code = request.path.get("payCode", "")
         return self.renderer.error(
             refusal,
             status,
-            self._words(request),
+            self.words_of(request),
             here=self.site.url(f"{ROOT}/{quote(pay_code)}") if ids.looks_like_pay_code(pay_code) else "",
             nonce=request.nonce,
             request_id=request.request_id,
-            cookies=self._remember_language(request),
+            cookies=self.remember_language(request),
         )
 
     async def _render_slowed(self, refusal: RateLimited, request: PageRequest) -> Html:
@@ -324,7 +324,7 @@ class CheckoutPages:
         payer = _payer_of(request)
         self.commands.limit.slowed_read(payer.pay_code, payer.client)
         snapshot = await self.commands.look(payer)
-        words = self._words(request)
+        words = self.words_of(request)
         notice = words.rich("notice.slowed", time=countdown(refusal.retry_after_s or 1))
         method = self.commands.deps.names.find(request.form.get("type", ""))
         # The form is empty when the request was refused before it was read.

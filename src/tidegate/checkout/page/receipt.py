@@ -56,7 +56,7 @@ def receipt_of(page: PageModel) -> ReceiptPage:
 
 def pdf_of(page: PageModel, *, logo: bytes | None) -> ReceiptDocument:
     words, business = page.words, page.business
-    receipt, contact = receipt_of(page), contact_of(page)
+    receipt, contact = receipt_of(page), contact_of(page.business)
     # A receipt of no money must not pass for one.
     test = (words("layout.test_mode"),) if page.is_test else ()
     questions = (f"{words('layout.questions', shop=business.name)} {contact.address}",) if contact else ()

@@ -10,7 +10,8 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
-from tidegate.checkout.page.layout import Layout, colours_of, layout_of
+from tidegate.checkout.page.layout import Layout, colours_of, contact_of, layout_of
+from tidegate.checkout.page.link import LinkPageModel
 from tidegate.checkout.page.model import PageModel, grouped, plain_digits, unbroken
 from tidegate.checkout.page.panel import panels_of
 from tidegate.checkout.page.price import costs_of, prices_of
@@ -108,6 +109,17 @@ class PageRenderer:
         return self._html(
             "receipt.html", layout, nonce=page.nonce, cookies=cookies, page=page, receipt=receipt_of(page)
         )
+
+    def link(self, page: LinkPageModel, *, nonce: str, is_test: bool, status: int = 200, cookies: CookieLines) -> Html:
+        layout = Layout(
+            words=page.words,
+            title=page.title,
+            is_test=is_test,
+            here=page.here,
+            colours=colours_of(page.business.brand.accent),
+            contact=contact_of(page.business),
+        )
+        return self._html("link.html", layout, nonce=nonce, status=status, cookies=cookies, page=page)
 
     def error(
         self,

@@ -1,0 +1,131 @@
+"""Everything that the page of a payment link shows, and what its form says. Templates read it as `page`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from tidegate.checkout.language.catalog import Catalog
+from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
+from tidegate.core import digit
+from tidegate.core.card_number import contains_card_number
+from tidegate.core.money import Currency, Money
+from tidegate.infra.page.site import Site
+from tidegate.merchant.field import EmailAddress, PersonName
+from tidegate.merchant.model import Business
+from tidegate.payment.model import Customer
+from tidegate.payment_link.model import LinkState, LinkTerms, LinkView, fits, is_taken
+
+LINK_ROOT = "/link"
+_AMOUNT = re.compile(r"\d{1,12}(?:\.\d{1,2})?", re.ASCII)
+TYPED_LENGTH_MAX = 300
+
+
+class LinkPageState(StrEnum):
+    FORM = "form"
+    # Payments under way are as many as the link may still take.
+    BUSY = "busy"
+    PAID = "paid"
+    CLOSED = "closed"
+
+
+def state_of_page(business: Business, view: LinkView, *, now: datetime) -> LinkPageState:
+    state = view.state(now=now)
+    if state is LinkState.USED_UP:
+        return LinkPageState.PAID
+    if state is not LinkState.OPEN or not business.is_active:
+        return LinkPageState.CLOSED
+    return LinkPageState.BUSY if is_taken(view) else LinkPageState.FORM
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkPageModel:
+    business: Business
+    view: LinkView
+    state: LinkPageState
+    words: Catalog
+    site: Site
+    token: str
+    form_id: str
+    form: FormState = NOTHING_TYPED
+
+    @property
+    def terms(self) -> LinkTerms:
+        return self.view.link.terms
+
+    @property
+    def shop_name(self) -> str:
+        return self.business.name
+
+    @property
+    def shop_initial(self) -> str:
+        return self.shop_name.strip()[:1].upper()
+
+    @property
+    def logo_url(self) -> str | None:
+        logo_hash = self.business.brand.logo_hash
+        return self.site.url(f"{ROOT}/logo/{self.business.code}/{logo_hash}") if logo_hash else None
+
+    @property
+    def here(self) -> str:
+        return self.site.url(f"{LINK_ROOT}/{self.view.link.id}")
+
+    @property
+    def title(self) -> str:
+        if self.state is LinkPageState.FORM:
+            return f"{self.terms.name} · {self.shop_name}"
+        return self.words(f"link.{self.state}")  # words: link.busy, link.paid, link.closed
+
+    @property
+    def amount(self) -> str | None:
+        """The fixed one."""
+        return self.words.money(self.terms.asked) if self.terms.asked else None
+
+    @property
+    def least(self) -> str:
+        return self.words.money(self.terms.least)
+
+    @property
+    def most(self) -> str:
+        return self.words.money(self.terms.most)
+
+
+def read_form(
+    form: Mapping[str, str], terms: LinkTerms, words: Catalog
+) -> tuple[Customer, Money | None] | dict[str, str]:
+    """What the payer typed; or what is wrong, by field."""
+    name, email = form.get("name", "").strip(), form.get("email", "").strip()
+    wrong: dict[str, str] = {}
+    amount = terms.asked or _amount_in(form.get("amount", ""), terms.currency)
+    if amount is None or not fits(amount, terms):
+        wrong["amount"] = words("wrong.amount", least=words.money(terms.least), most=words.money(terms.most))
+    try:
+        PersonName.parse(name)
+    except ValueError:
+        wrong["name"] = words("wrong.name")
+    try:
+        EmailAddress.parse(email)
+    except ValueError:
+        wrong["email"] = words("wrong.email")
+    for field, text in (("name", name), ("email", email)):
+        if contains_card_number(text[:TYPED_LENGTH_MAX]):
+            wrong[field] = words("wrong.card_elsewhere")
+    return wrong or (Customer(name, email, None), None if terms.asked else amount)
+
+
+def _amount_in(text: str, currency: Currency) -> Money | None:
+    plain = digit.in_ascii(text[:TYPED_LENGTH_MAX]).replace(" ", "")
+    if not _AMOUNT.fullmatch(plain):
+        return None
+    minor = Decimal(plain) * currency.minor_per_major
+    return Money(int(minor), currency) if minor % 1 == 0 else None
+
+
+def typed(form: Mapping[str, str]) -> dict[str, str]:
+    """To be shown again; never a card number."""
+    given = ((name, form.get(name, "")[:TYPED_LENGTH_MAX]) for name in ("name", "email", "amount"))
+    return {name: text for name, text in given if not contains_card_number(text)}

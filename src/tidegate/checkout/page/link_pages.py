@@ -1,0 +1,141 @@
+"""The page of a payment link: the payer's details, and the amount where it is the payer's; then the payment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+
+import segno
+
+from tidegate.checkout.page.link import (
+    LINK_ROOT,
+    LinkPageModel,
+    LinkPageState,
+    read_form,
+    state_of_page,
+    typed,
+)
+from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
+from tidegate.checkout.page.pages import QR_STYLE, CheckoutPages
+from tidegate.core import ids
+from tidegate.core.errors import Conflict, NotFound
+from tidegate.infra.http.routing import Route
+from tidegate.infra.page.response import File, Html, see_other
+from tidegate.infra.page.router import PageRequest, PageRoute
+from tidegate.merchant.model import Business
+from tidegate.payment.wire import MethodsTaken
+from tidegate.payment_link import commands
+from tidegate.payment_link.commands import NO_LINK, LinkVisit, Opening
+
+PATH = f"{LINK_ROOT}/{{linkId}}"
+# Pixels of one module: sharp on paper, and still a small file.
+_QR_SCALE = 8
+_QR_HEADERS = [(b"cache-control", b"private, max-age=86400")]
+
+
+@dataclass(frozen=True)
+class LinkPages:
+    pages: CheckoutPages
+    taken: MethodsTaken
+
+    async def show(self, request: PageRequest) -> Html:
+        business, visit = await self._visit(request)
+        if visit.pay_code is not None:
+            return self._to_payment(visit.pay_code)
+        return self._page(request, business, visit)
+
+    async def submit(self, request: PageRequest) -> Html:
+        self.pages.csrf.check(request.headers, request.form.get("token"), scope=request.path["linkId"])
+        business, visit = await self._visit(request)
+        words, terms = self.pages.words_of(request), visit.view.link.terms
+        found = read_form(request.form, terms, words)
+        form_id = request.form.get("once", "")
+        if isinstance(found, Mapping) or not ids.looks_like_form_id(form_id):
+            errors = found if isinstance(found, Mapping) else {}
+            return self._page(request, business, visit, FormState(typed(request.form), errors), status=422)
+        if not business.is_active:
+            return self._page(request, business, visit, status=409)
+        opening = Opening(visit.view.link.id, form_id, *found)
+        db, now = self.pages.commands.deps.db, self.pages.commands.clock.now_of(business.id)
+        try:
+            pay_code = await commands.open_payment(db, business, opening, taken=self.taken, now=now)
+        except Conflict:
+            # Ended, paid or taken meanwhile: the page as it now stands says which.
+            return see_other(self.pages.site.url(f"{LINK_ROOT}/{visit.view.link.id}"))
+        return self._to_payment(pay_code)
+
+    async def qr_svg(self, request: PageRequest) -> File:
+        svg = BytesIO()
+        self._qr(request).save(svg, kind="svg", **QR_STYLE)
+        return File(svg.getvalue(), "image/svg+xml", headers=_QR_HEADERS)
+
+    async def qr_png(self, request: PageRequest) -> File:
+        png = BytesIO()
+        self._qr(request).save(png, kind="png", scale=_QR_SCALE, border=QR_STYLE["border"], light="#fff")
+        return File(png.getvalue(), "image/png", headers=_QR_HEADERS)
+
+    def _qr(self, request: PageRequest) -> segno.QRCode:
+        """Made from the id alone: nothing else is shown by it."""
+        link_id = request.path["linkId"]
+        if ids.business_code_of_link(link_id) is None:
+            raise NotFound(NO_LINK)
+        return segno.make(self.pages.site.base_url + f"{LINK_ROOT}/{link_id}", error="m", micro=False)
+
+    async def _visit(self, request: PageRequest) -> tuple[Business, LinkVisit]:
+        link_id, checkout = request.path["linkId"], self.pages.commands
+        code = ids.business_code_of_link(link_id)
+        business = await checkout.key_cache.business_by_code(code) if code else None
+        try:
+            if business is None:
+                raise NotFound(NO_LINK)
+            now = checkout.clock.now_of(business.id)
+            return business, await commands.visit(checkout.deps.db, business.id, link_id, now=now)
+        except NotFound:
+            checkout.limit.count_unknown(request.client)
+            raise
+
+    def _page(
+        self,
+        request: PageRequest,
+        business: Business,
+        visit: LinkVisit,
+        form: FormState = NOTHING_TYPED,
+        *,
+        status: int = 200,
+    ) -> Html:
+        csrf, link_id = self.pages.csrf, visit.view.link.id
+        visitor = csrf.visitor_of(request.cookies)
+        once = request.form.get("once", "")
+        page = LinkPageModel(
+            business=business,
+            view=visit.view,
+            state=state_of_page(business, visit.view, now=self.pages.commands.clock.now_of(business.id)),
+            words=self.pages.words_of(request),
+            site=self.pages.site,
+            token=csrf.token(visitor, scope=link_id),
+            form_id=once if ids.looks_like_form_id(once) else ids.new_form_id(),
+            form=form,
+        )
+        is_open = page.state is LinkPageState.FORM
+        return self.pages.renderer.link(
+            page,
+            nonce=request.nonce,
+            is_test=self.pages.simulator is not None,
+            status=status if is_open or status != 200 else 410,
+            cookies=csrf.cookie(visitor) + self.pages.remember_language(request),
+        )
+
+    def _to_payment(self, pay_code: str) -> Html:
+        return see_other(self.pages.site.url(f"{ROOT}/{pay_code}"))
+
+    def routes(self) -> list[Route]:
+        read, write = self.pages.commands.limit.read, self.pages.commands.limit.write
+        router = self.pages.router
+        pages = [
+            PageRoute("GET", PATH, "showPaymentLink", self.show, read),
+            PageRoute("POST", PATH, "submitPaymentLink", self.submit, write),
+            PageRoute("GET", f"{PATH}/qr.svg", "showLinkQrCode", self.qr_svg, read),
+            PageRoute("GET", f"{PATH}/qr.png", "downloadLinkQrCode", self.qr_png, read),
+        ]
+        return [*router.routes(pages), router.nothing_else(f"{LINK_ROOT}/{{rest:path}}")]

@@ -1,0 +1,103 @@
+"""Lists of payments of one business with many: a page reads little, also when nothing fits."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tidegate.core.ids import Mode
+from tidegate.core.method import Method
+from tidegate.core.money import Currency
+from tidegate.infra.db import Database
+from tidegate.merchant import commands as merchants
+from tidegate.payment import list_store
+from tidegate.payment.list_store import PaymentFilter
+from tidegate.payment.model import PaymentStatus
+from tidegate.payment.variance import Variance
+
+ROWS = 30_000
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+# A scan of all through an index reads ten times as many. A prefix that all have costs a look at 2,000 of them.
+BLOCKS_MAX = 2_500
+
+# Nine of ten are paid, most by card; the oldest hundred failed.
+_PAYMENTS = """
+    INSERT INTO payment (business_id, pay_code, reference, currency, asked_minor, expected_minor, received_minor,
+                         fee_bearer, fee_rule_id, fee_minor, vat_minor, settled_minor, methods, default_method, method,
+                         status, customer_name, customer_email, request_hash, paid_at, expires_at, created_at,
+                         updated_at)
+    SELECT $1, 'code-' || number, 'ORDER-' || number, 'NGN', 100 + number, 100 + number,
+           CASE WHEN is_paid THEN 100 + number ELSE 0 END, 'business', 'rule',
+           CASE WHEN is_paid THEN 0 END, CASE WHEN is_paid THEN 0 END, CASE WHEN is_paid THEN 100 + number END,
+           '{card}', 'card', CASE WHEN is_paid THEN 'card' END,
+           CASE WHEN is_paid THEN 'success' WHEN number <= 100 THEN 'failed' ELSE 'expired' END,
+           'Ada', 'payer-' || number % 5000 || '@example.com', '', CASE WHEN is_paid THEN at END, at, at, at
+      FROM generate_series(1, $2::integer) AS number,
+           LATERAL (SELECT number > 100 AND number % 10 > 0 AS is_paid,
+                           $3::timestamptz + number * interval '1 minute' AS at) AS given
+"""
+
+
+@pytest.fixture(scope="module")
+async def grown(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[Any, Database, str]]:
+    url = await make_database("tidegate_test_list_plans")
+    # One connection, so that its statements have been planned for all values after a few calls.
+    database = Database(url, connections_max=1)
+    await database.open()
+    new = await merchants.create(database, name="Grown", email="grown@example.com", mode=Mode.SANDBOX, now=NOW)
+    admin = await asyncpg.connect(url)
+    await admin.execute(_PAYMENTS, new.business.id, ROWS, NOW)
+    await admin.execute("VACUUM ANALYZE")
+    yield admin, database, new.business.id
+    await admin.close()
+    await database.close()
+
+
+async def blocks_read(database: Database, business_id: str, wanted: PaymentFilter) -> tuple[int, int]:
+    """Of the costliest of some calls in a row; and how many payments were found."""
+    most = 0
+    async with database.connection() as tx:
+        for _ in range(7):
+            before = await tx.fetchval(_BLOCKS)
+            found = await list_store.list_page(tx, business_id, wanted, before=None, limit=51)
+            await list_store.count(tx, business_id, wanted, limit=101)
+            await tx.fetchval("SELECT pg_stat_force_next_flush()")
+            most = max(most, await tx.fetchval(_BLOCKS) - before)
+    return most, len(found)
+
+
+_BLOCKS = """
+    SELECT heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit
+      FROM pg_statio_user_tables WHERE relname = 'payment'
+"""
+
+EVERY_FILTER = {
+    "all": (PaymentFilter(), 51),
+    "a rare status": (PaymentFilter(status=PaymentStatus.FAILED), 51),
+    "no such status": (PaymentFilter(status=PaymentStatus.PROCESSING), 0),
+    "no such currency": (PaymentFilter(currency=Currency.KES), 0),
+    "no such method": (PaymentFilter(method=Method.USSD), 0),
+    "no such variance": (PaymentFilter(variance=Variance.UNDERPAYMENT), 0),
+    "nothing together": (PaymentFilter(status=PaymentStatus.SUCCESS, currency=Currency.UGX, method=Method.CARD), 0),
+    "an address": (PaymentFilter(email="PAYER-7@example.com"), 6),
+    "no such address": (PaymentFilter(email="nobody@example.com"), 0),
+    "a reference": (PaymentFilter(reference_prefix="ORDER-2999"), 11),
+    "no such reference": (PaymentFilter(reference_prefix="INV"), 0),
+    "all references": (PaymentFilter(reference_prefix="ORDER"), 51),
+    "no such amount": (PaymentFilter(currency=Currency.NGN, min_minor=10**9), 0),
+    "most amounts": (PaymentFilter(currency=Currency.NGN, min_minor=101), 51),
+    "the oldest": (PaymentFilter(end=NOW + timedelta(minutes=31)), 30),
+    "no such day": (PaymentFilter(end=NOW, status=PaymentStatus.SUCCESS), 0),
+}
+
+
+@pytest.mark.parametrize("name", EVERY_FILTER)
+async def test_a_page_and_its_count_read_little(grown: tuple[Any, Database, str], name: str) -> None:
+    _, database, business_id = grown
+    wanted, number = EVERY_FILTER[name]
+    blocks, found = await blocks_read(database, business_id, wanted)
+    assert (found, blocks < BLOCKS_MAX) == (number, True), blocks
