@@ -6,6 +6,7 @@ import os
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tidegate.docs import downloads, postman
 from tidegate.docs.page import ROOT
 from tidegate.docs.renderer import DocsRenderer
 from tidegate.docs.site import DocsSite
@@ -39,6 +40,9 @@ def write(folder: Path, docs: DocsSite, document: dict[str, Any]) -> int:
     # Addresses in the index are relative to the first page.
     _write(folder, "/search.json", whole.index(lambda path: _file_of(path).lstrip("/")))
     _write(folder, "/openapi.json", encode(document))
+    _write(folder, postman.PATH, encode(postman.collection(document)))
+    for package in downloads.packages():
+        _write(folder, package.path, package.body)
     return len(docs.heads)
 
 

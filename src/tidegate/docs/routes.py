@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tidegate.core.errors import NotFound
-from tidegate.docs import search
+from tidegate.docs import downloads, postman, search
 from tidegate.docs.markdown import LinkTo
 from tidegate.docs.page import ROOT, PageHead
 from tidegate.docs.renderer import KEYS_PATH, SEARCH_PAGE, DocsRenderer
@@ -59,16 +59,20 @@ def routes(
     docs = DocsSite(document, operations, events)
     renderer = DocsRenderer(docs, lambda name: assets[name].url, can_run=keys is not None)
     pages = _Pages(docs, renderer, site.url)
-    description = encode(document)
-
-    async def describe(_: Request) -> Response:
-        return Response(description, media_type="application/json")
-
     return [
-        answering("/openapi.json", describe),
+        _json("/openapi.json", encode(document)),
+        _json(postman.PATH, encode(postman.collection(document))),
+        *downloads.routes(),
         *(router or PageRouter()).routes([*pages.routes(), *([_keys(keys)] if keys else [])]),
         *static.routes(assets.values()),
     ]
+
+
+def _json(path: str, body: bytes) -> Route:
+    async def show(_: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    return answering(path, show)
 
 
 class _Pages:

@@ -1,0 +1,1 @@
+"""Writes the clients' types and methods from the OpenAPI document: `make clients`."""

@@ -1,0 +1,253 @@
+"""The clients. They differ only in the loop that sends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx2
+
+from tidegate_client import _async_resources, _resources
+from tidegate_client._call import Call, Operation, T, Wait, body_of, new_key, path_of, query_of
+from tidegate_client._errors import ConfigurationError
+from tidegate_client._model import Page
+from tidegate_client._version import __version__
+
+DEFAULT_TIMEOUT_S = 30.0
+DEFAULT_MAX_RETRIES = 2
+_ENVIRONMENT = {"secret_key": "TIDEGATE_SECRET_KEY", "public_key": "TIDEGATE_PUBLIC_KEY"}
+_HEADERS = {"api-key": "secret_key", "x-pub-key": "public_key"}
+
+
+class _Base:
+    def __init__(
+        self,
+        *,
+        secret_key: str | None,
+        public_key: str | None,
+        business_id: str | None,
+        base_url: str | None,
+        timeout: float,
+        max_retries: int,
+    ) -> None:
+        self._secret_key = secret_key or os.environ.get("TIDEGATE_SECRET_KEY")
+        self._public_key = public_key or os.environ.get("TIDEGATE_PUBLIC_KEY")
+        self._business_id = business_id or os.environ.get("TIDEGATE_BUSINESS_ID")
+        self.base_url = _checked_url(base_url or os.environ.get("TIDEGATE_URL"), self._secret_key)
+        self.timeout = timeout
+        self.max_retries = max_retries
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(base_url={self.base_url!r})"
+
+    def _needs_business(self, operation: Operation[Any]) -> bool:
+        asks = operation.has_business or "x-business-id" in operation.headers
+        return asks and self._business_id is None
+
+    def _call(
+        self,
+        operation: Operation[Any],
+        path: Mapping[str, object],
+        query: Mapping[str, Any],
+        body: Mapping[str, Any] | None,
+        *,
+        idempotency_key: str | None,
+        timeout: float | None,
+        max_retries: int | None,
+    ) -> Call:
+        headers = {"accept": operation.media, "user-agent": f"tidegate-client-python/{__version__}"}
+        headers |= self._credentials(operation)
+        if operation.retry == "key":
+            headers["idempotency-key"] = idempotency_key or new_key()
+        params = query_of(query, operation.shape)
+        if operation.has_business:
+            params.setdefault("business", self._business_id or "")
+        content = None
+        if body is not None:
+            content = body_of(body, operation.shape)
+            headers["content-type"] = "application/json"
+        return Call(
+            operation,
+            self.base_url + path_of(operation.path, path),
+            headers,
+            params,
+            content,
+            self.timeout if timeout is None else timeout,
+            self.max_retries if max_retries is None else max_retries,
+        )
+
+    def _credentials(self, operation: Operation[Any]) -> dict[str, str]:
+        values = {"api-key": self._secret_key, "x-pub-key": self._public_key, "x-business-id": self._business_id}
+        found: dict[str, str] = {}
+        for header in operation.headers:
+            value = values[header]
+            if not value:
+                name = _HEADERS[header]
+                raise ConfigurationError(f"{name} is missing: give it, or set {_ENVIRONMENT[name]}")
+            found[header] = value
+        return found
+
+    @staticmethod
+    def _following(operation: Operation[Any], page: Page[Any], query: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The query of the next page; None after the last."""
+        if operation.paging == "cursor":
+            return {**query, "cursor": page.next_cursor} if page.next_cursor else None
+        if operation.paging == "page" and page.results:
+            number = int(query.get("page", 1))
+            size = int(query.get("per_page") or len(page.results))
+            is_last = number * size >= int(page.raw.get("total", 0))
+            return None if is_last else {**query, "page": number + 1}
+        return None
+
+
+class Tidegate(_Base, _resources.Resources):
+    """The API, for programs that wait for each answer. Safe to share between threads."""
+
+    def __init__(
+        self,
+        secret_key: str | None = None,
+        public_key: str | None = None,
+        business_id: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT_S,
+        max_retries: int = DEFAULT_MAX_RETRIES,
+        http_client: httpx2.Client | None = None,
+    ) -> None:
+        super().__init__(
+            secret_key=secret_key,
+            public_key=public_key,
+            business_id=business_id,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+        self._http = http_client or httpx2.Client()
+        self._attach(self._send)
+
+    def _send(
+        self,
+        operation: Operation[T],
+        path: Mapping[str, object],
+        query: Mapping[str, Any],
+        body: Mapping[str, Any] | None,
+        **options: Any,
+    ) -> T:
+        if self._needs_business(operation):
+            self._business_id = self.merchant.me().id
+        call = self._call(operation, path, query, body, **options)
+        while True:
+            try:
+                answer = self._http.request(operation.method, call.url, **call.sent)
+            except httpx2.TransportError as fault:
+                outcome: Any = call.after_fault(fault)
+            else:
+                outcome = call.after_answer(answer)
+            if not isinstance(outcome, Wait):
+                break
+            time.sleep(outcome.seconds)
+        if isinstance(outcome, Page):
+            following = self._following(operation, outcome, query)
+            outcome.__dict__["_fetch"] = lambda: (
+                None if following is None else self._send(operation, path, following, body, **options)
+            )
+        return outcome  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncTidegate(_Base, _async_resources.Resources):
+    """The API, for programs on an event loop."""
+
+    def __init__(
+        self,
+        secret_key: str | None = None,
+        public_key: str | None = None,
+        business_id: str | None = None,
+        *,
+        base_url: str | None = None,
+        timeout: float = DEFAULT_TIMEOUT_S,
+        max_retries: int = DEFAULT_MAX_RETRIES,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        super().__init__(
+            secret_key=secret_key,
+            public_key=public_key,
+            business_id=business_id,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+        self._http = http_client or httpx2.AsyncClient()
+        self._attach(self._send)
+
+    async def _send(
+        self,
+        operation: Operation[T],
+        path: Mapping[str, object],
+        query: Mapping[str, Any],
+        body: Mapping[str, Any] | None,
+        **options: Any,
+    ) -> T:
+        if self._needs_business(operation):
+            self._business_id = (await self.merchant.me()).id
+        call = self._call(operation, path, query, body, **options)
+        while True:
+            try:
+                answer = await self._http.request(operation.method, call.url, **call.sent)
+            except httpx2.TransportError as fault:
+                outcome: Any = call.after_fault(fault)
+            else:
+                outcome = call.after_answer(answer)
+            if not isinstance(outcome, Wait):
+                break
+            await asyncio.sleep(outcome.seconds)
+        if isinstance(outcome, Page):
+            outcome.__dict__["_fetch_async"] = self._fetcher(
+                operation, path, self._following(operation, outcome, query), body, options
+            )
+        return outcome  # type: ignore[no-any-return]
+
+    def _fetcher(
+        self,
+        operation: Operation[Any],
+        path: Mapping[str, object],
+        following: Mapping[str, Any] | None,
+        body: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
+    ) -> Callable[[], Awaitable[Any]]:
+        async def fetch() -> Any:
+            return None if following is None else await self._send(operation, path, following, body, **options)
+
+        return fetch
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _checked_url(url: str | None, secret_key: str | None) -> str:
+    if not url:
+        raise ConfigurationError("base_url is missing: give it, or set TIDEGATE_URL, such as https://api.example.com")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigurationError(f"base_url must be an address such as https://api.example.com, not {url!r}")
+    if parts.scheme == "http" and (secret_key or "").startswith("sk_live_"):
+        raise ConfigurationError("a live key is only sent over https")
+    return url.rstrip("/")

@@ -1,0 +1,69 @@
+"""The Python client as its users get it: a wheel, installed bare, and its README."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from build import Shop
+from tidegate.webhook import sign
+
+CLIENT = Path(__file__).parents[2] / "clients" / "python"
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BODY = b'{"event": "charge.later", "data": {}}'
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = f"import flit_core.buildapi as b; print(b.build_wheel({str(folder)!r}))"
+    done = subprocess.run([sys.executable, "-c", build], cwd=CLIENT, check=True, capture_output=True, text=True)
+    return folder / done.stdout.split()[-1]
+
+
+def run(*arguments: str, **variables: str) -> str:
+    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", ""), **variables}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_has_types_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "tidegate_client/py.typed" in names
+    assert all(name.startswith(("tidegate_client/", "tidegate_client-")) for name in names)
+    metadata = next(name for name in names if name.endswith("METADATA"))
+    asked = re.findall(r"^Requires-Dist: (\w+)", zipfile.ZipFile(wheel).read(metadata).decode(), re.MULTILINE)
+    assert sorted(asked) == ["httpx2", "msgspec"]
+
+
+async def test_the_readme_runs_with_the_installed_wheel(wheel: Path, shop: Shop, base_url: str, tmp_path: Path) -> None:
+    lib = str(tmp_path / "lib")
+    await asyncio.to_thread(run, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", lib, str(wheel))
+    secret = sign.new_secret()
+    headers = sign.headers("evt_1", BODY, [secret], timestamp_s=int(time.time()))
+    blocks = _BLOCK.findall((CLIENT / "README.md").read_text())
+    assert len(blocks) >= 4
+    program = "\n".join(blocks) + f"\nprint(receive({BODY!r}, {headers!r}), receive(b'x', {headers!r}))\n"
+    (tmp_path / "readme.py").write_text(program)
+    said = await asyncio.to_thread(
+        run,
+        str(tmp_path / "readme.py"),
+        PYTHONPATH=lib,
+        TIDEGATE_URL=base_url,
+        TIDEGATE_SECRET_KEY=shop.secret_key,
+        TIDEGATE_PUBLIC_KEY=shop.public_key,
+        WEBHOOK_SECRET=secret,
+    )
+    # The payment's link, its status, and what was answered to an event and to a forged one.
+    assert f"{base_url}/pay/" in said
+    assert said.split()[-4:] == ["initiated", "wrong_signature", "204", "401"]

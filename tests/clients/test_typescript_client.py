@@ -1,0 +1,242 @@
+"""The TypeScript client against the running API, on a bad line too, and its types as the compiler sees them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import tarfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from build import Shop
+from clients import node
+from clients.faulty_proxy import CUT, faulty, refused
+from tidegate.app import EVENTS
+from tidegate.infra.http.operation import encode
+from tidegate.webhook import sign
+
+_BLOCK = re.compile(r"^```ts\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEAD = """import * as tg from "tidegate-client";
+const client = new tg.Tidegate();
+const customer = { name: "Ada Obi", email: "ada@example.com" };
+const card = { number: "5319317801366660", expiryMonth: 12, expiryYear: 2040, cvv: "123" };
+const create = (reference, more = {}) =>
+  client.payments.create({ amount: 2500, currency: "NGN", reference, customer, ...more });
+"""
+BODY = '{"event": "charge.later", "data": {"amount": 1.5}}'
+
+Run = Callable[..., Awaitable[list[str]]]
+
+
+@pytest.fixture
+def run_program(shop: Shop, base_url: str, tmp_path: Path) -> Run:
+    folder = node.project(tmp_path)
+
+    async def run(text: str, url: str = base_url, **variables: str) -> list[str]:
+        return await asyncio.to_thread(
+            node.said,
+            HEAD + text,
+            folder,
+            TIDEGATE_URL=url,
+            TIDEGATE_SECRET_KEY=shop.secret_key,
+            TIDEGATE_PUBLIC_KEY=shop.public_key,
+            **variables,
+        )
+
+    return run
+
+
+async def test_a_payment_is_created_paid_verified_and_refunded(run_program: Run) -> None:
+    lines = await run_program("""
+const { payCode, link } = await create("TS-1", { amount: 100000 });
+await client.checkouts.charge(payCode, { type: "card", card });
+const payment = await client.payments.verify("TS-1");
+console.log(payment.status, tg.toMinor(payment.amountReceived, payment.currency), payment.requestId.slice(0, 4));
+console.log(Object.keys(payment).includes("requestId"), link.endsWith(payCode));
+for (const amount of [10.5, 11, 12]) await client.refunds.create({ transReference: "TS-1", amount });
+const amounts = [];
+for await (const refund of client.refunds.list({ perPage: 1 })) amounts.push(refund.amountRequested);
+console.log(amounts.join(" "), (await client.refunds.list({ perPage: 2 })).results.length);
+console.log(new TextDecoder().decode((await client.wallets.statementPdf("NGN")).slice(0, 5)));
+console.log((await client.wallets.list()).length);
+""")
+    assert lines == ["success 10000000 req_", "false true", "12 11 10.5 2", "%PDF-", "1"]
+
+
+async def test_refusals_are_classes(run_program: Run) -> None:
+    lines = await run_program("""
+const refusal = (work) => work.then(() => "none", (error) => error);
+await create("TS-2");
+const twice = await refusal(create("TS-2"));
+console.log(twice instanceof tg.DuplicateReference, twice.payCode.length > 0, twice.status);
+const wrong = await refusal(create("TS-3", { customer: { name: "Ada", email: "nobody" } }));
+console.log(wrong.name, wrong.errors.map((one) => one.field).join());
+console.log((await refusal(client.payments.verify("NOTHING"))).name);
+const stranger = new tg.Tidegate({ secretKey: "sk_test_nobody" });
+const unknown = await refusal(stranger.merchant.me());
+console.log(unknown.name, JSON.stringify(stranger).includes("sk_test"), String(unknown.stack).includes("sk_test"));
+for (const given of [{ baseUrl: "nowhere" }, { secretKey: "sk_live_x", baseUrl: "http://api.example.com" }]) {
+  try { new tg.Tidegate(given); } catch (error) { console.log(error.name); }
+}
+console.log((await refusal(client.payments.verify(".."))).name);
+""")
+    assert lines == [
+        "true true 409",
+        "ValidationFailed customer.email",
+        "NotFound",
+        "Unauthenticated false false",
+        "ConfigurationError",
+        "ConfigurationError",
+        "ConfigurationError",
+    ]
+
+
+async def test_a_create_that_is_cut_off_makes_one_payment(run_program: Run, base_url: str, admin: Any) -> None:
+    async with faulty(base_url) as proxy:
+        proxy.script = [CUT, CUT]
+        assert await run_program('console.log((await create("TS-4")).reference);', proxy.url) == ["TS-4"]
+        assert len({headers["idempotency-key"] for _, headers in proxy.requests}) == 1
+        assert len(proxy.requests) == 3
+    assert await admin.fetchval("SELECT count(*) FROM payment WHERE reference = 'TS-4'") == 1
+
+
+async def test_a_charge_is_never_repeated(run_program: Run, base_url: str) -> None:
+    async with faulty(base_url) as proxy:
+        proxy.script = ["pass", CUT]
+        lines = await run_program(
+            """
+const { payCode } = await create("TS-5");
+await client.checkouts.charge(payCode, { type: "card", card }).catch((error) => console.log(error.name));
+""",
+            proxy.url,
+        )
+        assert lines == ["APIConnectionError"]
+        assert len(proxy.requests) == 2
+
+
+async def test_it_waits_as_long_as_it_is_told_but_not_longer_than_a_minute(run_program: Run, base_url: str) -> None:
+    async with faulty(base_url) as proxy:
+        proxy.script = [refused(429, retry_after="1"), "pass", refused(429, retry_after="61")]
+        lines = await run_program(
+            """
+const began = performance.now();
+await client.merchant.me();
+console.log(performance.now() - began >= 1000);
+await client.merchant.me().catch((error) => console.log(error.name, error.retryAfter));
+""",
+            proxy.url,
+        )
+        assert lines == ["true", "RateLimited 61"]
+        assert len(proxy.requests) == 3
+
+
+async def test_webhooks_are_verified(run_program: Run) -> None:
+    secret, other = sign.new_secret(), sign.new_secret()
+    now = int(time.time())
+    right = sign.headers("evt_1", BODY.encode(), [secret], timestamp_s=now)
+    old = sign.headers("evt_1", BODY.encode(), [secret], timestamp_s=now - 301)
+    lines = await run_program(f"""
+const body = new TextEncoder().encode({json.dumps(BODY)});
+const secret = {json.dumps(secret)}, other = {json.dumps(other)};
+const right = {json.dumps(right)}, old = {json.dumps(old)};
+const event = await tg.webhooks.verify(body, right, [other, secret]);
+console.log(event.id, event.event, event.data.amount);
+console.log((await client.webhooks.verify(Buffer.from(body), new Headers(right), secret)).id);
+const reason = (...given) => tg.webhooks.verify(...given).then(() => "none", (error) => error.reason ?? error.name);
+console.log(await reason(body, right, other), await reason(body.slice(1), right, secret));
+console.log(await reason(body, old, secret), await reason(body, {{}}, secret), await reason(body, right, "secret"));
+console.log(await reason("text", right, secret));
+""")
+    assert lines == [
+        "evt_1 charge.later 1.5",
+        "evt_1",
+        "wrong_signature wrong_signature",
+        "too_old missing_header ConfigurationError",
+        "TypeError",
+    ]
+
+
+@pytest.fixture(scope="module")
+def compiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that has the TypeScript compiler too."""
+    node.needs("npm")
+    folder = tmp_path_factory.mktemp("compiler")
+    (folder / "package.json").write_text('{"private": true, "type": "module"}')
+    wanted = ["typescript@5", "@types/node@20"]
+    done = node.run(["npm", "install", "--no-audit", "--no-fund", "--silent", *wanted], folder)
+    if done.returncode != 0:
+        pytest.skip(f"npm cannot install the TypeScript compiler here: {done.stderr[:200]}")
+    (folder / "node_modules" / "tidegate-client").symlink_to(node.CLIENT)
+    return folder
+
+
+def complaints(compiler: Path, text: str) -> str:
+    options = {
+        "strict": True,
+        "module": "nodenext",
+        "target": "es2023",
+        "lib": ["es2023", "dom", "dom.iterable"],
+        "types": ["node"],
+        "noEmit": True,
+        "preserveSymlinks": True,
+        "noUncheckedIndexedAccess": True,
+    }
+    (compiler / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": ["program.ts"]}))
+    (compiler / "program.ts").write_text(text)
+    return node.run(["node_modules/.bin/tsc", "-p", "."], compiler).stdout
+
+
+def test_the_readme_is_typed(compiler: Path) -> None:
+    blocks = _BLOCK.findall((node.CLIENT / "README.md").read_text())
+    assert len(blocks) == 3
+    assert complaints(compiler, "\n".join(blocks)) == ""
+
+
+def test_every_example_of_the_document_fits_the_types(compiler: Path) -> None:
+    events = "\n".join(
+        f"const event{number}: tg.Event = {encode(event.example).decode()};" for number, event in enumerate(EVENTS)
+    )
+    assert complaints(compiler, f'import type * as tg from "tidegate-client";\n{events}\nexport {{}};\n') == ""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ('await client.payments.create({ amount: 1, currency: "NGN" });', "customer"),
+        ('await client.payments.create({ amount: "1", currency: "NGN", customer });', "not assignable"),
+        ('await client.payments.create({ amount: 1, currency: "XXX", customer });', "XXX"),
+        ('(await client.payments.verify("a")).amonut;', "amonut"),
+        ('await client.merchant.me({ idempotencyKey: "a" });', "idempotencyKey"),
+    ],
+)
+def test_a_mistake_does_not_compile(compiler: Path, wrong: str, says: str) -> None:
+    head = 'import { Tidegate } from "tidegate-client";\nconst client = new Tidegate();\n'
+    customer = 'const customer = { name: "Ada", email: "a@example.com" };\n'
+    assert says in complaints(compiler, f"{head}{customer}{wrong}\nexport {{ customer }};\n")
+
+
+def test_npm_packs_what_we_hand_out(tmp_path: Path) -> None:
+    node.needs("npm")
+    done = node.run(["npm", "pack", "--silent", "--pack-destination", str(tmp_path)], node.CLIENT)
+    assert done.returncode == 0, done.stderr
+    ours = Path(__file__).parents[2] / "src" / "tidegate" / "docs" / "clients" / done.stdout.strip()
+    with tarfile.open(tmp_path / done.stdout.strip()) as theirs, tarfile.open(ours) as own:
+        assert sorted(theirs.getnames()) == sorted(own.getnames())
+
+
+async def test_what_a_server_hands_out_installs_and_runs(shop: Shop, base_url: str, tmp_path: Path) -> None:
+    node.needs("npm")
+    [ours] = (Path(__file__).parents[2] / "src" / "tidegate" / "docs" / "clients").glob("*.tgz")
+    command = ["npm", "install", "--no-audit", "--no-fund", "--silent", f"{base_url}/clients/{ours.name}"]
+    done = await asyncio.to_thread(node.run, command, tmp_path)
+    assert done.returncode == 0, done.stderr
+    program = 'import { Tidegate } from "tidegate-client"; console.log((await new Tidegate().merchant.me()).id);'
+    lines = await asyncio.to_thread(
+        node.said, program, tmp_path, TIDEGATE_URL=base_url, TIDEGATE_SECRET_KEY=shop.secret_key
+    )
+    assert lines == [shop.business_id]
