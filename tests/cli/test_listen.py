@@ -24,7 +24,8 @@ from process import free_port, stop, tidegate, wait_until_ready
 from receiver import Receiver, answer, hang, receiving
 from tidegate.cli import forward, listen, main
 from tidegate.cli.forward import Forwarder, ReceivedEvent
-from tidegate.cli.listen import DESCRIPTION, ENDPOINTS, MerchantAccount
+from tidegate.cli.listen import DESCRIPTION, ENDPOINTS
+from tidegate.cli.merchant_client import MerchantAccount
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Refusal
 from tidegate.infra.telemetry import Meter

@@ -9,23 +9,17 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, Self
+from contextlib import suppress
 
-import aiohttp
 import click
 import msgspec
 
-from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, err, fail, out, plain, speaks_plainly, write_json
-from tidegate.cli.env import without_file
-from tidegate.cli.forward import SIGN_OF_LIFE, Forwarder, ForwardReply, ReceivedEvent
-from tidegate.cli.merchant_webhooks import seeded
+from tidegate.cli.forward import Forwarder, ForwardReply, ReceivedEvent
+from tidegate.cli.merchant_client import MerchantAccount, MerchantClient, account_of, api_options
 from tidegate.cli.verify_signature import show_check
 from tidegate.core.clock import SystemClock
-from tidegate.core.errors import Refusal, Unavailable
+from tidegate.core.errors import Refusal
 from tidegate.infra.address import WebUrl
 from tidegate.infra.http.operation import encode
 from tidegate.infra.timestamp import to_iso
@@ -36,8 +30,6 @@ from tidegate.webhook.model import EVENTS
 ENDPOINTS = "/webhooks/endpoints"
 # Identifies the endpoints of earlier runs that were killed.
 DESCRIPTION = "tidegate listen, until it ends"
-CALL_WITHIN_S = 10.0
-LIVES_WITHIN_S = 2.0
 PROVEN_WITHIN_S = 10.0
 
 
@@ -53,8 +45,7 @@ PROVEN_WITHIN_S = 10.0
     help="Separated by commas; all by default. charge.successful and collection.successful are always included.",
 )
 @click.option("--payload", "with_payload", is_flag=True, help="Show the payloads too.")
-@click.option("--api-url", metavar="URL", help=f"The sandbox's URL; by default from {FILE_NAME}.")
-@click.option("--api-key", envvar="TIDEGATE_API_KEY", help="A secret key; by default the seeded business's.")
+@api_options
 @as_json_option
 @speaks_plainly
 def listen(forward_to: str | None, events: str | None, with_payload: bool, as_json: bool, **api: str | None) -> None:
@@ -62,7 +53,7 @@ def listen(forward_to: str | None, events: str | None, with_payload: bool, as_js
 
     Needs a running sandbox on this machine. Your server's answer is passed back to Tidegate: failures are retried.
     """
-    account = _account(api["api_url"], api["api_key"])
+    account = account_of(api["api_url"], api["api_key"])
     forwarder = Forwarder(
         _target_in(forward_to) if forward_to else None,
         SystemClock(),
@@ -70,53 +61,6 @@ def listen(forward_to: str | None, events: str | None, with_payload: bool, as_js
     )
     names = [name.strip() for name in events.split(",")] if events else list(EVENTS)
     asyncio.run(_until_signal(account, forwarder, names, is_quiet=as_json))
-
-
-@dataclass(frozen=True)
-class MerchantAccount:
-    """The business and its API. Without a webhook secret Tidegate generates one."""
-
-    api_url: str
-    secret_key: str
-    webhook_secret: str | None
-
-
-class MerchantClient:
-    """The API, called as a merchant."""
-
-    def __init__(self, account: MerchantAccount, session: aiohttp.ClientSession) -> None:
-        self._account = account
-        self._session = session
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, account: MerchantAccount) -> AsyncIterator[Self]:
-        timeout = aiohttp.ClientTimeout(total=CALL_WITHIN_S)
-        async with aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()) as session:
-            yield cls(account, session)
-
-    async def call(self, method: str, path: str, body: Any = None) -> Any:
-        url = self._account.api_url.rstrip("/") + path
-        headers = {"api-key": self._account.secret_key}
-        try:
-            async with self._session.request(method, url, json=body, headers=headers) as answer:
-                answered = await answer.json(content_type=None)
-        except (aiohttp.ClientError, TimeoutError, ValueError):
-            answered = None
-        if not isinstance(answered, dict):
-            raise Unavailable(
-                f"no sandbox answers at {self._account.api_url}: start one with `tidegate dev`, or give --api-url"
-            )
-        if answer.status >= 300 or "data" not in answered:
-            raise Refusal(f"{method} {url} is refused: {answered.get('message')}")
-        return answered["data"]
-
-    async def is_live(self, url: str) -> bool:
-        """Whether another `tidegate listen` is still running behind that endpoint."""
-        with suppress(aiohttp.ClientError, TimeoutError):
-            async with self._session.get(url, timeout=aiohttp.ClientTimeout(total=LIVES_WITHIN_S)) as answer:
-                return await answer.text() == SIGN_OF_LIFE
-        return False
 
 
 async def _until_signal(account: MerchantAccount, forwarder: Forwarder, names: list[str], *, is_quiet: bool) -> None:
@@ -179,16 +123,6 @@ async def _prove(api: MerchantClient, forwarder: Forwarder, endpoint_id: str, *,
     else:
         if not is_quiet:
             _print_proof(found)
-
-
-def _account(api_url: str | None, api_key: str | None) -> MerchantAccount:
-    settings = settings_module.from_environment()
-    known = seeded(settings)
-    url, key = api_url or known.get("baseUrl"), api_key or known.get("secretKey")
-    if not url or not key:
-        fail(f"{without_file(settings.home / FILE_NAME)} Or give --api-url and --api-key.")
-    # The file's secret belongs to the seeded business; another business gets its own.
-    return MerchantAccount(url, key, known.get("webhookSecret") if key == known.get("secretKey") else None)
 
 
 def _target_in(text: str) -> str:

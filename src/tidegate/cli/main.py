@@ -31,6 +31,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "job": ("job", "job"),
     "emulate": ("emulate", "emulate"),
     "listen": ("listen", "listen"),
+    "trigger": ("trigger", "trigger"),
     "events": ("events", "events"),
     "webhook": ("webhook", "webhook"),
     "verify-signature": ("verify_signature", "verify_signature"),

@@ -1,0 +1,147 @@
+"""What makes each event happen, by the sandbox's API: money that moves, so that what an event says can be verified."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tidegate.account import examples as account
+from tidegate.cli.merchant_client import MerchantClient
+from tidegate.collection import examples as collection
+from tidegate.core.errors import Unavailable
+from tidegate.payment import examples as payment
+from tidegate.webhook.model import TEST_EVENT
+
+# Of whatever happens in the background.
+HAPPENS_WITHIN_S = 20.0
+ASKED_EVERY_S = 0.2
+CARD: dict[str, Any] = {
+    "type": "card",
+    "card": {"number": "5319317801366660", "expiryMonth": 12, "expiryYear": 2040, "cvv": "123"},
+}
+# The sandbox's bank declines a refund that ends in these cents.
+REFUND, DECLINED_REFUND = 100, 100.13
+
+Body = dict[str, Any]
+
+
+class Occasion:
+    """One event to be made: the API, and what the caller wants otherwise in the first request."""
+
+    def __init__(self, api: MerchantClient, changes: Mapping[str, Any], endpoint_ids: list[str]) -> None:
+        self._api = api
+        self._changes = changes
+        self.endpoint_ids = endpoint_ids
+
+    async def post(self, path: str, body: Body | None = None) -> Any:
+        return await self._api.call("POST", path, body)
+
+    async def pay_code(self) -> tuple[str, Body]:
+        """A new payment, and its order."""
+        order = {key: payment.CREATE_REQUEST[key] for key in ("amount", "currency", "customer")}
+        order = changed(order, self._changes)
+        created = await self.post("/checkout/payments", order)
+        return created["payCode"], {**order, "reference": created["reference"]}
+
+    async def paid(self) -> Body:
+        pay_code, order = await self.pay_code()
+        await self.post(f"/checkout/payments/{pay_code}/charge", CARD)
+        await self.until_paid(pay_code)
+        return order
+
+    async def view(self, pay_code: str) -> Body:
+        found: Body = await self._api.call("GET", f"/checkout/payments/{pay_code}")
+        return found
+
+    async def until_paid(self, pay_code: str) -> None:
+        async with happening(f"the payment {pay_code}"):
+            while True:
+                if (await self.view(pay_code))["status"] == "success":
+                    return
+                await asyncio.sleep(ASKED_EVERY_S)
+
+    async def account(self) -> str:
+        """Requested, not yet decided; its id."""
+        asked = await self.post("/profile/virtual-accounts/requests", changed(account.REQUEST, self._changes))
+        found: str = asked["_id"]
+        return found
+
+    async def transfer_to_account(self, payee: str) -> None:
+        """To an account of its own, so that earlier money and a changed name do not matter."""
+        asked = await self.post("/profile/virtual-accounts/requests", account.REQUEST)
+        opened = await self.post(f"/sandbox/virtual-accounts/{asked['_id']}/approve")
+        sent = {**collection.TRANSFER, "accountNumber": opened["accountNumber"], "payee": {"name": payee}}
+        await self.post("/sandbox/transfers", changed(sent, self._changes))
+
+
+Recipe = Callable[[Occasion], Awaitable[Any]]
+
+
+async def _reversed(here: Occasion) -> None:
+    pay_code, order = await here.pay_code()
+    charged = await here.post(f"/checkout/payments/{pay_code}/charge", {"type": "bank_transfer"})
+    sent = await here.post(
+        "/sandbox/transfers",
+        {
+            "accountNumber": charged["action"]["virtualAccount"]["accountNumber"],
+            "amount": (await here.view(pay_code))["amountExpected"],
+            "currency": order["currency"],
+            "payer": {"name": "Ada Obi"},
+        },
+    )
+    await here.until_paid(pay_code)
+    await here.post(f"/sandbox/transfers/{sent['transactionId']}/reverse")
+
+
+async def _refunded(here: Occasion, amount: float) -> None:
+    order = await here.paid()
+    await here.post("/collections/refund", {"transReference": order["reference"], "amount": amount})
+
+
+async def _decided(here: Occasion, *decisions: str) -> None:
+    account_id = await here.account()
+    for decision in decisions:
+        await here.post(f"/sandbox/virtual-accounts/{account_id}/{decision}")
+
+
+async def _tested(here: Occasion) -> None:
+    for endpoint_id in here.endpoint_ids:
+        await here.post(f"/webhooks/endpoints/{endpoint_id}/test")
+
+
+RECIPES: dict[str, Recipe] = {
+    "charge.successful": lambda here: here.paid(),
+    "charge.reversed": _reversed,
+    "collection.successful": lambda here: here.transfer_to_account(payee="Ada Obi"),
+    "collection.returned": lambda here: here.transfer_to_account(payee="Somebody Else"),
+    "refund.successful": lambda here: _refunded(here, REFUND),
+    "refund.failed": lambda here: _refunded(here, DECLINED_REFUND),
+    "virtualaccount.approved": lambda here: _decided(here, "approve"),
+    "virtualaccount.declined": lambda here: _decided(here, "decline"),
+    "virtualaccount.suspended": lambda here: _decided(here, "approve", "suspend"),
+    "virtualaccount.closed": lambda here: _decided(here, "approve", "close"),
+    TEST_EVENT: _tested,
+}
+
+
+def changed(body: Mapping[str, Any], changes: Mapping[str, Any]) -> Body:
+    """With other values at dotted places, such as `customer.email`."""
+    made: Body = dict(body)
+    for place, value in changes.items():
+        first, _, rest = place.partition(".")
+        inner = made.get(first)
+        made[first] = changed(inner if isinstance(inner, dict) else {}, {rest: value}) if rest else value
+    return made
+
+
+@asynccontextmanager
+async def happening(what: str) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(HAPPENS_WITHIN_S):
+            yield
+    except TimeoutError:
+        raise Unavailable(
+            f"{what} did not happen in {HAPPENS_WITHIN_S:.0f} s; is a worker running? `tidegate dev` has one"
+        ) from None
