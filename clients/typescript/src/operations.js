@@ -1,11 +1,19 @@
 // Written by `make clients` from the OpenAPI document; not by hand.
 
 export const OPERATIONS = {
+  "payments.list": {"method": "GET", "url": "/checkout/payments", "path": [], "retry": "safe", "headers": ["api-key"], "takes": "query", "isPage": true, "paging": "cursor"},
+  "payments.listCsv": {"method": "GET", "url": "/checkout/payments", "path": [], "retry": "safe", "headers": ["api-key"], "takes": "query", "paging": "cursor", "media": "text/csv"},
   "payments.create": {"method": "POST", "url": "/checkout/payments", "path": [], "retry": "key", "headers": ["api-key", "x-pub-key"], "takes": "body"},
   "payments.verify": {"method": "GET", "url": "/checkout/payments/merchant-reference/{reference}", "path": ["reference"], "retry": "safe", "headers": ["api-key", "x-business-id"]},
   "payments.disable": {"method": "POST", "url": "/checkout/payments/merchant-reference/{reference}/disable", "path": ["reference"], "retry": "safe", "headers": ["api-key", "x-business-id"]},
   "payments.enable": {"method": "POST", "url": "/checkout/payments/merchant-reference/{reference}/enable", "path": ["reference"], "retry": "safe", "headers": ["api-key", "x-business-id"]},
   "fees.quote": {"method": "POST", "url": "/checkout/data/fees", "path": [], "retry": "safe", "headers": ["api-key"], "takes": "body"},
+  "paymentLinks.list": {"method": "GET", "url": "/checkout/payment-links", "path": [], "retry": "safe", "headers": ["api-key"], "takes": "query", "isPage": true, "paging": "cursor"},
+  "paymentLinks.create": {"method": "POST", "url": "/checkout/payment-links", "path": [], "retry": "key", "headers": ["api-key"], "takes": "body"},
+  "paymentLinks.get": {"method": "GET", "url": "/checkout/payment-links/{linkId}", "path": ["linkId"], "retry": "safe", "headers": ["api-key"]},
+  "paymentLinks.end": {"method": "POST", "url": "/checkout/payment-links/{linkId}/end", "path": ["linkId"], "retry": "never", "headers": ["api-key"]},
+  "paymentLinks.reopen": {"method": "POST", "url": "/checkout/payment-links/{linkId}/reopen", "path": ["linkId"], "retry": "never", "headers": ["api-key"]},
+  "paymentLinks.duplicate": {"method": "POST", "url": "/checkout/payment-links/{linkId}/duplicate", "path": ["linkId"], "retry": "key", "headers": ["api-key"]},
   "checkouts.get": {"method": "GET", "url": "/checkout/payments/{payCode}", "path": ["payCode"], "retry": "safe", "headers": []},
   "checkouts.charge": {"method": "POST", "url": "/checkout/payments/{payCode}/charge", "path": ["payCode"], "retry": "never", "headers": [], "takes": "body"},
   "checkouts.authorize": {"method": "POST", "url": "/checkout/payments/{payCode}/charge/authorize", "path": ["payCode"], "retry": "never", "headers": [], "takes": "body"},

@@ -753,6 +753,66 @@ export type InflowReason = "name_differs" | "account_suspended" | "account_expir
 
 export type JournalKind = "checkout_settled" | "inflow_credited" | "inflow_converted" | "receipt_held" | "receipt_unclaimed" | "held_settled" | "held_converted" | "held_returning" | "receipt_returning" | "return_done" | "refund_started" | "refund_done" | "refund_failed" | "credit_reversed" | "held_reversed" | "debt_collected" | (string & {});
 
+export type LinkKind = "one_off" | "reusable" | (string & {});
+
+export interface LinkRecord {
+  /** Of the payment link; `paymentLinkId` of its payments. */
+  id: string;
+  /** Your business's id. */
+  businessId: string;
+  /** What is paid for. */
+  name: string;
+  /** How often it is paid. */
+  kind: LinkKind;
+  /** Whether it takes payments. */
+  state: LinkState;
+  /** Address of its page. Share it. */
+  link: string;
+  /** Address of the link as a QR code, as SVG. */
+  qrSvg: string;
+  /** The same as PNG. */
+  qrPng: string;
+  /** ISO 4217 code of the currency. */
+  currency: Currency;
+  /** The fixed amount; null where the customer chooses it. */
+  amount: number | null;
+  /** The least to choose; null for a fixed amount. */
+  amountMin: number | null;
+  /** The most to choose; null for a fixed amount. */
+  amountMax: number | null;
+  /** Who pays our fee. */
+  feeBearer: FeeBearer;
+  /** Methods offered; null for all of the currency. */
+  paymentMethods: Array<string> | null;
+  /** Your text shown after a success; null without. */
+  successMessage: string | null;
+  /** Where the customer returns to; null without. */
+  redirectUrl: string | null;
+  /** How often it may be paid; null without limit. */
+  paymentsMax: number | null;
+  /** Payments begun by it; no more than 10,000 are counted. */
+  paymentsMade: number;
+  /** Payments that succeeded; no more than 10,000 are counted. */
+  paymentsPaid: number;
+  /** Received by those payments; null when there are more than are counted. */
+  amountReceived: number | null;
+  /** When it ends by itself; null without an end. */
+  endsAt: string | null;
+  /** When you ended it; null otherwise. */
+  endedAt: string | null;
+  /** Time of creation. */
+  createdAt: string;
+}
+
+export interface LinkRecordPage {
+  /** The newest first. */
+  results: Array<LinkRecord>;
+  /** Cursor of the next page; null on the last. */
+  nextCursor: string | null;
+}
+
+export type LinkState = "open" | "ended" | "expired" | "used_up" | (string & {});
+
 export type Mode = "sandbox" | "live" | (string & {});
 
 export interface NameCheckRecord {
@@ -895,7 +955,7 @@ export interface PaymentRecord {
   id: number;
   /** Your business's id. */
   businessId: string;
-  /** Always null; kept for clients of the published interface. */
+  /** The payment link that it was made by; null for a payment that you created. */
   paymentLinkId: string | null;
   /** What you asked for, in major units, as all amounts here. */
   amount: number;
@@ -953,6 +1013,13 @@ export interface PaymentRecord {
   message: string | null;
   /** What to do about `message`, in words; null when there is nothing to do. */
   actionRequired: string | null;
+}
+
+export interface PaymentRecordPage {
+  /** The newest first. */
+  results: Array<PaymentRecord>;
+  /** Cursor of the next page; null on the last. */
+  nextCursor: string | null;
 }
 
 export type PaymentStatus = "initiated" | "pending" | "processing" | "success" | "failed" | "expired" | (string & {});
@@ -1302,6 +1369,64 @@ export interface WalletRecord {
   updatedAt: string;
 }
 
+export interface PaymentsListParams {
+  /** Only payments with this status. */
+  status?: "initiated" | "pending" | "processing" | "success" | "failed" | "expired";
+  /** Only payments that were paid with too little or too much. */
+  varianceType?: "underpayment" | "overpayment";
+  /** Only payments that were paid by this method. */
+  paymentMethod?: string;
+  /** Only payments in this currency. */
+  currency?: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
+  /** The customer's e-mail address, in any letter case. */
+  email?: string;
+  /** How `merchantReference` begins, such as `ORDER-10`. */
+  referencePrefix?: string;
+  /** At least this `amountExpected`; needs `currency`. */
+  amountMin?: string;
+  /** At most this `amountExpected`; needs `currency`. */
+  amountMax?: string;
+  /** Only payments made by this payment link. */
+  paymentLinkId?: string;
+  /** Created from this day or time on. */
+  dateFrom?: string;
+  /** Created before this time; a day is included. */
+  dateTo?: string;
+  /** Payments on a page. */
+  perPage?: number;
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface PaymentsListCsvParams {
+  /** Only payments with this status. */
+  status?: "initiated" | "pending" | "processing" | "success" | "failed" | "expired";
+  /** Only payments that were paid with too little or too much. */
+  varianceType?: "underpayment" | "overpayment";
+  /** Only payments that were paid by this method. */
+  paymentMethod?: string;
+  /** Only payments in this currency. */
+  currency?: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
+  /** The customer's e-mail address, in any letter case. */
+  email?: string;
+  /** How `merchantReference` begins, such as `ORDER-10`. */
+  referencePrefix?: string;
+  /** At least this `amountExpected`; needs `currency`. */
+  amountMin?: string;
+  /** At most this `amountExpected`; needs `currency`. */
+  amountMax?: string;
+  /** Only payments made by this payment link. */
+  paymentLinkId?: string;
+  /** Created from this day or time on. */
+  dateFrom?: string;
+  /** Created before this time; a day is included. */
+  dateTo?: string;
+  /** Payments on a page. */
+  perPage?: number;
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+}
+
 export interface PaymentsCreateParams {
   /** In major units, a whole number. At most 100,000,000 NGN, 1,000,000 GHS, 10,000,000 KES, 250,000,000 UGX, 1,000,000 ZAR, 2,000,000 ZMW. */
   amount: number;
@@ -1334,6 +1459,42 @@ export interface FeesQuoteParams {
   type: string;
   /** In major units, a whole number. At most 100,000,000 NGN, 1,000,000 GHS, 10,000,000 KES, 250,000,000 UGX, 1,000,000 ZAR, 2,000,000 ZMW. */
   amount: number;
+}
+
+export interface PaymentLinksListParams {
+  /** Only links that you ended, or only the others. */
+  status?: "ended" | "not_ended";
+  /** Payment links on a page. */
+  perPage?: number;
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface PaymentLinksCreateParams {
+  /** What is paid for; shown to the customer. */
+  name: string;
+  /** How often it is paid. */
+  kind?: LinkKind;
+  /** What you charge in. */
+  currency: "NGN" | "GHS" | "KES" | "UGX" | "ZAR" | "ZMW";
+  /** In major units, a whole number; absent where the customer chooses the amount. */
+  amount?: number | null;
+  /** The least that the customer may choose; 1 when absent. */
+  amountMin?: number | null;
+  /** The most that the customer may choose; the currency's limit when absent. */
+  amountMax?: number | null;
+  /** Who pays the fee. */
+  feeBearer?: FeeBearer;
+  /** In the order shown on the page; every method of the currency when absent. */
+  paymentMethods?: Array<string> | null;
+  /** It takes payments before this time; of a day, to its end. */
+  endsAt?: string | null;
+  /** How often a reusable link may be paid; without limit when absent. */
+  paymentsMax?: number | null;
+  /** Shown to the customer after a successful payment, as plain text. */
+  successMessage?: string | null;
+  /** Where the customer returns to after the payment, with `?reference=…` added. */
+  redirectUrl?: string | null;
 }
 
 export interface CheckoutsChargeParams {
@@ -1657,6 +1818,7 @@ export type Event = ChargeSuccessful | ChargeReversed | CollectionSuccessful | C
 export interface Resources {
   readonly payments: Payments;
   readonly fees: Fees;
+  readonly paymentLinks: PaymentLinks;
   readonly checkouts: Checkouts;
   readonly merchant: Merchant;
   readonly accounts: Accounts;
@@ -1668,6 +1830,10 @@ export interface Resources {
 }
 
 export interface Payments {
+  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
+  list(params?: PaymentsListParams, options?: CallOptions): Pager<PaymentRecordPage, PaymentRecord>;
+  /** List payments. Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept: text/csv` the answer is a file. */
+  listCsv(params?: PaymentsListCsvParams, options?: CallOptions): Promise<Uint8Array>;
   /** Create a payment. Returns a link to the hosted checkout page. Send your customer there. When the payment has ended, successfully or not, the customer returns to `redirectUrl` with `?reference=…`. The redirect proves nothing: verify the payment. */
   create(params: PaymentsCreateParams, options?: KeyedOptions): Promise<Created & Answered>;
   /** Verify a payment. The payment as it is now. Deliver only when `status` is `success`, and check `varianceType`: a bank transfer can be more or less than `amountExpected`. */
@@ -1681,6 +1847,21 @@ export interface Payments {
 export interface Fees {
   /** Quote fees. The fee and the VAT on it, by the rule that would price the payment: your own where you have one. Nothing is created. */
   quote(params: FeesQuoteParams, options?: CallOptions): Promise<FeesQuoted & Answered>;
+}
+
+export interface PaymentLinks {
+  /** List payment links. Your payment links, the newest first, with what became of each. */
+  list(params?: PaymentLinksListParams, options?: CallOptions): Pager<LinkRecordPage, LinkRecord>;
+  /** Create a payment link. A link with a page of its own and a QR code. The amount is fixed, or the customer's choice within your bounds. Payments made by it carry its id as `paymentLinkId`, in the record, in lists and in their events. */
+  create(params: PaymentLinksCreateParams, options?: KeyedOptions): Promise<LinkRecord & Answered>;
+  /** Get a payment link. A payment link as it is now. */
+  get(linkId: string, options?: CallOptions): Promise<LinkRecord & Answered>;
+  /** End a payment link. It takes no new payments until you reopen it. Payments already begun can still be paid. Repeating the call changes nothing. */
+  end(linkId: string, options?: CallOptions): Promise<LinkRecord & Answered>;
+  /** Reopen a payment link. It takes payments again. Refused when its end date has passed or it is used up: duplicate it. */
+  reopen(linkId: string, options?: CallOptions): Promise<LinkRecord & Answered>;
+  /** Duplicate a payment link. A new link with the same terms and another address. An end date that has passed is left out. */
+  duplicate(linkId: string, options?: KeyedOptions): Promise<LinkRecord & Answered>;
 }
 
 export interface Checkouts {

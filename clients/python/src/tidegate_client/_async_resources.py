@@ -730,6 +730,136 @@ class Payments:
     def __init__(self, send: Send) -> None:
         self._send = send
 
+    def list(
+        self,
+        *,
+        status: Literal["initiated", "pending", "processing", "success", "failed", "expired"] | None = None,
+        variance_type: Literal["underpayment", "overpayment"] | None = None,
+        payment_method: str | None = None,
+        currency: Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"] | None = None,
+        email: str | None = None,
+        reference_prefix: str | None = None,
+        amount_min: str | None = None,
+        amount_max: str | None = None,
+        payment_link_id: str | None = None,
+        date_from: str | None = None,
+        date_to: str | None = None,
+        per_page: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> Pager[t.PaymentRecordPage]:
+        """List payments.
+
+        Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however
+        many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept:
+        text/csv` the answer is a file.
+
+        Args:
+            status: Only payments with this status.
+            variance_type: Only payments that were paid with too little or too much.
+            payment_method: Only payments that were paid by this method.
+            currency: Only payments in this currency.
+            email: The customer's e-mail address, in any letter case.
+            reference_prefix: How `merchantReference` begins, such as `ORDER-10`.
+            amount_min: At least this `amountExpected`; needs `currency`.
+            amount_max: At most this `amountExpected`; needs `currency`.
+            payment_link_id: Only payments made by this payment link.
+            date_from: Created from this day or time on.
+            date_to: Created before this time; a day is included.
+            per_page: Payments on a page.
+            cursor: The `nextCursor` of the page before.
+        """
+        return Pager(
+            lambda: self._send(
+                ops.PAYMENTS_LIST,
+                {},
+                given_only(
+                    status=status,
+                    variance_type=variance_type,
+                    payment_method=payment_method,
+                    currency=currency,
+                    email=email,
+                    reference_prefix=reference_prefix,
+                    amount_min=amount_min,
+                    amount_max=amount_max,
+                    payment_link_id=payment_link_id,
+                    date_from=date_from,
+                    date_to=date_to,
+                    per_page=per_page,
+                    cursor=cursor,
+                ),
+                None,
+                idempotency_key=None,
+                timeout=timeout,
+                max_retries=max_retries,
+            )
+        )
+
+    async def list_csv(
+        self,
+        *,
+        status: Literal["initiated", "pending", "processing", "success", "failed", "expired"] | None = None,
+        variance_type: Literal["underpayment", "overpayment"] | None = None,
+        payment_method: str | None = None,
+        currency: Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"] | None = None,
+        email: str | None = None,
+        reference_prefix: str | None = None,
+        amount_min: str | None = None,
+        amount_max: str | None = None,
+        payment_link_id: str | None = None,
+        date_from: str | None = None,
+        date_to: str | None = None,
+        per_page: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> bytes:
+        """List payments.
+
+        Your payments, the newest first: all of them, or those that fit every filter. A page costs the same however
+        many there are; go on with `nextCursor`. `Accept: text/csv` gives a file of all rows that fit. With `Accept:
+        text/csv` the answer is a file.
+
+        Args:
+            status: Only payments with this status.
+            variance_type: Only payments that were paid with too little or too much.
+            payment_method: Only payments that were paid by this method.
+            currency: Only payments in this currency.
+            email: The customer's e-mail address, in any letter case.
+            reference_prefix: How `merchantReference` begins, such as `ORDER-10`.
+            amount_min: At least this `amountExpected`; needs `currency`.
+            amount_max: At most this `amountExpected`; needs `currency`.
+            payment_link_id: Only payments made by this payment link.
+            date_from: Created from this day or time on.
+            date_to: Created before this time; a day is included.
+            per_page: Payments on a page.
+            cursor: The `nextCursor` of the page before.
+        """
+        return await self._send(
+            ops.PAYMENTS_LIST_CSV,
+            {},
+            given_only(
+                status=status,
+                variance_type=variance_type,
+                payment_method=payment_method,
+                currency=currency,
+                email=email,
+                reference_prefix=reference_prefix,
+                amount_min=amount_min,
+                amount_max=amount_max,
+                payment_link_id=payment_link_id,
+                date_from=date_from,
+                date_to=date_to,
+                per_page=per_page,
+                cursor=cursor,
+            ),
+            None,
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
     async def create(
         self,
         *,
@@ -884,6 +1014,184 @@ class Fees:
             {},
             given_only(currency=currency, type=type, amount=amount),
             idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
+class PaymentLinks:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def list(
+        self,
+        *,
+        status: Literal["ended", "not_ended"] | None = None,
+        per_page: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> Pager[t.LinkRecordPage]:
+        """List payment links.
+
+        Your payment links, the newest first, with what became of each.
+
+        Args:
+            status: Only links that you ended, or only the others.
+            per_page: Payment links on a page.
+            cursor: The `nextCursor` of the page before.
+        """
+        return Pager(
+            lambda: self._send(
+                ops.PAYMENT_LINKS_LIST,
+                {},
+                given_only(status=status, per_page=per_page, cursor=cursor),
+                None,
+                idempotency_key=None,
+                timeout=timeout,
+                max_retries=max_retries,
+            )
+        )
+
+    async def create(
+        self,
+        *,
+        name: str,
+        currency: Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW"],
+        kind: t.LinkKind | None = None,
+        amount: int | None = None,
+        amount_min: int | None = None,
+        amount_max: int | None = None,
+        fee_bearer: t.FeeBearer | None = None,
+        payment_methods: Sequence[str] | None = None,
+        ends_at: str | None = None,
+        payments_max: int | None = None,
+        success_message: str | None = None,
+        redirect_url: str | None = None,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> t.LinkRecord:
+        """Create a payment link.
+
+        A link with a page of its own and a QR code. The amount is fixed, or the customer's choice within your
+        bounds. Payments made by it carry its id as `paymentLinkId`, in the record, in lists and in their events.
+
+        Args:
+            name: What is paid for; shown to the customer.
+            currency: What you charge in.
+            kind: How often it is paid.
+            amount: In major units, a whole number; absent where the customer chooses the amount.
+            amount_min: The least that the customer may choose; 1 when absent.
+            amount_max: The most that the customer may choose; the currency's limit when absent.
+            fee_bearer: Who pays the fee.
+            payment_methods: In the order shown on the page; every method of the currency when absent.
+            ends_at: It takes payments before this time; of a day, to its end.
+            payments_max: How often a reusable link may be paid; without limit when absent.
+            success_message: Shown to the customer after a successful payment, as plain text.
+            redirect_url: Where the customer returns to after the payment, with `?reference=…` added.
+        """
+        return await self._send(
+            ops.PAYMENT_LINKS_CREATE,
+            {},
+            {},
+            given_only(
+                name=name,
+                kind=kind,
+                currency=currency,
+                amount=amount,
+                amount_min=amount_min,
+                amount_max=amount_max,
+                fee_bearer=fee_bearer,
+                payment_methods=payment_methods,
+                ends_at=ends_at,
+                payments_max=payments_max,
+                success_message=success_message,
+                redirect_url=redirect_url,
+            ),
+            idempotency_key=idempotency_key,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def get(self, link_id: str, *, timeout: float | None = None, max_retries: int | None = None) -> t.LinkRecord:
+        """Get a payment link.
+
+        A payment link as it is now.
+
+        Args:
+            link_id: The id of the payment link.
+        """
+        return await self._send(
+            ops.PAYMENT_LINKS_GET,
+            {"linkId": link_id},
+            {},
+            None,
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def end(self, link_id: str, *, timeout: float | None = None, max_retries: int | None = None) -> t.LinkRecord:
+        """End a payment link.
+
+        It takes no new payments until you reopen it. Payments already begun can still be paid. Repeating the call
+        changes nothing.
+
+        Args:
+            link_id: The id of the payment link.
+        """
+        return await self._send(
+            ops.PAYMENT_LINKS_END,
+            {"linkId": link_id},
+            {},
+            None,
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def reopen(
+        self, link_id: str, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> t.LinkRecord:
+        """Reopen a payment link.
+
+        It takes payments again. Refused when its end date has passed or it is used up: duplicate it.
+
+        Args:
+            link_id: The id of the payment link.
+        """
+        return await self._send(
+            ops.PAYMENT_LINKS_REOPEN,
+            {"linkId": link_id},
+            {},
+            None,
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    async def duplicate(
+        self,
+        link_id: str,
+        *,
+        idempotency_key: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> t.LinkRecord:
+        """Duplicate a payment link.
+
+        A new link with the same terms and another address. An end date that has passed is left out.
+
+        Args:
+            link_id: The id of the payment link.
+        """
+        return await self._send(
+            ops.PAYMENT_LINKS_DUPLICATE,
+            {"linkId": link_id},
+            {},
+            None,
+            idempotency_key=idempotency_key,
             timeout=timeout,
             max_retries=max_retries,
         )
@@ -1666,6 +1974,7 @@ class Resources:
     def _attach(self, send: Send) -> None:
         self.payments = Payments(send)
         self.fees = Fees(send)
+        self.payment_links = PaymentLinks(send)
         self.checkouts = Checkouts(send)
         self.merchant = Merchant(send)
         self.accounts = Accounts(send)

@@ -5,6 +5,45 @@ from __future__ import annotations
 from tidegate_client import _types as t
 from tidegate_client._call import Operation
 
+PAYMENTS_LIST = Operation(
+    "GET",
+    "/checkout/payments",
+    t.PaymentRecordPage,
+    retry="safe",
+    headers=("api-key",),
+    shape={
+        "variance_type": "varianceType",
+        "payment_method": "paymentMethod",
+        "reference_prefix": "referencePrefix",
+        "amount_min": "amountMin",
+        "amount_max": "amountMax",
+        "payment_link_id": "paymentLinkId",
+        "date_from": "dateFrom",
+        "date_to": "dateTo",
+        "per_page": "perPage",
+    },
+    paging="cursor",
+)
+PAYMENTS_LIST_CSV = Operation(
+    "GET",
+    "/checkout/payments",
+    bytes,
+    retry="safe",
+    headers=("api-key",),
+    shape={
+        "variance_type": "varianceType",
+        "payment_method": "paymentMethod",
+        "reference_prefix": "referencePrefix",
+        "amount_min": "amountMin",
+        "amount_max": "amountMax",
+        "payment_link_id": "paymentLinkId",
+        "date_from": "dateFrom",
+        "date_to": "dateTo",
+        "per_page": "perPage",
+    },
+    paging="cursor",
+    media="text/csv",
+)
 PAYMENTS_CREATE = Operation(
     "POST",
     "/checkout/payments",
@@ -43,6 +82,44 @@ PAYMENTS_ENABLE = Operation(
     headers=("api-key", "x-business-id"),
 )
 FEES_QUOTE = Operation("POST", "/checkout/data/fees", t.FeesQuoted, retry="safe", headers=("api-key",))
+PAYMENT_LINKS_LIST = Operation(
+    "GET",
+    "/checkout/payment-links",
+    t.LinkRecordPage,
+    retry="safe",
+    headers=("api-key",),
+    shape={"per_page": "perPage"},
+    paging="cursor",
+)
+PAYMENT_LINKS_CREATE = Operation(
+    "POST",
+    "/checkout/payment-links",
+    t.LinkRecord,
+    retry="key",
+    headers=("api-key",),
+    shape={
+        "amount_min": "amountMin",
+        "amount_max": "amountMax",
+        "fee_bearer": "feeBearer",
+        "payment_methods": "paymentMethods",
+        "ends_at": "endsAt",
+        "payments_max": "paymentsMax",
+        "success_message": "successMessage",
+        "redirect_url": "redirectUrl",
+    },
+)
+PAYMENT_LINKS_GET = Operation(
+    "GET", "/checkout/payment-links/{linkId}", t.LinkRecord, retry="safe", headers=("api-key",)
+)
+PAYMENT_LINKS_END = Operation(
+    "POST", "/checkout/payment-links/{linkId}/end", t.LinkRecord, retry="never", headers=("api-key",)
+)
+PAYMENT_LINKS_REOPEN = Operation(
+    "POST", "/checkout/payment-links/{linkId}/reopen", t.LinkRecord, retry="never", headers=("api-key",)
+)
+PAYMENT_LINKS_DUPLICATE = Operation(
+    "POST", "/checkout/payment-links/{linkId}/duplicate", t.LinkRecord, retry="key", headers=("api-key",)
+)
 CHECKOUTS_GET = Operation("GET", "/checkout/payments/{payCode}", t.CheckoutView, retry="safe")
 CHECKOUTS_CHARGE = Operation(
     "POST",

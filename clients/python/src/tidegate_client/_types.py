@@ -77,6 +77,8 @@ if TYPE_CHECKING:
         "held_reversed",
         "debt_collected",
     ]
+    LinkKind = Literal["one_off", "reusable"]
+    LinkState = Literal["open", "ended", "expired", "used_up"]
     Mode = Literal["sandbox", "live"]
     NamePolicy = Literal["hold", "strict"]
     NameVerdict = Literal["exact", "close", "different", "missing"]
@@ -90,9 +92,9 @@ else:
         DeliveryStatus
     ) = DisabledReason = DocumentType = Ending = EndpointStatus = FailureReason = FeeBearer = FeeOnRefund = (
         InflowReason
-    ) = JournalKind = Mode = NamePolicy = NameVerdict = PaymentStatus = RefundStatus = StatementLineDirection = (
-        Variance
-    ) = VariancePolicy = str
+    ) = JournalKind = LinkKind = LinkState = Mode = NamePolicy = NameVerdict = PaymentStatus = RefundStatus = (
+        StatementLineDirection
+    ) = Variance = VariancePolicy = str
 
 
 class AddressFields(TypedDict):
@@ -785,6 +787,55 @@ class FurtherDetails(Model, kw_only=True):
     """BIC of the bank."""
 
 
+class LinkRecord(Model, kw_only=True):
+    id: str
+    """Of the payment link; `paymentLinkId` of its payments."""
+    business_id: str
+    """Your business's id."""
+    name: str
+    """What is paid for."""
+    kind: LinkKind
+    """How often it is paid."""
+    state: LinkState
+    """Whether it takes payments."""
+    link: str
+    """Address of its page. Share it."""
+    qr_svg: str
+    """Address of the link as a QR code, as SVG."""
+    qr_png: str
+    """The same as PNG."""
+    currency: Currency
+    """ISO 4217 code of the currency."""
+    amount: Decimal | None
+    """The fixed amount; null where the customer chooses it."""
+    amount_min: Decimal | None
+    """The least to choose; null for a fixed amount."""
+    amount_max: Decimal | None
+    """The most to choose; null for a fixed amount."""
+    fee_bearer: FeeBearer
+    """Who pays our fee."""
+    payment_methods: list[str] | None
+    """Methods offered; null for all of the currency."""
+    success_message: str | None
+    """Your text shown after a success; null without."""
+    redirect_url: str | None
+    """Where the customer returns to; null without."""
+    payments_max: int | None
+    """How often it may be paid; null without limit."""
+    payments_made: int
+    """Payments begun by it; no more than 10,000 are counted."""
+    payments_paid: int
+    """Payments that succeeded; no more than 10,000 are counted."""
+    amount_received: Decimal | None
+    """Received by those payments; null when there are more than are counted."""
+    ends_at: datetime | None
+    """When it ends by itself; null without an end."""
+    ended_at: datetime | None
+    """When you ended it; null otherwise."""
+    created_at: datetime
+    """Time of creation."""
+
+
 class NameCheckRecord(Model, kw_only=True):
     verdict: NameVerdict
     """Result of the comparison."""
@@ -908,7 +959,7 @@ class PaymentRecord(Model, kw_only=True):
     business_id: str
     """Your business's id."""
     payment_link_id: str | None
-    """Always null; kept for clients of the published interface."""
+    """The payment link that it was made by; null for a payment that you created."""
     amount: Decimal
     """What you asked for, in major units, as all amounts here."""
     currency: Currency
@@ -1302,6 +1353,14 @@ class EndpointList(Page[EndpointRecord], kw_only=True):
     pass
 
 
+class LinkRecordPage(Page[LinkRecord], kw_only=True):
+    pass
+
+
+class PaymentRecordPage(Page[PaymentRecord], kw_only=True):
+    pass
+
+
 class RefundPage(Page[RefundRecord], kw_only=True):
     pass
 
@@ -1376,6 +1435,10 @@ __all__ = [
     "FurtherDetails",
     "InflowReason",
     "JournalKind",
+    "LinkKind",
+    "LinkRecord",
+    "LinkRecordPage",
+    "LinkState",
     "Mode",
     "NameCheckRecord",
     "NamePolicy",
@@ -1387,6 +1450,7 @@ __all__ = [
     "PayeeFields",
     "PayerFields",
     "PaymentRecord",
+    "PaymentRecordPage",
     "PaymentStatus",
     "RateRecord",
     "RefundEvent",
