@@ -54,8 +54,12 @@ class Visit:
         context.on("requestfailed", self._see_failure)
 
     def _hear(self, message: ConsoleMessage) -> None:
-        """Chromium also says here what the content security policy has refused, and what was answered with an error."""
-        if message.type in ("error", "assert"):
+        """Chromium also says here what the content security policy has refused, and what was answered with an error.
+
+        A stream of news that is refused while the machine is full is no fault: the page asks again.
+        """
+        is_put_off = "status of 503" in message.text and message.location["url"].endswith("/events")
+        if message.type in ("error", "assert") and not is_put_off:
             self.noted.append(f"console: {message.text} ({message.location['url']})")
 
     def _see_request(self, request: Request) -> None:

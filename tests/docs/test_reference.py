@@ -67,11 +67,13 @@ def make_operation(**changes: Any) -> Operation:
         summary="Put a thing",
         success_message="Done",
         handler=never_called,
-        credentials=Credentials(("x-other-key",)),
+        credentials=Credentials(("api-key",)),
         request=Thing,
         request_example={"count": 1},
         response=Thing,
         path_parameters={"id": {"schema": {"type": "string"}, "example": "a/b"}},
+        group="Things",
+        group_words="What is put.",
     )
     return replace(made, **changes)
 

@@ -20,7 +20,7 @@ from tidegate.rail.bankfiles.camt_element import (
     text_at,
     texts_at,
 )
-from tidegate.rail.bankfiles.key import Keys
+from tidegate.rail.bankfiles.key import StatementKeys
 from tidegate.rail.bankfiles.model import TRANSACTIONS_MAX, BankEntry, BankStatement, FileKind, FileRefused
 from tidegate.rail.bankfiles.xml_file import Message
 from tidegate.rail.state import Party
@@ -112,7 +112,7 @@ class _OpenStatement:
         self.message_id = message_id
         self.header = header
         self.page = page
-        self.keys = Keys(header.account)
+        self.keys = StatementKeys(header.account)
         self.total = Decimal(0)
         self.entries = 0
 

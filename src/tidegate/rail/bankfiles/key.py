@@ -18,7 +18,7 @@ _NO_REFERENCE = frozenset({"", "NONREF", "NOTPROVIDED", "NOREF", "0", "UNKNOWN"}
 _REFERENCE_CHARS_MAX = 70
 
 
-class Keys:
+class StatementKeys:
     """Of one statement: equal references within it are different transactions, and are numbered."""
 
     def __init__(self, account: str) -> None:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import IO, NamedTuple
 
 from tidegate.core.bank_number import normal_account_number
-from tidegate.rail.bankfiles.key import Keys
+from tidegate.rail.bankfiles.key import StatementKeys
 from tidegate.rail.bankfiles.model import TRANSACTIONS_MAX, BankEntry, BankStatement, FileKind, FileRefused
 from tidegate.rail.bankfiles.mt_details import details_in
 
@@ -146,7 +146,7 @@ class _Message:
         self._statement = statement
         self._number = number
         self._account = normal_account_number(self._text("25"))
-        self._keys = Keys(self._account)
+        self._keys = StatementKeys(self._account)
         self._opening = self._balance("60F") or self._balance("60M")
         self._closing = self._balance("62F") or self._balance("62M")
         self._currency = self._opening[1] if self._opening else self._floor_currency()

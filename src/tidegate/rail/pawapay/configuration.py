@@ -61,7 +61,7 @@ class Configuration:
             await asyncio.sleep(pause_s)
 
 
-class Keys:
+class SigningKeys:
     """The public keys of callbacks. An unknown one is looked for once a minute at most: anybody can name one."""
 
     def __init__(self, client: PawapayClient) -> None:

@@ -6,7 +6,7 @@ from tidegate.core.finding import Finding
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout
 from tidegate.rail.pawapay import offer
 from tidegate.rail.pawapay.client import PawapayClient
-from tidegate.rail.pawapay.configuration import Configuration, Keys
+from tidegate.rail.pawapay.configuration import Configuration, SigningKeys
 from tidegate.rail.pawapay.wire import ActiveConfiguration, WalletBalances
 from tidegate.rail_settings import PawapaySettings
 
@@ -14,7 +14,12 @@ SUBJECT = "rail pawapay"
 
 
 async def findings(
-    client: PawapayClient, configuration: Configuration, keys: Keys, settings: PawapaySettings, *, callback_url: str
+    client: PawapayClient,
+    configuration: Configuration,
+    keys: SigningKeys,
+    settings: PawapaySettings,
+    *,
+    callback_url: str,
 ) -> list[Finding]:
     try:
         found = await configuration.refresh()

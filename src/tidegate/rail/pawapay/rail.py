@@ -31,7 +31,7 @@ from tidegate.rail.interface import (
 )
 from tidegate.rail.pawapay import callback, examine, offer, state, store
 from tidegate.rail.pawapay.client import PawapayClient
-from tidegate.rail.pawapay.configuration import Configuration, Keys
+from tidegate.rail.pawapay.configuration import Configuration, SigningKeys
 from tidegate.rail.pawapay.ids import id_of
 from tidegate.rail.pawapay.listing import Listing
 from tidegate.rail.pawapay.payout import PawapayPayouts
@@ -55,7 +55,7 @@ class PawapayRail:
         self._breaker = Breaker()
         self._client = PawapayClient(settings, self._breaker)
         self._configuration = Configuration(self._client)
-        self._keys = Keys(self._client)
+        self._keys = SigningKeys(self._client)
         self._payouts = PawapayPayouts(self._client, db)
         self._listing = Listing(self._client, self._payouts, db)
 
