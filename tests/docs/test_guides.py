@@ -20,6 +20,7 @@ import pytest
 from process import free_port, stop, tidegate, wait_until_ready
 from tidegate.docs.markdown import front_matter
 
+CLIENTS = Path(__file__).parents[2] / "clients"
 PAGES = Path(__file__).parents[2] / "src" / "tidegate" / "docs" / "pages"
 WITHIN_S = 120
 _FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -34,6 +35,8 @@ class Guide:
     blocks: tuple[str, ...]
     # Programs that wait for requests, each in a terminal of its own.
     servers: tuple[str, ...]
+    # Commands for a shell, before the program.
+    installs: tuple[str, ...]
     prints: str
 
 
@@ -49,8 +52,9 @@ def guides() -> Iterator[Guide]:
                 yield Guide(
                     str(path.relative_to(PAGES)).removesuffix(".md"),
                     language,
-                    tuple(body for info, body in blocks if "serve" not in info),
+                    tuple(body for info, body in blocks if not {"serve", "install"} & {*info}),
                     tuple(body for info, body in blocks if "serve" in info),
+                    tuple(body for info, body in blocks if "install" in info),
                     facts["prints"],
                 )
 
@@ -82,6 +86,23 @@ def environment(sandbox: dict[str, Any]) -> dict[str, str]:
     }
 
 
+def project(language: str, folder: Path) -> dict[str, str]:
+    """A reader's folder, with our client installed before; what a guide installs itself replaces it."""
+    if language == "js" and shutil.which("npm"):
+        (folder / "package.json").write_text("{}")
+        (folder / "node_modules").mkdir()
+        (folder / "node_modules" / "tidegate-client").symlink_to(CLIENTS / "typescript")
+    if language != "python":
+        return {}
+    # `pip` of the reader's own environment: without what is installed for these tests.
+    (folder / "bin").mkdir()
+    pip = folder / "bin" / "pip"
+    pip.write_text(f'#!/bin/sh\n{sys.executable} -m pip "$@" --no-deps -q --target {folder}/installed\n')
+    pip.chmod(0o755)
+    path = f"{folder}/installed:{CLIENTS / 'python' / 'src'}"
+    return {"PATH": f"{folder}/bin:{os.environ['PATH']}", "PYTHONPATH": path}
+
+
 def as_a_reader_types_it(text: str, guide: Guide, port: int, variables: dict[str, str]) -> str:
     """With an order and a port of its own, and with the keys that the page shows in a sandbox."""
     for name in ("TIDEGATE_SECRET_KEY", "TIDEGATE_PUBLIC_KEY", "TIDEGATE_BUSINESS_ID"):
@@ -95,7 +116,10 @@ def test_the_samples_of_a_guide_run(guide: Guide, sandbox: dict[str, Any], tmp_p
     command = COMMANDS[guide.language]
     if shutil.which(command[0]) is None:
         pytest.skip(f"there is no {command[0]} here")
-    variables, port = environment(sandbox), free_port()
+    variables, port = environment(sandbox) | project(guide.language, tmp_path), free_port()
+    for text in guide.installs:
+        command_line = as_a_reader_types_it(text, guide, port, variables)
+        subprocess.run(["bash", "-ec", command_line], cwd=tmp_path, env=variables, check=True, timeout=WITHIN_S)
     with ExitStack() as servers:
         said = tmp_path / "said"
         for number, text in enumerate(guide.servers):
@@ -142,4 +166,6 @@ def test_every_guide_with_a_sample_has_it_in_every_language() -> None:
     assert {name: found for name, found in by_guide.items() if found != {*COMMANDS}} == {
         "guides/the-name-rule": {"sh"},
         "guides/lists-and-cursors": {"python", "js"},
+        "libraries/python": {"python"},
+        "libraries/typescript": {"js"},
     }

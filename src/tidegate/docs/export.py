@@ -48,8 +48,9 @@ def write(folder: Path, docs: DocsSite, document: dict[str, Any]) -> int:
 
 def _file_of(path: str) -> str:
     """`/docs/guides/refund` is `/guides/refund.html`; what has an ending of its own keeps it."""
-    inner = path.removeprefix(ROOT).rstrip("/") or "/index"
-    return inner if PurePosixPath(inner).suffix in _ENDINGS else f"{inner}.html"
+    page, sign, anchor = path.partition("#")
+    inner = page.removeprefix(ROOT).rstrip("/") or "/index"
+    return (inner if PurePosixPath(inner).suffix in _ENDINGS else f"{inner}.html") + sign + anchor
 
 
 _ENDINGS = {".md", ".json", ".txt"}

@@ -101,26 +101,29 @@ def _take_step(token: Token, inline: Token) -> None:
 def _fences(tokens: Sequence[Token], languages: Sequence[str]) -> Markup:
     """Neighbours in different languages are one sample; the page's choice of language shows one of them."""
     out = Markup()
-    samples: list[tuple[str, str, str]] = []
+    samples: list[tuple[str, str, Markup]] = []
     for token in tokens:
         language, _, rest = token.info.partition(" ")
-        if language in LANGUAGES:
-            samples.append((language, rest.partition("file=")[2].split(" ")[0], token.content))
+        if language in LANGUAGES and rest == "install":
+            samples.append((language, "Terminal", coloured(token.content, "sh")))
+        elif language in LANGUAGES:
+            file = rest.partition("file=")[2].split(" ")[0]
+            samples.append((language, file, coloured(token.content, language)))
         else:
             out += _sample(samples, languages) + _block(language or "text", rest, token.content)
             samples = []
     return out + _sample(samples, languages)
 
 
-def _sample(samples: list[tuple[str, str, str]], languages: Sequence[str]) -> Markup:
+def _sample(samples: list[tuple[str, str, Markup]], languages: Sequence[str]) -> Markup:
     """With a language that the sample does not have, the first of it is shown."""
     is_only = len(samples) == 1
     titles = _ALONE if is_only else LANGUAGES
     kind = "sample only" if is_only else "sample"
     also = " ".join(name for name in languages if name not in {language for language, _, _ in samples})
     out = Markup()
-    for language, file, text in samples:
-        out += _FIGURE.format(kind, language, also, file or titles[language], coloured(text, language))
+    for language, file, code in samples:
+        out += _FIGURE.format(kind, language, also, file or titles[language], code)
         also = ""
     return out
 

@@ -44,7 +44,8 @@ _GUIDES = (
             "move-from-another-provider",
         ),
     ),
-    ("testing", "Testing", "Testing", ("cards-phones-transfers", "the-clock", "in-your-ci")),
+    ("libraries", "Guides", "Libraries", ("python", "typescript", "other-languages")),
+    ("testing", "Testing", "Testing", ("cards-phones-transfers", "trigger-events", "the-clock", "in-your-ci")),
 )
 CHANGELOG = f"{ROOT}/changelog"
 # The bar at the top: area and its first page.
