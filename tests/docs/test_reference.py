@@ -71,7 +71,7 @@ def make_operation(**changes: Any) -> Operation:
         request=Thing,
         request_example={"count": 1},
         response=Thing,
-        path_parameters={"id": {"schema": {"type": "string"}, "example": "a/b"}},
+        path_parameters={"id": {"schema": {"type": "string"}, "example": "a/b", "description": "Its id."}},
         group="Things",
         group_words="What is put.",
     )
