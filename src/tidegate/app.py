@@ -6,8 +6,8 @@ import asyncio
 import hashlib
 import os
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from tidegate.intake.refused import RefusedNotifications
 from tidegate.merchant.api import MerchantApi
 from tidegate.merchant.authentication import Authenticator
 from tidegate.merchant.key_cache import KeyCache
+from tidegate.merchant.key_use import KeyUses
 from tidegate.payment import event_examples as payment_events
 from tidegate.payment import temporary_account
 from tidegate.payment.api import PaymentApi
@@ -83,9 +84,8 @@ def build(
 ) -> Application:
     runtime = Runtime.of(settings)
     key_cache = KeyCache(runtime.db, runtime.clock, settings.mode)
-    authenticator = Authenticator(
-        key_cache, RateLimit(settings.rate_limit_file), _limiter(settings.rate_limit_file, "unknown-keys")
-    )
+    key_uses = KeyUses(runtime.db, runtime.clock)
+    authenticator = _authenticator(settings, key_cache, key_uses)
     meter = meter or telemetry.Meter()
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
@@ -94,14 +94,10 @@ def build(
     is_sandbox = isinstance(runtime.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
     pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, panel)
-    site = SitePages(
-        Site(settings.base_url),
-        is_sandbox=is_sandbox,
-        has_docs=settings.has_docs,
-        packages=[START_PACKAGE] if is_sandbox else [],
-    )
+    packages = [START_PACKAGE] if is_sandbox else []
+    site = SitePages(Site(settings.base_url), is_sandbox=is_sandbox, has_docs=settings.has_docs, packages=packages)
     health = Health(runtime.db)
-    life = _Life(runtime, key_cache, watch)
+    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, key_uses.keep_writing])
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
@@ -130,6 +126,11 @@ def build(
     return application
 
 
+def _authenticator(settings: Settings, key_cache: KeyCache, uses: KeyUses) -> Authenticator:
+    file = settings.rate_limit_file
+    return Authenticator(key_cache, RateLimit(file), _limiter(file, "unknown-keys"), uses)
+
+
 def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None) -> list[Route]:
     settings = runtime.settings
     home = HomePage(site, settings.mode)
@@ -147,8 +148,10 @@ def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None
 class _Life:
     """Tasks beside the requests, which are refused until the database is available and ours."""
 
-    def __init__(self, runtime: Runtime, key_cache: KeyCache, watch: Watch) -> None:
-        self._runtime, self._key_cache, self._watch = runtime, key_cache, watch
+    def __init__(
+        self, runtime: Runtime, key_cache: KeyCache, tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]]
+    ) -> None:
+        self._runtime, self._key_cache, self._tasks = runtime, key_cache, tasks
         self._has_looked = asyncio.Event()
         self.application: Application | None = None
 
@@ -162,7 +165,9 @@ class _Life:
     async def _work(self) -> None:
         async with self._runtime.open(waiting=self._wait_for):
             await self._key_cache.refresh()
-            async with running(self._key_cache.watch), running(self._watch.run):
+            async with AsyncExitStack() as stack:
+                for task in self._tasks:
+                    await stack.enter_async_context(running(task))
                 self._wait_for(None)
                 await asyncio.Event().wait()
 

@@ -256,7 +256,8 @@ async def test_headers_and_a_query_of_twice_the_size_cost_no_more_than_twice(cal
 
 async def test_every_address_that_takes_a_body_is_held_to_it(caller: Caller) -> None:
     paths = {route.path.replace("{rail}", "sandbox") for route in caller.application.routing.routes}
-    others = paths - {one.path for one in _operations}
+    # What is nothing else is nothing for every method; its address as it stands would be one of the others.
+    others = {path for path in paths if "{rest:path}" not in path} - {one.path for one in _operations}
     taking = {path for path in others if (await caller.call("POST", path))[0] not in (404, 405)}
     assert taking == {path.format("{payCode}") for path in FORMS} | {
         REPORTS_PATH, "/intake/sandbox", "/link/{linkId}",

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
 
 import click
-from rich.markup import escape
 from rich.table import Table
 
 from tidegate import settings as settings_module
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.business_settings import brand_json, brand_options, checked, name_and_brand, note_on
-from tidegate.cli.console import as_json_option, fail, out, print_json, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
+from tidegate.cli.merchant_keys import key_json, keys, show_facts, state_of
 from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
 from tidegate.cli.webhook import SHOWN_ONCE
 from tidegate.core.clock import Clock, SystemClock
@@ -26,8 +26,7 @@ from tidegate.infra.address import WebUrl
 from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
-from tidegate.merchant.model import ROLL_OVERLAP, ApiKey, Business, BusinessStatus, NamePolicy
-from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
+from tidegate.merchant.model import ApiKey, Business, BusinessStatus, NamePolicy
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import WebhookDeps
 from tidegate.webhook.model import WithSecret
@@ -38,6 +37,9 @@ _PERCENT = re.compile(r"\d{1,3}(\.\d{1,2})?", re.ASCII)
 @click.group()
 def merchant() -> None:
     """Businesses, their settings and keys."""
+
+
+merchant.add_command(keys)
 
 
 @merchant.command()
@@ -60,7 +62,7 @@ def create(name: str, email: str, as_json: bool) -> None:
 
     new = run_on_database(settings, run)
     facts = {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
-    _show(facts, as_json, note="Keep the secret key safe: it is not stored and cannot be shown again.")
+    show_facts(facts, as_json, note="Keep the secret key safe: it is not stored and cannot be shown again.")
 
 
 @merchant.command(name="list")
@@ -76,59 +78,17 @@ def list_(as_json: bool) -> None:
 
     found, clock = run_on_database(settings, run)
     if as_json:
-        print_json([_business_json(business, keys) for business, keys in found])
+        print_json([_business_json(business, its_keys) for business, its_keys in found])
         return
     table = Table()
     for heading in ("Business", "Name", "Status", "Key", "Kind", "Ends in", "State"):
         table.add_column(heading, no_wrap=heading == "Business")  # Not wrapped: the id is copied into other commands.
-    for business, keys in found:
-        for key in keys:
+    for business, its_keys in found:
+        for key in its_keys:
             head = (business.id, name_and_brand(business), business.status.value)
-            state = _state_of(key, clock.now_of(business.id))
+            state = state_of(key, clock.now_of(business.id))
             table.add_row(*head, str(key.id), key.kind.value, f"…{key.last_four}", state)
     show_table(table, "No business yet: `tidegate merchant create NAME --email …` makes one.")
-
-
-@merchant.group()
-def keys() -> None:
-    """Roll and revoke keys."""
-
-
-@keys.command()
-@click.argument("business_id")
-@click.option("--overlap-hours", type=click.FloatRange(0, 720), default=ROLL_OVERLAP / timedelta(hours=1),
-              show_default=True, help="Hours for which the old key still works; 0 ends it now.")  # fmt: skip
-@as_json_option
-@speaks_plainly
-def roll(business_id: str, overlap_hours: float, as_json: bool) -> None:
-    """Create a new secret key; the old one expires after the overlap."""
-    settings = settings_module.from_environment()
-
-    async def run(db: Database) -> str:
-        overlap = timedelta(hours=overlap_hours)
-        now = (await clock_of(settings, db)).now_of(business_id)
-        return await commands.roll_secret_key(db, business_id, mode=settings.mode, overlap=overlap, now=now)
-
-    secret_key = run_on_database(settings, run)
-    keep_rolled_key(settings.home / FILE_NAME, business_id, secret_key)
-    facts = {"businessId": business_id, "secretKey": secret_key}
-    _show(facts, as_json, note="Keep the secret key safe: it is not stored and cannot be shown again.")
-
-
-@keys.command()
-@click.argument("business_id")
-@click.argument("key_id", type=int)
-@speaks_plainly
-def revoke(business_id: str, key_id: int) -> None:
-    """Revoke a key at once, in every process."""
-    settings = settings_module.from_environment()
-
-    async def run(db: Database) -> None:
-        now = (await clock_of(settings, db)).now_of(business_id)
-        await commands.revoke_key(db, business_id, key_id, now=now)
-
-    run_on_database(settings, run)
-    out.print(f"[green]✓[/] Key {key_id} is revoked; every process refuses it within a second.")
 
 
 @merchant.command(name="set")
@@ -186,7 +146,7 @@ def set_(
 
     business, secrets = run_on_database(settings, run)
     notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in secrets else ""]
-    _show({**_business_json(business, []), **secrets}, as_json, note="\n".join(note for note in notes if note))
+    show_facts({**_business_json(business, []), **secrets}, as_json, note="\n".join(note for note in notes if note))
 
 
 async def _set_webhook_url(webhook_deps: WebhookDeps, business_id: str, url: WebUrl, now: datetime) -> dict[str, str]:
@@ -236,7 +196,7 @@ def fee(business_id: str, currency: str, method: str, as_json: bool, **price: An
         )
 
     made = run_on_database(settings, run)
-    _show({"businessId": business_id, "feeRule": made.id, "currency": currency, "method": method}, as_json)
+    show_facts({"businessId": business_id, "feeRule": made.id, "currency": currency, "method": method}, as_json)
 
 
 def _basis_points(percent: str) -> int:
@@ -245,26 +205,7 @@ def _basis_points(percent: str) -> int:
     return int(Decimal(percent) * 100)
 
 
-def _show(facts: dict[str, Any], as_json: bool, note: str = "") -> None:
-    if as_json:
-        print_json(facts)
-        return
-    for name, value in facts.items():
-        out.print(f"[dim]{name:<22}[/] {'–' if value is None else escape(str(value))}", soft_wrap=True)
-    if note:
-        out.print(f"[yellow]{note}[/]", soft_wrap=True)
-
-
-def _state_of(key: ApiKey, now: datetime) -> str:
-    if key.revoked_at is not None:
-        return "[red]revoked[/]"
-    if key.expires_at is not None:
-        is_over = key.expires_at <= now
-        return "[red]ended[/]" if is_over else f"[yellow]until {key.expires_at:%Y-%m-%d %H:%M} UTC[/]"
-    return "[green]valid[/]"
-
-
-def _business_json(business: Business, keys: list[ApiKey]) -> dict[str, Any]:
+def _business_json(business: Business, its_keys: list[ApiKey]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "businessId": business.id,
         "name": business.name,
@@ -279,17 +220,6 @@ def _business_json(business: Business, keys: list[ApiKey]) -> dict[str, Any]:
         "redirectHosts": list(business.redirect_hosts),
         **brand_json(business),
     }
-    if keys:
-        facts["keys"] = [
-            {
-                "id": key.id,
-                "kind": key.kind.value,
-                "lastFour": key.last_four,
-                "publicKey": key.public_key,
-                "createdAt": key.created_at,
-                "expiresAt": key.expires_at,
-                "revokedAt": key.revoked_at,
-            }
-            for key in keys
-        ]
+    if its_keys:
+        facts["keys"] = [key_json(key) for key in its_keys]
     return facts

@@ -22,6 +22,7 @@
     ├─ Invalid                fields that break a rule, all at once
     ├─ InsufficientBalance    the wallet holds less than the amount
     ├─ RefundExceedsAvailable more than was received and not refunded yet
+    ├─ RefundNeedsApproval    more than the key may refund
     ├─ RateLimited
     │  └─ TooSoon
     └─ Unavailable            temporary; the request itself is fine
@@ -136,6 +137,10 @@ class InsufficientBalance(Refusal):
 
 class RefundExceedsAvailable(Refusal):
     error_type = "REFUND_EXCEEDS_AVAILABLE"
+
+
+class RefundNeedsApproval(Refusal):
+    error_type = "REFUND_NEEDS_APPROVAL"
 
 
 class RateLimited(Refusal):

@@ -13,7 +13,8 @@ from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.operation import Credentials, Headers
 from tidegate.infra.rate_limit import RateLimit
 from tidegate.merchant.key_cache import KeyCache
-from tidegate.merchant.model import Caller, KeyKind
+from tidegate.merchant.key_use import KeyUses
+from tidegate.merchant.model import ApiKey, Caller, KeyKind
 
 ANYBODY = Credentials()
 SECRET_KEY = Credentials(("api-key",))
@@ -24,8 +25,11 @@ UNKNOWN_KEYS = Allowance("unknown keys", per_second=0.5, burst=30)
 
 
 class Authenticator:
-    def __init__(self, key_cache: KeyCache, limit: RateLimit, unknown_keys: Limiter) -> None:
+    def __init__(
+        self, key_cache: KeyCache, limit: RateLimit, unknown_keys: Limiter, uses: KeyUses | None = None
+    ) -> None:
         self._key_cache = key_cache
+        self._uses = uses
         self._limit = limit
         self._unknown_keys = unknown_keys
 
@@ -42,7 +46,11 @@ class Authenticator:
             _refuse_foreign_business(caller, headers)
         if not caller.business.is_active:
             raise AccessDenied("this business is suspended; contact the operator")
+        if caller.key.scopes is not None:
+            _refuse_out_of_scope(caller.key, scope)
         self._enforce_rate_limit(caller)
+        if self._uses is not None:
+            self._uses.note(caller, client_of(scope))
         return caller
 
     async def _ask(self, key: str, kind: KeyKind, scope: Scope, advice: str) -> Caller:
@@ -72,6 +80,15 @@ class Authenticator:
                 f"at most {business.rate_per_second} requests a second; wait as long as Retry-After says",
                 retry_after_s=math.ceil(wait_s),
             )
+
+
+def _refuse_out_of_scope(key: ApiKey, scope: Scope) -> None:
+    if not key.may_come_from(client_of(scope)):
+        raise AccessDenied("this key may not be used from your address; add the address to the key, or use another key")
+    needed: str = scope["tidegate.right"]
+    if not key.may(needed):
+        has = ", ".join(sorted(key.scopes or ()))
+        raise AccessDenied(f"this key may {has} only, and this needs {needed}; use a key with the scope {needed}")
 
 
 def refuse_other_business(caller: Caller, business_id: str | None) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
+from tidegate.audit import store as audit
+from tidegate.audit.model import OPERATOR, Actor
 from tidegate.core import ids
-from tidegate.core.errors import NotFound
+from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import Priced
 from tidegate.core.money import Currency
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
+from tidegate.merchant.key_terms import ALL_RIGHTS, KeyTerms
 from tidegate.merchant.logo import logo_from
-from tidegate.merchant.model import ApiKey, Business, KeyKind, hash_of
+from tidegate.merchant.model import ROLL_OVERLAP_MAX, ApiKey, Business, KeyKind, hash_of
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,14 @@ class NewBusiness:
     business: Business
     secret_key: str
     public_key: str
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """The secret is known only here; only its hash is stored."""
+
+    key: ApiKey
+    secret: str
 
 
 async def create(db: Database, *, name: str, email: str, mode: ids.Mode, now: datetime) -> NewBusiness:
@@ -83,6 +94,42 @@ async def roll_secret_key(db: Database, business_id: str, *, mode: ids.Mode, ove
     return secret_key
 
 
+async def make_key(
+    db: Database, business_id: str, terms: KeyTerms, *, mode: ids.Mode, by: Actor, now: datetime
+) -> NewKey:
+    """A restricted secret key, known only here."""
+    secret = ids.new_secret_key(mode)
+    async with db.transaction() as tx:
+        if await store.find_business(tx, business_id) is None:
+            _no_business(business_id)
+        key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
+        await _note(tx, key, by, "key.created", now)
+    return NewKey(key, secret)
+
+
+async def roll_key(
+    db: Database, business_id: str, key_id: int, *, overlap: timedelta, mode: ids.Mode, by: Actor, now: datetime
+) -> NewKey:
+    """A new key with the rights of this one, which still works for the overlap."""
+    if not timedelta(0) <= overlap <= ROLL_OVERLAP_MAX:
+        raise Invalid(Problem("overlap", f"must be from 0 to {ROLL_OVERLAP_MAX.days} days"))
+    secret = ids.new_secret_key(mode)
+    async with db.transaction() as tx:
+        old = await store.find_key(tx, business_id, key_id)
+        if old is None or old.kind is not KeyKind.SECRET:
+            _no_key(business_id, key_id)
+        if not old.is_valid_at(now):
+            raise Conflict("this key has ended; make a new one")
+        terms = KeyTerms(
+            name=old.name, scopes=old.scopes, networks=old.networks, refund_max=old.refund_max,
+            expires_at=old.expires_at,
+        )  # fmt: skip
+        key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
+        await store.end_key(tx, business_id, key_id, at=now + overlap)
+        await _note(tx, key, by, "key.rolled", now, of=key_id)
+    return NewKey(key, secret)
+
+
 async def add_key(db: Database, business_id: str, kind: KeyKind, mode: ids.Mode, *, now: datetime) -> str:
     """Another key of this kind; the others stay valid."""
     key = ids.new_secret_key(mode) if kind is KeyKind.SECRET else ids.new_public_key(mode)
@@ -91,10 +138,13 @@ async def add_key(db: Database, business_id: str, kind: KeyKind, mode: ids.Mode,
     return key
 
 
-async def revoke_key(db: Database, business_id: str, key_id: int, *, now: datetime) -> None:
-    async with db.connection() as tx:
-        if not await store.revoke_key(tx, business_id, key_id, now=now):
-            raise NotFound(f"business {business_id} has no key {key_id}; `tidegate merchant list` shows them")
+async def revoke_key(db: Database, business_id: str, key_id: int, *, by: Actor = OPERATOR, now: datetime) -> None:
+    async with db.transaction() as tx:
+        key = await store.find_key(tx, business_id, key_id)
+        if key is None:
+            _no_key(business_id, key_id)
+        await store.revoke_key(tx, business_id, key_id, now=now)
+        await _note(tx, key, by, "key.revoked", now)
 
 
 async def set_fee_rule(
@@ -107,7 +157,9 @@ async def set_fee_rule(
         return await store.insert_fee_rule(tx, business_id, currency=currency, method=method, rule=rule, now=now)
 
 
-async def _add_key(tx: Tx, business_id: str, kind: KeyKind, key: str, now: datetime) -> ApiKey:
+async def _add_key(
+    tx: Tx, business_id: str, kind: KeyKind, key: str, now: datetime, *, terms: KeyTerms = ALL_RIGHTS
+) -> ApiKey:
     return await store.insert_key(
         tx,
         business_id=business_id,
@@ -116,7 +168,18 @@ async def _add_key(tx: Tx, business_id: str, kind: KeyKind, key: str, now: datet
         public_key=key if kind is KeyKind.PUBLIC else None,
         last_four=key[-4:],
         now=now,
+        terms=terms,
     )
+
+
+async def _note(tx: Tx, key: ApiKey, by: Actor, action: str, now: datetime, **details: int) -> None:
+    scopes = sorted(key.scopes) if key.scopes is not None else "all"
+    facts = {"name": key.name, "scopes": scopes, "lastFour": key.last_four, **details}
+    await audit.insert(tx, key.business_id, by, action=action, subject="key/" + str(key.id), details=facts, now=now)
+
+
+def _no_key(business_id: str, key_id: int) -> NoReturn:
+    raise NotFound(f"business {business_id} has no key {key_id}; `tidegate merchant list` shows them")
 
 
 def _no_business(business_id: str) -> Business:

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, DEFAULT_FEE_RULES, FeeRule
 from tidegate.core.method import Priced
-from tidegate.core.money import Currency
+from tidegate.core.money import Currency, Money
 
 # During a roll both the old and the new secret key work for this long.
 ROLL_OVERLAP = timedelta(hours=24)
+ROLL_OVERLAP_MAX = timedelta(days=7)
 
 
 class BusinessStatus(DescribedEnum):
@@ -28,6 +30,15 @@ class NamePolicy(DescribedEnum):
 
     HOLD = "hold", "A close or missing name is held for the operator's decision."
     STRICT = "strict", "Anything but the same name is returned at once."
+
+
+class KeyScope(DescribedEnum):
+    """What a restricted key may do."""
+
+    READ = "read", "Read payments, inflows, refunds, wallets and settings."
+    CREATE = "create", "Create and change payments, payment links and virtual accounts."
+    REFUND = "refund", "Refund payments and inflows."
+    WEBHOOKS = "webhooks", "Read and change webhook endpoints and deliveries."
 
 
 class KeyKind(StrEnum):
@@ -111,13 +122,46 @@ class ApiKey:
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    name: str | None = None
+    # None for everything.
+    scopes: frozenset[KeyScope] | None = None
+    # Empty for anywhere.
+    networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    # By currency, in minor units; None for no limit.
+    refund_max: Mapping[Currency, int] | None = None
+    used_at: datetime | None = None
+    used_from: str | None = None
 
     @property
     def is_lasting(self) -> bool:
         return self.revoked_at is None and self.expires_at is None
 
+    def may(self, scope: str) -> bool:
+        return self.scopes is None or scope in self.scopes
+
+    def may_come_from(self, address: str) -> bool:
+        if not self.networks:
+            return True
+        try:
+            found = ip_address(address)
+        except ValueError:
+            return False
+        mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+        return any((mapped or found) in network for network in self.networks)
+
+    def may_refund(self, amount: Money) -> bool:
+        return self.refund_max is None or amount.minor <= self.refund_max.get(amount.currency, 0)
+
     def is_valid_at(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    business_id: str
+    key_id: int
+    address: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

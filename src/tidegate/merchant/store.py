@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from ipaddress import ip_network
 from typing import Any
+
+import msgspec
 
 from tidegate.core.fee import FeeOnRefund, FeeRule
 from tidegate.core.method import Priced, priced_in
 from tidegate.core.money import Currency
 from tidegate.infra.db import Row, Tx
+from tidegate.merchant.key_terms import ALL_RIGHTS, KeyTerms
 from tidegate.merchant.logo import Logo
-from tidegate.merchant.model import ApiKey, Brand, Business, BusinessStatus, Caller, KeyKind, NamePolicy, Support
+from tidegate.merchant.model import (
+    ApiKey,
+    Brand,
+    Business,
+    BusinessStatus,
+    Caller,
+    KeyKind,
+    KeyScope,
+    KeyUse,
+    NamePolicy,
+    Support,
+)
 
 
 async def insert_business(tx: Tx, *, business_id: str, code: str, name: str, email: str, now: datetime) -> Business:
@@ -167,19 +183,55 @@ async def insert_fee_rule(
 
 
 async def insert_key(
-    tx: Tx, *, business_id: str, kind: KeyKind, key_hash: bytes, public_key: str | None, last_four: str, now: datetime
-) -> ApiKey:
+    tx: Tx, *, business_id: str, kind: KeyKind, key_hash: bytes, public_key: str | None, last_four: str, now: datetime,
+    terms: KeyTerms = ALL_RIGHTS,
+) -> ApiKey:  # fmt: skip
     row = await tx.fetchrow(
         """
         WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
-        INSERT INTO credential (business_id, kind, key_hash, public_key, last_four, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO credential (business_id, kind, key_hash, public_key, last_four, created_at, name, scopes,
+                                addresses, refund_max, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text::jsonb, $11)
         RETURNING *
         """,
-        business_id, kind, key_hash, public_key, last_four, now,
+        business_id, kind, key_hash, public_key, last_four, now, terms.name,
+        None if terms.scopes is None else sorted(terms.scopes), [str(network) for network in terms.networks],
+        None if terms.refund_max is None else msgspec.json.encode(terms.refund_max).decode(), terms.expires_at,
     )  # fmt: skip
     assert row is not None
     return _key(row)
+
+
+async def find_key(tx: Tx, business_id: str, key_id: int) -> ApiKey | None:
+    """Locked until the transaction ends."""
+    row = await tx.fetchrow(
+        "SELECT * FROM credential WHERE business_id = $1 AND id = $2 FOR UPDATE", business_id, key_id
+    )
+    return _key(row) if row else None
+
+
+async def end_key(tx: Tx, business_id: str, key_id: int, *, at: datetime) -> None:
+    """Or at its own end, if that is sooner."""
+    await tx.execute(
+        """
+        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
+        UPDATE credential SET expires_at = least(coalesce(expires_at, $3), $3) WHERE business_id = $1 AND id = $2
+        """,
+        business_id, key_id, at,
+    )  # fmt: skip
+
+
+async def note_uses(tx: Tx, uses: Sequence[KeyUse]) -> None:
+    """Not counted as a change: nothing that is remembered depends on it."""
+    await tx.execute(
+        """
+        UPDATE credential SET used_at = used.at, used_from = used.address
+          FROM json_to_recordset($1::json) AS used (business_id text, key_id bigint, address text, at timestamptz)
+         WHERE credential.business_id = used.business_id AND credential.id = used.key_id
+           AND (credential.used_at IS NULL OR credential.used_at < used.at)
+        """,
+        msgspec.json.encode(uses).decode(),
+    )
 
 
 async def list_keys(tx: Tx, business_id: str) -> list[ApiKey]:
@@ -205,7 +257,7 @@ async def end_older_keys(tx: Tx, business_id: str, *, kind: KeyKind, keep_id: in
         """
         WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1)
         UPDATE credential SET expires_at = least(coalesce(expires_at, $4), $4)
-         WHERE business_id = $1 AND kind = $2 AND id <> $3 AND revoked_at IS NULL
+         WHERE business_id = $1 AND kind = $2 AND id <> $3 AND revoked_at IS NULL AND scopes IS NULL
         """,
         business_id, kind, keep_id, at,
     )  # fmt: skip
@@ -275,4 +327,10 @@ def _key(row: Row) -> ApiKey:
         created_at=row["created_at"],
         expires_at=row["expires_at"],
         revoked_at=row["revoked_at"],
+        name=row["name"],
+        scopes=None if row["scopes"] is None else frozenset(KeyScope(scope) for scope in row["scopes"]),
+        networks=tuple(ip_network(address) for address in row["addresses"]),
+        refund_max=msgspec.json.decode(row["refund_max"], type=dict[Currency, int]) if row["refund_max"] else None,
+        used_at=row["used_at"],
+        used_from=row["used_from"],
     )

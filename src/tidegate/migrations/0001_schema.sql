@@ -178,13 +178,25 @@ CREATE TABLE credential (
     created_at  timestamptz NOT NULL,
     expires_at  timestamptz,
     revoked_at  timestamptz,
+    name        text,
+    scopes      text[],
+    addresses   text[]      NOT NULL DEFAULT '{}',
+    refund_max  jsonb,
+    used_at     timestamptz,
+    used_from   text,
     CONSTRAINT credential_pk PRIMARY KEY (business_id, id),
     CONSTRAINT credential_is_never_of_the_platform CHECK (business_id <> '000000000000000000000000'),
     CONSTRAINT credential_kind_is_known CHECK (kind IN ('secret', 'public')),
     CONSTRAINT credential_shows_only_public_keys CHECK ((kind = 'public') = (public_key IS NOT NULL)),
-    CONSTRAINT credential_hash_is_sha256 CHECK (octet_length(key_hash) = 32)
+    CONSTRAINT credential_hash_is_sha256 CHECK (octet_length(key_hash) = 32),
+    CONSTRAINT credential_scopes_are_known CHECK (scopes <@ '{read,create,refund,webhooks}' AND cardinality(scopes) > 0),
+    CONSTRAINT credential_limits_only_what_it_may CHECK (refund_max IS NULL OR 'refund' = ANY (scopes))
 );
 COMMENT ON TABLE credential IS 'API keys. Secret keys are kept as SHA-256 only; expires_at is set on the old one during a roll.';
+COMMENT ON COLUMN credential.scopes IS 'What a restricted key may do; NULL for everything.';
+COMMENT ON COLUMN credential.addresses IS 'Networks that it may be used from; empty for any.';
+COMMENT ON COLUMN credential.refund_max IS 'By currency, the most that one refund may be, in minor units; other currencies need approval. NULL for no limit.';
+COMMENT ON COLUMN credential.used_at IS 'The last use, written at most once a minute.';
 
 CREATE TABLE fee_rule (
     business_id      text        NOT NULL CONSTRAINT fee_rule_business_fk REFERENCES business (id),

@@ -125,6 +125,7 @@ class PaymentApi:
                 summary="Quote fees",
                 description=examples.FEES_DESCRIPTION,
                 handler=self.quote_fees,
+                right="read",
                 credentials=SECRET_KEY,
                 request=wire.QuoteFees,
                 request_example=examples.FEES_REQUEST,

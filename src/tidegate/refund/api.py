@@ -33,9 +33,12 @@ class RefundApi:
         now = self.clock.now_of(business_id)
         refuse_other_business(call.caller, request.business)
         by = audit.key(call.caller.key.id, call.client)
+        refuse = commands.limit_of(call.caller.key)
 
         async def act(tx: Tx) -> Answer:
-            view = await commands.begin(tx, business_id, wire.refund_request_from(request), by=by, now=now)
+            view = await commands.begin(
+                tx, business_id, wire.refund_request_from(request), by=by, now=now, refuse=refuse
+            )
             return call.answer(wire.record_of(view))
 
         return await once(self.db, call, act, now=now, is_one_statement=False)
@@ -79,6 +82,7 @@ class RefundApi:
             description=examples.CREATE_DESCRIPTION,
             group_words=examples.GROUP,
             handler=self.create,
+            right="refund",
             request=wire.CreateRefund,
             request_example=examples.REQUEST,
             response=wire.RefundRecord,
@@ -90,6 +94,7 @@ class RefundApi:
                 errors.Conflict,
                 errors.InsufficientBalance,
                 errors.RefundExceedsAvailable,
+                errors.RefundNeedsApproval,
             ),
             is_idempotent_by_key=True,
             prepared_by=examples.PAID,

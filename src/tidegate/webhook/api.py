@@ -160,6 +160,7 @@ class WebhookApi:
             summary="",
             handler=self.get,
             credentials=SECRET_KEY,
+            right="webhooks",
             response=wire.EndpointRecord,
             response_example=examples.ENDPOINT,
             success_message="",

@@ -42,6 +42,7 @@ class OperationEndpoint:
         if operation is None:
             raise MethodNotAllowed(sorted(self._by_method))
         scope["tidegate.operation"] = operation.name
+        scope["tidegate.right"] = operation.right_needed
         headers = Headers(scope["headers"])
         if operation.limit:
             operation.limit(scope)

@@ -126,6 +126,11 @@ GUIDE: dict[type[Refusal], Guide] = {
         "Refund at most what `message` says is left.",
         "at most 2500 NGN can still be refunded",
     ),
+    errors.RefundNeedsApproval: Guide(
+        "The refund is above the limit of the key that asked for it.",
+        "Refund less, use a key with a higher limit, or have a person of the business refund it.",
+        "this key may refund at most 500 NGN at once; a person of the business must approve more",
+    ),
     errors.RateLimited: Guide(
         "Too many requests in a short time.",
         "Wait as many seconds as `Retry-After` says, then go on more slowly.",

@@ -183,6 +183,8 @@ class Operation:
     description: str = ""
     handler: Handler
     credentials: Credentials
+    # What a caller with some rights must have; without one, `read` for a GET and `create` for anything else.
+    right: str | None = None
     # Of callers without credentials; checked before the body is read.
     limit: Limit | None = None
     request: type[msgspec.Struct] | None = None
@@ -220,6 +222,10 @@ class Operation:
     def answer_head(self) -> bytes:
         """All of a successful answer that comes before its data."""
         return encode({self.success_key: True, "message": self.success_message, "data": None}).removesuffix(b"null}")
+
+    @cached_property
+    def right_needed(self) -> str:
+        return self.right or ("read" if self.method == "GET" else "create")
 
     @cached_property
     def takes_body(self) -> bool:

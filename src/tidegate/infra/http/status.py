@@ -23,6 +23,7 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.Invalid: 422,
     errors.InsufficientBalance: 422,
     errors.RefundExceedsAvailable: 422,
+    errors.RefundNeedsApproval: 422,
     errors.RateLimited: 429,
     errors.TooSoon: 429,
     errors.HeadersTooLarge: 431,
