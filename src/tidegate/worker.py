@@ -138,7 +138,7 @@ async def _one_round(loop: Loop, deps: PaymentDeps, clock: Clock, meter: Meter, 
         log.exception("round failed", loop=loop.name)
         return None
     outage.remove(loop.name)
-    meter.count_work(loop.name, tally.done)
+    meter.count_round(loop.name, tally.done)
     for _ in range(tally.failed):
         meter.count_failure(loop.name)
     return tally

@@ -16,6 +16,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.finding import Finding
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.commands import examine, examine_books, examine_rails
+from tidegate.doctor.installation import examine_installation
 from tidegate.infra.db import Database
 from tidegate.infra.vault import Vault
 from tidegate.ledger.books import BooksSum
@@ -23,9 +24,10 @@ from tidegate.ledger.books import BooksSum
 
 @click.command()
 @click.option("--books", "with_books", is_flag=True, help="Also verify the ledger, and print a trial balance.")
+@click.option("--deep", "is_deep", is_flag=True, help="Also the public address, the server, standbys, archive, mail.")
 @as_json_option
 @speaks_plainly
-def doctor(with_books: bool, as_json: bool) -> None:
+def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
     """Check the settings, the database and the invariants. Exits with 1 when something is wrong."""
     settings = settings_module.from_environment()
     # The running sandbox may use another port than this command's default.
@@ -37,6 +39,8 @@ def doctor(with_books: bool, as_json: bool) -> None:
         now = SystemClock().now()
         findings = [finding async for finding in examine(db, settings, vault, now=now)]
         findings += await examine_rails(db, settings, now=now)
+        if is_deep:
+            findings += [finding async for finding in examine_installation(db, settings, now=now)]
         if not with_books:
             return findings, []
         of_books, sums = await examine_books(db, now=now)

@@ -24,6 +24,7 @@ import structlog
 
 from tidegate.core.clock import monotonic_s
 from tidegate.infra import backoff
+from tidegate.infra.service_manager import ServiceManager
 
 DRAIN_SIGNAL = signal.SIGUSR1
 # Interval of the parent's own checks (`look`).
@@ -67,16 +68,22 @@ class Supervisor:
         self._drain_s = drain_s
         self._look, self._on_end = look, on_end
         self._children = [_Child() for _ in range(count)]
+        self._service_manager = ServiceManager()
         self._is_stopping = self._is_hurried = False
 
     def run(self) -> None:
         with self._obeying_signals():
             try:
+                self._start_due()
+                # Also while the database is away: a service that waits for it must not be ended for being late.
+                self._service_manager.ready()
                 while not self._is_stopping:
                     self._start_due()
                     self._wait(LOOK_EVERY_S)
                     self._note_ends()
                     self._look()
+                    self._service_manager.alive()
+                self._service_manager.stopping()
                 self._drain()
             finally:
                 self._stop()

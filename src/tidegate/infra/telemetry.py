@@ -89,6 +89,9 @@ class Meter:
         self._work = Counter(
             "tidegate_work_total", "Rows processed by the worker, by loop.", ("loop",), registry=self._registry
         )
+        self._rounds = Counter(
+            "tidegate_work_rounds_total", "Finished worker rounds, by loop.", ("loop",), registry=self._registry
+        )
         self._failures = Counter(
             "tidegate_work_failures_total", "Failed worker rounds, by loop.", ("loop",), registry=self._registry
         )
@@ -111,7 +114,9 @@ class Meter:
             series = self._request_series[operation, status] = self._requests.labels(operation, str(status))
         series.observe(seconds)
 
-    def count_work(self, loop: str, done: int) -> None:
+    def count_round(self, loop: str, done: int) -> None:
+        """Also of a round without work: a loop that stands still does none."""
+        self._rounds.labels(loop).inc()
         self._work.labels(loop).inc(done)
 
     def count_failure(self, loop: str) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime, parseaddr
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import aiosmtplib
 import structlog
@@ -67,21 +67,14 @@ class SmtpTransport:
     def sender(self) -> str:
         return self._settings.sender
 
+    async def check(self) -> None:
+        """Connects and logs in, as for a message, and sends none. Raises what a message would."""
+        async with aiosmtplib.SMTP(**self._connection()):
+            pass
+
     async def send(self, message: EmailMessage) -> None:
-        settings = self._settings
         try:
-            await aiosmtplib.send(
-                message,
-                hostname=settings.host,
-                port=settings.port,
-                username=settings.user,
-                password=settings.password,
-                use_tls=settings.is_tls,
-                # Upgraded or refused: a password and a link are never sent in the clear to another machine.
-                start_tls=None if settings.is_tls or settings.is_local else True,
-                validate_certs=not settings.is_local,
-                timeout=TIMEOUT_S,
-            )
+            await aiosmtplib.send(message, **self._connection())
         except aiosmtplib.SMTPRecipientsRefused as error:
             if all(500 <= refused.code < 600 for refused in error.recipients):
                 raise MailRefused("the mail server does not know the address") from None
@@ -90,6 +83,20 @@ class SmtpTransport:
             if 500 <= error.code < 600:
                 raise MailRefused(f"the mail server refused the message: {error.code}") from None
             raise
+
+    def _connection(self) -> dict[str, Any]:
+        settings = self._settings
+        return {
+            "hostname": settings.host,
+            "port": settings.port,
+            "username": settings.user,
+            "password": settings.password,
+            "use_tls": settings.is_tls,
+            # Upgraded or refused: a password and a link are never sent in the clear to another machine.
+            "start_tls": None if settings.is_tls or settings.is_local else True,
+            "validate_certs": not settings.is_local,
+            "timeout": TIMEOUT_S,
+        }
 
 
 def message_of(mail: OutgoingMail, *, sender: str, at: datetime) -> EmailMessage:

