@@ -1,8 +1,9 @@
-"""Waiting until others wait: for races whose order a test decides."""
+"""Waiting: for races whose order a test decides, and for what comes about in the background."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 # Sessions that stand before a lock of another transaction.
@@ -14,3 +15,9 @@ async def until_waiting(admin: Any, count: int = 1, *, unless: asyncio.Task[Any]
     async with asyncio.timeout(60):
         while await admin.fetchval(_WAITING) < count and not (unless and unless.done()):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(60):
+        while not await is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)

@@ -52,6 +52,8 @@ from tidegate.payment_link.api import PaymentLinkApi
 from tidegate.rail.choice import methods_taken
 from tidegate.refund import event_examples as refund_events
 from tidegate.refund.api import RefundApi
+from tidegate.request_log.api import RequestLogApi
+from tidegate.request_log.recorder import RequestRecorder
 from tidegate.runtime import Runtime, running
 from tidegate.sandbox.api import SandboxApi
 from tidegate.sandbox.mailbox import Mailbox
@@ -87,6 +89,7 @@ def build(
     key_uses = KeyUses(runtime.db, runtime.clock)
     authenticator = _authenticator(settings, key_cache, key_uses)
     meter = meter or telemetry.Meter()
+    recorder = RequestRecorder(runtime.db, SystemClock(), meter)
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
@@ -97,7 +100,7 @@ def build(
     packages = [START_PACKAGE] if is_sandbox else []
     site = SitePages(Site(settings.base_url), is_sandbox=is_sandbox, has_docs=settings.has_docs, packages=packages)
     health = Health(runtime.db)
-    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, key_uses.keep_writing])
+    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, key_uses.keep_writing, recorder.keep_writing])
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
@@ -120,6 +123,7 @@ def build(
         trusted_proxies=settings.trusted_proxies,
         answer_page=site.answer_page,
         hosts=KnownHosts(settings.base_url, settings.hosts),
+        note=recorder.note,
     )
     life.application = application
     health.watch(application)
@@ -195,6 +199,7 @@ def operations_of(runtime: Runtime, checkout: CheckoutApi | None = None) -> list
             runtime.db, clock, deps.names, deps.public_ids, settings.mode, settings.links_url, taken
         ).operations(),
         *checkout.operations(),
+        *RequestLogApi(runtime.db, deps.public_ids).operations(),
         *MerchantApi(settings.mode, settings.checkout_url).operations(),
         *AccountApi(runtime.db, clock, temporary_account.find).operations(),
         *RefundApi(runtime.db, clock, deps.public_ids).operations(),

@@ -22,6 +22,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "schema.md"
 CONCEPTS = {
     "Deployment": ("migration", "deployment"),
     "Merchant": ("business", "business_logo", "business_clock", "credential", "fee_rule", "credential_epoch"),
+    "Request log": ("request_log",),
     "Audit": ("audit",),
     "Idempotency": ("idempotency_key",),
     "Mail": ("mail", "mail_attachment"),

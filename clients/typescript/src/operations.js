@@ -20,6 +20,7 @@ export const OPERATIONS = {
   "checkouts.resend": {"method": "POST", "url": "/checkout/payments/{payCode}/charge/resend", "path": ["payCode"], "retry": "never", "headers": []},
   "checkouts.extend": {"method": "POST", "url": "/checkout/payments/{payCode}/charge/extend", "path": ["payCode"], "retry": "never", "headers": []},
   "checkouts.cancel": {"method": "POST", "url": "/checkout/payments/{payCode}/cancel", "path": ["payCode"], "retry": "never", "headers": []},
+  "developers.listLoggedRequests": {"method": "GET", "url": "/requests", "path": [], "retry": "safe", "headers": ["api-key"], "takes": "query", "isPage": true, "paging": "cursor"},
   "merchant.me": {"method": "GET", "url": "/profile/merchants/me", "path": [], "retry": "safe", "headers": ["api-key"]},
   "accounts.listRequests": {"method": "GET", "url": "/profile/virtual-accounts/requests", "path": [], "retry": "safe", "headers": ["api-key"], "takes": "query", "isPage": true, "paging": "page"},
   "accounts.request": {"method": "POST", "url": "/profile/virtual-accounts/requests", "path": [], "retry": "key", "headers": ["api-key"], "takes": "body"},

@@ -1105,6 +1105,40 @@ export interface ReplayAnswer {
   erased: number;
 }
 
+export interface RequestRecord {
+  /** As in the `x-request-id` header of the answer. */
+  requestId: string;
+  /** When it was answered, in real time. */
+  createdAt: string;
+  /** HTTP method. */
+  method: string;
+  /** Path of the address, without its query. */
+  path: string;
+  /** Name of the operation in the reference. */
+  operation: string;
+  /** HTTP status of the answer. */
+  status: number;
+  /** Time to the answer, in milliseconds. */
+  durationMs: number;
+  /** Number of the key that was used. */
+  keyId: number;
+  /** Address that the request came from. */
+  address: string;
+  /** `errorType` of the answer; null for a success. */
+  errorType: string | null;
+  /** `message` of the answer; null for a success. */
+  message: string | null;
+  /** Of a request that failed: its body with texts and long numbers masked; otherwise null. */
+  body: string | null;
+}
+
+export interface RequestRecordPage {
+  /** The newest first. */
+  results: Array<RequestRecord>;
+  /** Cursor of the next page; null on the last. */
+  nextCursor: string | null;
+}
+
 export interface Returned {
   /** What was returned or refunded, in the currency that arrived. */
   amountRefunded: number;
@@ -1519,6 +1553,29 @@ export interface CheckoutsAuthorizeParams {
   address?: AddressFields | null;
 }
 
+export interface DevelopersListLoggedRequestsParams {
+  /** Only requests that succeeded, or only those that failed. */
+  outcome?: "success" | "error";
+  /** Only requests answered with this status. */
+  status?: number;
+  /** Only requests with this HTTP method. */
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Only this operation, such as `createPayment`. */
+  operation?: string;
+  /** Only requests with this key. */
+  keyId?: number;
+  /** Only the request with this id. */
+  requestId?: string;
+  /** From this day or time on. */
+  dateFrom?: string;
+  /** Before this time; a day is included. */
+  dateTo?: string;
+  /** Requests on a page. */
+  perPage?: number;
+  /** The `nextCursor` of the page before. */
+  cursor?: string;
+}
+
 export interface AccountsListRequestsParams {
   /** Number of the page, from 1. */
   page?: number;
@@ -1820,6 +1877,7 @@ export interface Resources {
   readonly fees: Fees;
   readonly paymentLinks: PaymentLinks;
   readonly checkouts: Checkouts;
+  readonly developers: Developers;
   readonly merchant: Merchant;
   readonly accounts: Accounts;
   readonly refunds: Refunds;
@@ -1877,6 +1935,11 @@ export interface Checkouts {
   extend(payCode: string, options?: CallOptions): Promise<Charged & Answered>;
   /** Cancel a checkout. The payer cancels. Money already received is returned. */
   cancel(payCode: string, options?: CallOptions): Promise<CheckoutView & Answered>;
+}
+
+export interface Developers {
+  /** List your requests. Requests made with your keys, the newest first, about a second after they were answered: those of 7 days, of 30 where they failed. When very many come at once, some that succeeded are left out. Bodies are kept of failed requests only, with texts and long numbers masked. */
+  listLoggedRequests(params?: DevelopersListLoggedRequestsParams, options?: CallOptions): Pager<RequestRecordPage, RequestRecord>;
 }
 
 export interface Merchant {

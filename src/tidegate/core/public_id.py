@@ -67,6 +67,10 @@ class PublicIds:
     def payment_link(self) -> Permutation:
         return self._permutation(b"payment links")
 
+    @cached_property
+    def request(self) -> Permutation:
+        return self._permutation(b"requests")
+
     def _permutation(self, kind: bytes) -> Permutation:
         secret = self._secret()
         if not secret:

@@ -103,6 +103,10 @@ class Meter:
             "tidegate_notifications_refused_total", "Refused notifications, by kind.", ("kind",),
             registry=self._registry,
         )  # fmt: skip
+        self._dropped_logs = Counter(
+            "tidegate_requests_not_logged_total", "Requests left out of the request log: too many, or no database.",
+            registry=self._registry,
+        )  # fmt: skip
         self._oldest_due = Gauge(
             "tidegate_delivery_oldest_due_seconds", "Age of the oldest webhook delivery that is due.",
             registry=self._registry, multiprocess_mode="livemax",
@@ -113,6 +117,9 @@ class Meter:
         if series is None:
             series = self._request_series[operation, status] = self._requests.labels(operation, str(status))
         series.observe(seconds)
+
+    def count_dropped_log(self) -> None:
+        self._dropped_logs.inc()
 
     def count_round(self, loop: str, done: int) -> None:
         """Also of a round without work: a loop that stands still does none."""

@@ -40,6 +40,8 @@ class Authenticator:
         caller = self._key_cache.recall(key, KeyKind.SECRET) or await self._ask(
             key, KeyKind.SECRET, scope, "send a valid secret key in the api-key header"
         )
+        # Known from here on, also where it is refused.
+        scope["tidegate.caller"] = caller
         if credentials is SECRET_AND_PUBLIC_KEY:
             await self._refuse_foreign_public_key(caller, headers, scope)
         elif credentials is SECRET_KEY_AND_BUSINESS:

@@ -237,6 +237,36 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON business_logo TO tidegate_app;
 GRANT SELECT, UPDATE ON credential_epoch TO tidegate_app;
 
 
+-- Request log
+
+CREATE TABLE request_log (
+    business_id text        NOT NULL,
+    number      bigint      GENERATED ALWAYS AS IDENTITY,
+    request_id  text        NOT NULL,
+    key_id      bigint      NOT NULL,
+    method      text        NOT NULL,
+    path        text        NOT NULL,
+    operation   text        NOT NULL,
+    status      smallint    NOT NULL,
+    duration_ms integer     NOT NULL,
+    address     text        NOT NULL,
+    error_type  text,
+    message     text,
+    body        text,
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT request_log_pk PRIMARY KEY (business_id, number),
+    CONSTRAINT request_log_has_bodies_of_errors_only CHECK (body IS NULL OR status >= 400)
+);
+COMMENT ON TABLE request_log IS 'Requests of merchants'' programs, written in batches; 7 days of them, 30 of those that failed.';
+COMMENT ON COLUMN request_log.body IS 'Masked: names and shape, no text that a person may be known by.';
+COMMENT ON COLUMN request_log.created_at IS 'Real time, also in a sandbox.';
+CREATE INDEX request_log_of_errors ON request_log (business_id, number) WHERE status >= 400;
+CREATE INDEX request_log_by_request ON request_log (business_id, request_id);
+CREATE INDEX request_log_by_age ON request_log (created_at);
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON request_log TO tidegate_app;
+
+
 -- Audit
 
 CREATE TABLE audit (

@@ -138,6 +138,21 @@ CHECKOUTS_AUTHORIZE = Operation(
 CHECKOUTS_RESEND = Operation("POST", "/checkout/payments/{payCode}/charge/resend", t.Charged, retry="never")
 CHECKOUTS_EXTEND = Operation("POST", "/checkout/payments/{payCode}/charge/extend", t.Charged, retry="never")
 CHECKOUTS_CANCEL = Operation("POST", "/checkout/payments/{payCode}/cancel", t.CheckoutView, retry="never")
+DEVELOPERS_LIST_LOGGED_REQUESTS = Operation(
+    "GET",
+    "/requests",
+    t.RequestRecordPage,
+    retry="safe",
+    headers=("api-key",),
+    shape={
+        "key_id": "keyId",
+        "request_id": "requestId",
+        "date_from": "dateFrom",
+        "date_to": "dateTo",
+        "per_page": "perPage",
+    },
+    paging="cursor",
+)
 MERCHANT_ME = Operation("GET", "/profile/merchants/me", t.BusinessRecord, retry="safe", headers=("api-key",))
 ACCOUNTS_LIST_REQUESTS = Operation(
     "GET",

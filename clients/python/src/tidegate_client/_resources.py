@@ -1324,6 +1324,66 @@ class Checkouts:
         )
 
 
+class Developers:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def list_logged_requests(
+        self,
+        *,
+        outcome: Literal["success", "error"] | None = None,
+        status: int | None = None,
+        method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] | None = None,
+        operation: str | None = None,
+        key_id: int | None = None,
+        request_id: str | None = None,
+        date_from: str | None = None,
+        date_to: str | None = None,
+        per_page: int | None = None,
+        cursor: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> t.RequestRecordPage:
+        """List your requests.
+
+        Requests made with your keys, the newest first, about a second after they were answered: those of 7 days, of
+        30 where they failed. When very many come at once, some that succeeded are left out. Bodies are kept of
+        failed requests only, with texts and long numbers masked.
+
+        Args:
+            outcome: Only requests that succeeded, or only those that failed.
+            status: Only requests answered with this status.
+            method: Only requests with this HTTP method.
+            operation: Only this operation, such as `createPayment`.
+            key_id: Only requests with this key.
+            request_id: Only the request with this id.
+            date_from: From this day or time on.
+            date_to: Before this time; a day is included.
+            per_page: Requests on a page.
+            cursor: The `nextCursor` of the page before.
+        """
+        return self._send(
+            ops.DEVELOPERS_LIST_LOGGED_REQUESTS,
+            {},
+            given_only(
+                outcome=outcome,
+                status=status,
+                method=method,
+                operation=operation,
+                key_id=key_id,
+                request_id=request_id,
+                date_from=date_from,
+                date_to=date_to,
+                per_page=per_page,
+                cursor=cursor,
+            ),
+            None,
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+
 class Merchant:
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -1935,6 +1995,7 @@ class Resources:
         self.fees = Fees(send)
         self.payment_links = PaymentLinks(send)
         self.checkouts = Checkouts(send)
+        self.developers = Developers(send)
         self.merchant = Merchant(send)
         self.accounts = Accounts(send)
         self.refunds = Refunds(send)

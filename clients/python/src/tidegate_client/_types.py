@@ -1090,6 +1090,33 @@ class ReplayAnswer(Model, kw_only=True):
     """Left out, since their payloads were erased at the payer's request; not in `count`."""
 
 
+class RequestRecord(Model, kw_only=True):
+    request_id: str
+    """As in the `x-request-id` header of the answer."""
+    created_at: datetime
+    """When it was answered, in real time."""
+    method: str
+    """HTTP method."""
+    path: str
+    """Path of the address, without its query."""
+    operation: str
+    """Name of the operation in the reference."""
+    status: int
+    """HTTP status of the answer."""
+    duration_ms: int
+    """Time to the answer, in milliseconds."""
+    key_id: int
+    """Number of the key that was used."""
+    address: str
+    """Address that the request came from."""
+    error_type: str | None
+    """`errorType` of the answer; null for a success."""
+    message: str | None
+    """`message` of the answer; null for a success."""
+    body: str | None
+    """Of a request that failed: its body with texts and long numbers masked; otherwise null."""
+
+
 class Returned(Model, kw_only=True):
     amount_refunded: Decimal
     """What was returned or refunded, in the currency that arrived."""
@@ -1365,6 +1392,10 @@ class RefundPage(Page[RefundRecord], kw_only=True):
     pass
 
 
+class RequestRecordPage(Page[RequestRecord], kw_only=True):
+    pass
+
+
 class StatementPage(Page[StatementLine], kw_only=True):
     currency: Currency
     """Currency of the wallet."""
@@ -1458,6 +1489,8 @@ __all__ = [
     "RefundRecord",
     "RefundStatus",
     "ReplayAnswer",
+    "RequestRecord",
+    "RequestRecordPage",
     "Returned",
     "ReturnedInflowData",
     "Reversal",

@@ -27,6 +27,8 @@ FULL_RETRY_AFTER_S = 1
 START_RETRY_AFTER_S = 2
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+# Is told of every request after its answer: its status, and how long it took.
+NoteRequest = Callable[[Scope, int, float], None]
 # Answers a refusal with a page; False when the client prefers JSON.
 AnswerPage = Callable[[Refusal, int, Scope, Reply], Awaitable[bool]]
 log = structlog.get_logger("http")
@@ -44,6 +46,7 @@ class Application:
         trusted_proxies: int = 0,
         answer_page: AnswerPage | None = None,
         hosts: KnownHosts | None = None,
+        note: NoteRequest | None = None,
     ) -> None:
         self.routing = Routing(routes)
         self.admission = AdmissionControl()
@@ -52,6 +55,7 @@ class Application:
         self._trusted_proxies = trusted_proxies
         self._answer_page = answer_page
         self._hosts = hosts
+        self._note = note
         self.is_draining = False
         # Why nothing can be served yet.
         self.waiting_for: str | None = None
@@ -92,12 +96,15 @@ class Application:
             write_log(log.error, "answer cut short", request_id=scope["tidegate.request_id"], exc_info=error)
             raise error
         status, refusal = outcome_of(error, scope)
+        scope["tidegate.refusal"] = refusal
         if self._answer_page is None or not await self._answer_page(refusal, status, scope, reply):
             await _send_json(refusal, status, scope["tidegate.request_id"], reply)
 
     def _record(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         operation = scope.get("tidegate.operation", "other")
         self._meter.observe_request(operation, status, seconds)
+        if self._note is not None:
+            self._note(scope, status, seconds)
         if is_logged(logging.INFO):
             write_log(
                 log.info,

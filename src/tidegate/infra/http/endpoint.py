@@ -48,7 +48,9 @@ class OperationEndpoint:
             operation.limit(scope)
         caller = await self._admit(operation.credentials, headers, scope)
         scope["tidegate.caller"] = caller
-        body = await _body_of(operation, headers, scope, receive) if operation.takes_body else b""
+        body = scope["tidegate.body"] = (
+            await _body_of(operation, headers, scope, receive) if operation.takes_body else b""
+        )
         query = _query_of(operation, scope["query_string"], body)
         call = Call(operation, headers, _path_of(scope), caller, body, query, scope)
         if operation.files and (file := _file_for(operation, headers)):
