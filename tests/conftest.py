@@ -22,19 +22,21 @@ import pytest
 import event_schema
 from build import Checkout, Shop, make_shop, order
 from conformance.table import PassedTests
+from dashboard.people import People, SignedInPerson
 from inflow import Inflows
 from serving import serving
 from tidegate import worker
-from tidegate.core.clock import ShiftedClock, SystemClock
+from tidegate.core.clock import ShiftedClock, SystemClock, monotonic_s
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.doctor.commands import examine_books
-from tidegate.infra import batcher, keyed_batcher
+from tidegate.infra import batcher, keyed_batcher, rate_limit
 from tidegate.infra import db as infra_db
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.ledger import chain
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
+from tidegate.member.permission import Role
 from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
@@ -61,8 +63,9 @@ TEMPLATE = "tidegate_test_template"
 ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
-    "retention", "mail_attachment", "mail", "leased_work",
-    "paystack_attempt", "paystack_payout", "pawapay_deposit", "pawapay_payout", "dispute",
+    "retention", "takings", "takings_watermark", "approval", "refund_limit", "invitation", "membership",
+    "one_time_link", "member_session", "known_device", "recovery_code", "person", "mail_attachment", "mail",
+    "leased_work", "paystack_attempt", "paystack_payout", "pawapay_deposit", "pawapay_payout", "dispute",
     "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "endpoint_state", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
@@ -272,6 +275,27 @@ async def inflows(
     yield Inflows(shop, runtime, admin, tick)
     if request.node.get_closest_marker("breaks_the_books") is None:
         await check_books(runtime)
+
+
+@pytest.fixture
+async def people(db: Database, base_url: str, admin: Any, new_checkout: MakeCheckout) -> AsyncIterator[People]:
+    """Makes people of a business who are signed in to its dashboard."""
+    made = People(db, base_url, admin, [])
+    yield made
+    for opened in made.opened:
+        await opened.aclose()
+
+
+@pytest.fixture
+async def owner(people: People, shop: Shop) -> SignedInPerson:
+    return await people.person(shop, Role.OWNER, name="Ada Obi")
+
+
+@pytest.fixture
+def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between any two looks at a limit an hour passes."""
+    started_at, hours = monotonic_s(), itertools.count(1)
+    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: started_at + 3_600.0 * next(hours))
 
 
 async def check_books(runtime: Runtime) -> None:

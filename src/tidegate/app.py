@@ -24,6 +24,7 @@ from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
 from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
+from tidegate.dashboard.pages import Dashboard
 from tidegate.docs import routes as docs
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
@@ -113,6 +114,7 @@ def build(
         *health.routes(),
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys),
+        *_dashboard(runtime).routes(),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
         *(docs.routes(document, operations, EVENTS, sandbox_keys, site.router) if settings.has_docs else ()),
     ]
@@ -147,6 +149,11 @@ def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None
         home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home
     )
     return [*start.routes(), *mailbox]
+
+
+def _dashboard(runtime: Runtime) -> Dashboard:
+    limiter = _limiter(runtime.settings.rate_limit_file, "dashboard")
+    return Dashboard(runtime.settings, runtime.webhook_deps, runtime.clock, limiter, lambda: runtime.secret)
 
 
 class _Life:

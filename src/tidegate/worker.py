@@ -13,6 +13,7 @@ from tidegate.account import commands as account
 from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
+from tidegate.dashboard import roll_up
 from tidegate.infra import backoff, leased_work
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
@@ -57,6 +58,10 @@ async def _send_mail(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await mail.send_due(deps.db, deps.mail, clock)
 
 
+async def _roll_up_takings(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return await roll_up.roll_up(deps.db, clock)
+
+
 LOOPS = (
     Loop("expire_payments", sweep.expire_payments, every_s=1.0),
     Loop("close_accounts", sweep.close_accounts, every_s=1.0),
@@ -73,6 +78,7 @@ LOOPS = (
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
     Loop("send_mail", _send_mail, every_s=1.0),
+    Loop("roll_up_takings", _roll_up_takings, every_s=10.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),
     *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.KINDS),
 )

@@ -20,6 +20,7 @@ from bench.hostile_input import TEXTS, VALUES, MakeText
 
 from build import Shop, order
 from conftest import ENCRYPTION_KEY
+from dashboard.people import People
 from tidegate import app
 from tidegate.app import operations_of
 from tidegate.checkout.page.form_data import FIELDS
@@ -30,6 +31,7 @@ from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.request_head import HEADER_BYTES_MAX, URL_BYTES_MAX
+from tidegate.member.permission import Role
 from tidegate.rail.sandbox import notice
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -47,6 +49,35 @@ CostOf = Callable[[int], Awaitable[float]]
 
 # Where a rule of a field's own may be slow; numbers of cards are looked for in any text alike.
 HARD_TO_CHECK = ("letters", "spaces", "combining marks", "dots and at signs", "labels of other letters")
+# The fields of each form of the dashboard; `owner` sends those of a business.
+DASHBOARD_FORMS = {
+    "/sign-in": ("email", "password", "next"),
+    "/second-factor": ("code",),
+    "/sign-out": ("unknown",),
+    "/two-step": ("code",),
+    "/forgot": ("email",),
+    "/reset/{link}": ("password",),
+    "/invitation/{link}": ("name", "password"),
+    "/enter/{link}": ("unknown",),
+    "/security": ("name", "old", "password", "session"),
+    "/{business}/payments/{payment}/refund": ("amount", "reason", "note", "what", "version", "once", "factor"),
+    "/{business}/payments/{payment}/disable": ("disabled",),
+    "/{business}/approvals/{approval}/approve": ("once",),
+    "/{business}/approvals/{approval}/decline": ("unknown",),
+    "/{business}/webhooks/endpoints": ("url", "event-refund.failed"),
+    "/{business}/webhooks/endpoints/{endpoint}": ("what",),
+    "/{business}/webhooks/endpoints/{endpoint}/test": ("once",),
+    "/{business}/webhooks/deliveries/{delivery}/resend": ("once",),
+    "/{business}/team/invitations": ("email", "role"),
+    "/{business}/team/invitations/{invitation}/withdraw": ("unknown",),
+    "/{business}/team/{person}": ("what", "role"),
+    "/{business}/settings": ("policy", "zone", "session"),
+    "/{business}/settings/hosts": ("hosts",),
+    "/{business}/settings/limits": ("limit-NGN",),
+    "/{business}/branding": ("name", "accent", "support_email", "support_phone"),
+    "/{business}/sandbox/advance": ("by",),
+    "/{business}/sandbox/people": ("person",),
+}
 FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate", "again", "sent"))
 
 _operations = operations_of(Runtime.of(Settings()))
@@ -218,6 +249,33 @@ async def test_the_form_of_a_payment_link_costs_no_more_than_twice(caller: Calle
             await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
 
 
+async def test_a_form_of_the_dashboard_of_twice_the_size_costs_no_more_than_twice(
+    caller: Caller, people: People
+) -> None:
+    owner = await people.person(caller.shop, Role.OWNER)
+    session = f"tidegate-session={owner.client.cookies['tidegate-session']}"
+    _, page, headers = await caller.call("GET", owner.path(), headers={"cookie": session})
+    guest = next(value for name, value in headers if name == b"set-cookie").decode().partition(";")[0]
+    token = re.findall(r'name="token" value="([^"]+)"', page.decode())[0]
+    _, gate, _ = await caller.call("GET", "/dashboard/sign-in", headers={"cookie": guest})
+    gate_token = re.findall(r'name="token" value="([^"]+)"', gate.decode())[0]
+    headers_of_form = {
+        "content-type": "application/x-www-form-urlencoded", "cookie": f"{guest}; {session}",
+    }  # fmt: skip
+    for path, names in DASHBOARD_FORMS.items():
+        at = f"/dashboard{_path(path.replace('{business}', owner.code).replace('{payment}', caller.pay_code), caller)}"
+        is_open = path.startswith(("/sign-in", "/forgot", "/reset", "/invitation", "/enter"))
+        for name, what in itertools.product(names, HARD_TO_CHECK):
+            # Signing out would end the test.
+            before = f"token={'x' if path == '/sign-out' else gate_token if is_open else token}&{name}="
+
+            async def cost_of(size: int, *, at: str = at, before: str = before, what: str = what) -> float:
+                body = before + TEXTS[what](size - len(before))
+                return await caller.cost_s("POST", at, body=body.encode(), headers=headers_of_form)
+
+            await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
+
+
 async def test_a_report_or_notification_of_twice_the_size_costs_no_more_than_twice(
     caller: Caller, runtime: Runtime
 ) -> None:
@@ -259,6 +317,7 @@ async def test_every_address_that_takes_a_body_is_held_to_it(caller: Caller) -> 
     # What is nothing else is nothing for every method; its address as it stands would be one of the others.
     others = {path for path in paths if "{rest:path}" not in path} - {one.path for one in _operations}
     taking = {path for path in others if (await caller.call("POST", path))[0] not in (404, 405)}
-    assert taking == {path.format("{payCode}") for path in FORMS} | {
+    pages = {f"/dashboard{path}" for path in DASHBOARD_FORMS}
+    assert taking == {path.format("{payCode}") for path in FORMS} | pages | {
         REPORTS_PATH, "/intake/sandbox", "/link/{linkId}",
     }  # fmt: skip

@@ -26,6 +26,11 @@ CONCEPTS = {
     "Audit": ("audit",),
     "Idempotency": ("idempotency_key",),
     "Mail": ("mail", "mail_attachment"),
+    "Member": (
+        "person", "recovery_code", "known_device", "member_session", "one_time_link", "membership", "invitation",
+    ),
+    "Figures": ("takings", "takings_watermark"),
+    "Approval": ("approval", "refund_limit"),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
     "Payment": ("payment_link", "payment", "attempt"),
     "Intake": ("notification", "receipt", "dispute"),

@@ -28,9 +28,19 @@ GLOBAL_TABLES = {
     "exchange_rate",
     "credit_reversal",
     "retention",
+    "person",
+    "recovery_code",
+    "known_device",
+    "member_session",
+    "one_time_link",
 }
 # Look-ups that have to find the business first.
-GLOBAL_INDEXES = {"credential_one_hash", "attempt_one_open_account", "virtual_account_one_open_number"}
+GLOBAL_INDEXES = {
+    "credential_one_hash",
+    "invitation_one_token",
+    "attempt_one_open_account",
+    "virtual_account_one_open_number",
+}
 
 
 REAL = [migration.name for migration in migrate.migrations()]

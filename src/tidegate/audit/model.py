@@ -16,5 +16,9 @@ OPERATOR = Actor("operator")
 OURSELVES = Actor("tidegate")
 
 
+def person(person_id: str, origin: str) -> Actor:
+    return Actor(f"person/{person_id}", origin)
+
+
 def key(key_id: int, origin: str) -> Actor:
     return Actor("key/" + str(key_id), origin)

@@ -61,6 +61,8 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
     links = Table.grid(padding=(0, 2))
     for name, value in (
         ("API", settings.base_url),
+        ("Dashboard", sandbox["dashboardUrl"]),
+        ("Mail", sandbox["mailUrl"]),
         *([("Reference", f"{settings.base_url}/docs")] if settings.has_docs else []),
         *([("Metrics", f"http://localhost:{settings.metrics_port}/metrics")] if settings.metrics_port else []),
         ("Business", sandbox["businessId"]),

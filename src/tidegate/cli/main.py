@@ -17,6 +17,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "init"),
     "env": ("env", "env"),
     "merchant": ("merchant", "merchant"),
+    "dashboard": ("dashboard", "dashboard"),
     "payment": ("payment", "payment"),
     "link": ("link", "link"),
     "account": ("account", "account"),

@@ -19,6 +19,8 @@ _REQUEST_BYTES = 8
 _REQUEST_WORDS_AT_ONCE = 256
 
 BUSINESS_ID = re.compile(r"[0-9a-f]{24}")
+# Of what belongs to no merchant: suspense in the books, mail about a person's own sign-in.
+PLATFORM_BUSINESS_ID = "0" * 24
 # A pay code is "tg_", the short code of its business (so that the hosted page finds the business
 # before it looks for the payment), and 128 random bits.
 _PAY_CODE = re.compile(rf"tg_([0-9A-Za-z]{{{_BUSINESS_CODE_LENGTH}}})_[0-9A-Za-z]{{22}}")
@@ -55,6 +57,10 @@ def _random_text(length: int) -> str:
 
 
 def new_business_id() -> str:
+    return secrets.token_hex(12)
+
+
+def new_person_id() -> str:
     return secrets.token_hex(12)
 
 

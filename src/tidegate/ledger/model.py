@@ -11,11 +11,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from tidegate.core import ids
 from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.money import Currency, Money
 
 # Money that cannot be attributed to a business is booked under this one, which has no keys.
-PLATFORM_BUSINESS_ID = "000000000000000000000000"
+PLATFORM_BUSINESS_ID = ids.PLATFORM_BUSINESS_ID
 ROUNDING_MINOR_MAX = 1
 
 

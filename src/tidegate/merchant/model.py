@@ -81,6 +81,7 @@ class Business:
     inflow_name_policy: NamePolicy
     own_fee_rules: Mapping[tuple[Currency, Priced], FeeRule]
     brand: Brand
+    time_zone: str
     created_at: datetime
 
     @property

@@ -90,7 +90,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                support_email = nullif(coalesce($13, support_email), ''),
                support_phone = nullif(coalesce($14, support_phone), ''),
                support_url = nullif(coalesce($15, support_url), ''),
-               inflow_name_policy = coalesce($16, inflow_name_policy)
+               inflow_name_policy = coalesce($16, inflow_name_policy), time_zone = coalesce($17, time_zone)
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -99,7 +99,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         changes.get("rate_per_second"), changes.get("rate_burst"), changes.get("session_minutes"),
         changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
         changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
-        changes.get("inflow_name_policy"),
+        changes.get("inflow_name_policy"), changes.get("time_zone"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
 
@@ -301,6 +301,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
             logo_hash=row["logo_hash"],
             support=Support(email=row["support_email"], phone=row["support_phone"], url=row["support_url"]),
         ),
+        time_zone=row["time_zone"],
         created_at=row["created_at"],
     )
 

@@ -5,6 +5,9 @@
 --     audit        who did what
 --     idempotency  answers kept for repeated requests
 --     mail         messages to people, sent by the worker
+--     member       people who sign in: memberships, invitations, sessions
+--     figures      takings by hour, rolled up
+--     approval     what one person asks for and another one allows
 --     ledger       wallets, journals, entries, the hash chain
 --     payment      checkout payments and their attempts
 --     intake       notifications of rails, money that arrived
@@ -23,8 +26,9 @@
 --     erasure      the functions that remove a payer's personal data
 --
 -- business_id leads every primary key and every unique index of a tenant's table, so that the same schema can be sharded
--- by business. The exceptions are `business` itself, tables that belong to no business (yet), and the look-ups that must
--- find a business first: by the hash of a secret key, by the short code inside a pay code, by a rail's account number.
+-- by business. The exceptions are `business` itself, tables that belong to no business (yet), people and their sessions,
+-- who may belong to several, and the look-ups that must find a business first: by the hash of a secret key or of an
+-- invitation, by the short code inside a pay code, by a rail's account number.
 
 DO $$
 BEGIN
@@ -98,6 +102,7 @@ CREATE TABLE business (
     support_phone            text,
     support_url              text,
     logo_hash                text,
+    time_zone                text        NOT NULL DEFAULT 'UTC',
     created_at               timestamptz NOT NULL,
     updated_at               timestamptz NOT NULL,
     CONSTRAINT business_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
@@ -114,11 +119,13 @@ CREATE TABLE business (
     CONSTRAINT business_support_phone_is_international CHECK (support_phone ~ '^\+[1-9][0-9]{4,14}$'),
     CONSTRAINT business_support_url_is_a_web_address
         CHECK (support_url ~* '^https?://' AND length(support_url) <= 2048),
-    CONSTRAINT business_logo_hash_is_sha256 CHECK (logo_hash ~ '^[0-9a-f]{64}$')
+    CONSTRAINT business_logo_hash_is_sha256 CHECK (logo_hash ~ '^[0-9a-f]{64}$'),
+    CONSTRAINT business_time_zone_is_a_name CHECK (time_zone ~ '^[A-Za-z0-9/_+-]{1,64}$')
 );
 COMMENT ON TABLE business IS 'A merchant and its settings. `number` is internal: it picks the slot of the rate limit.';
 COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow whose recipient is not the same name: hold waits for a decision where the name is close or missing, strict returns it at once.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
+COMMENT ON COLUMN business.time_zone IS 'Of the times and days that its dashboard shows, such as Africa/Lagos.';
 COMMENT ON COLUMN business.logo_hash IS 'The hash of its row in business_logo; NULL when it has none.';
 
 -- A table of its own, so that nothing reads the picture along with the rest.
@@ -281,8 +288,10 @@ CREATE TABLE audit (
     CONSTRAINT audit_pk PRIMARY KEY (business_id, id)
 );
 COMMENT ON TABLE audit IS 'Who did what to which thing, and when. Append-only: the service may add to it and nothing else.';
-COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, operator for the command line, tidegate for ourselves.';
+COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for somebody signed in, operator for the command line, tidegate for ourselves.';
 COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.';
+
+CREATE INDEX audit_by_subject ON audit (business_id, subject, id);
 
 GRANT SELECT, INSERT ON audit TO tidegate_app;
 
@@ -353,6 +362,180 @@ COMMENT ON TABLE mail_attachment IS 'Files sent with a message, such as a receip
 
 GRANT SELECT, INSERT, UPDATE ON mail TO tidegate_app;
 GRANT SELECT, INSERT, DELETE ON mail_attachment TO tidegate_app;
+
+
+-- Member
+--
+-- All times here are real ones: moving the clock of a sandbox signs nobody out.
+
+CREATE TABLE person (
+    id            text        CONSTRAINT person_pk PRIMARY KEY,
+    email         text        NOT NULL CONSTRAINT person_one_email UNIQUE,
+    name          text        NOT NULL,
+    password_hash text,
+    totp_secret   text,
+    totp_step     bigint      NOT NULL DEFAULT 0,
+    created_at    timestamptz NOT NULL,
+    CONSTRAINT person_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
+    CONSTRAINT person_email_is_a_lower_case_address
+        CHECK (email = lower(email) AND email LIKE '%@%' AND length(email) BETWEEN 3 AND 254),
+    CONSTRAINT person_name_is_1_to_100_characters CHECK (length(name) BETWEEN 1 AND 100)
+);
+COMMENT ON TABLE person IS 'Somebody who signs in to the dashboard. Belongs to no business: memberships do.';
+COMMENT ON COLUMN person.password_hash IS 'argon2id; NULL for the people of a sandbox, who enter by a link.';
+COMMENT ON COLUMN person.totp_secret IS 'Encrypted; NULL until it is enrolled.';
+COMMENT ON COLUMN person.totp_step IS 'The newest time step whose code was used: a code works once.';
+
+CREATE TABLE recovery_code (
+    person_id text        NOT NULL CONSTRAINT recovery_code_person_fk REFERENCES person (id),
+    code_hash bytea       NOT NULL,
+    used_at   timestamptz,
+    CONSTRAINT recovery_code_pk PRIMARY KEY (person_id, code_hash)
+);
+COMMENT ON TABLE recovery_code IS 'Codes of 80 bits in place of a second factor that was lost; each works once.';
+
+CREATE TABLE known_device (
+    person_id   text        NOT NULL CONSTRAINT known_device_person_fk REFERENCES person (id),
+    device_hash bytea       NOT NULL,
+    seen_at     timestamptz NOT NULL,
+    CONSTRAINT known_device_pk PRIMARY KEY (person_id, device_hash)
+);
+COMMENT ON TABLE known_device IS 'Browsers in which a person has signed in: they have an allowance of their own, so that a stranger who guesses passwords locks nobody out.';
+
+CREATE TABLE member_session (
+    token_hash        bytea       CONSTRAINT member_session_pk PRIMARY KEY,
+    person_id         text        NOT NULL CONSTRAINT member_session_person_fk REFERENCES person (id),
+    id                bigint      GENERATED ALWAYS AS IDENTITY,
+    has_second_factor boolean     NOT NULL DEFAULT false,
+    factor_failures   integer     NOT NULL DEFAULT 0,
+    pending_secret    text,
+    stepped_up_at     timestamptz,
+    browser           text        NOT NULL,
+    address           text        NOT NULL,
+    created_at        timestamptz NOT NULL,
+    seen_at           timestamptz NOT NULL,
+    CONSTRAINT member_session_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
+    CONSTRAINT member_session_browser_is_at_most_200 CHECK (length(browser) <= 200)
+);
+COMMENT ON TABLE member_session IS 'Who is signed in, by the hash of the cookie. Read with the membership on every request.';
+COMMENT ON COLUMN member_session.pending_secret IS 'Encrypted: a TOTP secret that is shown for enrolment and not confirmed yet.';
+COMMENT ON COLUMN member_session.stepped_up_at IS 'When a factor was last shown; some actions need one of the last ten minutes.';
+CREATE INDEX member_session_by_person ON member_session (person_id);
+
+CREATE TABLE one_time_link (
+    token_hash bytea       CONSTRAINT one_time_link_pk PRIMARY KEY,
+    person_id  text        NOT NULL CONSTRAINT one_time_link_person_fk REFERENCES person (id),
+    purpose    text        NOT NULL,
+    expires_at timestamptz NOT NULL,
+    CONSTRAINT one_time_link_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
+    CONSTRAINT one_time_link_purpose_is_known CHECK (purpose IN ('reset', 'enter'))
+);
+COMMENT ON TABLE one_time_link IS 'Links that set a new password, or enter a sandbox. Deleted when they are used.';
+CREATE INDEX one_time_link_by_person ON one_time_link (person_id);
+
+CREATE TABLE membership (
+    business_id text        NOT NULL CONSTRAINT membership_business_fk REFERENCES business (id),
+    person_id   text        NOT NULL CONSTRAINT membership_person_fk REFERENCES person (id),
+    role        text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT membership_pk PRIMARY KEY (business_id, person_id),
+    CONSTRAINT membership_role_is_known
+        CHECK (role IN ('owner', 'admin', 'developer', 'finance', 'support', 'viewer')),
+    CONSTRAINT membership_is_never_of_the_platform CHECK (business_id <> '000000000000000000000000')
+);
+COMMENT ON TABLE membership IS 'Who may act for a business, and as what.';
+CREATE INDEX membership_by_person ON membership (person_id);
+
+CREATE TABLE invitation (
+    business_id text        NOT NULL CONSTRAINT invitation_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    email       text        NOT NULL,
+    role        text        NOT NULL,
+    token_hash  bytea       NOT NULL CONSTRAINT invitation_one_token UNIQUE,
+    invited_by  text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    expires_at  timestamptz NOT NULL,
+    ending      text,
+    CONSTRAINT invitation_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT invitation_email_is_a_lower_case_address
+        CHECK (email = lower(email) AND email LIKE '%@%' AND length(email) BETWEEN 3 AND 254),
+    CONSTRAINT invitation_role_is_known
+        CHECK (role IN ('owner', 'admin', 'developer', 'finance', 'support', 'viewer')),
+    CONSTRAINT invitation_ending_is_known CHECK (ending IN ('accepted', 'withdrawn'))
+);
+COMMENT ON TABLE invitation IS 'An address that may become a member of a business, once and within three days.';
+CREATE UNIQUE INDEX invitation_one_open_per_address ON invitation (business_id, email) WHERE ending IS NULL;
+
+GRANT SELECT, INSERT, UPDATE ON person, invitation TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON recovery_code, known_device, member_session, membership TO tidegate_app;
+GRANT SELECT, INSERT, DELETE ON one_time_link TO tidegate_app;
+
+
+-- Figures
+--
+-- Takings by hour, rolled up by the worker behind a watermark of journals: a page adds the journals after it.
+
+CREATE TABLE takings (
+    business_id    text        NOT NULL CONSTRAINT takings_business_fk REFERENCES business (id),
+    hour           timestamptz NOT NULL,
+    currency       text        NOT NULL,
+    method         text        NOT NULL,
+    payments       bigint      NOT NULL,
+    received_minor bigint      NOT NULL,
+    fee_minor      bigint      NOT NULL,
+    settled_minor  bigint      NOT NULL,
+    CONSTRAINT takings_pk PRIMARY KEY (business_id, hour, currency, method)
+);
+COMMENT ON TABLE takings IS 'Settled checkout payments by the hour of their booking. Up to the journal of takings_watermark, and no further.';
+COMMENT ON COLUMN takings.fee_minor IS 'With its VAT.';
+
+CREATE TABLE takings_watermark (
+    business_id text   CONSTRAINT takings_watermark_pk PRIMARY KEY
+                       CONSTRAINT takings_watermark_business_fk REFERENCES business (id),
+    journal_id  bigint NOT NULL
+);
+COMMENT ON TABLE takings_watermark IS 'The last journal of a business that takings include.';
+
+GRANT SELECT, INSERT, UPDATE ON takings, takings_watermark TO tidegate_app;
+
+
+-- Approval
+
+CREATE TABLE approval (
+    business_id     text        NOT NULL CONSTRAINT approval_business_fk REFERENCES business (id),
+    id              bigint      GENERATED ALWAYS AS IDENTITY,
+    command         text        NOT NULL,
+    subject         text        NOT NULL,
+    subject_version bigint      NOT NULL,
+    arguments       jsonb       NOT NULL,
+    why             text        NOT NULL,
+    asked_by        text        NOT NULL CONSTRAINT approval_asked_by_fk REFERENCES person (id),
+    asked_at        timestamptz NOT NULL,
+    expires_at      timestamptz NOT NULL,
+    status          text        NOT NULL DEFAULT 'open',
+    decided_by      text        CONSTRAINT approval_decided_by_fk REFERENCES person (id),
+    decided_at      timestamptz,
+    outcome         text,
+    CONSTRAINT approval_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT approval_command_is_known CHECK (command IN ('refund')),
+    CONSTRAINT approval_status_is_known CHECK (status IN ('open', 'approved', 'declined', 'void')),
+    CONSTRAINT approval_needs_another_person CHECK (status <> 'approved' OR decided_by <> asked_by),
+    CONSTRAINT approval_is_decided_once CHECK ((status = 'open') = (decided_at IS NULL))
+);
+COMMENT ON TABLE approval IS 'What one person asks for and another one allows: a command with its arguments, for the version of the thing that was seen.';
+COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the reference of a refund; or why it is void.';
+CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
+
+CREATE TABLE refund_limit (
+    business_id text   NOT NULL CONSTRAINT refund_limit_business_fk REFERENCES business (id),
+    currency    text   NOT NULL,
+    limit_minor bigint NOT NULL,
+    CONSTRAINT refund_limit_pk PRIMARY KEY (business_id, currency),
+    CONSTRAINT refund_limit_is_not_negative CHECK (limit_minor >= 0)
+);
+COMMENT ON TABLE refund_limit IS 'From which amount a refund of the dashboard needs a second person, where the business has chosen one.';
+
+GRANT SELECT, INSERT, UPDATE ON approval, refund_limit TO tidegate_app;
 
 
 -- Ledger
@@ -2037,6 +2220,9 @@ BEGIN
     DELETE FROM attempt WHERE business_id = p_business_id;
     DELETE FROM idempotency_key WHERE business_id = p_business_id;
     DELETE FROM mail WHERE business_id = p_business_id;
+    DELETE FROM approval WHERE business_id = p_business_id;
+    DELETE FROM takings WHERE business_id = p_business_id;
+    DELETE FROM takings_watermark WHERE business_id = p_business_id;
     DELETE FROM payment WHERE business_id = p_business_id;
     DELETE FROM journal_to_link WHERE business_id = p_business_id;
     DELETE FROM journal_link WHERE business_id = p_business_id;

@@ -17,6 +17,7 @@ from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.core.money import ACCOUNT_OFFERS, Currency
 from tidegate.infra.db import Database, Tx
+from tidegate.member import entrance
 from tidegate.merchant import commands as merchants
 from tidegate.merchant import store
 from tidegate.merchant.model import Business, KeyKind, hash_of
@@ -29,6 +30,7 @@ FILE_NAME = "sandbox.json"
 _KIND_OF = {"secretKey": KeyKind.SECRET, "publicKey": KeyKind.PUBLIC}
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"
+_ZONE = "Africa/Lagos"
 _HOLDER = {"firstName": "Ada", "lastName": "Obi"}
 
 
@@ -40,7 +42,13 @@ async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings,
     now = clock.now_of(keys["businessId"])
     # There is no endpoint yet; the first one to be created gets this secret.
     secret = await webhooks.keep_for_first(webhook_deps, keys["businessId"], known.get("webhookSecret"), now=now)
-    addresses = {"baseUrl": settings.base_url, "checkoutUrl": settings.checkout_url}
+    await entrance.seed(deps.db, keys["businessId"], now=clock.now())
+    addresses = {
+        "baseUrl": settings.base_url,
+        "checkoutUrl": settings.checkout_url,
+        "dashboardUrl": await entrance.new_link(deps.db, settings.base_url),
+        "mailUrl": f"{settings.base_url}/mail",
+    }
     accounts = await _accounts(deps, keys["businessId"], now=now)
     sandbox = {**addresses, **keys, "webhookSecret": secret, "virtualAccounts": accounts}
     _write(path, sandbox)
@@ -86,6 +94,7 @@ def read_file(path: Path) -> dict[str, str]:
 
 async def _new_business(db: Database, *, now: datetime) -> dict[str, str]:
     new = await merchants.create(db, name=_NAME, email=_EMAIL, mode=Mode.SANDBOX, now=now)
+    await merchants.change(db, new.business.id, {"time_zone": _ZONE}, now=now)
     return {"businessId": new.business.id, "secretKey": new.secret_key, "publicKey": new.public_key}
 
 

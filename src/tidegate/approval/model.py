@@ -1,0 +1,61 @@
+"""An approval, and the pure rule when a refund needs one."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from tidegate.core.money import Currency, Money
+from tidegate.member import permission
+from tidegate.member.permission import Grant, Permission, Role
+
+LASTS = timedelta(days=3)
+# A checkout takes at most about 65,000 US dollars: about 325 of them.
+_SHARE_OF_MAX = 200
+_WITHOUT_CHECKOUT_MAJOR = 300
+
+
+class RefundStep(StrEnum):
+    """What pressing the button does."""
+
+    DO = "do"
+    PROPOSE = "propose"
+
+
+class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What one person asks for and another one allows."""
+
+    business_id: str
+    id: int
+    # Of the payment.
+    subject: str
+    subject_version: int
+    amount: Money
+    reason: str | None
+    note: str | None
+    why: str
+    asked_by: str
+    asked_by_name: str
+    asked_at: datetime
+    expires_at: datetime
+    status: str
+    decided_by_name: str | None
+    decided_at: datetime | None
+    outcome: str | None
+
+    def is_open(self, now: datetime) -> bool:
+        return self.status == "open" and now < self.expires_at
+
+
+def default_limit(currency: Currency) -> Money:
+    offer = currency.spec.checkout
+    return Money.of_major(offer.max_major // _SHARE_OF_MAX if offer else _WITHOUT_CHECKOUT_MAJOR, currency)
+
+
+def step_for(role: Role, amount: Money, *, limit: Money, other_approvers: int) -> RefundStep:
+    """Without anybody who could approve there is no limit: the owner of a shop of one refunds alone."""
+    if permission.grant(role, Permission.REFUND) is Grant.PROPOSES:
+        return RefundStep.PROPOSE
+    return RefundStep.PROPOSE if other_approvers > 0 and limit < amount else RefundStep.DO

@@ -1,0 +1,1 @@
+"""The merchant's dashboard: pages drawn on the server that call the commands of API and command line."""

@@ -1,0 +1,105 @@
+"""Amounts and times as the dashboard writes them. Times in the business's zone, with UTC beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from tidegate.core.money import Currency, Money
+
+NOTHING = "–"
+
+
+def amount(money: Money | None) -> str:
+    """₦412,300.00, KSh 3,450.00."""
+    if money is None:
+        return NOTHING
+    sign = money.currency.spec.sign
+    gap = " " if sign[-1].isalpha() else ""
+    minus = "−" if money.minor < 0 else ""
+    return f"{minus}{sign}{gap}{digits(abs(money.minor), money.currency)}"
+
+
+def digits(minor: int, currency: Currency) -> str:
+    whole, rest = divmod(minor, currency.minor_per_major)
+    return f"{whole:,}.{rest:0{currency.exponent}d}" if currency.exponent else f"{whole:,}"
+
+
+def typed(money: Money) -> str:
+    """As a form's field has it."""
+    return digits(money.minor, money.currency).replace(",", "")
+
+
+def count(number: int, *, most: int) -> str:
+    return f"{most:,}+" if number > most else f"{number:,}"
+
+
+def percent(part: int, whole: int) -> str:
+    """One decimal, cut: 99.99 % is not all."""
+    thousandths = part * 1_000 // whole if whole else 0
+    return f"{thousandths // 10}.{thousandths % 10}%" if whole else NOTHING
+
+
+@lru_cache(maxsize=500)
+def zone_of(name: str) -> tzinfo:
+    """UTC where this machine has no table of the zone."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+@dataclass(frozen=True)
+class Times:
+    """Of one business, at one moment."""
+
+    zone_name: str
+    now: datetime
+
+    @property
+    def zone(self) -> tzinfo:
+        return zone_of(self.zone_name)
+
+    @property
+    def place(self) -> str:
+        return self.zone_name.rpartition("/")[2].replace("_", " ")
+
+    @property
+    def today(self) -> date:
+        return self.now.astimezone(self.zone).date()
+
+    def start_of(self, day: date) -> datetime:
+        return datetime.combine(day, time(), self.zone).astimezone(UTC)
+
+    def days(self, count: int) -> list[date]:
+        """The last so many, today included."""
+        return [self.today - timedelta(days=back) for back in range(count - 1, -1, -1)]
+
+    def short(self, moment: datetime | None) -> str:
+        """The time today; otherwise the day too."""
+        if moment is None:
+            return NOTHING
+        local = moment.astimezone(self.zone)
+        if local.date() == self.today:
+            return f"{local:%H:%M}"
+        if local.year == self.now.astimezone(self.zone).year:
+            return f"{local.day} {local:%b}, {local:%H:%M}"
+        return f"{local.day} {local:%b %Y}"
+
+    def long(self, moment: datetime | None) -> str:
+        if moment is None:
+            return NOTHING
+        local = moment.astimezone(self.zone)
+        return f"{local:%a} {local.day} {local:%b %Y}, {local:%H:%M:%S}"
+
+    def second(self, moment: datetime) -> str:
+        return f"{moment.astimezone(self.zone):%H:%M:%S}"
+
+    def utc(self, moment: datetime | None) -> str:
+        return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment else ""
+
+
+def weekday(day: date) -> str:
+    return f"{day:%A}, {day.day} {day:%B}"

@@ -1,0 +1,326 @@
+"""Pages before and beside a business: sign in, second factor, enrolment, new password, invitation, security."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import segno
+from markupsafe import Markup
+
+from tidegate.core.errors import Conflict, Invalid, NotFound, RateLimited, Refusal
+from tidegate.core.ids import Mode
+from tidegate.dashboard.format import Times
+from tidegate.dashboard.shell import DEVICE_LASTS_S, PATH, DashboardShell, problems_of, scope_of
+from tidegate.infra.http.routing import Route
+from tidegate.infra.page.cookie import CookieLines
+from tidegate.infra.page.response import File, Html, see_other
+from tidegate.infra.page.router import PageRequest, PageRoute
+from tidegate.member import session_store, store, totp
+from tidegate.member.entrance import ENTER
+from tidegate.member.model import MemberSession, name_in
+from tidegate.member.sign_in import RESET, SignedIn, Visit
+from tidegate.member.team import Team
+
+SCOPE = "gate"
+# Our own pages alone: no other host, no scheme, no line break.
+_NEXT = re.compile(r"/dashboard(?:/[A-Za-z0-9_-]+)*")
+_SESSION_ID = re.compile(r"[1-9][0-9]{0,17}")
+
+SignedHandler = Callable[[PageRequest, MemberSession], Awaitable[Html]]
+
+
+@dataclass(frozen=True)
+class Gate:
+    shell: DashboardShell
+    team: Team
+
+    def page(
+        self, request: PageRequest, template: str, *, title: str, scope: str = SCOPE, wrong: Refusal | None = None,
+        status: int = 200, cookies: CookieLines = (), **facts: Any,
+    ) -> Html:  # fmt: skip
+        shell = self.shell
+        guest = shell.csrf.visitor_of(request.cookies)
+        body = shell.renderer.render(
+            template,
+            nonce=request.nonce,
+            title=title,
+            token=shell.csrf.token(guest, scope=scope),
+            problems=problems_of(wrong),
+            typed=request.form,
+            is_sandbox=shell.mode is Mode.SANDBOX,
+            **facts,
+        )
+        status = _STATUS.get(type(wrong), 422) if wrong else status
+        headers = [(b"cache-control", b"no-store")]
+        if isinstance(wrong, RateLimited) and wrong.retry_after_s:
+            headers.append((b"retry-after", str(wrong.retry_after_s).encode()))
+        return Html(body, status, headers, (*shell.csrf.cookie(guest), *cookies))
+
+    def check(self, request: PageRequest, scope: str = SCOPE) -> None:
+        self.shell.csrf.check(request.headers, request.form.get("token"), scope=scope)
+
+    def visit(self, request: PageRequest) -> Visit:
+        browser = (request.headers.one(b"user-agent") or "unknown")[:200]
+        return Visit(browser, request.client, request.cookies.get(self.shell.device_cookie.name))
+
+    def entered(self, signed_in: SignedIn, path: str) -> Html:
+        cookies = (
+            *self.shell.session_cookie.set(signed_in.token),
+            *self.shell.device_cookie.set(signed_in.device, max_age_s=DEVICE_LASTS_S),
+        )
+        return Html(b"", 303, [(b"location", self.shell.site.url(path).encode())], cookies)
+
+    def to(self, path: str, cookies: CookieLines = ()) -> Html:
+        html = see_other(self.shell.site.url(path))
+        return Html(html.body, html.status, html.headers, cookies)
+
+    # Signing in
+
+    async def show_sign_in(self, request: PageRequest) -> Html:
+        return self._sign_in_page(request, after=next_in(request.query.get("next", "")))
+
+    def _sign_in_page(self, request: PageRequest, *, after: str, wrong: Refusal | None = None) -> Html:
+        said = "Your new password is set. Sign in with it." if request.query.get("said") == "reset" else ""
+        return self.page(request, "sign_in.html", title="Sign in", wrong=wrong, after=after, said=said)
+
+    async def sign_in(self, request: PageRequest) -> Html:
+        self.check(request)
+        after = next_in(request.form.get("next", ""))
+        try:
+            signed_in = await self.shell.sign_in.with_password(
+                request.form.get("email", ""), request.form.get("password", ""), self.visit(request)
+            )
+        except (Invalid, RateLimited) as wrong:
+            return self._sign_in_page(request, after=after, wrong=wrong)
+        return self.entered(signed_in, f"{PATH}/second-factor" if signed_in.member.has_totp else after)
+
+    async def show_second_factor(self, request: PageRequest, session: MemberSession) -> Html:
+        if not session.needs_second_factor:
+            return self.to(PATH)
+        return self.page(request, "second_factor.html", title="Second step", scope=scope_of(session))
+
+    async def second_factor(self, request: PageRequest, session: MemberSession) -> Html:
+        try:
+            token = await self.shell.sign_in.second_factor(session, request.form.get("code", ""))
+        except Invalid as wrong:
+            scope = scope_of(session)
+            return self.page(request, "second_factor.html", title="Second step", scope=scope, wrong=wrong)
+        return self.to(PATH, self.shell.session_cookie.set(token))
+
+    async def sign_out(self, request: PageRequest, session: MemberSession) -> Html:
+        await self.shell.sign_in.sign_out(request.cookies.get(self.shell.session_cookie.name, ""))
+        return self.to(f"{PATH}/sign-in", self.shell.session_cookie.set("", max_age_s=0))
+
+    # A code of an app
+
+    async def show_enrol(self, request: PageRequest, session: MemberSession) -> Html:
+        return await self._enrol_page(request, session)
+
+    async def _enrol_page(self, request: PageRequest, session: MemberSession, wrong: Refusal | None = None) -> Html:
+        sign_in = self.shell.sign_in
+        if session.member.has_totp and not session.is_stepped_up(sign_in.clock.now()):
+            raise Conflict("a code app is enrolled already; sign in again and then replace it within ten minutes")
+        secret = await sign_in.pending_totp(session) or await sign_in.new_totp(session)
+        address = totp.address(secret, email=session.member.email)
+        return self.page(
+            request, "enrol.html", title="Set up sign-in codes", scope=scope_of(session), wrong=wrong,
+            secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)), qr=qr_of(address),
+        )  # fmt: skip
+
+    async def enrol(self, request: PageRequest, session: MemberSession) -> Html:
+        try:
+            token, codes = await self.shell.sign_in.confirm_totp(session, request.form.get("code", ""))
+        except Invalid as wrong:
+            return await self._enrol_page(request, session, wrong)
+        cookies = self.shell.session_cookie.set(token)
+        # Shown by this answer alone: a reload asks to send the form again, which its code does not allow.
+        return self.page(request, "recovery_codes.html", title="Recovery codes", codes=codes, cookies=cookies)
+
+    # A new password
+
+    async def show_forgot(self, request: PageRequest) -> Html:
+        return self.page(request, "forgot.html", title="New password", is_sent=False)
+
+    async def forgot(self, request: PageRequest) -> Html:
+        self.check(request)
+        try:
+            await self.shell.sign_in.ask_for_reset(request.form.get("email", ""))
+        except Invalid as wrong:
+            return self.page(request, "forgot.html", title="New password", is_sent=False, wrong=wrong)
+        return self.page(request, "forgot.html", title="New password", is_sent=True)
+
+    async def show_reset(self, request: PageRequest) -> Html:
+        member = await self.shell.sign_in.find_link(request.path["link"], RESET)
+        return self.page(request, "reset.html", title="New password", email=member.email)
+
+    async def reset(self, request: PageRequest) -> Html:
+        self.check(request)
+        try:
+            await self.shell.sign_in.reset_password(request.path["link"], request.form.get("password", ""))
+        except Invalid as wrong:
+            member = await self.shell.sign_in.find_link(request.path["link"], RESET)
+            return self.page(request, "reset.html", title="New password", email=member.email, wrong=wrong)
+        return self.to(f"{PATH}/sign-in?said=reset")
+
+    # An invitation
+
+    async def show_invitation(self, request: PageRequest) -> Html:
+        return await self._invitation_page(request)
+
+    async def _invitation_page(self, request: PageRequest, wrong: Refusal | None = None) -> Html:
+        invited, is_known = await self.team.look_at(request.path["link"])
+        return self.page(
+            request, "invitation.html", title=f"Join {invited.business_name}", wrong=wrong, is_known=is_known,
+            business=invited.business_name, email=invited.invitation.email, role=invited.invitation.role.value,
+        )  # fmt: skip
+
+    async def accept(self, request: PageRequest) -> Html:
+        self.check(request)
+        form = request.form
+        try:
+            signed_in, code = await self.team.accept(
+                request.path["link"], form.get("name", ""), form.get("password", ""), self.visit(request)
+            )
+        except (Invalid, RateLimited) as wrong:
+            return await self._invitation_page(request, wrong)
+        return self.entered(signed_in, f"{PATH}/{code}")
+
+    # The sandbox's own people
+
+    async def show_enter(self, request: PageRequest) -> Html:
+        """Nothing is spent by looking: a preview of a chat program burns no link."""
+        member = await self.shell.sign_in.find_link(request.path["link"], ENTER)
+        async with self.shell.db.connection() as tx:
+            memberships = await session_store.list_memberships(tx, member.id)
+        return self.page(request, "enter.html", title="Enter the sandbox", member=member, memberships=memberships)
+
+    async def enter(self, request: PageRequest) -> Html:
+        self.check(request)
+        signed_in = await self.shell.sign_in.enter(request.path["link"], self.visit(request))
+        return self.entered(signed_in, PATH)
+
+    # Beside a business
+
+    async def show_businesses(self, request: PageRequest, session: MemberSession) -> Html:
+        async with self.shell.db.connection() as tx:
+            memberships = await session_store.list_memberships(tx, session.member.id)
+        if len(memberships) == 1:
+            return self.to(f"{PATH}/{memberships[0].business_code}")
+        return self.page(request, "businesses.html", title="Businesses", memberships=memberships)
+
+    async def show_security(self, request: PageRequest, session: MemberSession) -> Html:
+        return await self._security_page(request, session)
+
+    async def _security_page(
+        self, request: PageRequest, session: MemberSession, wrong: Refusal | None = None, said: str = ""
+    ) -> Html:
+        now = self.shell.sign_in.clock.now()
+        async with self.shell.db.connection() as tx:
+            sessions = await session_store.list_of(tx, session.member, now=now)
+            codes_left = await store.count_recovery_codes(tx, session.member.id)
+        return self.page(
+            request, "security.html", title="Security", scope=scope_of(session), wrong=wrong, said=said,
+            session=session, sessions=sessions, codes_left=codes_left, times=Times("UTC", now),
+            is_fresh=session.is_stepped_up(now) or session.member.is_of_sandbox,
+        )  # fmt: skip
+
+    async def change_security(self, request: PageRequest, session: MemberSession) -> Html:
+        actions = {"name": self._set_name, "password": self._set_password, "end": self._end, "others": self._end_others}
+        act = actions.get(request.form.get("what", ""))
+        if act is None:
+            raise NotFound("there is no such action")
+        try:
+            said = await act(request, session)
+        except (Invalid, RateLimited) as wrong:
+            return await self._security_page(request, session, wrong)
+        return await self._security_page(request, session, said=said)
+
+    async def _set_name(self, request: PageRequest, session: MemberSession) -> str:
+        async with self.shell.db.connection() as tx:
+            await store.set_name(tx, session.member.id, name_in(request.form.get("name", "")))
+        return "Your name is changed."
+
+    async def _set_password(self, request: PageRequest, session: MemberSession) -> str:
+        """The old one is asked for whatever the session's age."""
+        sign_in, form = self.shell.sign_in, request.form
+        if session.member.has_password:
+            await sign_in.confirm_password(session.member, form.get("old", ""))
+        await sign_in.change_password(session, form.get("password", ""))
+        return "Your password is changed. All other sessions have ended."
+
+    async def _end(self, request: PageRequest, session: MemberSession) -> str:
+        given = request.form.get("session", "")
+        async with self.shell.db.connection() as tx:
+            if not _SESSION_ID.fullmatch(given) or not await session_store.delete_one(
+                tx, session.member.id, int(given)
+            ):
+                raise NotFound("this session has ended already")
+        return "The session has ended."
+
+    async def _end_others(self, request: PageRequest, session: MemberSession) -> str:
+        async with self.shell.db.connection() as tx:
+            await session_store.delete_others(tx, session.member.id, session.token_hash)
+        return "All other sessions have ended."
+
+    def signed(self, handler: SignedHandler, *, is_complete: bool = True) -> Callable[[PageRequest], Awaitable[Html]]:
+        """For somebody signed in; complete: with the second factor shown, where there is one."""
+
+        async def handle(request: PageRequest) -> Html:
+            found = await self.shell.sign_in.find(request.cookies.get(self.shell.session_cookie.name), None)
+            if found is None:
+                return self.to(f"{PATH}/sign-in")
+            if is_complete and found.session.needs_second_factor:
+                return self.to(f"{PATH}/second-factor")
+            if request.method == "POST":
+                self.check(request, scope_of(found.session))
+            return await handler(request, found.session)
+
+        return handle
+
+    def routes(self) -> list[Route]:
+        limit, signed = self.shell.limit, self.signed
+        table: list[tuple[str, str, str, Callable[[PageRequest], Awaitable[Html | File]]]] = [
+            ("GET", "", "showBusinesses", signed(self.show_businesses)),
+            ("GET", "/sign-in", "showSignIn", self.show_sign_in),
+            ("POST", "/sign-in", "signIn", self.sign_in),
+            ("GET", "/second-factor", "showSecondFactor", signed(self.show_second_factor, is_complete=False)),
+            ("POST", "/second-factor", "giveSecondFactor", signed(self.second_factor, is_complete=False)),
+            ("POST", "/sign-out", "signOut", signed(self.sign_out, is_complete=False)),
+            ("GET", "/two-step", "showEnrolment", signed(self.show_enrol)),
+            ("POST", "/two-step", "enrol", signed(self.enrol)),
+            ("GET", "/forgot", "showForgotten", self.show_forgot),
+            ("POST", "/forgot", "askForReset", self.forgot),
+            ("GET", "/reset/{link}", "showReset", self.show_reset),
+            ("POST", "/reset/{link}", "resetPassword", self.reset),
+            ("GET", "/invitation/{link}", "showInvitation", self.show_invitation),
+            ("POST", "/invitation/{link}", "acceptInvitation", self.accept),
+            ("GET", "/security", "showSecurity", signed(self.show_security)),
+            ("POST", "/security", "changeSecurity", signed(self.change_security)),
+        ]
+        if self.shell.mode is Mode.SANDBOX:
+            table += [
+                ("GET", "/enter/{link}", "showEntrance", self.show_enter),
+                ("POST", "/enter/{link}", "enterSandbox", self.enter),
+            ]
+        return self.shell.router.routes(
+            PageRoute(method, PATH + path, name, handler, limit.address if method == "POST" else None)
+            for method, path, name, handler in table
+        )
+
+
+_STATUS: dict[type, int] = {RateLimited: 429, NotFound: 404}
+
+
+def next_in(text: str) -> str:
+    """Home for everything that is not surely a page of ours."""
+    return text if _NEXT.fullmatch(text) else PATH
+
+
+def qr_of(text: str) -> Markup:
+    drawn = io.BytesIO()
+    segno.make(text, error="m").save(drawn, kind="svg", xmldecl=False, svgns=False, omitsize=True, border=0)
+    return Markup(drawn.getvalue().decode())  # noqa: S704 - drawn here, of modules alone

@@ -1,0 +1,56 @@
+"""All pages of the dashboard, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidegate.core.clock import Clock, ShiftedClock
+from tidegate.dashboard.gate import Gate
+from tidegate.dashboard.home import Home
+from tidegate.dashboard.money_pages import MoneyPages
+from tidegate.dashboard.payments import PaymentPages
+from tidegate.dashboard.refunds import RefundPages
+from tidegate.dashboard.renderer import Renderer
+from tidegate.dashboard.settings_pages import SandboxPages, SettingsPages
+from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell
+from tidegate.dashboard.team_pages import TeamPages
+from tidegate.dashboard.webhooks import WebhookPages
+from tidegate.infra.http.limit import Limiter
+from tidegate.infra.http.routing import Route
+from tidegate.infra.page import static
+from tidegate.infra.page.site import Site
+from tidegate.member.limit import SignInLimit
+from tidegate.member.sign_in import SignIn
+from tidegate.member.team import Team
+from tidegate.settings import Settings
+from tidegate.webhook.commands import WebhookDeps
+
+
+class Dashboard:
+    def __init__(
+        self, settings: Settings, deps: WebhookDeps, clock: Clock, limiter: Limiter, secret: Callable[[], bytes]
+    ) -> None:
+        site, limit = Site(settings.base_url), SignInLimit(limiter)
+        sign_in = SignIn(deps.db, deps.vault, limit, settings.base_url)
+        self.shell = DashboardShell(deps.db, clock, settings.mode, site, sign_in, limit, Renderer(site), secret)
+        team = Team(deps.db, sign_in)
+        self.gate = Gate(self.shell, team)
+        self.table: list[DashboardRoute] = [
+            *Home(self.shell).routes(),
+            *PaymentPages(self.shell).routes(),
+            *RefundPages(self.shell).routes(),
+            *MoneyPages(self.shell).routes(),
+            *WebhookPages(self.shell, deps).routes(),
+            *TeamPages(self.shell, team, sends_mail=settings.mail is not None).routes(),
+            *SettingsPages(self.shell).routes(),
+        ]
+        if isinstance(clock, ShiftedClock):
+            self.table += SandboxPages(self.shell, self.gate, clock).routes()
+
+    def routes(self) -> list[Route]:
+        return [
+            *static.routes(self.shell.renderer.static_files),
+            *self.gate.routes(),
+            *self.shell.routes(self.table),
+            self.shell.router.nothing_else(f"{PATH}/{{rest:path}}"),
+        ]

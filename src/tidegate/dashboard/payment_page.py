@@ -1,0 +1,192 @@
+"""What the page of a payment says: a sentence, one timeline, why it was decided so. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.core.money import Money
+from tidegate.dashboard.format import amount
+from tidegate.dashboard.payment_store import (
+    AttemptFact,
+    DeliveryFact,
+    JournalFact,
+    PaymentHistory,
+    ReceiptFact,
+    RefundFact,
+)
+from tidegate.merchant.model import Business
+from tidegate.payment.model import Payment, PaymentStatus
+from tidegate.payment.variance import Variance
+from tidegate.rail.action import FailureReason
+
+METHOD_WORDS = {"bank_transfer": "Bank transfer", "card": "Card", "mobile_money": "Mobile money", "ussd": "USSD"}
+STATUS_WORDS = {
+    PaymentStatus.INITIATED: ("Created", ""),
+    PaymentStatus.PENDING: ("Pending", ""),
+    PaymentStatus.PROCESSING: ("Processing", ""),
+    PaymentStatus.SUCCESS: ("Paid", "good"),
+    PaymentStatus.FAILED: ("Failed", "bad"),
+    PaymentStatus.EXPIRED: ("Expired", ""),
+}
+JOURNAL_WORDS = {
+    "checkout_settled": "checkout settled",
+    "receipt_held": "held for the rest",
+    "held_settled": "held money settled",
+    "held_returning": "held money goes back",
+    "receipt_returning": "excess goes back",
+    "refund_started": "refund started",
+    "credit_reversed": "taken back by the bank",
+}
+_ENDED = {PaymentStatus.FAILED: "Not paid", PaymentStatus.EXPIRED: "Not paid in time"}
+
+
+@dataclass(frozen=True)
+class TimelineStep:
+    at: datetime
+    what: str
+    more: str = ""
+    tint: str = ""
+    why: str = ""
+    # A page that shows it, and its words.
+    link: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class RefundChoice:
+    value: str
+    label: str
+    amount: Money
+
+
+def status_of(payment: Payment) -> tuple[str, str]:
+    if payment.status is PaymentStatus.SUCCESS and payment.refunded == payment.received:
+        return "Refunded", ""
+    return STATUS_WORDS[payment.status]
+
+
+def difference_of(payment: Payment) -> str:
+    """Beside the state: what came too much or too little."""
+    if payment.variance is Variance.OVERPAYMENT:
+        return f"{amount(payment.received - payment.expected)} over"
+    if payment.variance is Variance.UNDERPAYMENT:
+        return f"{amount(payment.expected - payment.received)} short"
+    return ""
+
+
+def sentence_of(payment: Payment) -> str:
+    if payment.status is PaymentStatus.SUCCESS:
+        paid = f"{amount(payment.received)} paid"
+        if payment.variance is Variance.OVERPAYMENT:
+            return f"{paid}, {amount(payment.received - payment.expected)} more than asked"
+        if payment.variance is Variance.UNDERPAYMENT:
+            return f"{paid}, {amount(payment.expected - payment.received)} less than asked"
+        return paid
+    if payment.status in _ENDED:
+        return f"{_ENDED[payment.status]}, {amount(payment.expected)} asked"
+    return f"{amount(payment.expected)} asked, not paid yet"
+
+
+def refund_choices(payment: Payment) -> list[RefundChoice]:
+    """The right one first: the excess of an overpayment, otherwise everything."""
+    left = payment.received - payment.refunded - payment.reversed
+    if payment.status is not PaymentStatus.SUCCESS or left.minor <= 0:
+        return []
+    excess = payment.received - payment.expected - payment.refunded
+    choices = [RefundChoice("all", "Everything" if not payment.refunded.minor else "All that is left", left)]
+    if payment.variance is Variance.OVERPAYMENT and 0 < excess.minor < left.minor:
+        choices.insert(0, RefundChoice("excess", "The excess", excess))
+    return choices
+
+
+def timeline_of(
+    payment: Payment, history: PaymentHistory, business: Business, *, is_masked: bool
+) -> list[TimelineStep]:
+    currency = payment.expected.currency
+    steps = [
+        TimelineStep(payment.created_at, f"Created for {amount(payment.expected)}", f"Reference {payment.reference}")
+    ]
+    for attempt in history.attempts:
+        steps += _attempt_steps(attempt)
+    for receipt in history.receipts:
+        steps.append(_receipt_step(receipt, payment, business, is_masked=is_masked))
+    steps += [_journal_step(one, payment) for one in history.journals if one.kind == "checkout_settled"]
+    steps += [_delivery_step(one) for one in history.deliveries]
+    for refund in history.refunds:
+        steps += _refund_steps(refund, Money(refund.amount_minor, currency))
+    steps += [
+        TimelineStep(act.created_at, f"{act.action.replace('.', ' ').capitalize()} by {act.who}")
+        for act in history.acts
+        if act.action in ("refund.proposed", "refund.approved", "refund.declined", "payment.disabled")
+    ]
+    return sorted(steps, key=lambda step: step.at)
+
+
+def _attempt_steps(attempt: AttemptFact) -> Iterator[TimelineStep]:
+    method = METHOD_WORDS.get(attempt.method, attempt.method)
+    details = attempt.details
+    what = str(details.get("brand") or details.get("bank_name") or details.get("phone") or "")
+    last_four = details.get("last_four")
+    more = f"{what} ··{last_four}".strip() if last_four else what
+    if attempt.account_number:
+        more = f"account {attempt.account_number}"
+    yield TimelineStep(attempt.created_at, f"{method} chosen", more)
+    if attempt.status == "failed":
+        yield TimelineStep(attempt.updated_at, f"{method} failed", _reason(attempt.failure), "bad")
+    elif attempt.status == "expired":
+        yield TimelineStep(attempt.updated_at, f"{method} ran out of time")
+
+
+def _reason(code: str | None) -> str:
+    found = next((reason for reason in FailureReason if reason.value == code), None)
+    return found.meaning if found else "No reason was given."
+
+
+def _receipt_step(receipt: ReceiptFact, payment: Payment, business: Business, *, is_masked: bool) -> TimelineStep:
+    got = Money(receipt.amount_minor, payment.expected.currency)
+    name, bank = receipt.payer.get("name"), receipt.payer.get("bank_name")
+    who = f" from {name}" if name and not is_masked else ""
+    return TimelineStep(
+        receipt.created_at, f"{amount(got)} received{who}", str(bank or "") if not is_masked else "", "good",
+        _why(receipt, payment, business),
+    )  # fmt: skip
+
+
+def _why(receipt: ReceiptFact, payment: Payment, business: Business) -> str:
+    if payment.variance is None or payment.status is not PaymentStatus.SUCCESS:
+        return ""
+    words = {"accept": "Accept", "top_up": "Top up", "return": "Return"}
+    policy = words.get(business.variance_policy, business.variance_policy)
+    return (
+        f"your policy is {policy} now, and the amount differed from what was asked, so it was settled as it came. "
+        "With Return, or Top up where it was too little, it would have waited or gone back."
+    )
+
+
+def _journal_step(journal: JournalFact, payment: Payment) -> TimelineStep:
+    settled = amount(payment.settled)
+    currency = payment.expected.currency
+    link = (f"/ledger/{journal.id}", f"journal {journal.id}")
+    return TimelineStep(journal.created_at, f"{settled} settled to the {currency} wallet", "", "good", link=link)
+
+
+def _delivery_step(one: DeliveryFact) -> TimelineStep:
+    link = (f"/webhooks/deliveries/dlv_{one.id}", "Delivery")
+    tries = f"{one.attempts} {'try' if one.attempts == 1 else 'tries'}"
+    if one.delivered_at is not None:
+        late = (one.delivered_at - one.created_at).total_seconds()
+        return TimelineStep(
+            one.delivered_at, f"{one.event_type} delivered", f"{one.url}, {tries}, {late:.0f} s late", link=link
+        )
+    return TimelineStep(one.created_at, f"{one.event_type} not delivered yet", f"{one.url}, {tries}", "bad", link=link)
+
+
+def _refund_steps(refund: RefundFact, money: Money) -> Iterator[TimelineStep]:
+    link = (f"/refunds/{refund.reference}", refund.reference)
+    yield TimelineStep(refund.initiated_at, f"Refund of {amount(money)} started", refund.reason or "", link=link)
+    if refund.completed_at is not None:
+        is_good = refund.status == "successful"
+        words = f"Refund of {amount(money)} {'arrived' if is_good else 'failed'}"
+        more = "" if is_good else f"{_reason(refund.failure)} The amount is back in your wallet."
+        yield TimelineStep(refund.completed_at, words, more, "good" if is_good else "bad")

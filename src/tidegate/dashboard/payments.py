@@ -1,0 +1,217 @@
+"""Payments: the list, one payment with its timeline, and the refund form."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from tidegate.approval import commands as approvals
+from tidegate.approval.commands import RefundAsked, RefundTerms
+from tidegate.approval.model import RefundStep
+from tidegate.core.errors import (
+    ChangedElsewhere,
+    Conflict,
+    InsufficientBalance,
+    Invalid,
+    NotFound,
+    Problem,
+    RefundExceedsAvailable,
+    Refusal,
+)
+from tidegate.core.money import Currency, Money
+from tidegate.dashboard import home_store, payment_store
+from tidegate.dashboard.payment_page import (
+    JOURNAL_WORDS,
+    METHOD_WORDS,
+    difference_of,
+    refund_choices,
+    sentence_of,
+    status_of,
+    timeline_of,
+)
+from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.db import Tx
+from tidegate.infra.page.response import Html
+from tidegate.member.permission import Permission
+from tidegate.merchant.field import Remark
+from tidegate.payment import commands as payment_commands
+from tidegate.payment import store as payments
+from tidegate.payment.model import Payment, PaymentStatus
+from tidegate.payment.store import PaymentKey
+
+PAGE = 50
+AMOUNT_CHARS_MAX = 20
+_AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,4})?")
+_VERSION = re.compile(r"[0-9]{1,18}")
+_REFUSED = (Invalid, Conflict, InsufficientBalance, RefundExceedsAvailable)
+
+
+@dataclass(frozen=True)
+class PaymentPages:
+    shell: DashboardShell
+
+    async def show_list(self, visitor: DashboardVisitor) -> Html:
+        query = visitor.request.query
+        wanted = query.get("q", "").strip()
+        if wanted:
+            found = await self._find(visitor, wanted[:200])
+            if found is not None:
+                return self.shell.to(visitor, f"/payments/{found.pay_code}")
+        before = query.get("before", "")
+        async with self.shell.db.connection() as tx:
+            before_id = int(before) if _VERSION.fullmatch(before) else None
+            rows = await home_store.list_newest(tx, visitor.business.id, before_id=before_id, limit=PAGE + 1)
+        wrong = Invalid(Problem("q", f"No payment has the reference {wanted[:60]}.")) if wanted else None
+        older = f"{visitor.path('/payments')}?before={rows[PAGE - 1].id}" if len(rows) > PAGE else None
+        return self.shell.page(
+            visitor, "payments.html", title="Payments", section="Payments", wrong=wrong, status=422 if wrong else 200,
+            rows=[self._row(visitor, payment) for payment in rows[:PAGE]], older=older,
+            is_first=before_id is None, q=wanted,
+        )  # fmt: skip
+
+    def _row(self, visitor: DashboardVisitor, payment: Payment) -> dict[str, object]:
+        word, tint = status_of(payment)
+        is_paid = payment.status is PaymentStatus.SUCCESS
+        return {
+            "payment": payment,
+            "payer": payer_of(visitor, payment.order.customer.email),
+            "method": METHOD_WORDS.get(str(payment.method_chosen), "") if payment.method_chosen else "",
+            "word": word,
+            "tint": tint,
+            "difference": difference_of(payment),
+            "received": payment.received if is_paid else None,
+            "settled": payment.settled,
+        }
+
+    async def _find(self, visitor: DashboardVisitor, reference: str) -> Payment | None:
+        async with self.shell.db.connection() as tx:
+            return await payments.find(tx, PaymentKey(visitor.business.id, reference))
+
+    async def _get(self, visitor: DashboardVisitor) -> Payment:
+        found = await self._find(visitor, visitor.request.path["payment"])
+        if found is None:
+            raise NotFound("there is nothing at this address")
+        return found
+
+    async def show(self, visitor: DashboardVisitor) -> Html:
+        return await self._page(visitor, await self._get(visitor))
+
+    async def _page(self, visitor: DashboardVisitor, payment: Payment, wrong: Refusal | None = None) -> Html:
+        async with self.shell.db.connection() as tx:
+            history = await payment_store.get_history(tx, visitor.business.id, payment.id)
+            terms = await approvals.terms(tx, visitor.business.id, payment.expected.currency, visitor.session.member.id)
+        word, tint = status_of(payment)
+        is_masked = not visitor.may(Permission.SEE_PAYER)
+        choices = refund_choices(payment) if visitor.may(Permission.REFUND) else []
+        return self.shell.page(
+            visitor, "payment.html", title=sentence_of(payment), section="Payments", wrong=wrong,
+            status=_status(wrong), payment=payment, word=word, tint=tint, difference=difference_of(payment),
+            method=METHOD_WORDS.get(str(payment.method_chosen), ""),
+            steps=timeline_of(payment, history, visitor.business, is_masked=is_masked),
+            journals=history.journals, journal_words=JOURNAL_WORDS, money=Money, choices=choices,
+            wallet=Money(history.wallet_minor or 0, payment.expected.currency),
+            terms=_terms(visitor, terms, choices[0].amount if choices else None),
+            customer_name=payer_of(visitor, payment.order.customer.name),
+            customer_email=payer_of(visitor, payment.order.customer.email),
+            is_open=payment.status in (PaymentStatus.INITIATED, PaymentStatus.PENDING),
+        )  # fmt: skip
+
+    async def refund(self, visitor: DashboardVisitor) -> Html:
+        payment = await self._get(visitor)
+        try:
+            asked = asked_in(visitor, payment)
+
+            async def act(tx: Tx) -> str:
+                step, made = await approvals.refund(
+                    tx, asked, role=visitor.membership.role, person_id=visitor.session.member.id, by=visitor.by,
+                    now=visitor.now,
+                )  # fmt: skip
+                return f"/refunds/{made}" if step is RefundStep.DO else "/refunds?tab=approve"
+
+            return await self.shell.once(visitor, act)
+        except _REFUSED as wrong:
+            return await self._page(visitor, await self._get(visitor), wrong)
+
+    async def disable(self, visitor: DashboardVisitor) -> Html:
+        payment = await self._get(visitor)
+        is_disabled = visitor.form.get("disabled") == "yes"
+        await payment_commands.set_disabled(
+            self.shell.db, visitor.business, payment.pay_code, is_disabled=is_disabled, now=visitor.now
+        )
+        return self.shell.to(visitor, f"/payments/{payment.pay_code}")
+
+    def routes(self) -> list[DashboardRoute]:
+        return [
+            DashboardRoute("GET", "/payments", "showPayments", Permission.SEE, self.show_list),
+            DashboardRoute("GET", "/payments/{payment}", "showPaymentDetail", Permission.SEE, self.show),
+            DashboardRoute("POST", "/payments/{payment}/refund", "refundOnDashboard", Permission.REFUND, self.refund),
+            DashboardRoute(
+                "POST", "/payments/{payment}/disable", "disableOnDashboard", Permission.DISABLE_PAYMENT, self.disable
+            ),
+        ]
+
+
+def asked_in(visitor: DashboardVisitor, payment: Payment) -> RefundAsked:
+    """Raises Invalid. What the browser says about the amount of a choice is not believed: it is computed again."""
+    form = visitor.form
+    version = form.get("version", "")
+    if not _VERSION.fullmatch(version):
+        raise ChangedElsewhere("this form is incomplete; look at the payment again")
+    choices = {choice.value: choice.amount for choice in refund_choices(payment)}
+    what = form.get("what", "")
+    if what == "part":
+        refunded = amount_in(form.get("amount", ""), payment.expected.currency)
+    elif what in choices:
+        refunded = choices[what]
+    else:
+        raise Invalid(Problem("what", "Choose how much to refund."))
+    return RefundAsked(
+        payment,
+        int(version),
+        refunded,
+        text_in(form.get("reason", ""), "reason"),
+        text_in(form.get("note", ""), "note"),
+    )
+
+
+def amount_in(text: str, currency: Currency) -> Money:
+    text = text.strip()
+    hint = f"Enter an amount in {currency}, such as {'2500.50' if currency.exponent else '2500'}, without commas."
+    if len(text) > AMOUNT_CHARS_MAX or not _AMOUNT.fullmatch(text):
+        raise Invalid(Problem("amount", hint))
+    try:
+        minor = Decimal(text).scaleb(currency.exponent)
+    except InvalidOperation:
+        raise Invalid(Problem("amount", hint)) from None
+    if minor != int(minor) or minor <= 0:
+        raise Invalid(Problem("amount", hint))
+    return Money(int(minor), currency)
+
+
+def text_in(text: str, field: str) -> str | None:
+    """One line without a card number, or nothing."""
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        return str(Remark.parse(text))
+    except ValueError as error:
+        raise Invalid(Problem(field, f"{field.capitalize()} {error}.")) from None
+
+
+def payer_of(visitor: DashboardVisitor, text: str) -> str:
+    """Masked for roles that do not see payers: c…@gmail.com, C…"""
+    if visitor.may(Permission.SEE_PAYER):
+        return text
+    name, at, host = text.partition("@")
+    return f"{name[:1]}…{at}{host}"
+
+
+def _terms(visitor: DashboardVisitor, terms: RefundTerms, first: Money | None) -> dict[str, object]:
+    needs = first is not None and terms.step(visitor.membership.role, first) is RefundStep.PROPOSE
+    return {"limit": terms.limit, "is_limited": terms.other_approvers > 0, "needs_second": needs}
+
+
+def _status(wrong: Refusal | None) -> int:
+    return 200 if wrong is None else 409 if isinstance(wrong, Conflict) else 422

@@ -1,0 +1,47 @@
+"""Templates of the dashboard."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from tidegate.dashboard import format as shown
+from tidegate.infra.page import static
+from tidegate.infra.page.site import Site
+from tidegate.infra.page.static import StaticFile
+
+PACKAGE = "tidegate.dashboard"
+STATIC_PATH = "/static"
+
+
+class Renderer:
+    def __init__(self, site: Site) -> None:
+        self.files = static.load(PACKAGE, "static", under=STATIC_PATH, site=site)
+        self._environment = Environment(
+            loader=PackageLoader(PACKAGE),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.globals.update(
+            css=self.files["dashboard.css"].body.decode(),
+            script=self.files["dashboard.js"],
+            site=site,
+            amount=shown.amount,
+            once=_new_once,
+        )
+
+    def render(self, template: str, **facts: Any) -> bytes:
+        return self._environment.get_template(template).render(**facts).encode()
+
+    @property
+    def static_files(self) -> list[StaticFile]:
+        return list(self.files.values())
+
+
+def _new_once() -> str:
+    return secrets.token_urlsafe(16)

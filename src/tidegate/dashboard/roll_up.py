@@ -1,0 +1,25 @@
+"""The worker's part of Home: takings by hour, behind a watermark."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tidegate.core.clock import Clock
+from tidegate.dashboard import home_store
+from tidegate.infra.db import Database
+from tidegate.infra.leased_work import RoundResult
+
+JOURNALS_AT_ONCE = 2_000
+BUSINESSES_AT_ONCE = 50
+
+
+async def roll_up(db: Database, clock: Clock) -> RoundResult:
+    """One round. Two workers at once wait for each other at the watermark of a business."""
+    done = 0
+    before = clock.now() - timedelta(seconds=home_store.SETTLED_S)
+    async with db.connection() as tx:
+        behind = await home_store.list_behind(tx, before=before, limit=BUSINESSES_AT_ONCE)
+    for business_id in behind:
+        async with db.connection() as tx:
+            done += await home_store.roll_up(tx, business_id, before=before, limit=JOURNALS_AT_ONCE)
+    return RoundResult(done=done)

@@ -1,0 +1,227 @@
+"""Settings, branding, and the sandbox's own pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from zoneinfo import available_timezones
+
+from tidegate.approval import store as approval_store
+from tidegate.approval.model import default_limit
+from tidegate.audit import store as audit
+from tidegate.core.clock import ShiftedClock
+from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
+from tidegate.core.money import CHECKOUT_OFFERS
+from tidegate.dashboard.format import typed
+from tidegate.dashboard.gate import Gate
+from tidegate.dashboard.payments import amount_in
+from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.page.response import Html
+from tidegate.member import session_store, team_store
+from tidegate.member.permission import Permission
+from tidegate.merchant import store as merchants
+from tidegate.sandbox import store as sandbox_store
+from tidegate.sandbox.wire import AHEAD_MAX
+
+POLICIES = {
+    "accept": "Accept: settle what came, refund by hand",
+    "top_up": "Top up: wait for the rest of too little",
+    "return": "Return: send back what differs",
+}
+HOSTS_MAX = 20
+ADVANCES = {"1h": timedelta(hours=1), "24h": timedelta(days=1)}
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}|localhost")
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+_PHONE = re.compile(r"\+[1-9][0-9]{4,14}")
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
+
+
+@dataclass(frozen=True)
+class SettingsPages:
+    shell: DashboardShell
+
+    async def show(self, visitor: DashboardVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
+        async with self.shell.db.connection() as tx:
+            limits = await approval_store.list_limits(tx, visitor.business.id)
+        shown = [
+            (currency.value, typed(limits.get(currency) or default_limit(currency))) for currency in CHECKOUT_OFFERS
+        ]
+        return self.shell.page(
+            visitor, "settings.html", title="Settings", section="Settings", wrong=wrong, status=422 if wrong else 200,
+            business=visitor.business, policies=POLICIES, limits=shown, zones=sorted(available_timezones()),
+        )  # fmt: skip
+
+    async def change(self, visitor: DashboardVisitor) -> Html:
+        return await self._save(visitor, settings_in)
+
+    async def change_hosts(self, visitor: DashboardVisitor) -> Html:
+        return await self._save(visitor, hosts_in)
+
+    async def _save(self, visitor: DashboardVisitor, read: Callable[[DashboardVisitor], dict[str, Any]]) -> Html:
+        try:
+            changes = read(visitor)
+        except Invalid as wrong:
+            return await self._page(visitor, wrong)
+        await save(self.shell, visitor, changes, action="business.changed")
+        return self.shell.to(visitor, "/settings")
+
+    async def change_limits(self, visitor: DashboardVisitor) -> Html:
+        try:
+            wanted = [
+                amount_in(text, currency)
+                for currency in CHECKOUT_OFFERS
+                if (text := visitor.form.get(f"limit-{currency}", "").strip())
+            ]
+        except Invalid as wrong:
+            return await self._page(visitor, wrong)
+        async with self.shell.db.transaction() as tx:
+            for limit in wanted:
+                await approval_store.set_limit(tx, visitor.business.id, limit)
+            await audit.insert(
+                tx, visitor.business.id, visitor.by, action="refund.limits", subject="refunds",
+                details={str(limit.currency): str(limit) for limit in wanted}, now=visitor.now,
+            )  # fmt: skip
+        return self.shell.to(visitor, "/settings")
+
+    async def show_brand(self, visitor: DashboardVisitor) -> Html:
+        return self._brand_page(visitor)
+
+    def _brand_page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
+        business = visitor.business
+        return self.shell.page(
+            visitor, "branding.html", title="Branding", section="Branding", wrong=wrong, status=422 if wrong else 200,
+            business=business, accent=business.brand.accent or "#0f7b6c", support=business.brand.support,
+        )  # fmt: skip
+
+    async def change_brand(self, visitor: DashboardVisitor) -> Html:
+        try:
+            changes = brand_in(visitor)
+        except Invalid as wrong:
+            return self._brand_page(visitor, wrong)
+        await save(self.shell, visitor, changes, action="business.branded")
+        return self.shell.to(visitor, "/branding")
+
+    def routes(self) -> list[DashboardRoute]:
+        return [
+            DashboardRoute("GET", "/settings", "showSettings", Permission.SEE, self.show),
+            DashboardRoute("POST", "/settings", "changeSettings", Permission.SETTINGS, self.change),
+            DashboardRoute("POST", "/settings/hosts", "changeHosts", Permission.ENDPOINTS, self.change_hosts),
+            DashboardRoute("POST", "/settings/limits", "changeLimits", Permission.LIMITS, self.change_limits),
+            DashboardRoute("GET", "/branding", "showBranding", Permission.BRAND, self.show_brand),
+            DashboardRoute("POST", "/branding", "changeBranding", Permission.BRAND, self.change_brand),
+        ]
+
+
+async def save(shell: DashboardShell, visitor: DashboardVisitor, changes: dict[str, Any], *, action: str) -> None:
+    """With its row in the audit log: before → after."""
+    async with shell.db.transaction() as tx:
+        after = await merchants.update_business(tx, visitor.business.id, changes=changes, now=visitor.now)
+        assert after is not None
+        details = {name: [_before(visitor, name), value] for name, value in changes.items()}
+        await audit.insert(
+            tx, visitor.business.id, visitor.by, action=action, subject=visitor.business.id, details=details,
+            now=visitor.now,
+        )  # fmt: skip
+
+
+def _before(visitor: DashboardVisitor, name: str) -> Any:
+    business = visitor.business
+    support = business.brand.support
+    own = {"accent": business.brand.accent, "support_email": support.email, "support_phone": support.phone,
+           "support_url": support.url}  # fmt: skip
+    return own[name] if name in own else getattr(business, name)
+
+
+def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
+    form = visitor.form
+    policy, zone, minutes = form.get("policy", ""), form.get("zone", ""), form.get("session", "")
+    problems = []
+    if policy not in POLICIES:
+        problems.append(Problem("policy", "Choose what happens when the amount differs."))
+    if zone not in available_timezones():
+        problems.append(Problem("zone", "Choose a time zone of the list, such as Africa/Lagos."))
+    if not minutes.isascii() or not minutes.isdigit() or len(minutes) > 4 or not 15 <= int(minutes) <= 1440:
+        problems.append(Problem("session", "Enter how many minutes a payer has, from 15 to 1440."))
+    if problems:
+        raise Invalid(*problems)
+    return {"variance_policy": policy, "time_zone": zone, "session_minutes": int(minutes)}
+
+
+def hosts_in(visitor: DashboardVisitor) -> dict[str, Any]:
+    hosts = [host for host in re.split(r"[\s,]+", visitor.form.get("hosts", "").lower()) if host]
+    if len(hosts) > HOSTS_MAX or not all(len(host) <= 253 and _HOST.fullmatch(host) for host in hosts):
+        raise Invalid(Problem("hosts", f"Enter at most {HOSTS_MAX} host names, such as shop.example.com."))
+    return {"redirect_hosts": hosts}
+
+
+def brand_in(visitor: DashboardVisitor) -> dict[str, Any]:
+    form = visitor.form
+    name = " ".join(form.get("name", "").split())
+    accent, email, phone = (
+        form.get("accent", "").lower(),
+        form.get("support_email", "").strip(),
+        form.get("support_phone", "").strip(),
+    )
+    problems = []
+    if not 0 < len(name) <= 100:
+        problems.append(Problem("name", "Enter a name of at most 100 characters."))
+    if not _COLOUR.fullmatch(accent):
+        problems.append(Problem("accent", "Enter a colour such as #0f7b6c."))
+    if email and not _EMAIL.fullmatch(email):
+        problems.append(Problem("support_email", "Enter an e-mail address, or leave it empty."))
+    if phone and not _PHONE.fullmatch(phone):
+        problems.append(Problem("support_phone", "Enter a number such as +2348012345678, or leave it empty."))
+    if problems:
+        raise Invalid(*problems)
+    return {"name": name, "accent": accent, "support_email": email, "support_phone": phone}
+
+
+@dataclass(frozen=True)
+class SandboxPages:
+    """Time travel, and being somebody else. Absent in live mode."""
+
+    shell: DashboardShell
+    gate: Gate
+    clock: ShiftedClock
+
+    async def advance(self, visitor: DashboardVisitor) -> Html:
+        length = ADVANCES.get(visitor.form.get("by", ""))
+        if length is None:
+            raise NotFound("there is no such step of the clock")
+        async with self.shell.db.connection() as tx:
+            ahead = await sandbox_store.advance(tx, visitor.business.id, length, ahead_max=AHEAD_MAX)
+        if ahead is not None:
+            self.clock.learn(visitor.business.id, ahead)
+        return self.shell.to(visitor, "")
+
+    async def show_people(self, visitor: DashboardVisitor) -> Html:
+        async with self.shell.db.connection() as tx:
+            team = await team_store.list_team(tx, visitor.business.id)
+        people = [one for one in team if one.member.is_of_sandbox]
+        return self.shell.page(visitor, "people.html", title="Be someone else", people=people)
+
+    async def become(self, visitor: DashboardVisitor) -> Html:
+        """Only the sandbox's own people, who have no factor: nobody becomes somebody with a password."""
+        async with self.shell.db.transaction() as tx:
+            team = await team_store.list_team(tx, visitor.business.id)
+            found = next((one for one in team if one.member.id == visitor.form.get("person")), None)
+            if found is None or not found.member.is_of_sandbox or not visitor.session.member.is_of_sandbox:
+                raise NotFound("there is no such person of the sandbox")
+            signed_in = await self.shell.sign_in.open(
+                tx, found.member, self.gate.visit(visitor.request), is_complete=True
+            )
+            await session_store.delete(tx, visitor.session.token_hash)
+        return self.gate.entered(signed_in, f"{PATH}/{visitor.membership.business_code}")
+
+    def routes(self) -> list[DashboardRoute]:
+        return [
+            DashboardRoute("POST", "/sandbox/advance", "advanceClockOnDashboard", Permission.SANDBOX, self.advance),
+            DashboardRoute("GET", "/sandbox/people", "showPeople", Permission.SEE, self.show_people),
+            DashboardRoute("POST", "/sandbox/people", "becomePerson", Permission.SEE, self.become),
+        ]

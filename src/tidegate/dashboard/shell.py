@@ -1,0 +1,309 @@
+"""What every page of the dashboard passes through: session, membership, role, form token, step-up."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from tidegate.audit import model as audit_model
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
+from tidegate.core.clock import Clock
+from tidegate.core.errors import AccessDenied, Invalid, NotFound, Refusal, StillRunning
+from tidegate.core.ids import Mode
+from tidegate.dashboard import navigation
+from tidegate.dashboard.format import Times
+from tidegate.dashboard.navigation import NavigationItem
+from tidegate.dashboard.renderer import Renderer
+from tidegate.idempotency import store as kept_answers
+from tidegate.infra.db import Database, Tx
+from tidegate.infra.http.routing import Route
+from tidegate.infra.page.cookie import Cookie, CookieLines
+from tidegate.infra.page.csrf import Csrf
+from tidegate.infra.page.form import Form
+from tidegate.infra.page.response import File, Html, see_other
+from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.site import Site
+from tidegate.member import permission
+from tidegate.member.limit import SignInLimit
+from tidegate.member.model import MemberSession, Membership
+from tidegate.member.permission import Grant, Permission
+from tidegate.member.sign_in import SignIn
+from tidegate.merchant import store as merchants
+from tidegate.merchant.model import Business
+
+PATH = "/dashboard"
+SESSION_COOKIE, DEVICE_COOKIE = "tidegate-session", "tidegate-device"
+DEVICE_LASTS_S = 180 * 86_400
+ONCE_CHARS_MAX = 64
+# Not carried to the page that asks for a factor, and never drawn again.
+_OF_THE_SHELL = frozenset({"token", "factor", "sandbox"})
+
+
+@dataclass(frozen=True)
+class DashboardVisitor:
+    """Who looks, at which business, as what."""
+
+    request: PageRequest
+    session: MemberSession
+    membership: Membership
+    business: Business
+    now: datetime
+    # Set when the session got a new id on the way.
+    cookies: CookieLines = ()
+
+    @property
+    def by(self) -> Actor:
+        return audit_model.person(self.session.member.id, self.request.client)
+
+    @property
+    def times(self) -> Times:
+        return Times(self.business.time_zone, self.now)
+
+    @property
+    def form(self) -> Form:
+        return self.request.form
+
+    @property
+    def navigation(self) -> list[list[NavigationItem]]:
+        return navigation.seen_by(self.membership.role)
+
+    def may(self, wanted: Permission) -> bool:
+        return permission.may(self.membership.role, wanted)
+
+    def path(self, below: str = "") -> str:
+        return f"{PATH}/{self.membership.business_code}{below}"
+
+
+DashboardHandler = Callable[[DashboardVisitor], Awaitable[Html | File]]
+# Does the work in the transaction and returns where to go.
+OnceAct = Callable[[Tx], Awaitable[str]]
+
+
+@dataclass(frozen=True)
+class DashboardRoute:
+    """One row of the table that makes the routes. `path` is below that of the business."""
+
+    method: str
+    path: str
+    name: str
+    permission: Permission
+    handler: DashboardHandler
+
+
+@dataclass(frozen=True)
+class DashboardShell:
+    db: Database
+    clock: Clock
+    mode: Mode
+    site: Site
+    sign_in: SignIn
+    limit: SignInLimit
+    renderer: Renderer
+    # Available once the database is open.
+    secret: Callable[[], bytes]
+
+    @cached_property
+    def csrf(self) -> Csrf:
+        return Csrf(self.site, key=hmac.digest(self.secret(), b"forms of the dashboard", "sha256"))
+
+    @cached_property
+    def session_cookie(self) -> Cookie:
+        return Cookie(SESSION_COOKIE, self.site)
+
+    @cached_property
+    def device_cookie(self) -> Cookie:
+        return Cookie(DEVICE_COOKIE, self.site)
+
+    @cached_property
+    def router(self) -> PageRouter:
+        return PageRouter(self.render_error)
+
+    def routes(self, table: Sequence[DashboardRoute]) -> list[Route]:
+        return self.router.routes(
+            [
+                PageRoute(
+                    row.method,
+                    f"{PATH}/{{business}}{row.path}",
+                    row.name,
+                    self._guarded(row),
+                    self.limit.form if row.method == "POST" else None,
+                )
+                for row in table
+            ]
+        )
+
+    def _guarded(self, row: DashboardRoute) -> Callable[[PageRequest], Awaitable[Html | File]]:
+        async def handle(request: PageRequest) -> Html | File:
+            visitor = await self._visitor(request, row.permission)
+            if isinstance(visitor, Html):
+                return visitor
+            if request.method == "POST":
+                self.csrf.check(request.headers, request.form.get("token"), scope=scope_of(visitor.session))
+                stepped = await self._stepped_up(visitor, row)
+                if isinstance(stepped, Html):
+                    return stepped
+                visitor = stepped
+            answer = await row.handler(visitor)
+            if visitor.cookies and isinstance(answer, Html):
+                answer = msgspec.structs.replace(answer, cookies=(*answer.cookies, *visitor.cookies))
+            return answer
+
+        return handle
+
+    async def _visitor(self, request: PageRequest, wanted: Permission) -> DashboardVisitor | Html:
+        """Or the page where to go first."""
+        code = request.path["business"]
+        found = await self.sign_in.find(request.cookies.get(self.session_cookie.name), code)
+        if found is None:
+            return self._to_sign_in(request)
+        if found.session.needs_second_factor:
+            return see_other(self.site.url(f"{PATH}/second-factor"))
+        if found.membership is None:
+            raise NotFound("there is nothing at this address")
+        if found.session.needs_enrolment(found.membership.role):
+            return see_other(self.site.url(f"{PATH}/two-step"))
+        now = self.clock.now_of(found.membership.business_id)
+        async with self.db.connection() as tx:
+            business = await merchants.find_business(tx, found.membership.business_id)
+        assert business is not None
+        visitor = DashboardVisitor(request, found.session, found.membership, business, now)
+        if not visitor.may(wanted):
+            await self._refuse(visitor, wanted)
+        return visitor
+
+    async def _refuse(self, visitor: DashboardVisitor, wanted: Permission) -> None:
+        async with self.db.connection() as tx:
+            await audit.insert(
+                tx, visitor.business.id, visitor.by, action="access.denied", subject=wanted.name.lower(),
+                details={"role": visitor.membership.role}, now=visitor.now,
+            )  # fmt: skip
+        role = visitor.membership.role.value
+        raise AccessDenied(f"as {role} you may not {wanted.value}; an owner or admin can change your role")
+
+    def _to_sign_in(self, request: PageRequest) -> Html:
+        if request.method == "POST":
+            return see_other(self.site.url(f"{PATH}/sign-in"))
+        here = f"{PATH}/{request.path['business']}"
+        return see_other(self.site.url(f"{PATH}/sign-in?next={quote(here, safe='/')}"))
+
+    async def _stepped_up(self, visitor: DashboardVisitor, row: DashboardRoute) -> DashboardVisitor | Html:
+        """Where the role needs it: a factor of the last ten minutes, or the page that asks for one and goes on."""
+        is_needed = permission.grant(visitor.membership.role, row.permission) is Grant.STEP_UP
+        if not is_needed or visitor.session.is_stepped_up(self.sign_in.clock.now()):
+            return visitor
+        given = visitor.form.get("factor")
+        if given is None:
+            return self._ask_for_factor(visitor, row, None)
+        try:
+            if visitor.session.member.is_of_sandbox and self.mode is Mode.SANDBOX:
+                token = await self.sign_in.step_up_in_sandbox(visitor.session)
+            else:
+                token = await self.sign_in.step_up(visitor.session, given)
+        except Invalid as wrong:
+            return self._ask_for_factor(visitor, row, wrong)
+        return replace(visitor, cookies=self.session_cookie.set(token))
+
+    def _ask_for_factor(self, visitor: DashboardVisitor, row: DashboardRoute, wrong: Invalid | None) -> Html:
+        """The form waits in this page's own form, and goes on with it."""
+        here = visitor.path(row.path.format(**{name: quote(text) for name, text in visitor.request.path.items()}))
+        fields = [(name, value) for name, value in visitor.form.items() if name not in _OF_THE_SHELL]
+        return self.page(
+            visitor, "step_up.html", title="Confirm it is you", status=422 if wrong else 200, wrong=wrong,
+            action=self.site.url(here), fields=fields, member=visitor.session.member,
+        )  # fmt: skip
+
+    def page(
+        self, visitor: DashboardVisitor, template: str, *, title: str, status: int = 200, wrong: Refusal | None = None,
+        section: str = "", **facts: Any,
+    ) -> Html:  # fmt: skip
+        """A page in the frame of the business."""
+        request = visitor.request
+        guest = self.csrf.visitor_of(request.cookies)
+        body = self.renderer.render(
+            template,
+            nonce=request.nonce,
+            title=title,
+            visitor=visitor,
+            section=section,
+            token=self.csrf.token(guest, scope=scope_of(visitor.session)),
+            times=visitor.times,
+            path=lambda below="": self.site.url(visitor.path(below)),
+            problems=problems_of(wrong),
+            is_sandbox=self.mode is Mode.SANDBOX,
+            may=lambda name: visitor.may(Permission[name]),
+            typed=visitor.form,
+            **facts,
+        )
+        return Html(body, status, [(b"cache-control", b"no-store")], self.csrf.cookie(guest))
+
+    def to(self, visitor: DashboardVisitor, below: str) -> Html:
+        return see_other(self.site.url(visitor.path(below)))
+
+    async def once(self, visitor: DashboardVisitor, act: OnceAct) -> Html:
+        """A double click, Back and a reload do it once: the form's key is kept with where it led."""
+        given = visitor.form.get("once", "")
+        # A key of the API has no space, so the two never meet.
+        key = f"form {given}"
+        if not 0 < len(given) <= ONCE_CHARS_MAX:
+            raise AccessDenied("this form is incomplete; reload the page and try again")
+        async with self.db.transaction() as tx:
+            if not await kept_answers.lock(tx, visitor.business.id, key):
+                raise StillRunning("this form is being sent already; look at the page again", retry_after_s=1)
+            kept = await kept_answers.find(tx, visitor.business.id, key)
+            if kept is not None and kept["body"] is not None:
+                return self.to(visitor, bytes(kept["body"]).decode())
+            below = await act(tx)
+            await kept_answers.insert(
+                tx, visitor.business.id, key, request_hash=b"", status=200, body=below.encode(), now=visitor.now
+            )
+        return self.to(visitor, below)
+
+    def render_error(self, refusal: Refusal, status: int, request: PageRequest) -> Html:
+        body = self.renderer.render(
+            "error.html",
+            nonce=request.nonce,
+            title=_TITLES.get(status, "This did not work"),
+            message=refusal.message[:1].upper() + refusal.message[1:],
+            request_id=request.request_id,
+            home=self.site.url(PATH),
+            is_sandbox=self.mode is Mode.SANDBOX,
+        )
+        return Html(body, status, [(b"cache-control", b"no-store")])
+
+
+_TITLES = {
+    403: "You may not do this",
+    404: "There is nothing here",
+    409: "It has changed meanwhile",
+    429: "Too many tries",
+    503: "Not available right now",
+}
+
+
+def scope_of(session: MemberSession) -> str:
+    """A form belongs to the session that it was drawn for."""
+    return f"session/{session.id}"
+
+
+def problems_of(wrong: Refusal | None) -> list[tuple[str, str]]:
+    """Field and sentence, for the summary at the top of a form."""
+    if wrong is None:
+        return []
+    if isinstance(wrong, Invalid):
+        return [
+            (one.field, _sentence(one.message if one.message[:1].isupper() else one.text)) for one in wrong.problems
+        ]
+    return [("", _sentence(wrong.message))]
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."

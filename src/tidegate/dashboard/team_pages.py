@@ -1,0 +1,112 @@
+"""Team and audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
+from tidegate.dashboard import ledger_store
+from tidegate.dashboard.money_pages import number_in
+from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.page.response import Html
+from tidegate.member import permission
+from tidegate.member.permission import Grant, Permission, Role
+from tidegate.member.team import Team
+
+PAGE = 50
+_GRANT_WORDS = {
+    Grant.YES: "yes",
+    Grant.STEP_UP: "yes, with a proof",
+    Grant.PROPOSES: "asks; another allows",
+    Grant.NO: "–",
+}
+
+
+@dataclass(frozen=True)
+class TeamPages:
+    shell: DashboardShell
+    team: Team
+    # Where none is sent, the page shows the link to copy.
+    sends_mail: bool
+
+    async def show(self, visitor: DashboardVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, link: str = "") -> Html:
+        members, invitations = await self.team.list_all(visitor.business.id)
+        return self.shell.page(
+            visitor, "team.html", title="Team", section="Team", wrong=wrong,
+            status=200 if wrong is None else 409 if isinstance(wrong, Conflict) else 422,
+            members=members, invitations=invitations, roles=permission.roles_given_by(visitor.membership.role),
+            link=link, sends_mail=self.sends_mail, all_roles=list(Role),
+            rights=[(one.value, [_GRANT_WORDS[permission.grant(role, one)] for role in Role]) for one in Permission],
+        )  # fmt: skip
+
+    async def invite(self, visitor: DashboardVisitor) -> Html:
+        form = visitor.form
+        try:
+            link = await self.team.invite(
+                visitor.session.member, visitor.membership, form.get("email", ""), form.get("role", ""),
+                origin=visitor.request.client,
+            )  # fmt: skip
+        except (Invalid, Conflict) as wrong:
+            return await self._page(visitor, wrong)
+        return self.shell.to(visitor, "/team") if self.sends_mail else await self._page(visitor, link=link)
+
+    async def withdraw(self, visitor: DashboardVisitor) -> Html:
+        number = number_in(visitor.request.path["invitation"])
+        if number is None:
+            raise NotFound("there is nothing at this address")
+        await self.team.withdraw(visitor.session.member, visitor.membership, number, origin=visitor.request.client)
+        return self.shell.to(visitor, "/team")
+
+    async def change(self, visitor: DashboardVisitor) -> Html:
+        member, at, person = visitor.session.member, visitor.membership, visitor.request.path["person"]
+        origin = visitor.request.client
+        try:
+            if visitor.form.get("what") == "remove":
+                await self.team.remove(member, at, person, origin=origin)
+            else:
+                await self.team.change_role(member, at, person, visitor.form.get("role", ""), origin=origin)
+        except (Invalid, Conflict) as wrong:
+            return await self._page(visitor, wrong)
+        return self.shell.to(visitor, "/team")
+
+    async def show_audit(self, visitor: DashboardVisitor) -> Html:
+        """Everybody sees their own acts."""
+        actor = None if visitor.may(Permission.AUDIT) else visitor.by.actor
+        before = number_in(visitor.request.query.get("before", ""))
+        async with self.shell.db.connection() as tx:
+            found = await ledger_store.list_audit(
+                tx, visitor.business.id, actor=actor, before_id=before, limit=PAGE + 1
+            )
+        older = f"{visitor.path('/audit')}?before={found[PAGE - 1].id}" if len(found) > PAGE else None
+        return self.shell.page(
+            visitor, "audit.html", title="Audit log", section="Audit log",
+            lines=[(line, plain_details(line.details)) for line in found[:PAGE]],
+            older=older,
+            is_own=actor is not None,
+        )  # fmt: skip
+
+    def routes(self) -> list[DashboardRoute]:
+        return [
+            DashboardRoute("GET", "/team", "showTeam", Permission.SEE, self.show),
+            DashboardRoute("POST", "/team/invitations", "invite", Permission.TEAM, self.invite),
+            DashboardRoute(
+                "POST", "/team/invitations/{invitation}/withdraw", "withdrawInvitation", Permission.TEAM, self.withdraw
+            ),
+            DashboardRoute("POST", "/team/{person}", "changeMember", Permission.TEAM, self.change),
+            DashboardRoute("GET", "/audit", "showAudit", Permission.SEE, self.show_audit),
+        ]
+
+
+def plain_details(details: str) -> str:
+    """before → after where there are two, otherwise name: value."""
+    found = msgspec.json.decode(details)
+    parts = []
+    for name, value in found.items():
+        is_pair = isinstance(value, list) and len(value) == 2
+        parts.append(f"{name}: {value[0]} → {value[1]}" if is_pair else f"{name}: {value}")
+    return ", ".join(parts)

@@ -1,0 +1,39 @@
+"""Mails to the people of the dashboard. The same words whether or not somebody is known."""
+
+from __future__ import annotations
+
+from tidegate.mail.model import Mail, one_line
+from tidegate.member.permission import Role
+
+
+def invitation(email: str, *, business: str, inviter: str, role: Role, url: str) -> Mail:
+    return Mail(
+        recipient=email,
+        subject=one_line(f"{inviter} invites you to {business} on Tidegate"),
+        paragraphs=(
+            f"{one_line(inviter)} invites you to the dashboard of {one_line(business)} as {role.value}.",
+            "The link works once, for this address only, for three days.",
+        ),
+        link=("Accept the invitation", url),
+        closing="If you do not know why you got this, ignore it.",
+    )
+
+
+def reset(email: str, *, url: str) -> Mail:
+    return Mail(
+        recipient=email,
+        subject="Choose a new password for Tidegate",
+        paragraphs=("Somebody asked for a new password for this address. The link works once, for 30 minutes.",),
+        link=("Choose a new password", url),
+        closing="If it was not you, ignore this; your password stays as it is.",
+    )
+
+
+def changed(email: str, *, what: str) -> Mail:
+    """Told after the fact, so that an owner notices a stranger."""
+    return Mail(
+        recipient=email,
+        subject=one_line(f"Tidegate: {what}"),
+        paragraphs=(f"On your Tidegate account: {what}.",),
+        closing="If it was not you, choose a new password at once and tell the owner of your business.",
+    )

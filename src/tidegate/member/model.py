@@ -1,0 +1,132 @@
+"""A person, a session, a membership, an invitation; and the pure rules on them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import secrets
+from datetime import datetime, timedelta
+
+import msgspec
+
+from tidegate.core.errors import Invalid, Problem
+from tidegate.member.permission import NEEDS_SECOND_FACTOR, Role
+
+IDLE_MAX = timedelta(minutes=30)
+SESSION_MAX = timedelta(hours=12)
+STEP_UP_LASTS = timedelta(minutes=10)
+# A visit is noted at most this often.
+SEEN_EVERY = timedelta(minutes=1)
+INVITATION_LASTS = timedelta(hours=72)
+RESET_LASTS = timedelta(minutes=30)
+ENTER_LASTS = timedelta(minutes=15)
+FACTOR_FAILURES_MAX = 5
+RECOVERY_CODES = 10
+EMAIL_CHARS_MAX = 254
+NAME_CHARS_MAX = 100
+BROWSER_CHARS_MAX = 200
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+_EMAIL = re.compile(r"[^@\s<>\"',;]{1,64}@[^@\s<>\"',;]{1,190}")
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who signs in."""
+
+    id: str
+    email: str
+    name: str
+    has_password: bool
+    has_totp: bool
+
+    @property
+    def is_of_sandbox(self) -> bool:
+        """Seeded: without factors, so that anybody at the sandbox's machine may be them."""
+        return not self.has_password and not self.has_totp
+
+
+class MemberSession(msgspec.Struct, frozen=True, kw_only=True):
+    token_hash: bytes
+    id: int
+    member: Member
+    has_second_factor: bool
+    stepped_up_at: datetime | None
+    browser: str
+    address: str
+    created_at: datetime
+    seen_at: datetime
+
+    def is_over(self, now: datetime) -> bool:
+        return now - self.seen_at >= IDLE_MAX or now - self.created_at >= SESSION_MAX
+
+    def is_stepped_up(self, now: datetime) -> bool:
+        return self.stepped_up_at is not None and now - self.stepped_up_at < STEP_UP_LASTS
+
+    def needs_enrolment(self, role: Role) -> bool:
+        return role in NEEDS_SECOND_FACTOR and not self.member.has_totp and not self.member.is_of_sandbox
+
+    @property
+    def needs_second_factor(self) -> bool:
+        return self.member.has_totp and not self.has_second_factor
+
+
+class Membership(msgspec.Struct, frozen=True, kw_only=True):
+    business_id: str
+    business_code: str
+    business_name: str
+    role: Role
+
+
+class TeamMember(msgspec.Struct, frozen=True, kw_only=True):
+    member: Member
+    role: Role
+    seen_at: datetime | None
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    business_id: str
+    id: int
+    email: str
+    role: Role
+    invited_by: str
+    expires_at: datetime
+    is_open: bool
+
+    def is_usable(self, now: datetime) -> bool:
+        return self.is_open and now < self.expires_at
+
+
+def new_token() -> str:
+    """256 bits."""
+    return secrets.token_urlsafe(32)
+
+
+def hash_of_token(token: str) -> bytes | None:
+    """None for what cannot be one of ours."""
+    return hashlib.sha256(token.encode()).digest() if _TOKEN.fullmatch(token) else None
+
+
+def email_in(text: str) -> str:
+    """In lower case. Raises Invalid."""
+    email = text.strip().lower()
+    if len(email) > EMAIL_CHARS_MAX or not _EMAIL.fullmatch(email):
+        raise Invalid(Problem("email", "Enter an e-mail address, such as ada@example.com."))
+    return email
+
+
+def name_in(text: str) -> str:
+    name = " ".join(text.split())
+    if not 0 < len(name) <= NAME_CHARS_MAX:
+        raise Invalid(Problem("name", f"Enter a name of at most {NAME_CHARS_MAX} characters."))
+    return name
+
+
+def new_recovery_codes() -> list[str]:
+    """80 bits each, in groups of four."""
+    texts = (base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(RECOVERY_CODES))
+    return ["-".join(text[at : at + 4] for at in range(0, 16, 4)) for text in texts]
+
+
+def hash_of_code(code: str) -> bytes:
+    """Spaces, hyphens and capitals do not matter. 80 random bits need no slow hash."""
+    return hashlib.sha256(re.sub(r"[^a-z0-9]", "", code[:64].lower()).encode()).digest()

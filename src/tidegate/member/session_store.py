@@ -1,0 +1,153 @@
+"""SQL of sessions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tidegate.infra.db import Row, Tx
+from tidegate.member.model import Member, MemberSession, Membership
+from tidegate.member.permission import Role
+from tidegate.member.store import member_of
+
+
+class OpenSession(NamedTuple):
+    session: MemberSession
+    # Of the business that was asked for.
+    membership: Membership | None
+
+
+async def insert(
+    tx: Tx, token_hash: bytes, member: Member, *, is_complete: bool, browser: str, address: str, now: datetime
+) -> None:
+    """Sessions that are over go, so that the table stays small."""
+    await tx.execute(
+        "DELETE FROM member_session WHERE person_id = $1 AND created_at < $2::timestamptz - interval '12 hours'",
+        member.id, now,
+    )  # fmt: skip
+    await tx.execute(
+        """
+        INSERT INTO member_session (token_hash, person_id, has_second_factor, stepped_up_at, browser, address,
+                                    created_at, seen_at)
+        VALUES ($1, $2, $3, CASE WHEN $3 THEN $6::timestamptz END, $4, $5, $6, $6)
+        """,
+        token_hash, member.id, is_complete, browser, address, now,
+    )  # fmt: skip
+
+
+async def find(tx: Tx, token_hash: bytes, business_code: str | None) -> OpenSession | None:
+    """With the membership in the business: one round trip of every request."""
+    row = await tx.fetchrow(
+        """
+        SELECT session, person, membership.role, business.id AS business_id, business.name AS business_name
+          FROM member_session AS session
+          JOIN person ON person.id = session.person_id
+          LEFT JOIN business ON business.code = $2
+          LEFT JOIN membership ON membership.business_id = business.id AND membership.person_id = person.id
+         WHERE session.token_hash = $1
+        """,
+        token_hash, business_code,
+    )  # fmt: skip
+    if row is None:
+        return None
+    membership = None
+    if row["role"] is not None:
+        membership = Membership(
+            business_id=row["business_id"], business_code=business_code or "", business_name=row["business_name"],
+            role=Role(row["role"]),
+        )  # fmt: skip
+    return OpenSession(session_of(row["session"], member_of(row["person"])), membership)
+
+
+async def list_memberships(tx: Tx, person_id: str) -> list[Membership]:
+    rows = await tx.fetch(
+        """
+        SELECT business.id AS business_id, business.code AS business_code, business.name AS business_name, role
+          FROM membership JOIN business ON business.id = membership.business_id
+         WHERE membership.person_id = $1 ORDER BY business.name, business.id
+        """,
+        person_id,
+    )
+    return [Membership(**{**row, "role": Role(row["role"])}) for row in rows]
+
+
+async def note_seen(tx: Tx, token_hash: bytes, *, now: datetime) -> None:
+    await tx.execute("UPDATE member_session SET seen_at = $2 WHERE token_hash = $1", token_hash, now)
+
+
+async def raise_up(tx: Tx, token_hash: bytes, new_hash: bytes, *, now: datetime) -> bool:
+    """After a factor was shown: under a new id, so that one that was seen before is worth nothing."""
+    done = await tx.fetchval(
+        """
+        UPDATE member_session
+           SET token_hash = $2, has_second_factor = true, stepped_up_at = $3, seen_at = $3, factor_failures = 0,
+               pending_secret = NULL
+         WHERE token_hash = $1 RETURNING true
+        """,
+        token_hash, new_hash, now,
+    )  # fmt: skip
+    return done is True
+
+
+async def count_failure(tx: Tx, token_hash: bytes) -> int:
+    failures = await tx.fetchval(
+        """
+        UPDATE member_session SET factor_failures = factor_failures + 1 WHERE token_hash = $1
+        RETURNING factor_failures
+        """,
+        token_hash,
+    )
+    return int(failures or 0)
+
+
+async def set_pending_secret(tx: Tx, token_hash: bytes, sealed: str) -> None:
+    await tx.execute("UPDATE member_session SET pending_secret = $2 WHERE token_hash = $1", token_hash, sealed)
+
+
+async def find_pending_secret(tx: Tx, token_hash: bytes) -> str | None:
+    found: str | None = await tx.fetchval("SELECT pending_secret FROM member_session WHERE token_hash = $1", token_hash)
+    return found
+
+
+async def list_of(tx: Tx, member: Member, *, now: datetime) -> list[MemberSession]:
+    rows = await tx.fetch(
+        """
+        SELECT * FROM member_session
+         WHERE person_id = $1 AND seen_at > $2::timestamptz - interval '30 minutes'
+           AND created_at > $2::timestamptz - interval '12 hours'
+         ORDER BY seen_at DESC LIMIT 50
+        """,
+        member.id, now,
+    )  # fmt: skip
+    return [session_of(row, member) for row in rows]
+
+
+async def delete(tx: Tx, token_hash: bytes) -> None:
+    await tx.execute("DELETE FROM member_session WHERE token_hash = $1", token_hash)
+
+
+async def delete_one(tx: Tx, person_id: str, session_id: int) -> bool:
+    done = await tx.fetchval(
+        "DELETE FROM member_session WHERE person_id = $1 AND id = $2 RETURNING true", person_id, session_id
+    )
+    return done is True
+
+
+async def delete_others(tx: Tx, person_id: str, keep: bytes | None) -> None:
+    await tx.execute(
+        "DELETE FROM member_session WHERE person_id = $1 AND token_hash IS DISTINCT FROM $2", person_id, keep
+    )
+
+
+def session_of(row: Row, member: Member) -> MemberSession:
+    return MemberSession(
+        token_hash=row["token_hash"],
+        id=row["id"],
+        member=member,
+        has_second_factor=row["has_second_factor"],
+        stepped_up_at=row["stepped_up_at"],
+        browser=row["browser"],
+        address=row["address"],
+        created_at=row["created_at"],
+        seen_at=row["seen_at"],
+    )

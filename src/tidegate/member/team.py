@@ -1,0 +1,198 @@
+"""The team of a business: invitations, roles, who leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.audit import model as audit_model
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
+from tidegate.core import ids
+from tidegate.core.clock import SystemClock
+from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem
+from tidegate.infra.db import Database, Tx
+from tidegate.mail import store as mail
+from tidegate.member import message, password, session_store, store, team_store
+from tidegate.member.model import (
+    INVITATION_LASTS,
+    Invitation,
+    Member,
+    Membership,
+    TeamMember,
+    email_in,
+    hash_of_token,
+    name_in,
+    new_token,
+)
+from tidegate.member.permission import Role, roles_given_by
+from tidegate.member.sign_in import WRONG, SignedIn, SignIn, Visit
+from tidegate.member.team_store import InvitedTo
+from tidegate.merchant import store as merchants
+
+TEAM_MAX = 200
+NO_MEMBER = "nobody of this team has this id"
+NO_INVITATION = "this invitation was used or withdrawn, or is too old; ask for a new one"
+
+
+@dataclass(frozen=True)
+class Team:
+    """Everything is done by somebody (`by`), and at most with their own role."""
+
+    db: Database
+    sign_in: SignIn
+    clock: SystemClock = field(default_factory=SystemClock)
+
+    async def list_all(self, business_id: str) -> tuple[list[TeamMember], list[Invitation]]:
+        async with self.db.connection() as tx:
+            return await team_store.list_team(tx, business_id), await team_store.list_invitations(tx, business_id)
+
+    async def invite(self, by: Member, at: Membership, email: str, role: str, *, origin: str) -> str:
+        """The link, for where no mail is sent. The same for an address that is known and one that is not."""
+        email, wanted = email_in(email), role_in(role)
+        _refuse_above(at.role, wanted)
+        now, token = self.clock.now(), new_token()
+        token_hash = hash_of_token(token)
+        assert token_hash is not None
+        url = f"{self.sign_in.base_url}/dashboard/invitation/{token}"
+        async with self.db.transaction() as tx:
+            members = await team_store.lock(tx, at.business_id)
+            if len(members) >= TEAM_MAX:
+                raise Conflict(f"a team has at most {TEAM_MAX} people")
+            await team_store.insert_invitation(
+                tx, at.business_id, email, wanted, token_hash=token_hash, by=by.id, now=now,
+                expires_at=now + INVITATION_LASTS,
+            )  # fmt: skip
+            letter = message.invitation(email, business=at.business_name, inviter=by.name, role=wanted, url=url)
+            await mail.insert(tx, at.business_id, letter, now=now)
+            await self._note(tx, at, _by(by, origin), "team.invited", subject=email, role=wanted)
+        return url
+
+    async def withdraw(self, by: Member, at: Membership, invitation_id: int, *, origin: str) -> None:
+        async with self.db.transaction() as tx:
+            found = await team_store.find_invitation(tx, at.business_id, invitation_id)
+            if found is None:
+                raise NotFound(NO_INVITATION)
+            _refuse_above(at.role, found.role)
+            await team_store.end_invitation(tx, found, "withdrawn")
+            await self._note(tx, at, _by(by, origin), "team.withdrawn", subject=found.email, role=found.role)
+
+    async def look_at(self, token: str) -> tuple[InvitedTo, bool]:
+        """The invitation, and whether its address has a password. Looking spends nothing."""
+        token_hash = hash_of_token(token)
+        async with self.db.connection() as tx:
+            found = await team_store.find_by_token(tx, token_hash) if token_hash else None
+            if found is None or not found.invitation.is_usable(self.clock.now()):
+                raise NotFound(NO_INVITATION)
+            known = await store.find_by_email(tx, found.invitation.email)
+        return found, known is not None and known[0].has_password
+
+    async def accept(self, token: str, name: str, given: str, visit: Visit) -> tuple[SignedIn, str]:
+        """Signs in, and says at which business. Who has a password gives it; who has none chooses one."""
+        invited, is_known = await self.look_at(token)
+        email = invited.invitation.email
+        if is_known:
+            signed_in = await self.sign_in.with_password(email, given, visit)
+            async with self.db.transaction() as tx:
+                await self._join(tx, invited, signed_in.member, visit)
+            return signed_in, invited.business_code
+        name = name_in(name)
+        words = [email, name, invited.business_name]
+        password_hash = await self.sign_in.hashing.hash(password.checked(given, words=words))
+        async with self.db.transaction() as tx:
+            member = await store.insert_person(
+                tx, person_id=ids.new_person_id(), email=email, name=name, password_hash=password_hash,
+                now=self.clock.now(),
+            )  # fmt: skip
+            if member is None:
+                raise Invalid(Problem("password", WRONG))
+            await self._join(tx, invited, member, visit)
+            return await self.sign_in.open(tx, member, visit), invited.business_code
+
+    async def _join(self, tx: Tx, invited: InvitedTo, member: Member, visit: Visit) -> None:
+        invitation = invited.invitation
+        if not await team_store.end_invitation(tx, invitation, "accepted"):
+            raise NotFound(NO_INVITATION)
+        await team_store.put(tx, invitation.business_id, member.id, invitation.role, now=self.clock.now())
+        at = Membership(
+            business_id=invitation.business_id, business_code=invited.business_code,
+            business_name=invited.business_name, role=invitation.role,
+        )  # fmt: skip
+        await self._note(tx, at, _by(member, visit.address), "team.joined", subject=member.email, role=invitation.role)
+
+    async def change_role(self, by: Member, at: Membership, person_id: str, role: str, *, origin: str) -> None:
+        wanted = role_in(role)
+        async with self.db.transaction() as tx:
+            before = await self._locked(tx, at, person_id)
+            _refuse_above(at.role, before)
+            _refuse_above(at.role, wanted)
+            if wanted is not Role.OWNER:
+                await self._refuse_last_owner(tx, at, person_id)
+            await team_store.put(tx, at.business_id, person_id, wanted, now=self.clock.now())
+            # The next click asks to sign in, with the new role.
+            await session_store.delete_others(tx, person_id, None)
+            await self._note(tx, at, _by(by, origin), "team.role", subject=person_id, role=[before, wanted])
+
+    async def remove(self, by: Member, at: Membership, person_id: str, *, origin: str) -> None:
+        async with self.db.transaction() as tx:
+            before = await self._locked(tx, at, person_id)
+            _refuse_above(at.role, before)
+            await self._refuse_last_owner(tx, at, person_id)
+            await team_store.remove(tx, at.business_id, person_id)
+            await session_store.delete_others(tx, person_id, None)
+            await self._note(tx, at, _by(by, origin), "team.removed", subject=person_id, role=before)
+
+    async def _locked(self, tx: Tx, at: Membership, person_id: str) -> Role:
+        role = dict(await team_store.lock(tx, at.business_id)).get(person_id)
+        if role is None:
+            raise NotFound(NO_MEMBER)
+        return role
+
+    async def _refuse_last_owner(self, tx: Tx, at: Membership, person_id: str) -> None:
+        members = await team_store.lock(tx, at.business_id)
+        if [one for one, role in members if role is Role.OWNER] == [person_id]:
+            raise Conflict("this is the only owner; make somebody else owner first")
+
+    async def _note(
+        self, tx: Tx, at: Membership, by: Actor, action: str, *, subject: str, role: Role | list[Role]
+    ) -> None:
+        now = self.clock.now()
+        await audit.insert(tx, at.business_id, by, action=action, subject=subject, details={"role": role}, now=now)
+
+
+def _by(member: Member, origin: str) -> Actor:
+    return audit_model.person(member.id, origin)
+
+
+def role_in(text: str) -> Role:
+    try:
+        return Role(text)
+    except ValueError:
+        raise Invalid(Problem("role", f"Choose one of {', '.join(Role)}.")) from None
+
+
+def _refuse_above(own: Role, wanted: Role) -> None:
+    if wanted not in roles_given_by(own):
+        raise AccessDenied(f"as {own.value} you cannot give, change or take the role {wanted.value}")
+
+
+async def invite_owner(db: Database, base_url: str, business_id: str, email: str) -> str:
+    """By the operator: how a business gets its first person."""
+    email, now, token = email_in(email), SystemClock().now(), new_token()
+    token_hash = hash_of_token(token)
+    assert token_hash is not None
+    url = f"{base_url}/dashboard/invitation/{token}"
+    async with db.transaction() as tx:
+        business = await merchants.find_business(tx, business_id)
+        if business is None:
+            raise NotFound(f"there is no business {business_id}; `tidegate merchant list` shows them")
+        await team_store.insert_invitation(
+            tx, business_id, email, Role.OWNER, token_hash=token_hash, by="operator", now=now,
+            expires_at=now + INVITATION_LASTS,
+        )  # fmt: skip
+        letter = message.invitation(email, business=business.name, inviter="Tidegate", role=Role.OWNER, url=url)
+        await mail.insert(tx, business_id, letter, now=now)
+        await audit.insert(
+            tx, business_id, audit_model.OPERATOR, action="team.invited", subject=email,
+            details={"role": Role.OWNER}, now=now,
+        )  # fmt: skip
+    return url

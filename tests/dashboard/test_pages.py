@@ -1,0 +1,74 @@
+"""Every page of the dashboard, with and without something to show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from build import Shop
+from checkout.paying import card
+from conftest import MakeCheckout, MakeShop
+from dashboard.people import People, SignedInPerson
+from tidegate.member.permission import Role
+
+PAGES = (
+    "", "/payments", "/refunds", "/refunds?tab=approve", "/wallets", "/inflows", "/webhooks", "/team", "/audit",
+    "/settings", "/branding", "/sandbox/people",
+)  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+async def test_every_page_opens_for_a_new_business(owner: SignedInPerson) -> None:
+    for below in PAGES:
+        page = await owner.get(below)
+        assert page.headers["cache-control"] == "no-store"
+        assert len(page.content) < 130_000
+
+
+async def test_a_payment_is_told_from_its_creation_to_its_refund(
+    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    checkout = await new_checkout(shop)
+    assert (await checkout.charge(card())).status_code == 200
+    await checkout.tick()
+    home = (await owner.get()).text
+    assert checkout.reference in home
+    assert "Taken today in NGN" in home
+    assert checkout.reference in (await owner.get("/payments")).text
+    at = f"/payments/{checkout.pay_code}"
+    page = (await owner.get(at)).text
+    for words in ("Card chosen", "received", "settled to the NGN wallet", "Everything"):
+        assert words in page, words
+    done = await owner.send(f"{at}/refund", at=at, what="part", amount="10.50", reason="one item less")
+    assert done.status_code == 303, done.text[-2000:]
+    assert await admin.fetchval("SELECT amount_minor FROM refund") == 1_050
+    refund = await owner.client.get(done.headers["location"])
+    assert "one item less" in refund.text
+    assert "Refund of ₦10.50 started" in (await owner.get(at)).text
+    for below in ("/wallets", "/wallets/NGN", "/refunds"):
+        assert "₦" in (await owner.get(below)).text
+    assert "refund.started" in (await owner.get("/audit")).text
+    journal = await admin.fetchval("SELECT max(id) FROM journal")
+    assert "Wallet NGN" in (await owner.get(f"/ledger/{journal}")).text
+
+
+async def test_ids_of_another_business_are_not_there(
+    people: People, owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, new_shop: MakeShop
+) -> None:
+    other = await new_shop(rate_per_second=100_000, rate_burst=100_000)
+    stranger = await people.person(other, Role.OWNER)
+    checkout = await new_checkout(shop)
+    assert (await checkout.charge(card())).status_code == 200
+    journal = await people.admin.fetchval("SELECT max(id) FROM journal")
+    never = (await stranger.get("/payments/nothing", status=404)).text
+    for below in (
+        f"/payments/{checkout.pay_code}", f"/payments/{checkout.reference}", f"/ledger/{journal}", "/wallets/NGN",
+    ):  # fmt: skip
+        await stranger.get(below, status=404)
+    assert len(never) == len((await stranger.get(f"/payments/{checkout.pay_code}", status=404)).text)
+    # The business itself.
+    assert (await stranger.client.get(owner.path())).status_code == 404
+    fields = {**await stranger.fields(), "what": "all", "version": "0", "once": "x", "factor": "sandbox"}
+    assert (await stranger.post(f"/payments/{checkout.pay_code}/refund", fields)).status_code == 404

@@ -1,0 +1,132 @@
+"""Refunds from the dashboard: what is typed wrongly, twice, late; and four eyes."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from build import Checkout, Shop
+from checkout.paying import card
+from conftest import MakeCheckout
+from dashboard.people import People, SignedInPerson
+from tidegate.member.permission import Role
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+@pytest.fixture
+async def paid(new_checkout: MakeCheckout, shop: Shop) -> Checkout:
+    """Of 100 naira, in a wallet with more."""
+    for _ in range(2):
+        checkout = await new_checkout(shop)
+        assert (await checkout.charge(card())).status_code == 200
+    return checkout
+
+
+def at(paid: Checkout) -> str:
+    return f"/payments/{paid.pay_code}"
+
+
+async def count(admin: Any) -> int:
+    return int(await admin.fetchval("SELECT count(*) FROM refund"))
+
+
+@pytest.mark.parametrize(
+    "amount", ["", "0", "-1", "1e3", "1,000", "10.001", "100.01", "9" * 40, "abc", "\u0661\u0660", " "]
+)
+async def test_a_wrong_amount_is_a_clear_no(owner: SignedInPerson, paid: Checkout, admin: Any, amount: str) -> None:
+    answer = await owner.send(f"{at(paid)}/refund", at=at(paid), what="part", amount=amount, reason="kept")
+    assert answer.status_code == 422
+    assert "needs a change" in answer.text
+    assert 'value="kept"' in answer.text
+    assert await count(admin) == 0
+
+
+async def test_twice_at_once_back_and_reload_make_one_refund(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
+    fields = {**await owner.fields(at(paid)), "what": "part", "amount": "10", "factor": "sandbox"}
+    answers = await asyncio.gather(*(owner.post(f"{at(paid)}/refund", fields) for _ in range(3)))
+    again = await owner.post(f"{at(paid)}/refund", fields)
+    assert {answer.status_code for answer in (*answers, again)} <= {303, 409}
+    assert again.status_code == 303
+    assert await count(admin) == 1
+
+
+async def test_a_stale_page_refunds_nothing_and_shows_the_fresh_one(
+    owner: SignedInPerson, paid: Checkout, admin: Any
+) -> None:
+    stale = await owner.fields(at(paid))
+    assert (await owner.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="10")).status_code == 303
+    late = await owner.post(f"{at(paid)}/refund", {**stale, "what": "part", "amount": "10", "once": "another"})
+    assert late.status_code == 409
+    assert "changed" in late.text
+    assert await count(admin) == 1
+
+
+async def test_what_support_asks_for_another_person_allows(
+    people: People, shop: Shop, paid: Checkout, admin: Any
+) -> None:
+    support, finance = await people.person(shop, Role.SUPPORT), await people.person(shop, Role.FINANCE, name="Tunde")
+    asked = await support.send(f"{at(paid)}/refund", at=at(paid), what="all", note="never arrived")
+    assert (asked.status_code, await count(admin)) == (303, 0)
+    number = await admin.fetchval("SELECT id FROM approval")
+    below = f"/approvals/{number}/approve"
+    assert (await support.send(below, at="/refunds?tab=approve")).status_code == 403
+    done = await finance.send(below, at="/refunds?tab=approve")
+    assert done.status_code == 303
+    assert await count(admin) == 1
+    again = await finance.send(below, at="/refunds?tab=approve", once="another")
+    assert again.status_code == 404
+    assert await count(admin) == 1
+    rows = await admin.fetch("SELECT actor, action FROM audit WHERE action LIKE 'refund.%' ORDER BY id")
+    assert [tuple(row) for row in rows] == [
+        (f"person/{support.member.id}", "refund.proposed"),
+        (f"person/{finance.member.id}", "refund.started"),
+        (f"person/{finance.member.id}", "refund.approved"),
+    ]
+
+
+async def test_nobody_approves_their_own_and_above_the_limit_needs_two(
+    people: People, owner: SignedInPerson, shop: Shop, paid: Checkout, admin: Any
+) -> None:
+    await people.person(shop, Role.ADMIN)
+    set_limit = await owner.send("/settings/limits", at="/settings", **{"limit-NGN": "50"})
+    assert set_limit.status_code == 303
+    assert (await owner.send(f"{at(paid)}/refund", at=at(paid), what="all")).status_code == 303
+    assert await count(admin) == 0
+    number = await admin.fetchval("SELECT id FROM approval")
+    denied = await owner.send(f"/approvals/{number}/approve", at="/refunds?tab=approve", once="x")
+    assert (denied.status_code, await count(admin)) == (403, 0)
+    assert (await owner.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="50")).status_code == 303
+    assert await count(admin) == 1
+
+
+@pytest.mark.parametrize("case", ["changed", "late"])
+async def test_an_approval_is_void_once_the_payment_changed_or_after_three_days(
+    people: People, owner: SignedInPerson, shop: Shop, paid: Checkout, case: str
+) -> None:
+    support = await people.person(shop, Role.SUPPORT)
+    admin = people.admin
+    await support.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="20")
+    number = await admin.fetchval("SELECT id FROM approval")
+    if case == "changed":
+        await owner.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="10")
+    else:
+        await admin.execute("UPDATE approval SET expires_at = expires_at - $1::interval", timedelta(days=3))
+    before = await count(admin)
+    answer = await owner.send(f"/approvals/{number}/approve", at="/refunds?tab=approve", once="x")
+    assert answer.status_code == 409
+    assert await count(admin) == before
+
+
+async def test_who_may_not_refund_has_no_form_and_a_viewer_sees_no_payer(
+    people: People, shop: Shop, paid: Checkout
+) -> None:
+    viewer = await people.person(shop, Role.VIEWER)
+    page = (await viewer.get(at(paid))).text
+    assert "/refund" not in page.replace("/refunds", "")
+    email = await people.admin.fetchval("SELECT customer_email FROM payment LIMIT 1")
+    assert email not in page
+    assert email not in (await viewer.get("/payments")).text

@@ -1,0 +1,197 @@
+"""Signing in: what is known about nobody, what works once, and what ends at once."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pyotp
+import pytest
+
+from build import Shop
+from dashboard.people import TOKEN, People, SignedInPerson
+from tidegate.member.permission import Role
+
+GOOD = "seven green lanterns over Yaba"
+
+
+async def form(client: httpx.AsyncClient, path: str, **fields: str) -> httpx.Response:
+    page = await client.get(path)
+    assert page.status_code == 200, (path, page.status_code)
+    return await client.post(path, data={"token": TOKEN.findall(page.text)[0], **fields})
+
+
+async def mailed_link(admin: Any, kind: str) -> str:
+    """The newest link of this kind in the outbox."""
+    texts = await admin.fetch("SELECT text_body FROM mail ORDER BY id DESC")
+    found = [link for row in texts for link in re.findall(rf"/dashboard/{kind}/[\w-]+", row["text_body"] or "")]
+    return str(found[0])
+
+
+async def joined(people: People, owner: SignedInPerson, role: str = "viewer") -> tuple[httpx.AsyncClient, str]:
+    """Somebody new, with a password, in a browser that is signed in."""
+    email = f"{role}@new.example"
+    answer = await owner.send("/team/invitations", at="/team", email=email, role=role)
+    assert answer.status_code == 200, answer.text[-500:]
+    browser = people.browser()
+    done = await form(browser, await mailed_link(people.admin, "invitation"), name="Grace Danjuma", password=GOOD)
+    assert done.status_code == 303, done.text[-800:]
+    return browser, email
+
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+async def test_an_invitation_makes_a_member_once(people: People, owner: SignedInPerson) -> None:
+    browser, _ = await joined(people, owner)
+    assert (await browser.get(owner.path())).status_code == 200
+    link = await mailed_link(people.admin, "invitation")
+    assert (await people.browser().get(link)).status_code == 404
+    assert (await browser.get(owner.path("/keys-of-others"))).status_code == 404
+
+
+@pytest.mark.parametrize("password", ["short", "password1234", "aaaaaaaaaaaaaaaa", "grace danjuma new", "x" * 129])
+async def test_a_password_that_is_soon_guessed_is_refused(people: People, owner: SignedInPerson, password: str) -> None:
+    await owner.send("/team/invitations", at="/team", email="g@new.example", role="viewer")
+    link = await mailed_link(people.admin, "invitation")
+    answer = await form(people.browser(), link, name="Grace Danjuma", password=password)
+    assert answer.status_code == 422
+    assert password not in answer.text
+    assert await people.admin.fetchval("SELECT count(*) FROM person WHERE email = 'g@new.example'") == 0
+
+
+async def test_a_known_and_an_unknown_address_look_the_same(people: People, owner: SignedInPerson) -> None:
+    _, email = await joined(people, owner)
+    browser = people.browser()
+    texts = []
+    for address in (email, "nobody@new.example"):
+        wrong = await form(browser, "/dashboard/sign-in", email=address, password="x" * 14)
+        forgot = await form(browser, "/dashboard/forgot", email=address)
+        assert (wrong.status_code, forgot.status_code) == (422, 200)
+        texts.append([re.sub(TOKEN.pattern, "", page.text).replace(address, "") for page in (wrong, forgot)])
+        texts[-1] = [re.sub(r'nonce="[^"]+"', "", text) for text in texts[-1]]
+    assert texts[0] == texts[1]
+
+
+async def test_the_id_of_a_session_before_signing_in_is_worth_nothing(people: People, owner: SignedInPerson) -> None:
+    browser, email = await joined(people, owner)
+    old = browser.cookies["tidegate-session"]
+    assert (await form(browser, "/dashboard/sign-in", email=email, password=GOOD)).status_code == 303
+    assert browser.cookies["tidegate-session"] != old
+    answer = await form(people.browser(), "/dashboard/sign-in", email=email, password=GOOD, next="//evil.example")
+    assert answer.headers["location"] == "/dashboard"
+    for line in answer.headers.get_list("set-cookie"):
+        assert "HttpOnly" in line
+        assert "SameSite=Lax" in line
+
+
+@pytest.mark.parametrize(
+    "after", ["//evil.example", "/\\evil.example", "https://evil.example", "/dashboard/%0d%0aset-cookie:x", "/x"]
+)
+async def test_signing_in_leads_to_our_own_pages_alone(people: People, after: str) -> None:
+    page = await people.browser().get("/dashboard/sign-in", params={"next": after})
+    assert 'name="next" value="/dashboard"' in page.text
+
+
+async def test_a_new_password_by_mail_works_once_and_ends_all_sessions(people: People, owner: SignedInPerson) -> None:
+    browser, email = await joined(people, owner)
+    assert (await form(people.browser(), "/dashboard/forgot", email=email)).status_code == 200
+    link = await mailed_link(people.admin, "reset")
+    for _ in range(2):  # Looking spends nothing.
+        assert (await people.browser().get(link)).status_code == 200
+    new = "four grey herons below Lokoja"
+    assert (await form(people.browser(), link, password=new)).status_code == 303
+    assert (await people.browser().get(link)).status_code == 404
+    assert (await browser.get(owner.path())).status_code == 303
+    assert (await form(people.browser(), "/dashboard/sign-in", email=email, password=GOOD)).status_code == 422
+    assert (await form(people.browser(), "/dashboard/sign-in", email=email, password=new)).status_code == 303
+    subjects = await people.admin.fetch("SELECT subject FROM mail WHERE recipient = $1", email)
+    assert "Tidegate: your password was changed" in [row["subject"] for row in subjects]
+
+
+async def test_a_late_link_is_refused(people: People, owner: SignedInPerson) -> None:
+    _, email = await joined(people, owner)
+    await form(people.browser(), "/dashboard/forgot", email=email)
+    await people.admin.execute("UPDATE one_time_link SET expires_at = now()")
+    assert (await people.browser().get(await mailed_link(people.admin, "reset"))).status_code == 404
+
+
+async def enrolled(people: People, owner: SignedInPerson) -> tuple[httpx.AsyncClient, str, str, list[str]]:
+    """A browser of a developer with codes; the address, the secret and the recovery codes."""
+    browser, email = await joined(people, owner, "developer")
+    # Nothing opens before enrolment.
+    assert (await browser.get(owner.path())).headers["location"] == "/dashboard/two-step"
+    page = await browser.get("/dashboard/two-step")
+    secret = re.findall(r"<code>([A-Z2-7 ]+)</code>", page.text)[0].replace(" ", "")
+    done = await form(browser, "/dashboard/two-step", code=pyotp.TOTP(secret).now())
+    codes = re.findall(r"<li>([a-z2-7-]{19})</li>", done.text)
+    assert (done.status_code, len(codes)) == (200, 10)
+    return browser, email, secret, codes
+
+
+async def test_a_code_works_once_and_a_recovery_code_once(people: People, owner: SignedInPerson) -> None:
+    browser, email, secret, codes = await enrolled(people, owner)
+    assert (await browser.get(owner.path())).status_code == 200
+    again = people.browser()
+    first = await form(again, "/dashboard/sign-in", email=email, password=GOOD)
+    assert first.headers["location"] == "/dashboard/second-factor"
+    assert (await again.get(owner.path())).headers["location"] == "/dashboard/second-factor"
+    # The code of the enrolment was used; codes of another secret and of another time are wrong.
+    for code in (pyotp.TOTP(secret).now(), pyotp.TOTP(pyotp.random_base32()).now(), "000000x", ""):
+        assert (await form(again, "/dashboard/second-factor", code=code)).status_code == 422
+    assert (await form(again, "/dashboard/second-factor", code=codes[0].upper())).status_code == 303
+    assert (await again.get(owner.path())).status_code == 200
+    third = people.browser()
+    await form(third, "/dashboard/sign-in", email=email, password=GOOD)
+    assert (await form(third, "/dashboard/second-factor", code=codes[0])).status_code == 422
+    later = pyotp.TOTP(secret).at(people.now() + timedelta(seconds=30))
+    assert (await form(third, "/dashboard/second-factor", code=later)).status_code == 303
+
+
+async def test_after_five_wrong_codes_it_begins_from_the_password(people: People, owner: SignedInPerson) -> None:
+    _, email, *_ = await enrolled(people, owner)
+    browser = people.browser()
+    await form(browser, "/dashboard/sign-in", email=email, password=GOOD)
+    for _ in range(5):
+        await form(browser, "/dashboard/second-factor", code="000000")
+    assert (await browser.get("/dashboard/second-factor")).headers["location"] == "/dashboard/sign-in"
+
+
+async def test_sign_out_role_change_and_removal_act_at_once(people: People, owner: SignedInPerson) -> None:
+    browser, email = await joined(people, owner)
+    person_id = await people.admin.fetchval("SELECT id FROM person WHERE email = $1", email)
+    assert (await owner.send(f"/team/{person_id}", at="/team", what="role", role="support")).status_code == 303
+    assert (await browser.get(owner.path())).status_code == 303
+    await form(browser, "/dashboard/sign-in", email=email, password=GOOD)
+    assert (await browser.get(owner.path())).status_code == 200
+    assert (await owner.send(f"/team/{person_id}", at="/team", what="remove")).status_code == 303
+    assert (await browser.get(owner.path())).status_code == 303
+    token = TOKEN.findall((await owner.get()).text)[0]
+    assert (await owner.client.post("/dashboard/sign-out", data={"token": token})).status_code == 303
+    assert (await owner.client.get(owner.path())).status_code == 303
+
+
+async def test_idle_and_old_sessions_end(people: People, owner: SignedInPerson) -> None:
+    for column, length in (("seen_at", "31 minutes"), ("created_at", "13 hours")):
+        person = await people.person(await people.shop_of(owner), Role.VIEWER)
+        assert (await person.client.get(person.path())).status_code == 200
+        await people.admin.execute(
+            f"UPDATE member_session SET {column} = {column} - interval '{length}' WHERE person_id = $1",
+            person.member.id,
+        )
+        assert (await person.client.get(person.path())).status_code == 303
+
+
+async def test_nobody_gives_a_role_above_their_own_and_the_last_owner_stays(
+    people: People, owner: SignedInPerson, shop: Shop
+) -> None:
+    admin = await people.person(shop, Role.ADMIN)
+    assert (await admin.send("/team/invitations", at="/team", email="x@new.example", role="owner")).status_code == 403
+    for target, what in ((admin, {"role": "owner"}), (owner, {"what": "remove"}), (owner, {"role": "viewer"})):
+        answer = await admin.send(f"/team/{target.member.id}", at="/team", **what)
+        assert answer.status_code == 403, what
+    for what in ({"what": "remove"}, {"role": "viewer"}):
+        assert (await owner.send(f"/team/{owner.member.id}", at="/team", **what)).status_code == 409
+    assert await people.admin.fetchval("SELECT count(*) FROM membership WHERE role = 'owner'") == 1
