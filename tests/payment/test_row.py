@@ -28,6 +28,7 @@ EVERYTHING: dict[str, Any] = {
     "paid_at": "2026-01-01T00:00:01Z", "expires_at": "2026-01-01T00:00:02.123456Z",
     "created_at": "2026-01-01T00:00:03Z", "updated_at": "2026-01-01T00:00:04Z",
     "attempts_by_method": {"card": 2, "ussd": 1}, "reversed_minor": 5, "payment_link_id": "pl_1",
+    "dispute_status": "won",
 }  # fmt: skip
 NOTHING = dict.fromkeys(
     ("variance", "ending", "fee_minor", "vat_minor", "settled_minor", "method", "customer_phone", "redirect_url",

@@ -233,7 +233,8 @@ def test_an_amount_that_would_fill_the_memory_is_unreadable(body: bytes) -> None
         *(changed(REVERSAL, **{name: ...}) for name in json.loads(REVERSAL)),
         *(changed(REVERSAL, **{name: 7}) for name in json.loads(REVERSAL) if name != "amount"),
         *(changed(REVERSAL, **{name: ""}) for name in json.loads(REVERSAL)),
-        *(changed(REVERSAL, **{name: None}) for name in json.loads(REVERSAL)),
+        # A chargeback names no account.
+        *(changed(REVERSAL, **{name: None}) for name in json.loads(REVERSAL) if name != "accountNumber"),
         changed(REVERSAL, currency="usd"),
         changed(REVERSAL, reason="x" * 1_001),
         changed(REVERSAL, payer=None),

@@ -52,6 +52,7 @@ export const OPERATIONS = {
   "sandbox.charges.approve": {"method": "POST", "url": "/sandbox/charges/{payCode}/approve", "path": ["payCode"], "retry": "never", "headers": ["api-key"]},
   "sandbox.charges.decline": {"method": "POST", "url": "/sandbox/charges/{payCode}/decline", "path": ["payCode"], "retry": "never", "headers": ["api-key"], "takes": "body"},
   "sandbox.charges.expire": {"method": "POST", "url": "/sandbox/charges/{payCode}/expire", "path": ["payCode"], "retry": "never", "headers": ["api-key"]},
+  "sandbox.disputeCharge": {"method": "POST", "url": "/sandbox/charges/{payCode}/dispute", "path": ["payCode"], "retry": "never", "headers": ["api-key"], "takes": "body"},
   "sandbox.clock.get": {"method": "GET", "url": "/sandbox/clock", "path": [], "retry": "safe", "headers": ["api-key"]},
   "sandbox.clock.advance": {"method": "POST", "url": "/sandbox/clock", "path": [], "retry": "never", "headers": ["api-key"], "takes": "body"},
   "sandbox.reset": {"method": "POST", "url": "/sandbox/reset", "path": [], "retry": "never", "headers": ["api-key"]},

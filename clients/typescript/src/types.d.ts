@@ -290,6 +290,20 @@ export interface ChargeAuthorization {
   metadata?: null;
 }
 
+export interface ChargeDisputed {
+  /** Name of the event. */
+  event: "charge.disputed";
+  /** Kind of event; always `charge`. */
+  type: "charge";
+  /** The payment. */
+  data: DisputedChargeData;
+}
+
+export interface ChargeIsDisputed {
+  /** Id of the dispute, as in `charge.disputed`. */
+  disputeId: string;
+}
+
 export interface ChargeReversed {
   /** Name of the event. */
   event: "charge.reversed";
@@ -615,6 +629,82 @@ export type DeliveryStatus = "pending" | "delivered" | "exhausted" | "cancelled"
 
 export type DisabledReason = "merchant" | "gone" | "failing" | (string & {});
 
+export interface DisputeData {
+  /** The rail's number of the dispute. */
+  id: string;
+  /** Where the dispute stands. */
+  status: DisputeStatus;
+  /** The rail's reference of the payment that is disputed. */
+  sessionId: string;
+  /** What is disputed of the payment. */
+  amount: number;
+  /** In the rail's words. */
+  reason: string;
+  /** Until when evidence can be given to the operator; null when not told. */
+  dueAt: string | null;
+}
+
+export type DisputeStatus = "open" | "won" | "lost" | (string & {});
+
+export interface DisputedChargeData {
+  /** Number of the payment; unique, below 2^53. */
+  id: number;
+  /** Kept for clients of the published interface. */
+  authorization: ChargeAuthorization;
+  /** How the charge was authorized, where the rail tells it; otherwise null. */
+  auth_model: string | null;
+  /** What the customer paid, in major units. */
+  amount: number;
+  /** The same as `amount`. */
+  amountReceived: number;
+  /** What the customer was asked to pay. */
+  amountExpected: number;
+  /** What your wallet was credited, after fee and VAT. */
+  amountToSettle: number;
+  /** ISO 4217 code of the currency. */
+  currency: Currency;
+  /** Our fee, without VAT. */
+  fee: number;
+  /** VAT on the fee. */
+  vat: number;
+  /** Who paid our fee. */
+  feeBearer: FeeBearer;
+  /** `Payment successful`, `INCORRECT_AMOUNT` with a variance, or `PAYMENT_REVERSED`. */
+  message: string;
+  /** Set when another amount than expected arrived; otherwise null. */
+  varianceType: Variance | null;
+  /** Status of the payment; `success`. */
+  status: PaymentStatus;
+  /** The pay code, our name of the payment. */
+  reference: string;
+  /** The same as `reference`. */
+  transactionReference: string;
+  /** Your reference of the payment. */
+  merchantReference: string;
+  /** The same as `merchantReference`. */
+  paymentReference: string;
+  /** Id of the attempt that was paid. */
+  chargeReference: string;
+  /** The payment in words. */
+  description: string;
+  /** The payment method. */
+  type: string;
+  /** The same as `type`. */
+  method: string;
+  /** The customer, as you gave it. */
+  customer: CustomerRecord;
+  /** Your JSON, as sent; `{}` without. */
+  metadata: Record<string, unknown>;
+  /** Always `wallet`. */
+  settlementDestination?: string;
+  /** When the payment was created. */
+  createdAt: string;
+  /** When the event happened. */
+  updatedAt: string;
+  /** The dispute. */
+  dispute: DisputeData;
+}
+
 export interface DocumentGiven {
   /** What the document is, for the operator. */
   name: string;
@@ -751,7 +841,7 @@ export interface FurtherDetails {
 
 export type InflowReason = "name_differs" | "account_suspended" | "account_expired" | "account_closed" | "review_refused" | "hold_ended" | "name_is_close" | "name_missing" | "amount_is_large" | "business_suspended" | "rate_missing" | "rate_stale" | "too_small_to_convert" | "too_large_to_convert" | "taken_back" | (string & {});
 
-export type JournalKind = "checkout_settled" | "inflow_credited" | "inflow_converted" | "receipt_held" | "receipt_unclaimed" | "held_settled" | "held_converted" | "held_returning" | "receipt_returning" | "return_done" | "refund_started" | "refund_done" | "refund_failed" | "credit_reversed" | "held_reversed" | "debt_collected" | (string & {});
+export type JournalKind = "checkout_settled" | "inflow_credited" | "inflow_converted" | "receipt_held" | "receipt_unclaimed" | "held_settled" | "held_converted" | "held_returning" | "receipt_returning" | "return_done" | "refund_started" | "refund_done" | "refund_failed" | "credit_reversed" | "held_reversed" | "dispute_held" | "dispute_released" | "debt_collected" | (string & {});
 
 export type LinkKind = "one_off" | "reusable" | (string & {});
 
@@ -1009,6 +1099,8 @@ export interface PaymentRecord {
   isReversed: boolean;
   /** Reversed by the bank, out of `amountReceived`. */
   amountReversed: number;
+  /** Set when the customer disputes the payment with the bank; otherwise null. */
+  disputeStatus: DisputeStatus | null;
   /** `INCORRECT_AMOUNT` or `PAYMENT_REVERSED` when you have to act; otherwise null. */
   message: string | null;
   /** What to do about `message`, in words; null when there is nothing to do. */
@@ -1389,7 +1481,7 @@ export interface WalletRecord {
   availableBalance: number;
   /** Available and locked together. */
   ledgerBalance: number;
-  /** Reserved for refunds in progress. */
+  /** Reserved for refunds in progress and for open disputes. */
   lockedBalance: number;
   /** Inflows that are held for review, before the fee; not part of the other balances. */
   pendingBalance: number;
@@ -1736,7 +1828,7 @@ export interface WebhooksEndpointsCreateParams {
   /** https, port 443 or 8443; in the sandbox also http and your own machine. */
   url: string;
   /** Besides `charge.successful` and `collection.successful`, which every endpoint gets. At least one name; for no others, name one of these. */
-  events?: Array<"charge.successful" | "collection.successful" | "charge.reversed" | "collection.returned" | "refund.successful" | "refund.failed" | "virtualaccount.approved" | "virtualaccount.declined" | "virtualaccount.suspended" | "virtualaccount.closed"> | null;
+  events?: Array<"charge.successful" | "collection.successful" | "charge.reversed" | "charge.disputed" | "collection.returned" | "refund.successful" | "refund.failed" | "virtualaccount.approved" | "virtualaccount.declined" | "virtualaccount.suspended" | "virtualaccount.closed"> | null;
   /** Your own text, shown in lists. */
   description?: string | null;
   /** The most requests a second that your server accepts. */
@@ -1749,7 +1841,7 @@ export interface WebhooksEndpointsUpdateParams {
   /** https, port 443 or 8443; in the sandbox also http and your own machine. */
   url?: string;
   /** Besides `charge.successful` and `collection.successful`, which every endpoint gets. At least one name; for no others, name one of these. */
-  events?: Array<"charge.successful" | "collection.successful" | "charge.reversed" | "collection.returned" | "refund.successful" | "refund.failed" | "virtualaccount.approved" | "virtualaccount.declined" | "virtualaccount.suspended" | "virtualaccount.closed">;
+  events?: Array<"charge.successful" | "collection.successful" | "charge.reversed" | "charge.disputed" | "collection.returned" | "refund.successful" | "refund.failed" | "virtualaccount.approved" | "virtualaccount.declined" | "virtualaccount.suspended" | "virtualaccount.closed">;
   /** Your own text; null removes it. */
   description?: string | null;
   /** Enabling also resets the failures of an endpoint. */
@@ -1785,7 +1877,7 @@ export interface WebhooksReplayParams {
   /** Only deliveries to this endpoint. */
   endpointId?: string | null;
   /** Only these events. */
-  events?: Array<"charge.successful" | "collection.successful" | "charge.reversed" | "collection.returned" | "refund.successful" | "refund.failed" | "virtualaccount.approved" | "virtualaccount.declined" | "virtualaccount.suspended" | "virtualaccount.closed"> | null;
+  events?: Array<"charge.successful" | "collection.successful" | "charge.reversed" | "charge.disputed" | "collection.returned" | "refund.successful" | "refund.failed" | "virtualaccount.approved" | "virtualaccount.declined" | "virtualaccount.suspended" | "virtualaccount.closed"> | null;
   /** Leave out delivered events. */
   undeliveredOnly?: boolean;
   /** Without it deliveries are counted, not sent. */
@@ -1823,6 +1915,11 @@ export interface SandboxTransfersReverseParams {
 export interface SandboxChargesDeclineParams {
   /** `not_approved` when absent. */
   reason?: string | null;
+}
+
+export interface SandboxDisputeChargeParams {
+  /** `open` begins it; the others end it. `open` when absent. */
+  status?: DisputeStatus;
 }
 
 export interface SandboxClockAdvanceParams {
@@ -1870,7 +1967,7 @@ export interface SandboxRatesSetParams {
   quotedAt?: string | null;
 }
 
-export type Event = ChargeSuccessful | ChargeReversed | CollectionSuccessful | CollectionReturned | RefundEvent | AccountEvent | TestEvent;
+export type Event = ChargeSuccessful | ChargeReversed | ChargeDisputed | CollectionSuccessful | CollectionReturned | RefundEvent | AccountEvent | TestEvent;
 
 export interface Resources {
   readonly payments: Payments;
@@ -2024,6 +2121,8 @@ export interface WebhooksDeliveries {
 export interface Sandbox {
   readonly transfers: SandboxTransfers;
   readonly charges: SandboxCharges;
+  /** Dispute a payment. The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost` takes it back. It is notified a moment later, with `charge.disputed`. */
+  disputeCharge(payCode: string, params?: SandboxDisputeChargeParams, options?: CallOptions): Promise<ChargeIsDisputed & Answered>;
   readonly clock: SandboxClock;
   /** Delete the business's data. Deletes the business's payments, inflows, money, events and deliveries. Its keys, settings, virtual accounts and webhook endpoints stay. */
   reset(options?: CallOptions): Promise<Emptied & Answered>;

@@ -95,6 +95,13 @@ async def _reversed(here: Occasion) -> None:
     await here.post(f"/sandbox/transfers/{sent['transactionId']}/reverse")
 
 
+async def _disputed(here: Occasion) -> None:
+    pay_code, _ = await here.pay_code()
+    await here.post(f"/checkout/payments/{pay_code}/charge", CARD)
+    await here.until_paid(pay_code)
+    await here.post(f"/sandbox/charges/{pay_code}/dispute")
+
+
 async def _refunded(here: Occasion, amount: float) -> None:
     order = await here.paid()
     await here.post("/collections/refund", {"transReference": order["reference"], "amount": amount})
@@ -114,6 +121,7 @@ async def _tested(here: Occasion) -> None:
 RECIPES: dict[str, Recipe] = {
     "charge.successful": lambda here: here.paid(),
     "charge.reversed": _reversed,
+    "charge.disputed": _disputed,
     "collection.successful": lambda here: here.transfer_to_account(payee="Ada Obi"),
     "collection.returned": lambda here: here.transfer_to_account(payee="Somebody Else"),
     "refund.successful": lambda here: _refunded(here, REFUND),

@@ -130,12 +130,13 @@ async def _inflows(tx: Tx) -> list[tuple[str, list[str], str]]:
 async def _refunds(tx: Tx) -> list[tuple[str, list[str], str]]:
     return [
         ("refunds", await refund_store.list_wrongly_counted(tx), "every refunded amount is the sum of its refunds"),
-        ("locks", await refund_store.list_wrongly_locked(tx), "every wallet locks the sum of its running refunds"),
+        ("locks", await refund_store.list_wrongly_locked(tx), "every wallet locks its running refunds and disputes"),
         (
             "checkout reversals",
             await refund_store.list_wrongly_reversed(tx),
             "every reversal is booked and has an event",
         ),
+        ("dispute bookings", await rail_store.list_wrongly_held(tx), "what disputes hold is as booked"),
         (
             "refund bookings",
             await refund_store.list_wrongly_ended(tx),

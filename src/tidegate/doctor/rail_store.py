@@ -34,5 +34,26 @@ async def list_open_disputes(tx: Tx) -> list[str]:
     ]
 
 
+async def list_wrongly_held(tx: Tx) -> list[str]:
+    """Each dispute holds what its journals say; one that was won holds nothing, and a booked hold has its dispute."""
+    rows = await tx.fetch(
+        """
+        SELECT coalesce(dispute.business_id, booked.business_id) || '/' || coalesce(dispute.rail || '/' || dispute.id,
+                                                                                  booked.cause) AS thing
+          FROM dispute FULL JOIN (
+               SELECT journal.business_id, journal.cause, sum(entry.amount_minor) AS held_minor
+                 FROM journal JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+                WHERE journal.kind IN ('dispute_held', 'dispute_released') AND entry.account = 'disputes'
+                GROUP BY journal.business_id, journal.cause) AS booked
+               ON booked.business_id = dispute.business_id AND booked.cause = dispute.rail || '/' || dispute.id
+         WHERE coalesce(dispute.held_minor, 0) <> coalesce(booked.held_minor, 0)
+            OR (dispute.status = 'won' AND dispute.held_minor > 0)
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["thing"] for row in rows]
+
+
 def _amount(row: Row) -> str:
     return str(Money(row["amount_minor"], Currency(row["currency"])))

@@ -31,14 +31,16 @@ async def list_wrongly_counted(tx: Tx) -> list[str]:
 
 
 async def list_wrongly_locked(tx: Tx) -> list[str]:
-    """The locked amount of a wallet is the sum of its running refunds."""
+    """The locked amount of a wallet is the sum of its running refunds and of what disputes hold."""
     rows = await tx.fetch(
         """
         SELECT wallet.business_id || '/' || wallet.currency AS wallet
           FROM wallet
           LEFT JOIN (SELECT business_id, currency, sum(amount_minor) AS amount_minor
-                       FROM refund_leg WHERE status = 'processing' GROUP BY business_id, currency) AS running
-               USING (business_id, currency)
+                       FROM (SELECT business_id, currency, amount_minor FROM refund_leg WHERE status = 'processing'
+                              UNION ALL
+                             SELECT business_id, currency, held_minor FROM dispute WHERE held_minor > 0) AS one
+                      GROUP BY business_id, currency) AS running USING (business_id, currency)
          WHERE wallet.locked_minor <> coalesce(running.amount_minor, 0)
          LIMIT $1
         """,

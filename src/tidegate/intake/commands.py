@@ -19,7 +19,8 @@ from tidegate.collection.model import AccountSnapshot
 from tidegate.core.clock import Clock
 from tidegate.core.errors import NotFound, Unauthenticated
 from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
-from tidegate.intake import dispute_store, returns, store
+from tidegate.dispute import commands as dispute
+from tidegate.intake import returns, store
 from tidegate.intake.store import Recorded
 from tidegate.ledger import postings
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
@@ -247,9 +248,7 @@ async def _return_ended(
 
 
 async def _dispute_changed(deps: PaymentDeps, event: DisputeChanged, ref: NotificationRef, now: datetime) -> None:
-    log.error("a payer disputes a payment", rail=ref.rail, transaction_id=event.transaction_id, status=event.status)
-    async with deps.db.connection() as tx:
-        is_known = await dispute_store.record(tx, ref.rail, event, now=now)
+    is_known = await dispute.record(deps, ref.rail, event, now=now)
     note = None if is_known else f"no money has the transaction {event.transaction_id}"
     await _note(deps, ref, "done" if is_known else "suspense", note, now)
 

@@ -30,6 +30,7 @@ class LedgerAccount(StrEnum):
     SUSPENSE = "suspense"  # received; owner unknown or not yet decided
     RETURNS = "returns"  # to be returned: requested, not yet confirmed
     REFUNDS = "refunds"  # refunds on their way out; a wallet shows them as locked
+    DISPUTES = "disputes"  # held while a bank decides on a dispute; a wallet shows them as locked
     CONVERSION = "conversion"  # what we bought in one currency and sold in another
     SPREAD = "spread"  # what we earned on a conversion
     ROUNDING = "rounding"  # the minor unit that does not divide
@@ -53,6 +54,8 @@ class JournalKind(DescribedEnum):
     REFUND_FAILED = "refund_failed", "A refund failed and was credited again."
     CREDIT_REVERSED = "credit_reversed", "The bank took back money that had been credited."
     HELD_REVERSED = "held_reversed", "The bank took back money that was held."
+    DISPUTE_HELD = "dispute_held", "A payment is disputed; its amount is held."
+    DISPUTE_RELEASED = "dispute_released", "The amount held for a dispute was released."
     DEBT_COLLECTED = "debt_collected", "What the wallet owed was deducted from new money."
 
 

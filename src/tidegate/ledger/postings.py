@@ -23,6 +23,8 @@
                        the other way round                   the wallet and our fee are debited
                                                              … what it does not cover is owed: suspense is negative
     held reversed      suspense    rail                      … what was held
+    dispute held       wallet      disputes                  a payment is disputed; the wallet shows it as locked
+    dispute released   disputes    wallet                    the merchant won; or a credit is reversed at once
     debt collected     wallet      suspense                  … the wallet has a balance again
 
 "Out of" is debited (negative), "into" is credited (positive). The fee bearer changes the amounts asked for and
@@ -139,6 +141,18 @@ def debt_collected(*, cause: str, collected: Money, event_at: datetime) -> Journ
     )
 
 
+def dispute_held(*, cause: str, held: Money, event_at: datetime) -> Journal:
+    return Journal(
+        JournalKind.DISPUTE_HELD, cause, _moved(held, LedgerAccount.WALLET, LedgerAccount.DISPUTES), event_at
+    )
+
+
+def dispute_released(*, cause: str, held: Money, event_at: datetime) -> Journal:
+    return Journal(
+        JournalKind.DISPUTE_RELEASED, cause, _moved(held, LedgerAccount.DISPUTES, LedgerAccount.WALLET), event_at
+    )
+
+
 def held_reversed(*, cause: str, held: Money, event_at: datetime) -> Journal:
     return Journal(JournalKind.HELD_REVERSED, cause, _moved(held, LedgerAccount.SUSPENSE, LedgerAccount.RAIL), event_at)
 
@@ -160,6 +174,8 @@ POSTING_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.CREDIT_REVERSED: credit_reversed,
     JournalKind.HELD_REVERSED: held_reversed,
     JournalKind.DEBT_COLLECTED: debt_collected,
+    JournalKind.DISPUTE_HELD: dispute_held,
+    JournalKind.DISPUTE_RELEASED: dispute_released,
 }
 
 

@@ -560,7 +560,7 @@ CREATE TABLE wallet (
 );
 COMMENT ON TABLE wallet IS 'What we owe a merchant, a row per currency; written only by the functions below.';
 COMMENT ON COLUMN wallet.balance_minor IS 'What can be refunded or paid out now: the sum of the entries on account wallet.';
-COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out: the sum of the entries on account refunds.';
+COMMENT ON COLUMN wallet.locked_minor IS 'What is on its way out, or held: the sum of the entries on the accounts refunds and disputes.';
 COMMENT ON COLUMN wallet.booked_until IS 'The earliest time of the next journal: the time of the newest one, or the end of a period whose statement was read.';
 
 CREATE TABLE journal (
@@ -575,7 +575,8 @@ CREATE TABLE journal (
     CONSTRAINT journal_kind_is_known CHECK (kind IN (
         'checkout_settled', 'inflow_credited', 'inflow_converted', 'receipt_held', 'receipt_unclaimed',
         'held_settled', 'held_converted', 'held_returning', 'receipt_returning', 'return_done',
-        'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed', 'debt_collected')),
+        'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed', 'debt_collected',
+        'dispute_held', 'dispute_released')),
     CONSTRAINT journal_cause_is_named CHECK (length(cause) BETWEEN 1 AND 200)
 );
 COMMENT ON TABLE journal IS 'One movement of money, for one cause, for ever. event_at: when it happened outside; created_at: when we booked it.';
@@ -593,7 +594,8 @@ CREATE TABLE entry (
     -- Also the way to a wallet's statement, newest first.
     CONSTRAINT entry_one_line_per_account UNIQUE (business_id, account, currency, journal_id),
     CONSTRAINT entry_account_is_known CHECK (account IN (
-        'wallet', 'rail', 'fee', 'vat', 'suspense', 'returns', 'refunds', 'conversion', 'spread', 'rounding')),
+        'wallet', 'rail', 'fee', 'vat', 'suspense', 'returns', 'refunds', 'disputes', 'conversion', 'spread',
+        'rounding')),
     CONSTRAINT entry_moves_something CHECK (amount_minor <> 0),
     CONSTRAINT entry_lines_count_from_one CHECK (line >= 1),
     CONSTRAINT entry_keeps_the_balance_of_wallets CHECK ((account = 'wallet') = (balance_after_minor IS NOT NULL))
@@ -665,7 +667,7 @@ BEGIN
                  WHERE business_id = p_business_id AND currency = v_posting.currencies[line]
                 RETURNING balance_minor INTO v_balance;
                 v_balances[line] := v_balance;
-            ELSIF v_posting.accounts[line] = 'refunds' THEN
+            ELSIF v_posting.accounts[line] IN ('refunds', 'disputes') THEN
                 UPDATE wallet SET locked_minor = locked_minor + v_posting.amounts_minor[line],
                                   booked_until = v_at, updated_at = v_at
                  WHERE business_id = p_business_id AND currency = v_posting.currencies[line];
@@ -698,7 +700,7 @@ BEGIN
         v_at := coalesce(array_position(v_currencies, p_posting.currencies[line]), cardinality(v_currencies) + 1);
         v_currencies[v_at] := p_posting.currencies[line];
         v_sums[v_at] := coalesce(v_sums[v_at], 0) + p_posting.amounts_minor[line];
-        IF p_posting.accounts[line] IN ('wallet', 'refunds') THEN
+        IF p_posting.accounts[line] IN ('wallet', 'refunds', 'disputes') THEN
             v_wallets := v_wallets || p_posting.currencies[line];
         END IF;
     END LOOP;
@@ -877,6 +879,7 @@ CREATE TABLE payment (
     redirect_url       text,
     success_message    text,
     metadata           json,
+    dispute_status     text,
     request_hash       bytea       NOT NULL,
     payment_link_id    text,
     paid_at            timestamptz,
@@ -890,6 +893,7 @@ CREATE TABLE payment (
     CONSTRAINT payment_status_is_known
         CHECK (status IN ('initiated', 'pending', 'processing', 'success', 'failed', 'expired')),
     CONSTRAINT payment_variance_is_known CHECK (variance IN ('underpayment', 'overpayment')),
+    CONSTRAINT payment_dispute_status_is_known CHECK (dispute_status IN ('open', 'won', 'lost')),
     CONSTRAINT payment_fee_bearer_is_known CHECK (fee_bearer IN ('business', 'customer')),
     CONSTRAINT payment_asks_for_money CHECK (asked_minor > 0 AND expected_minor >= asked_minor),
     CONSTRAINT payment_receives_no_less_than_nothing CHECK (received_minor >= 0),
@@ -919,6 +923,7 @@ COMMENT ON COLUMN payment.method IS 'The one it was paid by.';
 COMMENT ON COLUMN payment.attempts_by_method IS 'How many attempts were begun by each method; `attempts` is the number of the newest attempt.';
 COMMENT ON COLUMN payment.metadata IS 'json, not jsonb: numbers and order stay as the merchant sent them.';
 COMMENT ON COLUMN payment.payment_link_id IS 'The payment link that it was made by.';
+COMMENT ON COLUMN payment.dispute_status IS 'Of the newest dispute of it.';
 COMMENT ON COLUMN payment.request_hash IS 'Of the order: tells a repeated request from another one under the same reference.';
 CREATE INDEX payment_to_expire ON payment (expires_at) WHERE status IN ('initiated', 'pending');
 CREATE INDEX payment_ended_with_money_held ON payment (expires_at)
@@ -939,7 +944,8 @@ CREATE FUNCTION payment_row(payment) RETURNS json LANGUAGE sql STABLE PARALLEL S
     $1.refunded_minor, $1.reversed_minor, $1.fee_bearer, $1.fee_rule_id, $1.fee_minor, $1.vat_minor, $1.settled_minor,
     $1.methods, $1.default_method, $1.method, $1.attempts, $1.attempts_by_method,
     $1.customer_name, $1.customer_email, $1.customer_phone, $1.redirect_url, $1.success_message, $1.metadata,
-    $1.paid_at, $1.expires_at, $1.created_at, $1.updated_at, $1.payment_link_id);
+    $1.paid_at, $1.expires_at, $1.created_at, $1.updated_at, $1.payment_link_id,
+    $1.dispute_status);
 COMMENT ON FUNCTION payment_row(payment) IS 'A payment as the program reads it: the fields of PaymentRow in payment/row.py, in their order.';
 
 CREATE FUNCTION payment_fits(
@@ -1468,6 +1474,7 @@ CREATE TABLE dispute (
     payment_id     bigint,
     currency       text        NOT NULL,
     amount_minor   bigint      NOT NULL,
+    held_minor     bigint      NOT NULL,
     status         text        NOT NULL,
     reason         text        NOT NULL,
     due_at         timestamptz,
@@ -1476,10 +1483,13 @@ CREATE TABLE dispute (
     CONSTRAINT dispute_pk PRIMARY KEY (business_id, rail, id),
     CONSTRAINT dispute_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
     CONSTRAINT dispute_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT dispute_holds_no_more_than_is_disputed CHECK (held_minor BETWEEN 0 AND amount_minor),
     CONSTRAINT dispute_status_is_known CHECK (status IN ('open', 'won', 'lost'))
 );
 COMMENT ON TABLE dispute IS 'Payments that a payer disputes with the bank, as the rail reports them. The money of a lost one is a credit_reversal.';
+COMMENT ON COLUMN dispute.held_minor IS 'Of the wallet, on account disputes: the merchant''s share, as far as the wallet had it.';
 COMMENT ON COLUMN dispute.due_at IS 'When our answer is due at the rail.';
+CREATE INDEX dispute_of_transaction ON dispute (business_id, rail, transaction_id);
 CREATE INDEX dispute_open ON dispute (due_at) WHERE status = 'open';
 
 GRANT SELECT, INSERT, UPDATE ON dispute TO tidegate_app;
@@ -2498,7 +2508,7 @@ GRANT SELECT ON retention TO tidegate_app;
 CREATE FUNCTION events_about(p_business_id text, p_causes text[]) RETURNS SETOF event LANGUAGE sql STABLE AS $$
     SELECT * FROM event
      WHERE business_id = p_business_id AND cause = ANY (p_causes)
-       AND type IN ('charge.successful', 'charge.reversed', 'collection.successful', 'collection.returned',
+       AND type IN ('charge.successful', 'charge.reversed', 'charge.disputed', 'collection.successful', 'collection.returned',
                     'refund.successful', 'refund.failed', 'virtualaccount.approved', 'virtualaccount.declined',
                     'virtualaccount.suspended', 'virtualaccount.closed')
 $$;
@@ -2538,6 +2548,9 @@ CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETUR
            || ARRAY(SELECT rail || '/' || transaction_id FROM receipt
                      WHERE business_id = p_business_id AND payment_id = p_payment_id)
            || ARRAY(SELECT reference FROM refund WHERE business_id = p_business_id AND payment_id = p_payment_id)
+           || ARRAY(SELECT 'dispute/' || rail || '/' || id || '/' || status.name
+                      FROM dispute, unnest('{open,won,lost}'::text[]) AS status (name)
+                     WHERE business_id = p_business_id AND payment_id = p_payment_id)
 $$;
 COMMENT ON FUNCTION causes_of_payment IS 'What the events about a payment are caused by.';
 

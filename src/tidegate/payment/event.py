@@ -21,6 +21,7 @@ from tidegate.payment.change import PaymentSnapshot, Receipt
 from tidegate.payment.model import Payment
 from tidegate.payment.wire import REVERSED_MESSAGE, VARIANCE_MESSAGE, CustomerRecord
 from tidegate.rail.action import TransferAction
+from tidegate.rail.event import DisputeChanged
 from tidegate.webhook.model import Event
 
 
@@ -66,7 +67,34 @@ def charge_reversed(
     return _event(wire.ChargeReversed(data=data), cause=cause, payment=payment)
 
 
-def _event(payload: wire.ChargeSuccessful | wire.ChargeReversed, *, cause: str, payment: Payment) -> Event:
+def charge_disputed(
+    snapshot: PaymentSnapshot,
+    changed: DisputeChanged,
+    *,
+    rail: str,
+    names: MethodNames,
+    public_ids: PublicIds,
+    now: datetime,
+) -> Event:
+    """One when it begins, and one when it has ended."""
+    payment, attempt = snapshot.payment, snapshot.attempt
+    assert attempt is not None  # Otherwise it could not have been paid.
+    dispute = wire.DisputeData(
+        id=changed.dispute_id,
+        status=changed.status,
+        session_id=changed.transaction_id,
+        amount=changed.amount.major,
+        reason=changed.reason,
+        due_at=to_iso(changed.due_at) if changed.due_at else None,
+    )
+    data = wire.DisputedChargeData(**_facts(payment, attempt, names, public_ids, now), dispute=dispute)
+    cause = f"dispute/{rail}/{changed.dispute_id}/{changed.status}"
+    return _event(wire.ChargeDisputed(data=data), cause=cause, payment=payment)
+
+
+def _event(
+    payload: wire.ChargeSuccessful | wire.ChargeReversed | wire.ChargeDisputed, *, cause: str, payment: Payment
+) -> Event:
     return Event(
         id=ids.new_event_id(), type=payload.event, cause=cause, reference=payment.reference, payload=encode(payload)
     )

@@ -76,4 +76,25 @@ _REVERSED: dict[str, Any] = {
         },
     },
 }
-EVENTS = (documented(wire.ChargeSuccessful, _SUCCESSFUL), documented(wire.ChargeReversed, _REVERSED))
+_DISPUTED: dict[str, Any] = {
+    "event": "charge.disputed",
+    "type": "charge",
+    "data": {
+        **_CHARGE,
+        "type": "card",
+        "method": "card",
+        "dispute": {
+            "id": "358950",
+            "status": "open",
+            "sessionId": "3104021987",
+            "amount": 2500,
+            "reason": "chargeback awaiting-merchant-feedback",
+            "dueAt": "2026-11-18T08:00:00.000Z",
+        },
+    },
+}
+EVENTS = (
+    documented(wire.ChargeSuccessful, _SUCCESSFUL),
+    documented(wire.ChargeReversed, _REVERSED),
+    documented(wire.ChargeDisputed, _DISPUTED),
+)

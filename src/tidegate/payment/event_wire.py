@@ -14,6 +14,7 @@ from tidegate.infra.http.operation import Timestamp
 from tidegate.payment.model import PaymentStatus
 from tidegate.payment.variance import Variance
 from tidegate.payment.wire import CustomerRecord
+from tidegate.rail.event import DisputeStatus
 
 EventKind = Annotated[Literal["charge"], Meta(description="Kind of event; always `charge`.")]
 
@@ -101,10 +102,31 @@ class ReversedChargeData(ChargeData, kw_only=True, rename="camel"):
     reversal: Annotated[Reversal, Meta(description="What was taken back this time.")]
 
 
+class DisputeData(msgspec.Struct, kw_only=True, rename="camel"):
+    id: Annotated[str, Meta(description="The rail's number of the dispute.")]
+    status: Annotated[DisputeStatus, Meta(description="Where the dispute stands.")]
+    session_id: Annotated[str, Meta(description="The rail's reference of the payment that is disputed.")]
+    amount: Annotated[Decimal, Meta(description="What is disputed of the payment.")]
+    reason: Annotated[str, Meta(description="In the rail's words.")]
+    due_at: Annotated[
+        Timestamp | None, Meta(description="Until when evidence can be given to the operator; null when not told.")
+    ]
+
+
+class DisputedChargeData(ChargeData, kw_only=True, rename="camel"):
+    dispute: Annotated[DisputeData, Meta(description="The dispute.")]
+
+
 class ChargeSuccessful(msgspec.Struct, kw_only=True):
     event: Annotated[Literal["charge.successful"], Meta(description="Name of the event.")] = "charge.successful"
     type: EventKind = "charge"
     data: Annotated[PaidChargeData, Meta(description="The payment.")]
+
+
+class ChargeDisputed(msgspec.Struct, kw_only=True):
+    event: Annotated[Literal["charge.disputed"], Meta(description="Name of the event.")] = "charge.disputed"
+    type: EventKind = "charge"
+    data: Annotated[DisputedChargeData, Meta(description="The payment.")]
 
 
 class ChargeReversed(msgspec.Struct, kw_only=True):

@@ -65,6 +65,7 @@ RECORD: dict[str, Any] = {
     "amountExpected": 2500,
     "amountRefunded": 0,
     "isReversed": False,
+    "disputeStatus": None,
     "amountReversed": 0,
     "message": None,
     "actionRequired": None,

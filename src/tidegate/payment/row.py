@@ -11,6 +11,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.payment.model import Customer, Ending, Payment, PaymentOrder, PaymentStatus
 from tidegate.payment.variance import Variance
+from tidegate.rail.event import DisputeStatus
 
 
 class PaymentRow(msgspec.Struct, frozen=True, array_like=True):
@@ -59,6 +60,8 @@ class PaymentRow(msgspec.Struct, frozen=True, array_like=True):
     created_at: datetime
     updated_at: datetime
     payment_link_id: str | None
+    # Of the newest.
+    dispute_status: DisputeStatus | None
 
 
 # From the text of `payment_row`.

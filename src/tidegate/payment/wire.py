@@ -25,6 +25,7 @@ from tidegate.payment.model import Customer, PaymentOrder, PaymentStatus
 from tidegate.payment.redirect import RedirectUrl
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
+from tidegate.rail.event import DisputeStatus
 
 METHODS_LISTED_MAX = 16
 SUCCESS_MESSAGE_LENGTH_MAX = 5_000
@@ -164,6 +165,10 @@ class PaymentRecord(msgspec.Struct, kw_only=True, rename="camel"):
     amount_refunded: Annotated[Decimal, Meta(description="Refunded by you, in progress or paid out.")]
     is_reversed: Annotated[bool, Meta(description="Whether the customer's bank reversed the money or part of it.")]
     amount_reversed: Annotated[Decimal, Meta(description="Reversed by the bank, out of `amountReceived`.")]
+    dispute_status: Annotated[
+        DisputeStatus | None,
+        Meta(description="Set when the customer disputes the payment with the bank; otherwise null."),
+    ]
     message: Annotated[
         str | None, Meta(description="`INCORRECT_AMOUNT` or `PAYMENT_REVERSED` when you have to act; otherwise null.")
     ]
@@ -357,6 +362,7 @@ def record_of(row: PaymentRow, names: MethodNames, public_ids: PublicIds) -> Pay
         amount_refunded=major_of(row.refunded_minor, currency),
         is_reversed=row.reversed_minor > 0,
         amount_reversed=major_of(row.reversed_minor, currency),
+        dispute_status=row.dispute_status,
         message=_message(row),
         action_required=_action_required(row),
     )

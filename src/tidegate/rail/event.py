@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
+from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.money import Money
 from tidegate.rail.state import Failed, Party, Succeeded
 
@@ -64,10 +65,10 @@ class CreditReversed(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class DisputeStatus(StrEnum):
-    OPEN = "open"
-    WON = "won"
-    LOST = "lost"
+class DisputeStatus(DescribedEnum):
+    OPEN = "open", "The bank has not decided; the amount is held from the wallet."
+    WON = "won", "The bank left the money; the amount is back in the wallet."
+    LOST = "lost", "The bank takes the money back."
 
 
 class DisputeChanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,8 @@ from tidegate.collection.reversal_store import ReceiptReversal
 from tidegate.core.clock import Clock
 from tidegate.core.fee import Fee, fee_within
 from tidegate.core.money import Money
+from tidegate.dispute import commands as dispute
+from tidegate.dispute import store as dispute_store
 from tidegate.infra import leased_work
 from tidegate.infra.db import Tx
 from tidegate.infra.lease_store import Lease
@@ -49,9 +51,10 @@ async def _apply(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
         assert one.payment_id is not None  # Only money in suspense has none.
         await subject_store.lock(tx, SubjectKey(one.business_id, one.payment_id, None))
         found = await reversal_store.get(tx, one)
-        if one.amount != one.received:
+        if one.amount != one.received and not await _is_part_of_dispute(tx, one):
             await _alert(tx, one, f"of which {one.received} had arrived", now)
             return True
+        await dispute.release(tx, one.business_id, one.rail, one.transaction_id, now=now)
         kept = one.amount - found.sent_back
         if kept.minor > 0:
             await _undo(tx, one, found, kept, deps=deps, now=now)
@@ -61,6 +64,12 @@ async def _apply(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
             await _post_held(tx, one, found.sent_back, now)
     deps.db.notify(EVENT_CHANNEL)
     return True
+
+
+async def _is_part_of_dispute(tx: Tx, one: ReceiptReversal) -> bool:
+    """A payer may dispute a part; otherwise a bank takes back a whole transfer."""
+    is_part = one.amount < one.received
+    return is_part and await dispute_store.is_disputed(tx, one.business_id, one.rail, one.transaction_id)
 
 
 async def _undo(

@@ -17,6 +17,7 @@ from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import card_data
 from tidegate.merchant.authentication import SECRET_KEY
 from tidegate.rail.deps import PaymentDeps
+from tidegate.refund.examples import PAID
 from tidegate.sandbox import examples, store, wire
 from tidegate.sandbox.simulator import Simulator
 
@@ -66,6 +67,14 @@ class SandboxApi:
         now = self.clock.now_of(business_id)
         reference = await self._simulator.decline(business_id, pay_code, request.reason, now=now)
         return call.answer(wire.Acted(attempt_id=reference))
+
+    async def dispute(self, call: Call) -> Answer:
+        value = call.json() if call.body else {}
+        request = read(value, wire.DisputeCharge, lambda _: card_data.problems_in(value))
+        business_id, pay_code = _payment_of(call)
+        now = self.clock.now_of(business_id)
+        dispute_id = await self._simulator.dispute(business_id, pay_code, request.status, now=now)
+        return call.answer(wire.ChargeIsDisputed(dispute_id=dispute_id))
 
     async def expire(self, call: Call) -> Answer:
         business_id, pay_code = _payment_of(call)
@@ -143,6 +152,11 @@ class SandboxApi:
                     summary="End the checkout now", description=examples.EXPIRE, handler=self.expire,
                     response=wire.SessionEnded, response_example=examples.SESSION_ENDED,
                     prepared_by=(A_PAYMENT,), success_message="The checkout has ended"),
+            replace(on_payment, path="/sandbox/charges/{payCode}/dispute", name="disputeCharge",
+                    summary="Dispute a payment", description=examples.DISPUTE, handler=self.dispute,
+                    request=wire.DisputeCharge, is_body_optional=True, request_example=examples.DISPUTE_REQUEST,
+                    response=wire.ChargeIsDisputed, response_example=examples.DISPUTED, prepared_by=PAID,
+                    success_message="Disputed"),
             replace(base, method="GET", path="/sandbox/clock", name="getClock", summary="Get the sandbox's clock",
                     description=examples.CLOCK, handler=self.clock_now, response=wire.ClockView,
                     response_example=examples.CLOCK_VIEW, success_message="The sandbox's clock"),

@@ -26,6 +26,10 @@ EXPIRE = (
     "Ends the session of one payment and closes its account, without moving the clock. Money that arrives afterwards "
     "is returned."
 )
+DISPUTE = (
+    "The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost` takes it "
+    "back. It is notified a moment later, with `charge.disputed`."
+)
 CLOCK = "Each business has its own clock, used for its payments, accounts, retries and settlement."
 ADVANCE = "Moves the clock of this business ahead, and of no other. It cannot be moved back."
 RESET = (
@@ -54,6 +58,8 @@ TRANSFER_PARAMETER: dict[str, Any] = {
 DECLINE_REQUEST: dict[str, Any] = {"reason": "not_approved"}
 ACTED: dict[str, Any] = {"attemptId": "at_2b5RkWq0Zt7cYhN4mPs9Lx"}
 SESSION_ENDED: dict[str, Any] = {"payCode": PAY_CODE, "endedAt": "2026-11-15T09:35:00.000Z"}
+DISPUTE_REQUEST: dict[str, Any] = {"status": "open"}
+DISPUTED: dict[str, Any] = {"disputeId": f"dispute_{TRANSFER_ID}"}
 ADVANCE_REQUEST: dict[str, Any] = {"advance": "2h"}
 CLOCK_VIEW: dict[str, Any] = {"now": "2026-11-15T11:30:00.000Z", "aheadSeconds": 7200}
 EMPTIED: dict[str, Any] = {"business": "65f0c9a1b2d3e4f5a6b7c8d9"}

@@ -11,6 +11,7 @@ from tidegate.payment import pay, transition
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.settle import TRIES, changing_too_fast
 from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.event import DisputeStatus
 from tidegate.rail.sandbox import SandboxRail
 from tidegate.rail.sandbox.model import BankTransfer
 from tidegate.rail.state import Party
@@ -59,6 +60,15 @@ class Simulator:
                 if await store.end_session(tx, payment, now=now):
                     return
         raise changing_too_fast()
+
+    async def dispute(self, business_id: str, pay_code: str, status: DisputeStatus, *, now: datetime) -> str:
+        """The payer disputes what was received last, or the bank has decided. Returns the dispute's id."""
+        payment = (await self._situation(business_id, pay_code)).payment
+        async with self.deps.db.transaction() as tx:
+            found = await store.find_last_settled(tx, payment)
+            if found is None:
+                raise errors.Conflict("this payment is not paid; only a paid one can be disputed")
+            return await self.rail.dispute(tx, business_id, *found, status, now=now)
 
     async def _attempt_of(self, business_id: str, pay_code: str) -> str:
         snapshot = await self._situation(business_id, pay_code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from tidegate.core.money import Currency, Money
 from tidegate.infra import lease_store
 from tidegate.infra.db import StaleChange, Tx, naming
 from tidegate.payment.model import Payment
@@ -37,6 +38,18 @@ async def list_newest_payments(tx: Tx, business_id: str, *, limit: int) -> list[
         limit,
     )
     return [payment_of(row["text"]) for row in rows]
+
+
+async def find_last_settled(tx: Tx, payment: Payment) -> tuple[str, Money] | None:
+    """The transaction and the amount of the money that was received last."""
+    row = await tx.fetchrow(
+        """
+        SELECT transaction_id, amount_minor, currency FROM receipt
+         WHERE business_id = $1 AND payment_id = $2 AND outcome = 'settled' ORDER BY id DESC LIMIT 1
+        """,
+        payment.business_id, payment.id,
+    )  # fmt: skip
+    return (row["transaction_id"], Money(row["amount_minor"], Currency(row["currency"]))) if row else None
 
 
 async def end_session(tx: Tx, payment: Payment, *, now: datetime) -> bool:

@@ -16,6 +16,7 @@ from tidegate.core.errors import Invalid, Problem
 from tidegate.core.money import Currency, Money
 from tidegate.infra.http.operation import Timestamp
 from tidegate.infra.http.query import Moment
+from tidegate.rail.event import DisputeStatus
 from tidegate.rail.sandbox.model import AT_ONCE, BankTransfer
 from tidegate.rail.state import Party
 
@@ -131,6 +132,16 @@ class TransferReversed(msgspec.Struct, kw_only=True, rename="camel"):
 
 class Decline(msgspec.Struct, kw_only=True):
     reason: Annotated[SandboxText | None, Meta(description="`not_approved` when absent.")] = None
+
+
+class DisputeCharge(msgspec.Struct, kw_only=True):
+    status: Annotated[DisputeStatus, Meta(description="`open` begins it; the others end it. `open` when absent.")] = (
+        DisputeStatus.OPEN
+    )
+
+
+class ChargeIsDisputed(msgspec.Struct, kw_only=True, rename="camel"):
+    dispute_id: Annotated[str, Meta(description="Id of the dispute, as in `charge.disputed`.")]
 
 
 class Acted(msgspec.Struct, kw_only=True, rename="camel"):

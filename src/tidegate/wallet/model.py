@@ -30,6 +30,8 @@ WORDS_OF: dict[JournalKind, StatementWords] = {
     JournalKind.HELD_CONVERTED: StatementWords("Reviewed bank transfer", "from"),
     JournalKind.CREDIT_REVERSED: StatementWords("Reversal of bank transfer", "from"),
     JournalKind.DEBT_COLLECTED: StatementWords("Rest of a reversed bank transfer", "from"),
+    JournalKind.DISPUTE_HELD: StatementWords("Held for a dispute of a payment", "from"),
+    JournalKind.DISPUTE_RELEASED: StatementWords("Released after a dispute of a payment", "from"),
     JournalKind.REFUND_STARTED: StatementWords("Refund", "of"),
     JournalKind.REFUND_FAILED: StatementWords("Failed refund", "of"),
 }

@@ -100,6 +100,13 @@ _LINES = """
                AND receipt.rail = split_part(journal.cause, '/', 1)
                AND receipt.transaction_id = substr(journal.cause, position('/' IN journal.cause) + 1)
              UNION ALL
+            SELECT paid.reference, paid.customer_name
+              FROM dispute
+              JOIN payment AS paid ON paid.business_id = $1 AND paid.id = dispute.payment_id
+             WHERE dispute.business_id = $1 AND journal.kind IN ('dispute_held', 'dispute_released')
+               AND dispute.rail = split_part(journal.cause, '/', 1)
+               AND dispute.id = substr(journal.cause, position('/' IN journal.cause) + 1)
+             UNION ALL
             SELECT reference, customer_name FROM payment
              WHERE business_id = $1 AND journal.kind = 'debt_collected'
                AND pay_code = split_part(journal.cause, '/', 1)

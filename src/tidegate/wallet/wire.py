@@ -31,7 +31,7 @@ class WalletRecord(msgspec.Struct, kw_only=True, rename="camel"):
     wallet_number: Annotated[str, Meta(description="Number of the wallet, shown on statements.")]
     available_balance: Annotated[Decimal, Meta(description="What can be refunded or paid out now.")]
     ledger_balance: Annotated[Decimal, Meta(description="Available and locked together.")]
-    locked_balance: Annotated[Decimal, Meta(description="Reserved for refunds in progress.")]
+    locked_balance: Annotated[Decimal, Meta(description="Reserved for refunds in progress and for open disputes.")]
     pending_balance: Annotated[
         Decimal,
         Meta(description="Inflows that are held for review, before the fee; not part of the other balances."),

@@ -13,6 +13,7 @@ from tidegate.core.described_enum import DescribedEnum
 EVENTS_ALWAYS = ("charge.successful", "collection.successful")
 EVENTS_ON_REQUEST = (
     "charge.reversed",
+    "charge.disputed",
     "collection.returned",
     "refund.successful",
     "refund.failed",
@@ -27,6 +28,7 @@ MEANING_OF_EVENT = {
     "charge.successful": "A checkout payment was paid.",
     "collection.successful": "An inflow was credited to your wallet.",
     "charge.reversed": "The customer's bank took back a payment or part of it.",
+    "charge.disputed": "A customer disputes a payment with the bank, or the bank has decided.",
     "collection.returned": "An inflow went back to the payer.",
     "refund.successful": "A refund was paid out.",
     "refund.failed": "A refund failed; the amount is back in your wallet.",

@@ -47,6 +47,7 @@ class WebhooksEndpoints:
                 "charge.successful",
                 "collection.successful",
                 "charge.reversed",
+                "charge.disputed",
                 "collection.returned",
                 "refund.successful",
                 "refund.failed",
@@ -118,6 +119,7 @@ class WebhooksEndpoints:
                 "charge.successful",
                 "collection.successful",
                 "charge.reversed",
+                "charge.disputed",
                 "collection.returned",
                 "refund.successful",
                 "refund.failed",
@@ -1964,6 +1966,7 @@ class Webhooks:
                 "charge.successful",
                 "collection.successful",
                 "charge.reversed",
+                "charge.disputed",
                 "collection.returned",
                 "refund.successful",
                 "refund.failed",
@@ -2020,6 +2023,33 @@ class Sandbox:
         self.accounts = SandboxAccounts(send)
         self.collections = SandboxCollections(send)
         self.rates = SandboxRates(send)
+
+    async def dispute_charge(
+        self,
+        pay_code: str,
+        *,
+        status: t.DisputeStatus | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> t.ChargeIsDisputed:
+        """Dispute a payment.
+
+        The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost`
+        takes it back. It is notified a moment later, with `charge.disputed`.
+
+        Args:
+            pay_code: The payment's pay code.
+            status: `open` begins it; the others end it. `open` when absent.
+        """
+        return await self._send(
+            ops.SANDBOX_DISPUTE_CHARGE,
+            {"payCode": pay_code},
+            {},
+            given_only(status=status),
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
 
     async def reset(self, *, timeout: float | None = None, max_retries: int | None = None) -> t.Emptied:
         """Delete the business's data.

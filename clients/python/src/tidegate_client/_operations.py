@@ -360,6 +360,9 @@ SANDBOX_CHARGES_DECLINE = Operation(
 SANDBOX_CHARGES_EXPIRE = Operation(
     "POST", "/sandbox/charges/{payCode}/expire", t.SessionEnded, retry="never", headers=("api-key",)
 )
+SANDBOX_DISPUTE_CHARGE = Operation(
+    "POST", "/sandbox/charges/{payCode}/dispute", t.ChargeIsDisputed, retry="never", headers=("api-key",)
+)
 SANDBOX_CLOCK_GET = Operation("GET", "/sandbox/clock", t.ClockView, retry="safe", headers=("api-key",))
 SANDBOX_CLOCK_ADVANCE = Operation("POST", "/sandbox/clock", t.ClockView, retry="never", headers=("api-key",))
 SANDBOX_RESET = Operation("POST", "/sandbox/reset", t.Emptied, retry="never", headers=("api-key",))

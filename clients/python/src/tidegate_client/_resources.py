@@ -38,6 +38,7 @@ class WebhooksEndpoints:
                 "charge.successful",
                 "collection.successful",
                 "charge.reversed",
+                "charge.disputed",
                 "collection.returned",
                 "refund.successful",
                 "refund.failed",
@@ -109,6 +110,7 @@ class WebhooksEndpoints:
                 "charge.successful",
                 "collection.successful",
                 "charge.reversed",
+                "charge.disputed",
                 "collection.returned",
                 "refund.successful",
                 "refund.failed",
@@ -1921,6 +1923,7 @@ class Webhooks:
                 "charge.successful",
                 "collection.successful",
                 "charge.reversed",
+                "charge.disputed",
                 "collection.returned",
                 "refund.successful",
                 "refund.failed",
@@ -1977,6 +1980,33 @@ class Sandbox:
         self.accounts = SandboxAccounts(send)
         self.collections = SandboxCollections(send)
         self.rates = SandboxRates(send)
+
+    def dispute_charge(
+        self,
+        pay_code: str,
+        *,
+        status: t.DisputeStatus | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> t.ChargeIsDisputed:
+        """Dispute a payment.
+
+        The payer disputes a paid payment with the bank, or the bank decides: `won` leaves you the money, `lost`
+        takes it back. It is notified a moment later, with `charge.disputed`.
+
+        Args:
+            pay_code: The payment's pay code.
+            status: `open` begins it; the others end it. `open` when absent.
+        """
+        return self._send(
+            ops.SANDBOX_DISPUTE_CHARGE,
+            {"payCode": pay_code},
+            {},
+            given_only(status=status),
+            idempotency_key=None,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
 
     def reset(self, *, timeout: float | None = None, max_retries: int | None = None) -> t.Emptied:
         """Delete the business's data.

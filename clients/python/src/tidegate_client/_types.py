@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Currency = Literal["NGN", "GHS", "KES", "UGX", "ZAR", "ZMW", "TZS", "USD", "EUR"]
     DeliveryStatus = Literal["pending", "delivered", "exhausted", "cancelled"]
     DisabledReason = Literal["merchant", "gone", "failing"]
+    DisputeStatus = Literal["open", "won", "lost"]
     DocumentType = Literal["meansOfId", "bankStatement", "utilityBill", "attachment"]
     Ending = Literal["cancelled", "attempts_used_up"]
     EndpointStatus = Literal["enabled", "disabled"]
@@ -75,6 +76,8 @@ if TYPE_CHECKING:
         "refund_failed",
         "credit_reversed",
         "held_reversed",
+        "dispute_held",
+        "dispute_released",
         "debt_collected",
     ]
     LinkKind = Literal["one_off", "reusable"]
@@ -90,11 +93,11 @@ if TYPE_CHECKING:
 else:
     AccountStatus = AccountType = ActionType = AttemptStatus = BusinessStatus = CollectionStatus = Currency = (
         DeliveryStatus
-    ) = DisabledReason = DocumentType = Ending = EndpointStatus = FailureReason = FeeBearer = FeeOnRefund = (
-        InflowReason
-    ) = JournalKind = LinkKind = LinkState = Mode = NamePolicy = NameVerdict = PaymentStatus = RefundStatus = (
-        StatementLineDirection
-    ) = Variance = VariancePolicy = str
+    ) = DisabledReason = DisputeStatus = DocumentType = Ending = EndpointStatus = FailureReason = FeeBearer = (
+        FeeOnRefund
+    ) = InflowReason = JournalKind = LinkKind = LinkState = Mode = NamePolicy = NameVerdict = PaymentStatus = (
+        RefundStatus
+    ) = StatementLineDirection = Variance = VariancePolicy = str
 
 
 class AddressFields(TypedDict):
@@ -384,6 +387,20 @@ class ChargeAuthorization(Model, kw_only=True):
     """Always null: the charge is complete."""
     metadata: None = field(default=None)
     """Always null: the charge is complete."""
+
+
+class ChargeDisputed(EventModel, kw_only=True):
+    event: Literal["charge.disputed"] = field(default="charge.disputed")
+    """Name of the event."""
+    type: Literal["charge"] = field(default="charge")
+    """Kind of event; always `charge`."""
+    data: DisputedChargeData
+    """The payment."""
+
+
+class ChargeIsDisputed(Model, kw_only=True):
+    dispute_id: str
+    """Id of the dispute, as in `charge.disputed`."""
 
 
 class ChargeReversed(EventModel, kw_only=True):
@@ -677,6 +694,80 @@ class DeliveryRecord(Model, kw_only=True):
     """When the event happened."""
     delivered_at: datetime | None
     """When your server accepted it; null before."""
+
+
+class DisputeData(Model, kw_only=True):
+    id: str
+    """The rail's number of the dispute."""
+    status: DisputeStatus
+    """Where the dispute stands."""
+    session_id: str
+    """The rail's reference of the payment that is disputed."""
+    amount: Decimal
+    """What is disputed of the payment."""
+    reason: str
+    """In the rail's words."""
+    due_at: datetime | None
+    """Until when evidence can be given to the operator; null when not told."""
+
+
+class DisputedChargeData(Model, kw_only=True):
+    id: int
+    """Number of the payment; unique, below 2^53."""
+    authorization: ChargeAuthorization
+    """Kept for clients of the published interface."""
+    auth_model: str | None = field(name="auth_model")
+    """How the charge was authorized, where the rail tells it; otherwise null."""
+    amount: Decimal
+    """What the customer paid, in major units."""
+    amount_received: Decimal
+    """The same as `amount`."""
+    amount_expected: Decimal
+    """What the customer was asked to pay."""
+    amount_to_settle: Decimal
+    """What your wallet was credited, after fee and VAT."""
+    currency: Currency
+    """ISO 4217 code of the currency."""
+    fee: Decimal
+    """Our fee, without VAT."""
+    vat: Decimal
+    """VAT on the fee."""
+    fee_bearer: FeeBearer
+    """Who paid our fee."""
+    message: str
+    """`Payment successful`, `INCORRECT_AMOUNT` with a variance, or `PAYMENT_REVERSED`."""
+    variance_type: Variance | None
+    """Set when another amount than expected arrived; otherwise null."""
+    status: PaymentStatus
+    """Status of the payment; `success`."""
+    reference: str
+    """The pay code, our name of the payment."""
+    transaction_reference: str
+    """The same as `reference`."""
+    merchant_reference: str
+    """Your reference of the payment."""
+    payment_reference: str
+    """The same as `merchantReference`."""
+    charge_reference: str
+    """Id of the attempt that was paid."""
+    description: str
+    """The payment in words."""
+    type: str
+    """The payment method."""
+    method: str
+    """The same as `type`."""
+    customer: CustomerRecord
+    """The customer, as you gave it."""
+    metadata: dict[str, Any]
+    """Your JSON, as sent; `{}` without."""
+    settlement_destination: str = field(default="wallet")
+    """Always `wallet`."""
+    created_at: datetime
+    """When the payment was created."""
+    updated_at: datetime
+    """When the event happened."""
+    dispute: DisputeData
+    """The dispute."""
 
 
 class DocumentRecord(Model, kw_only=True):
@@ -1012,6 +1103,8 @@ class PaymentRecord(Model, kw_only=True):
     """Whether the customer's bank reversed the money or part of it."""
     amount_reversed: Decimal
     """Reversed by the bank, out of `amountReceived`."""
+    dispute_status: DisputeStatus | None
+    """Set when the customer disputes the payment with the bank; otherwise null."""
     message: str | None
     """`INCORRECT_AMOUNT` or `PAYMENT_REVERSED` when you have to act; otherwise null."""
     action_required: str | None
@@ -1349,7 +1442,7 @@ class WalletRecord(Model, kw_only=True):
     ledger_balance: Decimal
     """Available and locked together."""
     locked_balance: Decimal
-    """Reserved for refunds in progress."""
+    """Reserved for refunds in progress and for open disputes."""
     pending_balance: Decimal
     """Inflows that are held for review, before the fee; not part of the other balances."""
     owed_balance: Decimal
@@ -1428,6 +1521,8 @@ __all__ = [
     "BusinessView",
     "CardFields",
     "ChargeAuthorization",
+    "ChargeDisputed",
+    "ChargeIsDisputed",
     "ChargeReversed",
     "ChargeSuccessful",
     "Charged",
@@ -1447,6 +1542,9 @@ __all__ = [
     "DeliveryRecord",
     "DeliveryStatus",
     "DisabledReason",
+    "DisputeData",
+    "DisputeStatus",
+    "DisputedChargeData",
     "DocumentGiven",
     "DocumentRecord",
     "DocumentType",
@@ -1513,6 +1611,7 @@ __all__ = [
 Event = (
     ChargeSuccessful
     | ChargeReversed
+    | ChargeDisputed
     | CollectionSuccessful
     | CollectionReturned
     | RefundEvent
@@ -1523,6 +1622,7 @@ Event = (
 EVENT_TYPES: dict[str, type[Event]] = {
     "charge.successful": ChargeSuccessful,
     "charge.reversed": ChargeReversed,
+    "charge.disputed": ChargeDisputed,
     "collection.successful": CollectionSuccessful,
     "collection.returned": CollectionReturned,
     "refund.successful": RefundEvent,

@@ -45,7 +45,7 @@ async def list_unbalanced_currencies(tx: Tx) -> list[str]:
 
 
 async def list_wrong_wallets(tx: Tx) -> list[str]:
-    """A wallet's balance is the sum of its entries, its locked amount the sum of its refunds."""
+    """A wallet's balance is the sum of its entries, its locked amount the sum of its refunds and disputes."""
     rows = await tx.fetch(
         """
         SELECT business_id || '/' || currency || ' keeps ' || coalesce(balance_minor, 0) || ' and '
@@ -54,8 +54,8 @@ async def list_wrong_wallets(tx: Tx) -> list[str]:
           FROM wallet FULL JOIN (
             SELECT business_id, currency,
                    coalesce(sum(amount_minor) FILTER (WHERE account = 'wallet'), 0) AS balance,
-                   coalesce(sum(amount_minor) FILTER (WHERE account = 'refunds'), 0) AS locked
-              FROM entry WHERE account IN ('wallet', 'refunds') GROUP BY business_id, currency
+                   coalesce(sum(amount_minor) FILTER (WHERE account IN ('refunds', 'disputes')), 0) AS locked
+              FROM entry WHERE account IN ('wallet', 'refunds', 'disputes') GROUP BY business_id, currency
           ) AS booked USING (business_id, currency)
          WHERE coalesce(balance_minor, 0) <> coalesce(booked.balance, 0)
             OR coalesce(locked_minor, 0) <> coalesce(booked.locked, 0)

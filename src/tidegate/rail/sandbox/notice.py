@@ -18,6 +18,8 @@ from tidegate.rail.action import FailureReason
 from tidegate.rail.event import (
     AttemptOutcome,
     CreditReversed,
+    DisputeChanged,
+    DisputeStatus,
     MoneyArrived,
     Notification,
     RailEvent,
@@ -112,7 +114,8 @@ class _Return(_Wire, frozen=True, kw_only=True, tag="return.left"):
 
 
 class _Reversal(_Wire, frozen=True, kw_only=True, tag="credit.reversed"):
-    account_number: _Text
+    # None for a chargeback, which names a transaction only.
+    account_number: _Text | None
     transaction_id: _TransactionId
     reversal_id: _Text
     amount: _Minor
@@ -120,7 +123,17 @@ class _Reversal(_Wire, frozen=True, kw_only=True, tag="credit.reversed"):
     reason: _Text
 
 
-_Notification = _Success | _Failure | _Credit | _Return | _Reversal
+class _Dispute(_Wire, frozen=True, kw_only=True, tag="dispute.changed"):
+    dispute_id: _Text
+    transaction_id: _TransactionId
+    amount: _Minor
+    currency: Currency
+    status: DisputeStatus
+    due_at: Annotated[datetime, Meta(tz=True)] | None
+    reason: _Text
+
+
+_Notification = _Success | _Failure | _Credit | _Return | _Reversal | _Dispute
 
 
 def write(notification: Notification) -> bytes:
@@ -153,6 +166,8 @@ def _wire(notification_id: str, event: RailEvent) -> _Notification:
             )
         case CreditReversed():
             return _reversal(notification_id, event)
+        case DisputeChanged():
+            return _dispute(notification_id, event)
     raise TypeError(event)  # pragma: no cover - the union has no other member
 
 
@@ -172,7 +187,6 @@ def _credit(notification_id: str, event: MoneyArrived) -> _Credit:
 
 
 def _reversal(notification_id: str, event: CreditReversed) -> _Reversal:
-    assert event.account_number is not None  # The sandbox reverses transfers only.
     return _Reversal(
         id=notification_id,
         account_number=event.account_number,
@@ -180,6 +194,19 @@ def _reversal(notification_id: str, event: CreditReversed) -> _Reversal:
         reversal_id=event.reversal_id,
         amount=str(event.amount.minor),
         currency=event.amount.currency,
+        reason=event.reason,
+    )
+
+
+def _dispute(notification_id: str, event: DisputeChanged) -> _Dispute:
+    return _Dispute(
+        id=notification_id,
+        dispute_id=event.dispute_id,
+        transaction_id=event.transaction_id,
+        amount=str(event.amount.minor),
+        currency=event.amount.currency,
+        status=event.status,
+        due_at=event.due_at,
         reason=event.reason,
     )
 
@@ -231,6 +258,15 @@ def _event(wire: _Notification) -> RailEvent:
                 transaction_id=wire.transaction_id,
                 reversal_id=wire.reversal_id,
                 amount=_money(wire.amount, wire.currency),
+                reason=wire.reason,
+            )
+        case _Dispute():
+            return DisputeChanged(
+                dispute_id=wire.dispute_id,
+                transaction_id=wire.transaction_id,
+                amount=_money(wire.amount, wire.currency),
+                status=wire.status,
+                due_at=None if wire.due_at is None else _day(wire.due_at),
                 reason=wire.reason,
             )
 

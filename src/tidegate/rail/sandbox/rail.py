@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 from tidegate.core.bank_number import normal_account_number
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.finding import Finding
-from tidegate.core.money import ACCOUNT_OFFERS, Currency
+from tidegate.core.money import ACCOUNT_OFFERS, Currency, Money
 from tidegate.infra import leased_work
 from tidegate.infra.db import Database, Row, Tx
 from tidegate.infra.lease_store import Lease
@@ -21,6 +21,8 @@ from tidegate.rail.capability import Capabilities, MethodTerms
 from tidegate.rail.event import (
     AttemptOutcome,
     CreditReversed,
+    DisputeChanged,
+    DisputeStatus,
     MoneyArrived,
     Notification,
     RailEvent,
@@ -45,6 +47,8 @@ from tidegate.rail.state import AttemptState, PayoutState, Running, Succeeded
 SECRET_BYTES_MIN = 16
 # One at a time, so that notifications mostly keep the order of events.
 SEND_NOTICES = WorkKind(store.SEND_NOTICES, store.list_due_notices, at_once_max=1)
+DISPUTED_BECAUSE = "chargeback"
+DISPUTE_ANSWERED_WITHIN = timedelta(days=7)
 REVERSED_BECAUSE = "the payer's bank reversed the transfer"
 
 N = TypeVar("N", bound=RailEvent)
@@ -211,6 +215,32 @@ class SandboxRail:
             reversed_credit = _event_of(before, CreditReversed)
         await _schedule(tx, business_id, Notification(id=notification_id, event=reversed_credit), due_at=now, now=now)
         return reversed_credit
+
+    async def dispute(
+        self, tx: Tx, business_id: str, transaction_id: str, amount: Money, status: DisputeStatus, *, now: datetime
+    ) -> str:
+        """The payer disputes a payment, or the bank has decided. A lost one takes the money back. The dispute's id."""
+        changed = DisputeChanged(
+            dispute_id=f"dispute_{transaction_id}",
+            transaction_id=transaction_id,
+            amount=amount,
+            status=status,
+            due_at=now + DISPUTE_ANSWERED_WITHIN,
+            reason=DISPUTED_BECAUSE,
+        )
+        notification = Notification(id=f"dispute-{business_id}-{transaction_id}-{status}", event=changed)
+        await _schedule(tx, business_id, notification, due_at=now, now=now)
+        if status is DisputeStatus.LOST:
+            reversed_credit = CreditReversed(
+                account_number=None,
+                transaction_id=transaction_id,
+                reversal_id=_new_transaction_id(),
+                amount=amount,
+                reason=DISPUTED_BECAUSE,
+            )
+            notification = Notification(id=f"reversal-{business_id}-{transaction_id}", event=reversed_credit)
+            await _schedule(tx, business_id, notification, due_at=now, now=now)
+        return changed.dispute_id
 
     async def approve(self, business_id: str, reference: str, *, now: datetime) -> None:
         await self._on_the_phone(business_id, reference, None, now)
