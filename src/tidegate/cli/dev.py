@@ -61,7 +61,6 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
     links = Table.grid(padding=(0, 2))
     for name, value in (
         ("API", settings.base_url),
-        ("Dashboard", sandbox["dashboardUrl"]),
         ("Mail", sandbox["mailUrl"]),
         *([("Reference", f"{settings.base_url}/docs")] if settings.has_docs else []),
         *([("Metrics", f"http://localhost:{settings.metrics_port}/metrics")] if settings.metrics_port else []),
@@ -77,8 +76,10 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
     ):
         links.add_row(f"[dim]{name}[/]", value)
     out.print(Panel(links, title="[bold green]Tidegate sandbox is ready[/]", expand=False, border_style="green"))
+    # Printed bare, so that they are neither wrapped nor cut.
+    out.print("[bold]Open the dashboard[/] (once; `tidegate dashboard link` prints another):\n")
+    print(sandbox["dashboardUrl"], end="\n\n", flush=True)
     out.print("[bold]Create a payment[/], in another terminal:\n")
-    # Printed bare, so that it is not wrapped.
     print(_create_line(settings, sandbox), end="\n\n", flush=True)
     out.print("[bold]Verify it[/]:\n")
     print(_verify_line(settings, sandbox), end="\n\n", flush=True)
