@@ -88,6 +88,11 @@ def test_the_written_file_starts_live_mode_once_the_providers_secrets_are_filled
     assert settings.rails == LIVE_RAILS
 
 
+def test_a_database_on_this_machine_is_reached_without_tls(tmp_path: Path) -> None:
+    settings = from_environment(filled(write(tmp_path, "--database-host", "localhost:6432")))
+    assert (settings.database_url or "").endswith("@localhost:6432/tidegate")
+
+
 def test_the_file_has_every_setting_and_its_meaning(tmp_path: Path) -> None:
     text = write(tmp_path).read_text()
     named = re.findall(r"^#?([A-Z][A-Z_]+)=", text, flags=re.MULTILINE)

@@ -74,7 +74,7 @@ def test_every_command_exists_with_its_options(path: Path, pattern: str) -> None
 def metric_names() -> set[str]:
     meter = Meter()
     names = set()
-    for name, kind in re.findall(r"^# TYPE (\S+) (\w+)", metrics_of(meter), flags=re.MULTILINE):
+    for name, kind in re.findall(r"^# TYPE (\S+(?<!_created)) (\w+)", metrics_of(meter), flags=re.MULTILINE):
         names |= {f"{name}{end}" for end in ("_bucket", "_count", "_sum")} if kind == "histogram" else {name}
     return names
 
@@ -102,6 +102,23 @@ def test_alerts_and_board_use_metrics_that_exist_and_the_board_shows_all() -> No
         name.removesuffix("_sum").removesuffix("_count").removesuffix("_bucket") for name in metrics_in(" ".join(shown))
     }
     assert not missing, f"add a panel for {missing} to deploy/watch/tidegate-board.json"
+
+
+def test_the_operator_is_told_what_to_do_about_each_alert() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text()
+    answered = re.findall(r"^### (Tidegate\w+)$", text, flags=re.MULTILINE)
+    assert answered == [rule["alert"] for rule in alerts()], "docs/operations.md, section Alerts"
+
+
+def test_the_operations_page_names_commands_settings_and_files_that_exist() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text()
+    assert set(re.findall(r"\bTIDEGATE_[A-Z_]*[A-Z]\b", text)) <= SETTINGS
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+    known = CliRunner().invoke(main, ["--help"]).output.partition("Commands:")[2]
+    commands = set(re.findall(r"(?:/bin/|`| )tidegate ([a-z][a-z-]+)(?: |`|$)", text, flags=re.MULTILINE))
+    assert commands
+    assert [name for name in commands if not re.search(rf"^  {name} ", known, flags=re.MULTILINE)] == []
 
 
 def test_the_board_reads_the_source_that_is_set_up() -> None:

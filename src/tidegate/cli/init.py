@@ -12,6 +12,7 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import fail, out, plain, speaks_plainly
+from tidegate.rail_settings import is_loopback
 from tidegate.settings_guide.file import environment_file
 from tidegate.settings_reader import ENCRYPTION_KEY_BYTES
 
@@ -36,6 +37,8 @@ def init(file: Path, base_url: str, database_host: str, rails: tuple[str, ...]) 
         "base_url": base_url.rstrip("/"),
         "host": urlsplit(base_url).hostname or "example.com",
         "database_host": database_host,
+        # On this machine a database seldom has a certificate, and needs none.
+        "database_tls": "" if is_loopback(f"http://{database_host}") else "?sslmode=verify-full",
         "password": secrets.token_urlsafe(PASSWORD_BYTES),
         "key": base64.b64encode(secrets.token_bytes(ENCRYPTION_KEY_BYTES)).decode(),
         "rails": ",".join(chosen),

@@ -54,7 +54,7 @@ FIRST_SECTIONS = (
                 name="DATABASE_URL",
                 meaning="PostgreSQL 15 or later. The login needs the role tidegate_app and nothing else; `tidegate "
                 "migrate` is run with the URL of the database's owner instead. Anything but this machine needs TLS.",
-                live="postgresql://tidegate_service:{password}@{database_host}/tidegate?sslmode=verify-full",
+                live="postgresql://tidegate_service:{password}@{database_host}/tidegate{database_tls}",
             ),
             SettingRow(
                 name="TIDEGATE_POOLER",
@@ -79,9 +79,9 @@ FIRST_SECTIONS = (
         rows=(
             SettingRow(
                 name="TIDEGATE_ENCRYPTION_KEY",
-                meaning="Encrypts webhook secrets: 32 bytes in base64, the same for all processes. Keep a copy apart "
-                "from the database's backups: without it no webhook can be signed. To rotate, put the new key "
-                "before the old one, with a space between, and quote both.",
+                meaning="Encrypts webhook secrets and second factors: 32 bytes in base64, the same for all processes. "
+                "Keep a copy apart from the database's backups: without it no webhook can be signed. To rotate, put "
+                "the new key before the old one, with a space between, and quote both.",
                 live="{key}",
             ),
         ),
