@@ -198,3 +198,10 @@ def test_a_day_beyond_all_books_is_refused_in_a_sentence(day: str, tmp_path: Pat
     file.write_text("transactionId,direction,amount,currency,bookedAt\n")
     done = CliRunner().invoke(main, ["reconcile", str(file), "--from", day])
     assert (done.exit_code, "must be from 1970 to 2199" in done.output) == (2, True), done.output
+
+
+async def test_without_a_file_the_rails_own_list_needs_a_period_and_a_rail_that_has_one(database_url: str) -> None:
+    code, said = await run(database_url)
+    assert (code, "--from and --to" in said) == (2, True)
+    code, said = await run(database_url, "--from", "2026-03-14", "--to", "2026-03-14")
+    assert (code, "has no list of its transactions" in said) == (2, True)

@@ -16,11 +16,15 @@ from rich.table import Table
 from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, err, fail, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
+from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.ids import Mode
 from tidegate.core.money import Money
+from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.http.query import YEAR_MAX, YEAR_MIN
-from tidegate.reconcile import commands, report, statement
+from tidegate.rail import registry
+from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout
+from tidegate.reconcile import commands, rail_list, report, statement
 from tidegate.reconcile.model import Discrepancy, DiscrepancyKind, Movement, RailLine, ReconcilePeriod
 from tidegate.reconcile.report import Report
 from tidegate.sandbox.wire import Duration
@@ -61,7 +65,7 @@ _day = _Day(["%Y-%m-%d"])
 
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--rail", metavar="NAME", help="The rail of the statement; by default the only configured one.")
 @click.option("--from", "first", type=_day, metavar="DAY", help="The first day, UTC; by default the first in the file.")
 @click.option("--to", "last", type=_day, metavar="DAY", help="The last day; by default the last in the file.")
@@ -78,7 +82,7 @@ _day = _Day(["%Y-%m-%d"])
 )
 @as_json_option
 def reconcile(as_json: bool, show: int, **asked: Any) -> None:
-    """Compare a rail's statement (CSV) with our books. Changes nothing.
+    """Compare a rail's statement (CSV) with our books. Changes nothing. Without a file, the rail's own list is fetched.
 
     Exits with 0 when they agree, 1 when they differ, 2 when they could not be compared.
     """
@@ -96,12 +100,14 @@ def reconcile(as_json: bool, show: int, **asked: Any) -> None:
 
 @speaks_plainly
 def _compare(
-    *, file: Path, rail: str | None, first: datetime | None, last: datetime | None, slack: timedelta,
+    *, file: Path | None, rail: str | None, first: datetime | None, last: datetime | None, slack: timedelta,
     columns: dict[str, str],
 ) -> Report:  # fmt: skip
     settings = settings_module.from_environment()
     rails = _rails_of(settings)
     name = rail or _only(rails)
+    if file is None:
+        return _compare_list(settings, name, _date(first), _date(last), slack)
     with _progress() as progress:
         try:
             lines = _read(file, columns, progress)
@@ -111,6 +117,26 @@ def _compare(
         return run_on_database(
             settings, lambda db: _reconcile(db, lines, name, period, progress, is_configured=name in rails)
         )
+
+
+def _compare_list(settings: Settings, name: str, first: date | None, last: date | None, slack: timedelta) -> Report:
+    """With the rail's own list, for which it is asked now."""
+    if first is None or last is None:
+        fail("Give the period with --from and --to, or the rail's statement as a file.")
+    period = ReconcilePeriod(first, last, slack)
+
+    async def run(db: Database) -> Report:
+        rails = registry.rails_of(settings, db, (await deployment.check(db, settings.mode)).secret)
+        if name not in rails:
+            raise NotFound(f"no rail named {name} is configured: TIDEGATE_RAILS has {', '.join(rails)}")
+        async with registry.opened([rails[name]]):
+            try:
+                lines = await rail_list.fetch(rails[name], period)
+            except (RailTimeout, RailBusy, RailRefused) as error:
+                raise Unavailable(f"the list of {name} could not be fetched: {error}") from error
+        return await commands.reconcile(db, lines, rail=name, period=period, is_configured=True)
+
+    return run_on_database(settings, run)
 
 
 def _date(moment: datetime | None) -> date | None:

@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import NamedTuple
+
 from tidegate.core.money import Currency, Money
 from tidegate.doctor.store import FINDINGS_MAX
 from tidegate.infra.db import Row, Tx
 from tidegate.infra.timestamp import to_iso
+
+
+class RailNews(NamedTuple):
+    """What was heard of a rail. `unanswered` is the number of payments, refunds and returns that it has not ended."""
+
+    notified_at: datetime | None
+    # Money that came, by a notification or because we asked.
+    received_at: datetime | None
+    unanswered: int
+    unanswered_since: datetime | None
+
+
+async def get_news(tx: Tx, rail: str) -> RailNews:
+    row = await tx.fetchrow(
+        """
+        SELECT (SELECT max(received_at) FROM notification WHERE rail = $1) AS notified_at,
+               (SELECT max(created_at) FROM receipt WHERE rail = $1) AS received_at,
+               count(*) AS unanswered, min(since) AS unanswered_since
+          FROM (SELECT created_at AS since FROM attempt WHERE rail = $1 AND status IN ('starting', 'running')
+                 UNION ALL
+                SELECT refund.initiated_at FROM refund_leg AS leg
+                  JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
+                 WHERE leg.rail = $1 AND leg.status = 'processing'
+                 UNION ALL
+                SELECT asked_at FROM money_return WHERE rail = $1 AND status IN ('asked', 'sent')) AS open
+        """,
+        rail,
+    )
+    assert row is not None
+    return RailNews(row["notified_at"], row["received_at"], row["unanswered"], row["unanswered_since"])
 
 
 async def list_failed_returns(tx: Tx) -> list[str]:

@@ -118,11 +118,6 @@ async def list_payouts_of(tx: Tx, business_id: str, transaction_reference: str) 
     return [_payout(row) for row in rows]
 
 
-async def find_last_notification_at(tx: Tx) -> datetime | None:
-    last: datetime | None = await tx.fetchval("SELECT max(received_at) FROM notification WHERE rail = 'paystack'")
-    return last
-
-
 def _payout(row: Row) -> PayoutOrder:
     return PayoutOrder(
         row["business_id"], row["reference"], row["kind"], row["transaction_id"], row["refund_id"], row["tried_at"]
