@@ -14,7 +14,7 @@ from tidegate.member.permission import Role
 
 PAGES = (
     "", "/payments", "/refunds", "/refunds?tab=approve", "/wallets", "/inflows", "/webhooks", "/team", "/audit",
-    "/settings", "/branding", "/sandbox/people",
+    "/settings", "/branding", "/keys", "/developers", "/sandbox/people",
 )  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("unlimited")

@@ -74,6 +74,8 @@ DASHBOARD_FORMS = {
     "/{business}/settings": ("policy", "zone", "session"),
     "/{business}/settings/hosts": ("hosts",),
     "/{business}/settings/limits": ("limit-NGN",),
+    "/{business}/keys": ("name", "addresses", "days"),
+    "/{business}/keys/{key}": ("what", "overlap"),
     "/{business}/branding": ("name", "accent", "support_email", "support_phone"),
     "/{business}/sandbox/advance": ("by",),
     "/{business}/sandbox/people": ("person",),

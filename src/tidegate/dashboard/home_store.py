@@ -72,19 +72,23 @@ _TAKINGS = """
 
 
 async def roll_up(tx: Tx, business_id: str, *, before: datetime, limit: int) -> int:
-    """Adds the next journals of a business, in one statement. How many."""
-    return int(await tx.fetchval(_ROLL_UP, business_id, before, limit))
+    """Adds the next journals of a business, in a transaction that holds its watermark. How many."""
+    await tx.execute(
+        """
+        INSERT INTO takings_watermark (business_id, journal_id) VALUES ($1, 0)
+            ON CONFLICT ON CONSTRAINT takings_watermark_pk DO NOTHING
+        """,
+        business_id,
+    )
+    mark = await tx.fetchval("SELECT journal_id FROM takings_watermark WHERE business_id = $1 FOR UPDATE", business_id)
+    return int(await tx.fetchval(_ROLL_UP, business_id, before, limit, mark))
 
 
 _ROLL_UP = """
-    WITH mark AS (
-        INSERT INTO takings_watermark AS known (business_id, journal_id) VALUES ($1, 0)
-            ON CONFLICT ON CONSTRAINT takings_watermark_pk DO UPDATE SET journal_id = known.journal_id
-        RETURNING journal_id),
-    next AS (
+    WITH next AS (
         SELECT journal.id, journal.kind, journal.cause, journal.created_at
-          FROM mark, journal
-         WHERE journal.business_id = $1 AND journal.id > mark.journal_id AND journal.created_at < $2
+          FROM journal
+         WHERE journal.business_id = $1 AND journal.id > $4 AND journal.created_at < $2
          ORDER BY journal.id LIMIT $3),
     summed AS (
         SELECT date_trunc('hour', next.created_at) AS hour, payment.currency, payment.method, count(*) AS payments,

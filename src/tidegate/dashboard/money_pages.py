@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tidegate.account import store as account_store
@@ -11,6 +10,7 @@ from tidegate.collection import store as inflow_store
 from tidegate.collection.list_store import CollectionFilter
 from tidegate.collection.model import REFERENCE, CollectionStatus
 from tidegate.core.errors import NotFound
+from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payments import payer_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
@@ -19,7 +19,6 @@ from tidegate.wallet import commands as wallets
 
 PAGE = 50
 ACCOUNTS_MAX = 100
-_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 INFLOW_WORDS = {
     CollectionStatus.PENDING: ("Held", "warn"),
     CollectionStatus.SUCCESSFUL: ("Credited", "good"),
@@ -89,7 +88,3 @@ class MoneyPages:
             DashboardRoute("GET", "/inflows", "showInflows", see, self.show_inflows),
             DashboardRoute("GET", "/inflows/{inflow}", "showInflow", see, self.show_inflow),
         ]
-
-
-def number_in(text: str) -> int | None:
-    return int(text) if _NUMBER.fullmatch(text) else None

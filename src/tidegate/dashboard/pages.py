@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tidegate.core.clock import Clock, ShiftedClock
+from tidegate.core.method import MethodNames
+from tidegate.core.public_id import PublicIds
+from tidegate.dashboard.developer_pages import DeveloperPages
 from tidegate.dashboard.gate import Gate
 from tidegate.dashboard.home import Home
 from tidegate.dashboard.money_pages import MoneyPages
@@ -30,6 +33,7 @@ class Dashboard:
     def __init__(
         self, settings: Settings, deps: WebhookDeps, clock: Clock, limiter: Limiter, secret: Callable[[], bytes]
     ) -> None:
+        names, public_ids = MethodNames(ussd=settings.ussd_method), PublicIds(secret)
         site, limit = Site(settings.base_url), SignInLimit(limiter)
         sign_in = SignIn(deps.db, deps.vault, limit, settings.base_url)
         self.shell = DashboardShell(deps.db, clock, settings.mode, site, sign_in, limit, Renderer(site), secret)
@@ -37,12 +41,13 @@ class Dashboard:
         self.gate = Gate(self.shell, team)
         self.table: list[DashboardRoute] = [
             *Home(self.shell).routes(),
-            *PaymentPages(self.shell).routes(),
+            *PaymentPages(self.shell, names, public_ids).routes(),
             *RefundPages(self.shell).routes(),
             *MoneyPages(self.shell).routes(),
             *WebhookPages(self.shell, deps).routes(),
             *TeamPages(self.shell, team, sends_mail=settings.mail is not None).routes(),
             *SettingsPages(self.shell).routes(),
+            *DeveloperPages(self.shell).routes(),
         ]
         if isinstance(clock, ShiftedClock):
             self.table += SandboxPages(self.shell, self.gate, clock).routes()

@@ -19,11 +19,16 @@ from tidegate.core.errors import (
     RefundExceedsAvailable,
     Refusal,
 )
-from tidegate.core.money import Currency, Money
-from tidegate.dashboard import home_store, payment_store
+from tidegate.core.method import MethodNames
+from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
+from tidegate.core.public_id import PublicIds
+from tidegate.dashboard import payment_store, search_box
+from tidegate.dashboard.format import amount
+from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payment_page import (
     JOURNAL_WORDS,
     METHOD_WORDS,
+    STATUS_WORDS,
     difference_of,
     refund_choices,
     sentence_of,
@@ -32,15 +37,22 @@ from tidegate.dashboard.payment_page import (
 )
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
-from tidegate.infra.page.response import Html
+from tidegate.infra.http import csv_text
+from tidegate.infra.page.response import File, Html
 from tidegate.member.permission import Permission
 from tidegate.merchant.field import Remark
 from tidegate.payment import commands as payment_commands
+from tidegate.payment import list_wire, search
 from tidegate.payment import store as payments
+from tidegate.payment.list_store import PaymentFilter
 from tidegate.payment.model import Payment, PaymentStatus
+from tidegate.payment.row import PaymentRow
+from tidegate.payment.search import PaymentCount, PaymentPage
 from tidegate.payment.store import PaymentKey
+from tidegate.payment.variance import Variance
 
 PAGE = 50
+EXPORTED_MAX = 10_000
 AMOUNT_CHARS_MAX = 20
 _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,4})?")
 _VERSION = re.compile(r"[0-9]{1,18}")
@@ -50,39 +62,39 @@ _REFUSED = (Invalid, Conflict, InsufficientBalance, RefundExceedsAvailable)
 @dataclass(frozen=True)
 class PaymentPages:
     shell: DashboardShell
+    names: MethodNames
+    public_ids: PublicIds
 
     async def show_list(self, visitor: DashboardVisitor) -> Html:
-        query = visitor.request.query
-        wanted = query.get("q", "").strip()
-        if wanted:
-            found = await self._find(visitor, wanted[:200])
-            if found is not None:
-                return self.shell.to(visitor, f"/payments/{found.pay_code}")
-        before = query.get("before", "")
-        async with self.shell.db.connection() as tx:
-            before_id = int(before) if _VERSION.fullmatch(before) else None
-            rows = await home_store.list_newest(tx, visitor.business.id, before_id=before_id, limit=PAGE + 1)
-        wrong = Invalid(Problem("q", f"No payment has the reference {wanted[:60]}.")) if wanted else None
-        older = f"{visitor.path('/payments')}?before={rows[PAGE - 1].id}" if len(rows) > PAGE else None
+        query, business_id = visitor.request.query, visitor.business.id
+        before, wrong = number_in(query.get("before", "")), None
+        page, count = PaymentPage([], False), PaymentCount(0, True)
+        try:
+            wanted = wanted_in(visitor)
+            page = await search.list_page(self.shell.db, business_id, wanted, before_id=before, limit=PAGE)
+            count = await search.count(self.shell.db, business_id, wanted)
+        except Invalid as refused:
+            wrong = refused
+        kept = search_box.address_of(query)
+        older = search_box.address_of(query, before=str(page.rows[-1].id)) if page.has_more else None
         return self.shell.page(
             visitor, "payments.html", title="Payments", section="Payments", wrong=wrong, status=422 if wrong else 200,
-            rows=[self._row(visitor, payment) for payment in rows[:PAGE]], older=older,
-            is_first=before_id is None, q=wanted,
+            rows=[row_of(visitor, row) for row in page.rows], count=str(count), kept=kept, query=query,
+            older=self.shell.site.url(f"{visitor.path('/payments')}?{older}") if older else None,
+            is_first=before is None, methods=METHOD_WORDS, currencies=list(CHECKOUT_OFFERS),
+            statuses=[(status.value, word) for status, (word, _) in STATUS_WORDS.items()],
         )  # fmt: skip
 
-    def _row(self, visitor: DashboardVisitor, payment: Payment) -> dict[str, object]:
-        word, tint = status_of(payment)
-        is_paid = payment.status is PaymentStatus.SUCCESS
-        return {
-            "payment": payment,
-            "payer": payer_of(visitor, payment.order.customer.email),
-            "method": METHOD_WORDS.get(str(payment.method_chosen), "") if payment.method_chosen else "",
-            "word": word,
-            "tint": tint,
-            "difference": difference_of(payment),
-            "received": payment.received if is_paid else None,
-            "settled": payment.settled,
-        }
+    async def export(self, visitor: DashboardVisitor) -> File:
+        """The whole filtered set, up to a limit; the API streams more."""
+        wanted, rows = wanted_in(visitor), [csv_text.row(list_wire.CSV_COLUMNS)]
+        async for batch in search.batches(self.shell.db, visitor.business.id, wanted):
+            rows += [csv_text.row(list_wire.csv_row(row, self.names, self.public_ids)) for row in batch]
+            if len(rows) > EXPORTED_MAX + 1:
+                most = f"{EXPORTED_MAX:,}"
+                raise Invalid(Problem("from", f"More than {most} rows: narrow the dates, or ask the API for CSV."))
+        headers = [(b"content-disposition", b'attachment; filename="payments.csv"'), (b"cache-control", b"no-store")]
+        return File(b"".join(rows), "text/csv; charset=utf-8", headers=headers)
 
     async def _find(self, visitor: DashboardVisitor, reference: str) -> Payment | None:
         async with self.shell.db.connection() as tx:
@@ -144,12 +156,43 @@ class PaymentPages:
     def routes(self) -> list[DashboardRoute]:
         return [
             DashboardRoute("GET", "/payments", "showPayments", Permission.SEE, self.show_list),
+            DashboardRoute("GET", "/payments.csv", "exportPayments", Permission.EXPORT, self.export),
             DashboardRoute("GET", "/payments/{payment}", "showPaymentDetail", Permission.SEE, self.show),
             DashboardRoute("POST", "/payments/{payment}/refund", "refundOnDashboard", Permission.REFUND, self.refund),
             DashboardRoute(
                 "POST", "/payments/{payment}/disable", "disableOnDashboard", Permission.DISABLE_PAYMENT, self.disable
             ),
         ]
+
+
+def wanted_in(visitor: DashboardVisitor) -> PaymentFilter:
+    wanted = search_box.filter_in(visitor.request.query, visitor.times)
+    if wanted.email is not None and not visitor.may(Permission.SEE_PAYER):
+        raise Invalid(Problem("q", "Your role does not see payers, so it does not search by e-mail address."))
+    return wanted
+
+
+def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
+    """A line of the list."""
+    is_paid = row.status is PaymentStatus.SUCCESS
+    word, tint = STATUS_WORDS[row.status]
+    if is_paid and row.refunded_minor == row.received_minor:
+        word, tint = "Refunded", ""
+    gap = amount(Money(abs(row.received_minor - row.expected_minor), row.currency))
+    sides = {Variance.OVERPAYMENT: f"{gap} over", Variance.UNDERPAYMENT: f"{gap} short"}
+    return {
+        "at": row.created_at,
+        "pay_code": row.pay_code,
+        "reference": row.reference,
+        "payer": payer_of(visitor, row.customer_email),
+        "method": METHOD_WORDS[row.method] if row.method else "",
+        "word": word,
+        "tint": tint,
+        "difference": sides.get(row.variance, "") if row.variance else "",
+        "expected": Money(row.expected_minor, row.currency),
+        "received": Money(row.received_minor, row.currency) if is_paid else None,
+        "settled": None if row.settled_minor is None else Money(row.settled_minor, row.currency),
+    }
 
 
 def asked_in(visitor: DashboardVisitor, payment: Payment) -> RefundAsked:

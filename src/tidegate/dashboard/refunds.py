@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tidegate.approval import commands as approvals
@@ -10,6 +9,7 @@ from tidegate.approval import store as approval_store
 from tidegate.core.errors import Conflict, InsufficientBalance, NotFound, RefundExceedsAvailable
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store
+from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
@@ -20,7 +20,6 @@ from tidegate.refund.list_store import RefundFilter
 from tidegate.refund.model import RefundStatus
 
 PAGE = 50
-NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 STATUS_WORDS = {
     RefundStatus.PROCESSING: ("On its way", ""),
     RefundStatus.SUCCESSFUL: ("Arrived", "good"),
@@ -38,7 +37,7 @@ class RefundPages:
             return await self._approvals(visitor, None)
         status = next((one for one in RefundStatus if one.value == query.get("status")), None)
         before = query.get("before", "")
-        before_id = int(before) if NUMBER.fullmatch(before) else None
+        before_id = number_in(before)
         async with self.shell.db.connection() as tx:
             found = await list_store.list_page(
                 tx, business_id, RefundFilter(status=status), before_id=before_id, limit=PAGE + 1
@@ -91,17 +90,16 @@ class RefundPages:
         return self.shell.to(visitor, "/refunds?tab=approve")
 
     def _number(self, visitor: DashboardVisitor) -> int:
-        given = visitor.request.path["approval"]
-        if not NUMBER.fullmatch(given):
+        number = number_in(visitor.request.path["approval"])
+        if number is None:
             raise NotFound(approvals.NO_APPROVAL)
-        return int(given)
+        return number
 
     async def show_journal(self, visitor: DashboardVisitor) -> Html:
-        given = visitor.request.path["journal"]
-        journal = None
-        if NUMBER.fullmatch(given):
+        number, journal = number_in(visitor.request.path["journal"]), None
+        if number is not None:
             async with self.shell.db.connection() as tx:
-                journal = await ledger_store.find_journal(tx, visitor.business.id, int(given))
+                journal = await ledger_store.find_journal(tx, visitor.business.id, number)
         if journal is None:
             raise NotFound("there is nothing at this address")
         return self.shell.page(

@@ -20,6 +20,6 @@ async def roll_up(db: Database, clock: Clock) -> RoundResult:
     async with db.connection() as tx:
         behind = await home_store.list_behind(tx, before=before, limit=BUSINESSES_AT_ONCE)
     for business_id in behind:
-        async with db.connection() as tx:
+        async with db.transaction() as tx:
             done += await home_store.roll_up(tx, business_id, before=before, limit=JOURNALS_AT_ONCE)
     return RoundResult(done=done)

@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.dashboard import ledger_store
-from tidegate.dashboard.money_pages import number_in
+from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
 from tidegate.member import permission

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from tidegate.core.finding import Finding
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
+from tidegate.dashboard import home_store
 from tidegate.deployment import commands as deployment
 from tidegate.doctor import inflow_store, money_store, rail_store, refund_store, store
 from tidegate.doctor.rail_store import RailNews
@@ -121,6 +122,8 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
         *await _refunds(tx),
     ):
         yield _nothing(subject, found, when_well, report)
+    wrong_takings = await home_store.list_wrong_takings(tx)
+    yield _nothing("takings", wrong_takings, "the dashboard's roll-up equals a fresh count", report)
     forgotten = await money_store.list_forgotten(tx, now - FORGOTTEN_AFTER)
     yield _nothing("sessions", forgotten, "no payment outlives its session", "is `tidegate worker` running?")
     quarantined = await money_store.list_quarantined(tx)

@@ -1,0 +1,119 @@
+"""API keys, and the log of requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.page.response import Html
+from tidegate.member.permission import Permission
+from tidegate.merchant import commands as merchants
+from tidegate.merchant.key_terms import KeyWish, terms_of
+from tidegate.merchant.model import ApiKey, KeyScope
+from tidegate.request_log import commands as requests
+from tidegate.request_log import store as request_store
+from tidegate.request_log.store import RequestFilter
+
+PAGE = 50
+OVERLAPS = ("0", "1", "7")
+
+
+@dataclass(frozen=True)
+class DeveloperPages:
+    shell: DashboardShell
+
+    async def show_keys(self, visitor: DashboardVisitor) -> Html:
+        return await self._keys_page(visitor)
+
+    async def _keys_page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, secret: str = "") -> Html:
+        keys = await merchants.keys_of(self.shell.db, visitor.business.id)
+        return self.shell.page(
+            visitor, "keys.html", title="API keys", section="API keys", wrong=wrong, status=422 if wrong else 200,
+            keys=[(key, _state(key, visitor)) for key in reversed(keys)], scopes=list(KeyScope), secret=secret,
+            overlaps=OVERLAPS,
+        )  # fmt: skip
+
+    async def make_key(self, visitor: DashboardVisitor) -> Html:
+        """The key is in this answer alone."""
+        form = visitor.form
+        scopes = [scope.value for scope in KeyScope if form.get(f"scope-{scope.value}")]
+        if KeyScope.REFUND in scopes and not visitor.may(Permission.FULL_KEYS):
+            raise AccessDenied("a key that refunds is made by an owner or admin")
+        days = form.get("days", "").strip()
+        try:
+            if days and not (days.isascii() and days.isdigit() and 1 <= len(days) <= 4 and int(days) > 0):
+                raise Invalid(Problem("days", "Enter after how many days it ends, or nothing."))
+            wish = KeyWish(
+                name=form.get("name", "").strip(),
+                scopes=scopes,
+                addresses=form.get("addresses", "").replace(",", " ").split(),
+                expires_at=visitor.now + timedelta(days=int(days)) if days else None,
+            )
+            made = await merchants.make_key(
+                self.shell.db, visitor.business.id, terms_of(wish, now=visitor.now), mode=self.shell.mode,
+                by=visitor.by, now=visitor.now,
+            )  # fmt: skip
+        except Invalid as wrong:
+            return await self._keys_page(visitor, wrong)
+        return await self._keys_page(visitor, secret=made.secret)
+
+    async def change_key(self, visitor: DashboardVisitor) -> Html:
+        """Roll or revoke."""
+        key_id, form, business_id = number_in(visitor.request.path["key"]), visitor.form, visitor.business.id
+        key = next((one for one in await merchants.keys_of(self.shell.db, business_id) if one.id == key_id), None)
+        if key is None or key_id is None:
+            raise NotFound("there is nothing at this address")
+        # Who may not make such a key does not get a new one by rolling it.
+        if key.may(KeyScope.REFUND) and not visitor.may(Permission.FULL_KEYS):
+            raise AccessDenied("a key that refunds is changed by an owner or admin")
+        if form.get("what") == "revoke":
+            await merchants.revoke_key(self.shell.db, business_id, key_id, by=visitor.by, now=visitor.now)
+            return self.shell.to(visitor, "/keys")
+        days = form.get("overlap", "")
+        try:
+            if days not in OVERLAPS:
+                raise Invalid(Problem("overlap", "Choose how long the old key still works."))
+            made = await merchants.roll_key(
+                self.shell.db, business_id, key_id, overlap=timedelta(days=int(days)), mode=self.shell.mode,
+                by=visitor.by, now=visitor.now,
+            )  # fmt: skip
+        except (Invalid, Conflict) as wrong:
+            return await self._keys_page(visitor, wrong)
+        return await self._keys_page(visitor, secret=made.secret)
+
+    async def show_requests(self, visitor: DashboardVisitor) -> Html:
+        query = visitor.request.query
+        is_error = True if query.get("only") == "errors" else None
+        before = number_in(query.get("before", ""))
+        async with self.shell.db.connection() as tx:
+            found = await request_store.list_page(
+                tx, visitor.business.id, RequestFilter(is_error=is_error), before=before, limit=PAGE + 1
+            )
+        groups = await requests.list_groups(self.shell.db, visitor.business.id, now=visitor.now)
+        kept = "only=errors&" if is_error else ""
+        older = f"{visitor.path('/developers')}?{kept}before={found[PAGE - 1].number}" if len(found) > PAGE else None
+        return self.shell.page(
+            visitor, "developers.html", title="Developers", section="Developers", groups=groups[:20],
+            requests=[one.request for one in found[:PAGE]], older=older, only_errors=bool(is_error),
+        )  # fmt: skip
+
+    def routes(self) -> list[DashboardRoute]:
+        return [
+            DashboardRoute("GET", "/keys", "showKeys", Permission.KEYS, self.show_keys),
+            DashboardRoute("POST", "/keys", "makeKey", Permission.KEYS, self.make_key),
+            DashboardRoute("POST", "/keys/{key}", "changeKey", Permission.KEYS, self.change_key),
+            DashboardRoute("GET", "/developers", "showRequests", Permission.REQUEST_LOG, self.show_requests),
+        ]
+
+
+def _state(key: ApiKey, visitor: DashboardVisitor) -> tuple[str, str]:
+    if key.revoked_at is not None:
+        return "Revoked", ""
+    if not key.is_valid_at(visitor.now):
+        return "Ended", ""
+    if key.expires_at is not None:
+        return f"Until {visitor.times.short(key.expires_at)}", "warn"
+    return "Works", "good"

@@ -1,0 +1,143 @@
+"""The list of payments: its filters, its file; keys; and what strangers wrote, shown as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+
+from build import Shop, order
+from checkout.paying import card
+from conftest import MakeCheckout
+from dashboard.people import People, SignedInPerson
+from tidegate.core.clock import SystemClock
+from tidegate.dashboard import home_store
+from tidegate.dashboard.roll_up import roll_up
+from tidegate.infra.db import Database
+from tidegate.member.permission import Role
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+XSS = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+
+
+async def create(shop: Shop, **fields: Any) -> str:
+    answer = await shop.create(order(**fields))
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["data"]["payCode"])
+
+
+async def references(person: SignedInPerson, query: str) -> list[str]:
+    page = (await person.get(f"/payments?{query}")).text
+    return re.findall(r'/payments/tg_\w+">([^<]+)</a>', page)
+
+
+async def test_the_list_is_filtered_by_what_is_typed_and_chosen(owner: SignedInPerson, shop: Shop) -> None:
+    await create(shop, reference="ORDER-1", amount=100)
+    await create(shop, reference="ORDER-2", amount=9_000, customer={"name": "Bola", "email": "bola@example.com"})
+    await create(shop, reference="TICKET-1", amount=50, currency="KES")
+    for query, found in (
+        ("", ["TICKET-1", "ORDER-2", "ORDER-1"]),
+        ("q=ORDER-", ["ORDER-2", "ORDER-1"]),
+        ("q=ref:ORDER-1", ["ORDER-1"]),
+        ("q=Bola@Example.com", ["ORDER-2"]),
+        ("q=%3E5000&currency=NGN", ["ORDER-2"]),
+        ("q=%3C5000&currency=NGN", ["ORDER-1"]),
+        ("currency=KES", ["TICKET-1"]),
+        ("status=failed", []),
+        ("q=status:initiated+ORDER-", ["ORDER-2", "ORDER-1"]),
+        ("from=2020-01-01&to=2020-01-02", []),
+        ("q=is:over", []),
+    ):
+        assert await references(owner, query) == found, query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "q=%25%25'", "q=_%27--", "q=" + "x" * 201, "q=%E2%80%AEabc", "q=is:green", "q=amount:1e3", "q=%3E5000",
+        "status=paidd", "method=cash", "currency=XXX", "from=yesterday", "to=2026-13-01",
+    ],
+)  # fmt: skip
+async def test_a_filter_that_is_not_understood_is_never_ignored(owner: SignedInPerson, query: str) -> None:
+    page = await owner.get(f"/payments?{query}", status=422)
+    assert "needs a change" in page.text
+
+
+async def test_the_file_has_the_whole_filtered_set_and_no_formulas(
+    people: People, owner: SignedInPerson, shop: Shop
+) -> None:
+    for number in range(60):
+        await create(shop, reference=f"ORDER-{number}", customer={"name": "=1+1", "email": "a@example.com"})
+    await create(shop, reference="OTHER")
+    answer = await owner.get("/payments.csv?q=ORDER-")
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert len(rows) == 60
+    assert {row["customerName"] for row in rows} == {"'=1+1"}
+    assert {row["amountExpected"] for row in rows} == {"100"}
+    assert "CSV, 60 rows" in (await owner.get("/payments?q=ORDER-")).text
+    assert len(await references(owner, "q=ORDER-")) == 50
+    support = await people.person(shop, Role.SUPPORT)
+    await support.get("/payments.csv", status=403)
+
+
+async def test_what_strangers_wrote_is_text(owner: SignedInPerson, shop: Shop, admin: Any) -> None:
+    pay_code = await create(shop, customer={"name": XSS[:100], "email": "a@example.com"}, metadata={"note": XSS})
+    await admin.execute("UPDATE business SET name = $1", XSS[:100])
+    await admin.execute("UPDATE person SET name = $1", XSS[:100])
+    await admin.execute("UPDATE member_session SET browser = $1", XSS)
+    for below in ("", "/payments", f"/payments/{pay_code}", "/team", "/audit", "/settings", "/branding"):
+        page = (await owner.get(below)).text
+        assert "<script>alert" not in page, below
+        assert "<img src=x" not in page, below
+    security = (await owner.client.get("/dashboard/security")).text
+    assert "<script>alert" not in security
+
+
+async def test_a_key_is_shown_once_and_a_developer_makes_none_that_refunds(
+    people: People, owner: SignedInPerson, shop: Shop, admin: Any
+) -> None:
+    made = await owner.send("/keys", at="/keys", name="Till", **{"scope-read": "yes", "scope-refund": "yes"})
+    [secret] = set(re.findall(r"sk_test_\w+", made.text))
+    assert secret not in (await owner.get("/keys")).text
+    assert not await admin.fetchval("SELECT count(*) FROM audit WHERE details::text LIKE '%' || $1 || '%'", secret)
+    developer = await people.person(shop, Role.DEVELOPER)
+    denied = await developer.send("/keys", at="/keys", name="Till", **{"scope-refund": "yes"})
+    assert denied.status_code == 403
+    allowed = await developer.send("/keys", at="/keys", name="Reader", **{"scope-read": "yes"})
+    assert allowed.status_code == 200
+    key_id = await admin.fetchval("SELECT id FROM credential WHERE name = 'Till'")
+    assert (await developer.send(f"/keys/{key_id}", at="/keys", what="roll", overlap="7")).status_code == 403
+    assert (await owner.send(f"/keys/{key_id}", at="/keys", what="revoke")).status_code == 303
+    assert (await owner.send("/keys", at="/keys", name="Nothing")).status_code == 422
+
+
+async def test_home_counts_the_same_before_and_after_the_roll_up(
+    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    for _ in range(2):
+        assert (await (await new_checkout(shop)).charge(card())).status_code == 200
+    assert "200.00</p>" in (await owner.get()).text
+    await admin.execute("ALTER TABLE journal DISABLE TRIGGER ALL")
+    await admin.execute("UPDATE journal SET created_at = created_at - interval '1 minute'")
+    await admin.execute("ALTER TABLE journal ENABLE TRIGGER ALL")
+    assert (await roll_up(db, SystemClock())).done == 2
+    assert (await roll_up(db, SystemClock())).done == 0
+    assert await admin.fetchval("SELECT sum(received_minor) FROM takings") == 20_000
+    assert (await (await new_checkout(shop)).charge(card())).status_code == 200
+    assert "300.00</p>" in (await owner.get()).text
+    async with db.connection() as tx:
+        assert await home_store.list_wrong_takings(tx) == []
+        await admin.execute("UPDATE takings SET received_minor = received_minor + 1")
+        assert await home_store.list_wrong_takings(tx) == [shop.business_id]
+        await admin.execute("UPDATE takings SET received_minor = received_minor - 1")
+
+
+async def test_a_webhook_at_a_forbidden_address_is_refused_with_why(owner: SignedInPerson) -> None:
+    for url in ("file:///etc/passwd", "http://169.254.169.254/", "javascript:alert(1)", "x"):
+        answer = await owner.send("/webhooks/endpoints", at="/webhooks", url=url)
+        assert answer.status_code == 422, url
+        assert "needs a change" in answer.text
