@@ -30,6 +30,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "doctor"),
     "erase": ("erase", "erase"),
     "job": ("job", "job"),
+    "sandbox": ("sandbox", "sandbox"),
     "emulate": ("emulate", "emulate"),
     "listen": ("listen", "listen"),
     "trigger": ("trigger", "trigger"),
