@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from tidegate.core.ids import Mode
+from tidegate.core.money import Currency
 from tidegate.retention_settings import RetentionDays
 from tidegate.settings import WrongSettings, from_environment
 
@@ -246,3 +249,70 @@ def test_mail_is_sent_where_a_server_is_set_and_its_password_is_not_shown() -> N
 def test_wrong_settings_of_mail_are_refused(change: dict[str, str], complaint: str) -> None:
     with pytest.raises(WrongSettings, match=complaint):
         from_environment(change)
+
+
+ACCOUNTS = """
+[[account]]
+number = "DE89 3704 0044 0532 0130 00"
+currency = "EUR"
+holder = "Tidegate GmbH"
+bank_name = "Example Bank"
+bic = "COBADEFFXXX"
+country = "de"
+payee_name = "typed"
+virtual_numbers = ["DE02120300000000202051"]
+
+[[account]]
+number = "9030001234567"
+currency = "UGX"
+holder = "Tidegate Uganda"
+bank_name = "Kampala Bank"
+country = "UG"
+checkout = true
+"""
+
+
+def bank_files(folder: Path, accounts: str = ACCOUNTS) -> dict[str, str]:
+    path = folder / "accounts.toml"
+    path.write_text(accounts)
+    names = {"TIDEGATE_BANKFILES_DIR": str(folder), "TIDEGATE_BANKFILES_ACCOUNTS": str(path)}
+    return {**LIVE, "TIDEGATE_RAILS": "bankfiles", **names}
+
+
+def test_live_mode_starts_with_bank_files(tmp_path: Path) -> None:
+    found = from_environment(bank_files(tmp_path)).bankfiles
+    assert found is not None
+    euro, shilling = found.accounts
+    assert (euro.number, euro.country, euro.has_typed_names) == ("DE89370400440532013000", "DE", True)
+    assert found.checkout_account(Currency.UGX) == shilling
+    assert found.account_of("DE02120300000000202051") == euro
+    assert found.account_of("DE00") is None
+
+
+def test_bank_files_need_a_folder_and_accounts() -> None:
+    with pytest.raises(WrongSettings) as wrong:
+        from_environment({**LIVE, "TIDEGATE_RAILS": "bankfiles"})
+    assert [problem.split()[0] for problem in wrong.value.problems] == [
+        "TIDEGATE_BANKFILES_DIR",
+        "TIDEGATE_BANKFILES_ACCOUNTS",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('country = "de"', "", "account 1: country must be given"),
+        ('currency = "EUR"', 'currency = "XXX"', "currency must be one of"),
+        ("DE89 3704", "DE88 3704", "begins like an IBAN and is none"),
+        ('"typed"', '"yes"', "payee_name must be one of"),
+        ("COBADEFFXXX", "COBA", "must be a BIC"),
+        ('country = "UG"', 'country = "UG"\ncolour = "red"', "colour is not known"),
+        ('currency = "UGX"', 'currency = "USD"', "checkout needs a currency of"),
+        ('"9030001234567"', '"DE02120300000000202051"', "stands there twice"),
+        ("[[account]]", "[[account", "cannot be read"),
+        (ACCOUNTS, "", "must name a file"),
+    ],
+)
+def test_mistakes_in_the_accounts_are_told(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    with pytest.raises(WrongSettings, match=complaint):
+        from_environment(bank_files(tmp_path, ACCOUNTS.replace(old, new)))

@@ -20,6 +20,7 @@ ROWS = {row.name: row for section in SECTIONS for row in section.rows}
 GIVEN_BY_PROVIDERS = {
     "TIDEGATE_PAYSTACK_SECRET_KEY": "sk_live_0123456789abcdef",
     "TIDEGATE_PAWAPAY_TOKEN": "a-token-of-their-dashboard",
+    "TIDEGATE_BANKFILES_ACCOUNTS": str(ROOT / "examples" / "bank-accounts.toml"),
 }
 PLACES = "rails.py when it is a rail's, general.py otherwise"
 

@@ -14,6 +14,7 @@ class RetentionDays:
     """For how many days rows are kept, by kind; 0 for ever."""
 
     notifications: int = 400
+    bank_files: int = 400
     webhook_attempts: int = 90
     events: int = 400
     idempotency_keys: int = 30
@@ -36,4 +37,6 @@ class RetentionDays:
 
 
 # Fewer days than these are refused; the database removes nothing younger either.
-DAYS_MIN = RetentionDays(notifications=30, webhook_attempts=7, events=30, idempotency_keys=30, mails=7, sandbox=1)
+DAYS_MIN = RetentionDays(
+    notifications=30, bank_files=30, webhook_attempts=7, events=30, idempotency_keys=30, mails=7, sandbox=1
+)

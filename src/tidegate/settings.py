@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.ids import Mode
 from tidegate.mail_settings import MailSettings
 from tidegate.rail_settings import PawapaySettings, PaystackSettings
@@ -17,7 +18,7 @@ from tidegate.retention_settings import RetentionDays
 from tidegate.settings_reader import SettingsReader
 
 # The rails that move real money, as `TIDEGATE_RAILS` names them.
-LIVE_RAILS: tuple[str, ...] = ("paystack", "pawapay")
+LIVE_RAILS: tuple[str, ...] = ("paystack", "pawapay", "bankfiles")
 _ENCRYPTED = frozenset({"require", "verify-ca", "verify-full"})
 _EXAMPLE_PASSWORDS = frozenset({"", "changeme", "example", "password", "postgres", "secret", "tidegate"})
 
@@ -55,6 +56,7 @@ class Settings:
     # Of the rails that are named.
     paystack: PaystackSettings | None = None
     pawapay: PawapaySettings | None = None
+    bankfiles: BankFilesSettings | None = None
     # Number of our own proxies that append to X-Forwarded-For.
     trusted_proxies: int = 0
     # Encryption keys of webhook secrets; the first encrypts, all decrypt.
@@ -135,6 +137,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         rails=rails,
         paystack=PaystackSettings.read(read) if mode is Mode.LIVE and "paystack" in rails else None,
         pawapay=PawapaySettings.read(read) if mode is Mode.LIVE and "pawapay" in rails else None,
+        bankfiles=BankFilesSettings.read(read) if mode is Mode.LIVE and "bankfiles" in rails else None,
         encryption_keys=read.keys("TIDEGATE_ENCRYPTION_KEY"),
         metrics_port=read.number("TIDEGATE_METRICS_PORT", default=0, at_most=65_535),
         review_inflows_from=read.number("TIDEGATE_REVIEW_INFLOWS_FROM", default=0, at_most=1_000_000_000),

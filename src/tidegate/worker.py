@@ -10,6 +10,8 @@ from typing import Any
 import structlog
 
 from tidegate.account import commands as account
+from tidegate.bank_file import record as bank_record
+from tidegate.bank_file.folder import FolderWatch
 from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
@@ -81,6 +83,13 @@ LOOPS = (
     Loop("roll_up_takings", _roll_up_takings, every_s=10.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),
     *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.KINDS),
+)
+# A bank's files come in live mode only.
+LIVE_LOOPS = (
+    *LOOPS,
+    Loop("import_bank_files", FolderWatch(), every_s=5.0),
+    Loop("record_bank_entries", bank_record.record_entries, every_s=1.0),
+    *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.LIVE_KINDS),
 )
 # The sandbox's rail is in the database; the worker sends its notifications.
 SANDBOX_LOOPS = (

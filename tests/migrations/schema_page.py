@@ -44,6 +44,10 @@ CONCEPTS = {
     "Work": ("leased_work",),
     "Paystack": ("paystack_attempt", "paystack_payout"),
     "pawaPay": ("pawapay_deposit", "pawapay_payout"),
+    "Bank files": (
+        "bank_file", "bank_file_part", "bank_statement", "bank_entry", "bank_attempt", "bank_number", "bank_export",
+        "bank_payout",
+    ),
     "Retention": ("retention",),
     "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice"),
 }  # fmt: skip

@@ -33,6 +33,11 @@ GLOBAL_TABLES = {
     "known_device",
     "member_session",
     "one_time_link",
+    "bank_file",
+    "bank_file_part",
+    "bank_statement",
+    "bank_entry",
+    "bank_export",
 }
 # Look-ups that have to find the business first.
 GLOBAL_INDEXES = {
@@ -40,6 +45,9 @@ GLOBAL_INDEXES = {
     "invitation_one_token",
     "attempt_one_open_account",
     "virtual_account_one_open_number",
+    "bank_attempt_one_code",
+    "bank_number_given_once",
+    "bank_payout_one_end_to_end_id",
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bank_file import (
+from bank_file_maker import (
     ACCOUNT,
     DAY,
     PAYER,

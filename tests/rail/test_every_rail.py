@@ -125,8 +125,9 @@ async def engine(
 
 
 def test_every_rail_has_a_bench() -> None:
-    assert set(BENCHES) == {"sandbox", *LIVE_RAILS}
-    assert {real.name for real in REAL} == set(LIVE_RAILS)
+    # A bank's files have no line that breaks, and no sandbox: tests/bank/ has what happens to files.
+    assert set(BENCHES) == {"sandbox", *LIVE_RAILS} - {"bankfiles"}
+    assert {real.name for real in REAL} == set(LIVE_RAILS) - {"bankfiles"}
 
 
 # Accepted and rejected

@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
+from bank.world import settings_in
 from rail.pawapay_world import pawapay_world
 from rail.paystack_world import paystack_world
 from rail.world import NOW, PAYER, SECRET, card, later, transfer_means
@@ -20,6 +23,7 @@ from tidegate.core.method import Method
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
+from tidegate.rail.bankfiles.rail import FOLDERS, BankFilesRail
 from tidegate.rail.event import RawNotification
 from tidegate.rail.instrument import HostedPage, Otp, Phone
 from tidegate.rail.interface import (
@@ -87,6 +91,19 @@ async def pawapay(db: Database) -> AsyncIterator[Opened]:
         yield world.rail, world.business_id, pay
 
 
+@asynccontextmanager
+async def bankfiles(db: Database) -> AsyncIterator[Opened]:
+    new = await merchants.create(db, name="Test Shop", email="shop@example.com", mode=Mode.SANDBOX, now=NOW)
+
+    async def pay(_: StartAttempt) -> str:
+        return "2026-11-15/9030001234567/C/R1"
+
+    with TemporaryDirectory() as folder:
+        for name in FOLDERS:
+            (Path(folder) / name).mkdir()
+        yield BankFilesRail(settings_in(Path(folder)), db), new.business.id, pay
+
+
 @dataclass(frozen=True)
 class RailCase:
     open: Callable[[Database], AbstractAsyncContextManager[Opened]]
@@ -97,6 +114,7 @@ class RailCase:
 RAILS = {
     "sandbox": RailCase(sandbox, {}),
     "sandbox, by card": RailCase(sandbox, {"method": Method.CARD, "instrument": card("5319317801366660")}),
+    "bankfiles": RailCase(bankfiles, {"amount": Money.of_major(100, Currency.UGX)}),
     "paystack": RailCase(paystack, {}),
     "paystack, by card": RailCase(paystack, {"method": Method.CARD, "instrument": HostedPage()}),
     "pawapay": RailCase(

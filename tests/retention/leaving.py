@@ -9,14 +9,15 @@ from typing import Any
 from tidegate.core.clock import Clock
 from tidegate.infra.db import Database
 from tidegate.rail.deps import PaymentDeps
-from tidegate.retention.commands import KINDS, SANDBOX_KINDS, Sweep
+from tidegate.retention.commands import KINDS, LIVE_KINDS, SANDBOX_KINDS, Sweep
 from tidegate.retention_settings import RetentionDays
 from tidegate.runtime import Runtime
 
 DAYS = 50
-ALL_KINDS = {kind.name: kind for kind in (*KINDS, *SANDBOX_KINDS)}
+ALL_KINDS = {kind.name: kind for kind in (*KINDS, *LIVE_KINDS, *SANDBOX_KINDS)}
 FIFTY_DAYS = RetentionDays(
-    notifications=DAYS, webhook_attempts=DAYS, events=DAYS, idempotency_keys=DAYS, mails=DAYS, sandbox=DAYS
+    notifications=DAYS, bank_files=DAYS, webhook_attempts=DAYS, events=DAYS, idempotency_keys=DAYS, mails=DAYS,
+    sandbox=DAYS,
 )  # fmt: skip
 
 # $1 is the business, $2 when it was written, $3 a name of its own.
@@ -24,6 +25,12 @@ MAKE = {
     "notifications": """
         INSERT INTO notification (rail, id, state, body, received_at)
         SELECT 'sandbox', $3::text, 'done', '', $2::timestamptz WHERE $1::text <> ''
+    """,
+    "bank_files": """
+        WITH made AS (
+            INSERT INTO bank_file (id, name, kind, state, byte_count, received_at)
+            SELECT $3::text, 'a.xml', 'camt.053.001.08', 'read', 1, $2::timestamptz WHERE $1::text <> '' RETURNING id)
+        INSERT INTO bank_file_part (file_id, number, content) SELECT id, 0, 'x' FROM made
     """,
     "webhook_attempts": """
         WITH told AS (
@@ -76,6 +83,7 @@ MAKE = {
 COUNT = {
     "notifications": "SELECT count(*) FROM notification",
     "webhook_attempts": "SELECT count(*) FROM webhook_attempt",
+    "bank_files": "SELECT count(*) FROM bank_file_part",
     "events": "SELECT count(*) FROM event",
     "idempotency_keys": "SELECT count(*) FROM idempotency_key",
     "mails": "SELECT count(*) FROM mail",

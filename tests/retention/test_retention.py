@@ -52,7 +52,8 @@ async def test_each_kind_leaves_at_its_age_and_not_before(leaving: Leaving, now:
 async def test_a_kind_that_is_kept_for_ever_stays(leaving: Leaving, now: datetime, kind: str) -> None:
     await leaving.make(kind, "old", now - timedelta(days=5_000))
     kept = replace(leaving.deps, retention=RetentionDays(
-        notifications=0, webhook_attempts=0, events=0, idempotency_keys=0, mails=0, sandbox=0))  # fmt: skip
+        notifications=0, bank_files=0, webhook_attempts=0, events=0, idempotency_keys=0, mails=0, sandbox=0,
+    ))  # fmt: skip
     assert await Sweep(ALL_KINDS[kind])(kept, SettableClock(now)) == (0, 0)
     assert await leaving.count(kind) == 1
 
@@ -270,6 +271,7 @@ async def test_a_day_leaves_one_audit_row_for_each_kind(leaving: Leaving, now: d
 
 INDEXES = {
     "notifications": "notification_by_age",
+    "bank_files": "bank_file_by_age",
     "webhook_attempts": "webhook_attempt_by_age",
     "events": "event_by_age",
     "idempotency_keys": "idempotency_key_by_age",

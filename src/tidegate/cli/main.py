@@ -25,6 +25,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "rate": ("rate", "rate"),
     "refund": ("refund", "refund"),
     "reconcile": ("reconcile", "reconcile"),
+    "bank": ("bank", "bank"),
     "wallet": ("wallet", "wallet"),
     "statement": ("statement", "statement"),
     "doctor": ("doctor", "doctor"),

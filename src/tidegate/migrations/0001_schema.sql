@@ -2124,6 +2124,160 @@ GRANT SELECT, INSERT ON pawapay_deposit TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE ON pawapay_payout TO tidegate_app;
 
 
+-- Bank files
+--
+-- A bank's file is of no business; its entries find one when they are recorded. What goes out belongs to a business.
+
+CREATE TABLE bank_file (
+    id          text        CONSTRAINT bank_file_pk PRIMARY KEY,
+    name        text        NOT NULL,
+    kind        text,
+    state       text        NOT NULL,
+    why         text,
+    byte_count  bigint      NOT NULL,
+    entry_count integer     NOT NULL DEFAULT 0,
+    received_at timestamptz NOT NULL,
+    CONSTRAINT bank_file_state_is_known CHECK (state IN ('reading', 'read', 'refused')),
+    CONSTRAINT bank_file_is_refused_for_a_reason CHECK ((state = 'refused') = (why IS NOT NULL))
+);
+COMMENT ON TABLE bank_file IS 'Files that came from a bank, each once. One that is refused has no entries, and may be imported again.';
+COMMENT ON COLUMN bank_file.id IS 'SHA-256 of its bytes.';
+COMMENT ON COLUMN bank_file.kind IS 'Such as camt.053.001.08; none when it was refused before that was known.';
+CREATE INDEX bank_file_by_age ON bank_file (received_at);
+
+CREATE TABLE bank_file_part (
+    file_id text    NOT NULL CONSTRAINT bank_file_part_file_fk REFERENCES bank_file (id),
+    number  integer NOT NULL,
+    content bytea   NOT NULL,
+    CONSTRAINT bank_file_part_pk PRIMARY KEY (file_id, number)
+);
+COMMENT ON TABLE bank_file_part IS 'The bytes of a file as they came, in compressed parts. They leave after their time, and when a payer in them is erased.';
+
+CREATE TABLE bank_statement (
+    file_id      text        NOT NULL CONSTRAINT bank_statement_file_fk REFERENCES bank_file (id),
+    number       integer     NOT NULL,
+    statement_id text        NOT NULL,
+    message_id   text        NOT NULL,
+    account      text        NOT NULL,
+    currency     text,
+    is_binding   boolean     NOT NULL,
+    sequence     bigint,
+    page         integer,
+    is_last_page boolean,
+    opening      numeric,
+    closing      numeric,
+    total        numeric     NOT NULL,
+    entry_count  integer     NOT NULL,
+    day          date        NOT NULL,
+    received_at  timestamptz NOT NULL,
+    CONSTRAINT bank_statement_pk PRIMARY KEY (file_id, number)
+);
+COMMENT ON TABLE bank_statement IS 'Statements in files: numbers and balances, by which gaps are found.';
+COMMENT ON COLUMN bank_statement.is_binding IS 'Of a closed day; the others come earlier and are repeated by it.';
+CREATE INDEX bank_statement_of_account ON bank_statement (account, sequence);
+
+CREATE TABLE bank_entry (
+    file_id     text    NOT NULL CONSTRAINT bank_entry_file_fk REFERENCES bank_file (id),
+    number      integer NOT NULL,
+    account     text    NOT NULL,
+    booked_on   date    NOT NULL,
+    is_credit   boolean NOT NULL,
+    amount      numeric NOT NULL,
+    currency    text    NOT NULL,
+    keys        text[]  NOT NULL,
+    state       text    NOT NULL,
+    note        text,
+    destination text,
+    details     jsonb   NOT NULL,
+    CONSTRAINT bank_entry_pk PRIMARY KEY (file_id, number),
+    CONSTRAINT bank_entry_state_is_known CHECK (state IN ('new', 'done', 'repeat', 'ignored', 'problem')),
+    CONSTRAINT bank_entry_is_recognised CHECK (cardinality(keys) > 0)
+);
+COMMENT ON TABLE bank_entry IS 'Transactions in files. The first with a key is recorded, whatever file it came in; later ones are repeats.';
+COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier at this rail; any in common with an earlier entry makes it a repeat.';
+COMMENT ON COLUMN bank_entry.destination IS 'The account that it was recorded for: a virtual number, an account and a reference, or the account alone.';
+COMMENT ON COLUMN bank_entry.details IS 'The entry as it was read; empty when its payer was erased.';
+CREATE INDEX bank_entry_by_key ON bank_entry USING gin (keys);
+CREATE INDEX bank_entry_to_record ON bank_entry (file_id, number) WHERE state = 'new';
+CREATE INDEX bank_entry_with_a_problem ON bank_entry (booked_on) WHERE state = 'problem';
+CREATE INDEX bank_entry_of_account ON bank_entry (account, booked_on);
+
+CREATE TABLE bank_attempt (
+    business_id    text        NOT NULL CONSTRAINT bank_attempt_business_fk REFERENCES business (id),
+    reference      text        NOT NULL,
+    account_number text        NOT NULL,
+    code           text        NOT NULL,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    started_at     timestamptz NOT NULL,
+    CONSTRAINT bank_attempt_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT bank_attempt_is_of_money CHECK (amount_minor > 0)
+);
+COMMENT ON TABLE bank_attempt IS 'Attempts to pay by transfer to an account of the operator. The payer types the code as the narration.';
+CREATE UNIQUE INDEX bank_attempt_one_code ON bank_attempt (code);
+CREATE INDEX bank_attempt_by_amount ON bank_attempt (currency, amount_minor, started_at);
+
+CREATE TABLE bank_number (
+    business_id text        NOT NULL CONSTRAINT bank_number_business_fk REFERENCES business (id),
+    reference   text        NOT NULL,
+    number      text        NOT NULL,
+    given_at    timestamptz NOT NULL,
+    CONSTRAINT bank_number_pk PRIMARY KEY (business_id, reference)
+);
+COMMENT ON TABLE bank_number IS 'Virtual numbers of the bank that were given to accounts, each to one for ever.';
+CREATE UNIQUE INDEX bank_number_given_once ON bank_number (number);
+
+CREATE TABLE bank_export (
+    id             text        CONSTRAINT bank_export_pk PRIMARY KEY,
+    account_number text        NOT NULL,
+    content        bytea       NOT NULL,
+    payment_count  integer     NOT NULL,
+    made_by        text        NOT NULL,
+    made_at        timestamptz NOT NULL,
+    written_at     timestamptz
+);
+COMMENT ON TABLE bank_export IS 'Files of payments (pain.001), kept before they are written, so that a crash neither loses nor changes one.';
+
+CREATE TABLE bank_payout (
+    business_id    text        NOT NULL CONSTRAINT bank_payout_business_fk REFERENCES business (id),
+    reference      text        NOT NULL,
+    kind           text        NOT NULL,
+    transaction_id text        NOT NULL,
+    account_number text        NOT NULL,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    end_to_end_id  text        NOT NULL,
+    payee_name     text,
+    payee_account  text,
+    payee_bank     text,
+    remittance     text        NOT NULL,
+    status         text        NOT NULL DEFAULT 'proposed',
+    bank_status    text,
+    why            text,
+    proposed_by    text        NOT NULL,
+    proposed_at    timestamptz NOT NULL,
+    approved_by    text,
+    approved_at    timestamptz,
+    export_id      text        CONSTRAINT bank_payout_export_fk REFERENCES bank_export (id),
+    sent_as        text,
+    CONSTRAINT bank_payout_pk PRIMARY KEY (business_id, reference),
+    CONSTRAINT bank_payout_is_of_money CHECK (amount_minor > 0),
+    CONSTRAINT bank_payout_kind_is_known CHECK (kind IN ('return', 'refund')),
+    CONSTRAINT bank_payout_status_is_known CHECK (status IN ('proposed', 'approved', 'exported', 'rejected', 'done')),
+    CONSTRAINT bank_payout_is_approved_by_another CHECK (approved_by <> proposed_by),
+    CONSTRAINT bank_payout_is_approved_before_export
+        CHECK (export_id IS NULL OR (approved_by IS NOT NULL AND payee_account IS NOT NULL)),
+    CONSTRAINT bank_payout_is_rejected_for_a_reason CHECK (status <> 'rejected' OR why IS NOT NULL)
+);
+COMMENT ON TABLE bank_payout IS 'Returns and refunds by the bank: proposed, approved by somebody else, exported as pain.001; done when the debit is in a statement, or rejected by the bank.';
+COMMENT ON COLUMN bank_payout.proposed_by IS 'Who said where the money goes: tidegate, by the credit itself, or an operator.';
+CREATE UNIQUE INDEX bank_payout_one_end_to_end_id ON bank_payout (end_to_end_id);
+CREATE INDEX bank_payout_under_way ON bank_payout (proposed_at) WHERE status IN ('proposed', 'approved', 'exported');
+
+GRANT SELECT, INSERT, UPDATE ON bank_file, bank_entry, bank_payout, bank_export TO tidegate_app;
+GRANT SELECT, INSERT ON bank_file_part, bank_statement, bank_attempt, bank_number TO tidegate_app;
+
+
 -- Sandbox
 --
 -- An outside world of our own: only the sandbox's rail reads these tables.
@@ -2273,6 +2427,7 @@ BEGIN
         WHEN 'events' THEN interval '30 days'
         WHEN 'idempotency_keys' THEN interval '30 days'
         WHEN 'mails' THEN interval '7 days'
+        WHEN 'bank_files' THEN interval '30 days'
         WHEN 'sandbox_notices' THEN interval '1 day'
         WHEN 'sandbox_attempts' THEN interval '1 day'
         WHEN 'sandbox_payouts' THEN interval '1 day'
@@ -2342,6 +2497,24 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION remove_notifications IS 'Removes old notifications of a rail that were acted on. How many. Those in suspense or quarantine stay.';
+
+CREATE FUNCTION remove_bank_files(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_before timestamptz := removable_before('bank_files', '', p_before);
+    v_count  integer;
+BEGIN
+    WITH old AS (
+        SELECT id FROM bank_file
+         WHERE id = ANY (p_ids) AND state <> 'reading' AND received_at < v_before
+           AND NOT EXISTS (SELECT FROM bank_entry WHERE file_id = id AND bank_entry.state IN ('new', 'problem'))
+           FOR UPDATE SKIP LOCKED),
+    removed AS (DELETE FROM bank_file_part USING old WHERE file_id = old.id RETURNING file_id)
+    SELECT count(DISTINCT file_id) INTO v_count FROM removed;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION remove_bank_files IS 'Removes the bytes of old files whose entries are all recorded. How many files. Their hashes, statements and entries stay.';
 
 CREATE FUNCTION remove_webhook_attempts(p_business_id text, p_delivery_ids text[], p_before timestamptz)
 RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -2543,6 +2716,29 @@ END
 $$;
 COMMENT ON FUNCTION erase_events IS 'Erases the payloads of events, and what receivers answered to them.';
 
+CREATE FUNCTION erase_bank_entries(p_transaction_ids text[], p_fields text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_keys text[] := ARRAY(SELECT DISTINCT unnest(keys) FROM bank_entry WHERE keys && p_transaction_ids);
+BEGIN
+    WITH erased AS (UPDATE bank_entry SET details = details - p_fields WHERE keys && v_keys RETURNING file_id)
+    DELETE FROM bank_file_part WHERE file_id IN (SELECT file_id FROM erased);
+END
+$$;
+COMMENT ON FUNCTION erase_bank_entries IS 'Erases fields of these transactions from the entries of bank files. The bytes of the files they came in leave as a whole: they cannot be erased in part.';
+
+CREATE FUNCTION erase_bank_payer(p_transaction_ids text[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM erase_bank_entries(p_transaction_ids, ARRAY['counterparty', 'remittance', 'end_to_end_id']);
+    UPDATE bank_payout
+       SET payee_name = NULL, payee_bank = NULL, payee_account = CASE WHEN export_id IS NOT NULL THEN '(erased)' END
+     WHERE transaction_id = ANY (p_transaction_ids) AND status IN ('done', 'rejected');
+    UPDATE bank_export SET content = ''
+     WHERE id IN (SELECT export_id FROM bank_payout WHERE transaction_id = ANY (p_transaction_ids))
+       AND NOT EXISTS (SELECT FROM bank_payout WHERE export_id = bank_export.id AND status = 'exported');
+END
+$$;
+COMMENT ON FUNCTION erase_bank_payer IS 'Erases the payers of these transactions from bank files, and from payments to them that have ended.';
+
 CREATE FUNCTION causes_of_payment(p_business_id text, p_payment_id bigint) RETURNS text[] LANGUAGE sql STABLE AS $$
     SELECT ARRAY['payment/' || p_payment_id]
            || ARRAY(SELECT rail || '/' || transaction_id FROM receipt
@@ -2607,6 +2803,8 @@ BEGIN
       FROM attempt
      WHERE attempt.business_id = p_business_id AND attempt.payment_id = p_payment_id
        AND given.business_id = p_business_id AND given.reference = attempt.reference;
+    PERFORM erase_bank_payer(ARRAY(SELECT transaction_id FROM receipt
+                                    WHERE business_id = p_business_id AND payment_id = p_payment_id));
     UPDATE receipt SET payer = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND payment_id = p_payment_id;
@@ -2657,6 +2855,7 @@ BEGIN
         RETURN v_obstacle;
     END IF;
     PERFORM erase_events(p_business_id, causes_of_inflow(p_business_id, p_collection_id));
+    PERFORM erase_bank_payer(ARRAY[v_inflow.transaction_id]);
     DELETE FROM sandbox_notice
      WHERE business_id = p_business_id AND sent_at IS NOT NULL
        AND notification_id IN ('credit-' || p_business_id || '-' || v_inflow.transaction_id,
@@ -2718,6 +2917,9 @@ CREATE FUNCTION erase_payees(p_business_id text, p_collection_ids bigint[]) RETU
 DECLARE
     v_count integer;
 BEGIN
+    PERFORM erase_bank_entries(ARRAY(SELECT transaction_id FROM collection
+                                      WHERE business_id = p_business_id AND id = ANY (p_collection_ids)
+                                        AND status <> 'pending'), ARRAY['payee_name']);
     UPDATE collection
        SET payee_name = NULL,
            name_check = jsonb_build_object('typed', NULL, 'compared', name_check -> 'compared', 'holder', '(erased)',
@@ -2761,11 +2963,11 @@ REVOKE EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
     record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
+    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
     record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
-    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, note_removal,
+    remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers TO tidegate_app;

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
+from tidegate.rail.bankfiles.rail import BankFilesRail
 from tidegate.rail.interface import Rail
 from tidegate.rail.pawapay import PawapayRail
 from tidegate.rail.paystack import PaystackRail
@@ -25,8 +26,17 @@ def _pawapay(settings: Settings, db: Database) -> Rail:
     return PawapayRail(settings.pawapay, db, callback_url=f"{settings.base_url}/intake/pawapay")
 
 
+def _bankfiles(settings: Settings, db: Database) -> Rail:
+    assert settings.bankfiles is not None  # Read with the rail's name.
+    return BankFilesRail(settings.bankfiles, db)
+
+
 # How each is made. The names are also in `settings.LIVE_RAILS`.
-LIVE_RAILS: Mapping[str, Callable[[Settings, Database], Rail]] = {"paystack": _paystack, "pawapay": _pawapay}
+LIVE_RAILS: Mapping[str, Callable[[Settings, Database], Rail]] = {
+    "paystack": _paystack,
+    "pawapay": _pawapay,
+    "bankfiles": _bankfiles,
+}
 
 
 def rails_of(settings: Settings, db: Database, secret: bytes) -> dict[str, Rail]:

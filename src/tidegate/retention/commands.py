@@ -63,6 +63,10 @@ KINDS = (
     ),
     RetentionKind("mails", lambda kept: kept.mails, store.list_mails, store.remove_mails),
 )
+# Empty tables in a sandbox.
+LIVE_KINDS = (
+    RetentionKind("bank_files", lambda kept: kept.bank_files, store.list_bank_files, store.remove_bank_files),
+)
 # Empty tables in live mode.
 SANDBOX_KINDS = (
     RetentionKind(

@@ -41,6 +41,24 @@ async def remove_notifications(tx: Tx, rail: str, ids: Sequence[str], before: da
     return int(await tx.fetchval("SELECT remove_notifications($1, $2, $3)", rail, ids, before))
 
 
+async def list_bank_files(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
+    """Those whose bytes are still kept."""
+    rows = await tx.fetch(
+        """
+        SELECT received_at AS at, 'bankfiles' AS owner, id FROM bank_file
+         WHERE received_at < $1 AND received_at >= $2 AND (received_at, 'bankfiles'::text, id) > ($2, $3, $4)
+           AND EXISTS (SELECT FROM bank_file_part WHERE file_id = bank_file.id)
+         ORDER BY received_at, id LIMIT $5
+        """,
+        before, *after, limit,
+    )  # fmt: skip
+    return _old(rows)
+
+
+async def remove_bank_files(tx: Tx, rail: str, ids: Sequence[str], before: datetime) -> int:
+    return int(await tx.fetchval("SELECT remove_bank_files($1, $2, $3)", rail, ids, before))
+
+
 async def list_webhook_attempts(tx: Tx, before: datetime, after: OldRow, *, limit: int) -> list[OldRow]:
     """By their deliveries."""
     rows = await tx.fetch(

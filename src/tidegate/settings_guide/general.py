@@ -149,6 +149,11 @@ LAST_SECTIONS = (
                 usual="400",
             ),
             SettingRow(
+                name="TIDEGATE_KEEP_BANK_FILES_DAYS",
+                meaning="The bytes of a bank's files, whose entries stay; at least 30.",
+                usual="400",
+            ),
+            SettingRow(
                 name="TIDEGATE_KEEP_EVENTS_DAYS",
                 meaning="Events with their deliveries, which merchants can list and replay; at least 30.",
                 usual="400",

@@ -85,4 +85,20 @@ RAIL_SECTIONS = (
             ),
         ),
     ),
+    SettingSection(
+        title="Bank files",
+        rail="bankfiles",
+        rows=(
+            SettingRow(
+                name="TIDEGATE_BANKFILES_DIR",
+                meaning="The folder of the bank's files: statements are put into in/, payments are written into out/.",
+                live="/var/lib/tidegate/bank",
+            ),
+            SettingRow(
+                name="TIDEGATE_BANKFILES_ACCOUNTS",
+                meaning="A TOML file with an [[account]] for each account at the bank; see docs/bank-files.md.",
+                live="",
+            ),
+        ),
+    ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import IO, Any
@@ -40,7 +40,7 @@ def kind_of(message: Message) -> FileKind:
     return FileKind(message.name[:8])
 
 
-def read(source: IO[bytes], message: Message) -> Iterator[BankEntry | BankStatement]:
+def read(source: IO[bytes], message: Message) -> Generator[BankEntry | BankStatement, None, None]:
     """Raises FileRefused; nothing has been yielded when the file does not fit its schema."""
     xml_file.validate(source, message, "Ntry", "TxDtls")
     return _Reader(message).read(source)
@@ -56,7 +56,7 @@ class _Reader:
         self._statement = 0
         self._open: _OpenStatement | None = None
 
-    def read(self, source: IO[bytes]) -> Iterator[BankEntry | BankStatement]:
+    def read(self, source: IO[bytes]) -> Generator[BankEntry | BankStatement, None, None]:
         tag = self._message.tag
         for element in xml_file.read(source, (tag("GrpHdr"), tag("Ntry"), tag(self._block))):
             try:

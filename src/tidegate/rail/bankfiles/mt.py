@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import date
 from decimal import Decimal
 from typing import IO, NamedTuple
@@ -33,7 +33,7 @@ class MtField(NamedTuple):
     text: str
 
 
-def read(source: IO[bytes]) -> Iterator[BankEntry | BankStatement]:
+def read(source: IO[bytes]) -> Generator[BankEntry | BankStatement, None, None]:
     """Raises FileRefused. The whole file is checked before anything is yielded."""
     for _ in _parts(source):
         pass
@@ -47,7 +47,7 @@ def kind_of(source: IO[bytes]) -> FileKind:
     raise FileRefused("it holds no message: no line begins with :20:")
 
 
-def _parts(source: IO[bytes]) -> Iterator[BankEntry | BankStatement]:
+def _parts(source: IO[bytes]) -> Generator[BankEntry | BankStatement, None, None]:
     number = 0
     is_statement = kind_of(source) is FileKind.MT940
     for count, message in enumerate(_messages(source), 1):

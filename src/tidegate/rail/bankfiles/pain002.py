@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import IO
 
 from tidegate.rail.bankfiles import xml_file
@@ -11,7 +11,7 @@ from tidegate.rail.bankfiles.model import TransferStatus
 from tidegate.rail.bankfiles.xml_file import Message
 
 
-def read(source: IO[bytes], message: Message) -> Iterator[TransferStatus]:
+def read(source: IO[bytes], message: Message) -> Generator[TransferStatus, None, None]:
     """The status of a transaction stands above that of its block and of its file: a bank may reject the file and say
     of one transaction that it was settled. Raises FileRefused.
     """

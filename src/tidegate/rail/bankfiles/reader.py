@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import IO, NamedTuple
 
 from tidegate.rail.bankfiles import camt, mt, pain002, xml_file
@@ -16,7 +16,8 @@ class OpenedFile(NamedTuple):
     kind: FileKind
     # Such as camt.053.001.08.
     name: str
-    parts: Iterator[FilePart]
+    # Used by one thread from beginning to end, and closed there.
+    parts: Generator[FilePart, None, None]
 
 
 def opened(source: IO[bytes]) -> OpenedFile:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator, Sequence
-from functools import cache
 from importlib.resources import files
 from typing import IO, Any, NamedTuple
 
@@ -21,6 +21,7 @@ ENTRY_BYTES_MAX = 16 * 1024 * 1024
 _MESSAGE = re.compile(r"urn:iso:std:iso:20022:tech:xsd:((?:camt|pain)\.\d{3}\.\d{3}\.\d{2})")
 _SCHEMAS = files("tidegate.rail.bankfiles") / "schema"
 _WHY_CHARS_MAX = 300
+_of_thread = threading.local()
 _SAFE: dict[str, Any] = {
     "resolve_entities": False,
     "no_network": True,
@@ -96,11 +97,14 @@ def forget(element: Any) -> None:
         element.getparent().remove(before)
 
 
-@cache
 def schema_of(message_name: str) -> Any:
-    text = _schema_text(message_name)
-    assert text is not None  # Its name was checked.
-    return etree.XMLSchema(etree.fromstring(text))
+    """Compiled once in each thread: libxml2's objects stay in the thread that made them."""
+    schemas: dict[str, Any] = _of_thread.__dict__
+    if message_name not in schemas:
+        text = _schema_text(message_name)
+        assert text is not None  # Its name was checked.
+        schemas[message_name] = etree.XMLSchema(etree.fromstring(text))
+    return schemas[message_name]
 
 
 def _schema_text(message_name: str) -> bytes | None:
@@ -150,7 +154,7 @@ def _placed(source: IO[bytes], schema: Any) -> Any:
         return None
     source.seek(0)
     try:
-        tree = etree.parse(source, etree.XMLParser(**_SAFE))
+        tree = etree.fromstring(source.read(), etree.XMLParser(**_SAFE))
     except etree.XMLSyntaxError as error:
         return error.error_log.last_error
     return None if schema is None or schema.validate(tree) else schema.error_log[0]

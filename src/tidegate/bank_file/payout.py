@@ -1,0 +1,116 @@
+"""Payments to the bank, in two steps by two people: approved, then exported as pain.001."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
+from tidegate.bank_file import payout_store, status
+from tidegate.bank_file.payout_store import ExportedFile, ProposedPayout
+from tidegate.bank_settings import BankFilesSettings
+from tidegate.core.bank_number import normal_account_number
+from tidegate.core.errors import Conflict, NotFound
+from tidegate.infra.db import Database, Tx
+from tidegate.rail.bankfiles import pain001
+from tidegate.rail.bankfiles.pain001 import PaymentsNotValid
+from tidegate.rail.deps import PaymentDeps
+
+
+async def _locked(tx: Tx, reference: str, *statuses: str) -> ProposedPayout:
+    found = await payout_store.lock(tx, reference)
+    if len(found) != 1:
+        raise NotFound(f"no payment to the bank has the reference {reference}; `tidegate bank payout list` shows them")
+    if found[0].status not in statuses:
+        raise Conflict(f"{reference} is {found[0].status} already")
+    return found[0]
+
+
+async def _audit(tx: Tx, payout: ProposedPayout, what: str, *, by: str, now: datetime) -> None:
+    await audit.insert(
+        tx, payout.business_id, Actor(f"operator/{by}"), action=f"payout.{what}", subject=payout.reference, details={},
+        now=now,
+    )  # fmt: skip
+
+
+async def amend(
+    db: Database, reference: str, *, name: str, account: str, bank: str | None, by: str, now: datetime
+) -> None:
+    """Says where the money goes; whoever says so may not approve it."""
+    async with db.transaction() as tx:
+        payout = await _locked(tx, reference, "proposed", "approved")
+        await payout_store.amend(tx, payout, name=name, account=normal_account_number(account), bank=bank, by=by)
+        await _audit(tx, payout, "amended", by=by, now=now)
+
+
+async def approve(db: Database, reference: str, *, by: str, now: datetime) -> ProposedPayout:
+    async with db.transaction() as tx:
+        payout = await _locked(tx, reference, "proposed")
+        if payout.proposed_by == by:
+            raise Conflict(f"{by} has said where {reference} goes; somebody else must approve it")
+        if not payout.payee_account or not payout.payee_name:
+            raise Conflict(
+                f"the bank did not report who paid {reference}: `tidegate bank payout amend` says where it goes"
+            )
+        await payout_store.approve(tx, payout, by=by, now=now)
+        await _audit(tx, payout, "approved", by=by, now=now)
+        return payout
+
+
+async def refuse(deps: PaymentDeps, reference: str, *, why: str, by: str, now: datetime) -> None:
+    """It is not paid by this way; the return or refund fails."""
+    async with deps.db.transaction() as tx:
+        payout = await _locked(tx, reference, "proposed", "approved")
+        await payout_store.refuse(tx, payout, why=why)
+        await _audit(tx, payout, "refused", by=by, now=now)
+    await status.tell_rejected(deps, payout, why, now)
+
+
+async def export(
+    deps: PaymentDeps, settings: BankFilesSettings, *, by: str, now: datetime, on_written: Callable[[Path, int], None]
+) -> None:
+    """One file for each account. It is kept before it is written: a crash in between writes the same bytes again."""
+    for account in settings.accounts:
+        async with deps.db.transaction() as tx:
+            payouts = await payout_store.lock_approved(tx, account.number)
+            if not payouts:
+                continue
+            message_id = f"TG{now:%Y%m%d%H%M%S}{secrets.token_hex(4)}"
+            outgoing = [one.outgoing() for one in payouts]
+            try:
+                content = pain001.payments_file(account, outgoing, message_id=message_id, now=now)
+            except PaymentsNotValid as error:
+                raise Conflict(f"the payments of {account.number} make no valid file: {error}") from None
+            made = ExportedFile(id=message_id, content=content, payment_count=len(payouts))
+            await payout_store.insert_export(tx, made, payouts, account_number=account.number, by=by, now=now)
+            for payout in payouts:
+                await _audit(tx, payout, "exported", by=by, now=now)
+    await write_files(deps.db, settings, now=now, on_written=on_written)
+
+
+async def write_files(
+    db: Database, settings: BankFilesSettings, *, now: datetime, on_written: Callable[[Path, int], None]
+) -> None:
+    async with db.connection() as tx:
+        files = await payout_store.list_unwritten(tx)
+    for file in files:
+        path = settings.folder / "out" / f"{file.id}.xml"
+        _write(path, file.content)
+        async with db.connection() as tx:
+            await payout_store.mark_written(tx, file.id, now=now)
+        on_written(path, file.payment_count)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Appears as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.tmp")
+    with unfinished.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.rename(path)

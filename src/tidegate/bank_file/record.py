@@ -1,0 +1,116 @@
+"""Records the entries of statements, each once: credits as money that arrived, debits as ends of our payments."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+
+import msgspec
+
+from tidegate.bank_file import payout_store, store
+from tidegate.bank_file.payout_store import ProposedPayout
+from tidegate.bank_settings import BankFilesSettings
+from tidegate.core.clock import Clock
+from tidegate.core.money import Money
+from tidegate.infra import leased_work
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import RoundResult, WorkKind
+from tidegate.intake import commands as intake
+from tidegate.rail.bankfiles import arrival
+from tidegate.rail.bankfiles.model import BankEntry
+from tidegate.rail.bankfiles.rail import NAME, BankFilesRail
+from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.event import AskAbout, Asked, CreditReversed, Notification, RailEvent, ReturnConfirmed
+
+RECORD = WorkKind(store.RECORD, store.list_to_record)
+
+
+class RecordedAs(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of an entry, and the event that it is, if any."""
+
+    state: str
+    note: str | None = None
+    event: RailEvent | None = None
+    destination: str | None = None
+
+
+def rail_in(deps: PaymentDeps) -> BankFilesRail | None:
+    rail = deps.rails.get(NAME)
+    return rail if isinstance(rail, BankFilesRail) else None
+
+
+async def record_entries(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    """One round of the worker."""
+    rail = rail_in(deps)
+    if rail is None:
+        return RoundResult()
+    return await leased_work.run_round(deps.db, RECORD, partial(_record, deps, rail.settings, clock), clock)
+
+
+async def _record(deps: PaymentDeps, settings: BankFilesSettings, clock: Clock, lease: Lease, now: datetime) -> bool:
+    file_id, _, number = lease.id.partition("/")
+    async with deps.db.connection() as tx:
+        entry = await store.find_to_record(tx, file_id, int(number))
+    if entry is None:
+        return False
+    outcome = await _judge(deps, settings, entry)
+    if outcome.event is not None:
+        # By reference to the file: the entry's own bytes are kept with it, once.
+        body = msgspec.json.encode({"file": file_id, "entry": entry.number})
+        notification = Notification(id=f"{file_id[:32]}/{entry.number}", event=outcome.event, body=body)
+        await intake.record_all(deps, NAME, [notification], body, clock)
+    async with deps.db.connection() as tx:
+        await store.end_entry(
+            tx, file_id, entry.number, state=outcome.state, note=outcome.note, destination=outcome.destination
+        )
+    return True
+
+
+async def _judge(deps: PaymentDeps, settings: BankFilesSettings, entry: BankEntry) -> RecordedAs:
+    account, amount = settings.account_of(entry.account), arrival.money_of(entry)
+    if account is None or isinstance(amount, str):
+        return RecordedAs(state="problem", note=str(amount) if account else f"{entry.account} is not ours any more")
+    if entry.is_credit:
+        money = arrival.arrived(entry, account, amount)
+        return RecordedAs(state="done", event=money, destination=money.account_number)
+    async with deps.db.connection() as tx:
+        payout = await payout_store.find_by_end_to_end_id(tx, entry.end_to_end_id)
+    if payout is not None and not entry.is_reversal:
+        return await _paid_out(deps, payout, entry, amount)
+    if entry.is_reversal or entry.is_return:
+        return await _taken_back(deps, entry, amount)
+    return RecordedAs(state="ignored", note="a debit that is none of our payments, such as the bank's charges")
+
+
+async def _paid_out(deps: PaymentDeps, payout: ProposedPayout, entry: BankEntry, amount: Money) -> RecordedAs:
+    if payout.amount != amount:
+        return RecordedAs(state="problem", note=f"it pays {payout.reference}, which is of {payout.amount}")
+    key = entry.keys[0]
+    async with deps.db.connection() as tx:
+        is_done = await payout_store.mark_done(tx, payout, sent_as=key)
+        after = await payout_store.find_by_end_to_end_id(tx, payout.end_to_end_id)
+    # Done by this entry, now or in a round that was interrupted.
+    if not is_done and (after is None or after.sent_as != key):
+        return RecordedAs(state="problem", note=f"{payout.reference} is {payout.status}, and was not to be paid")
+    business_id, reference = payout.business_id, payout.reference
+    if payout.kind == "return":
+        event: RailEvent = ReturnConfirmed(business_id=business_id, reference=reference, transaction_id=key)
+    else:
+        event = AskAbout(subject=Asked.REFUND, business_id=business_id, reference=reference)
+    return RecordedAs(state="done", note=f"pays {reference}", event=event)
+
+
+async def _taken_back(deps: PaymentDeps, entry: BankEntry, amount: Money) -> RecordedAs:
+    async with deps.db.connection() as tx:
+        found = await store.list_credits_like(tx, entry)
+    if len(found) != 1:
+        which = "several credits" if found else "no credit"
+        return RecordedAs(state="problem", note=f"the bank takes money back; {which} of ours fit it")
+    event = CreditReversed(
+        account_number=found[0].destination,
+        transaction_id=found[0].key,
+        reversal_id=entry.keys[0],
+        amount=amount,
+        reason=entry.return_reason or "taken back by the bank",
+    )
+    return RecordedAs(state="done", note=f"takes back {found[0].key}", event=event)

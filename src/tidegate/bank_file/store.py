@@ -1,0 +1,248 @@
+"""SQL of imported files, their statements and entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+import msgspec
+
+from tidegate.bank_file.model import ImportedFile, KeptEntry, KnownEntry
+from tidegate.infra.db import Row, Tx
+from tidegate.infra.leased_work import DueRow
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
+from tidegate.rail.bankfiles.model import BankEntry, BankStatement
+from tidegate.rail.bankfiles.store import entry_of
+
+# The kind of leased work. The statement below repeats the name.
+RECORD = "record_bank_entries"
+
+
+async def find_file(tx: Tx, file_id: str) -> ImportedFile | None:
+    row = await tx.fetchrow("SELECT * FROM bank_file WHERE id = $1", file_id)
+    return _file(row) if row else None
+
+
+async def put_file(tx: Tx, file: ImportedFile) -> None:
+    """One that was refused before may be read now, and the other way round; one that was read stays as it is."""
+    await tx.execute(
+        """
+        INSERT INTO bank_file (id, name, kind, state, why, byte_count, received_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT ON CONSTRAINT bank_file_pk
+        DO UPDATE SET state = excluded.state, why = excluded.why, kind = excluded.kind WHERE bank_file.state <> 'read'
+        """,
+        file.id, file.name, file.kind, file.state, file.why, file.byte_count, file.received_at,
+    )  # fmt: skip
+
+
+async def insert_part(tx: Tx, file_id: str, number: int, content: bytes) -> None:
+    await tx.execute(
+        """
+        INSERT INTO bank_file_part (file_id, number, content) VALUES ($1, $2, $3)
+        ON CONFLICT ON CONSTRAINT bank_file_part_pk DO NOTHING
+        """,
+        file_id, number, content,
+    )  # fmt: skip
+
+
+async def list_parts(tx: Tx, file_id: str) -> list[bytes]:
+    rows = await tx.fetch("SELECT content FROM bank_file_part WHERE file_id = $1 ORDER BY number", file_id)
+    return [row["content"] for row in rows]
+
+
+async def mark_read(tx: Tx, file_id: str, *, entry_count: int) -> None:
+    await tx.execute("UPDATE bank_file SET state = 'read', entry_count = $2 WHERE id = $1", file_id, entry_count)
+
+
+async def insert_statement(
+    tx: Tx, file_id: str, one: BankStatement, *, is_binding: bool, day: date, now: datetime
+) -> None:
+    await tx.execute(
+        """
+        INSERT INTO bank_statement (file_id, number, statement_id, message_id, account, currency, is_binding, sequence,
+                                    page, is_last_page, opening, closing, total, entry_count, day, received_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+        ON CONFLICT ON CONSTRAINT bank_statement_pk DO NOTHING
+        """,
+        file_id, one.number, one.id, one.message_id, one.account, one.currency, is_binding, one.sequence, one.page,
+        one.is_last_page, one.opening, one.closing, one.total, one.entries, day, now,
+    )  # fmt: skip
+
+
+async def lock_entries(tx: Tx) -> None:
+    """Until the transaction ends: two files with the same entry are compared one after the other."""
+    await tx.execute("SELECT pg_advisory_xact_lock(hashtextextended('tidegate/bank_entry', 0))")
+
+
+async def list_known(tx: Tx, keys: Sequence[str]) -> list[KnownEntry]:
+    rows = await tx.fetch(
+        """
+        SELECT file_id, number, keys, amount, currency FROM bank_entry
+         WHERE keys && $1::text[] AND state IN ('new', 'done', 'problem')
+         ORDER BY state = 'problem' DESC, file_id, number DESC
+        """,
+        keys,
+    )
+    return [
+        KnownEntry(
+            file_id=row["file_id"], number=row["number"], keys=tuple(row["keys"]), amount=row["amount"],
+            currency=row["currency"],
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+async def insert_entries(tx: Tx, file_id: str, kept: Sequence[KeptEntry]) -> None:
+    """Those of an interrupted reading stay as they are."""
+    await tx.execute(
+        """
+        INSERT INTO bank_entry (file_id, number, account, booked_on, is_credit, amount, currency, keys, state, note,
+                                details)
+        SELECT $1, given.number, given.account, given.booked_on, given.is_credit, given.amount, given.currency,
+               given.keys, given.state, given.note, given.details
+          FROM json_to_recordset($2) AS given (number integer, account text, booked_on date, is_credit boolean,
+                                               amount numeric, currency text, keys text[], state text, note text,
+                                               details jsonb)
+        ON CONFLICT ON CONSTRAINT bank_entry_pk DO NOTHING
+        """,
+        file_id, msgspec.json.encode([_columns(one) for one in kept]).decode(),
+    )  # fmt: skip
+
+
+def _columns(kept: KeptEntry) -> dict[str, object]:
+    entry = kept.entry
+    return {
+        "number": entry.number,
+        "account": entry.account,
+        "booked_on": entry.booked_on,
+        "is_credit": entry.is_credit,
+        "amount": entry.amount,
+        "currency": entry.currency,
+        "keys": entry.keys,
+        "state": kept.state,
+        "note": kept.note,
+        "details": entry,
+    }
+
+
+async def list_to_record(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
+    """Entries belong to no business before they are recorded."""
+    rows = await tx.fetch(
+        """
+        SELECT file_id || '/' || number AS id FROM bank_entry
+         WHERE state = 'new' AND NOT is_held_back($1, 'record_bank_entries', file_id || '/' || number, $2)
+         ORDER BY file_id, number LIMIT $3
+        """,
+        PLATFORM_BUSINESS_ID, now, limit,
+    )  # fmt: skip
+    return [DueRow(PLATFORM_BUSINESS_ID, row["id"]) for row in rows]
+
+
+async def find_to_record(tx: Tx, file_id: str, number: int) -> BankEntry | None:
+    details: str | None = await tx.fetchval(
+        "SELECT details FROM bank_entry WHERE file_id = $1 AND number = $2 AND state = 'new'", file_id, number
+    )
+    return entry_of(details) if details else None
+
+
+async def end_entry(
+    tx: Tx, file_id: str, number: int, *, state: str, note: str | None, destination: str | None = None
+) -> None:
+    await tx.execute(
+        """
+        UPDATE bank_entry SET state = $3, note = $4, destination = $5
+         WHERE file_id = $1 AND number = $2 AND state = 'new'
+        """,
+        file_id, number, state, note, destination,
+    )  # fmt: skip
+
+
+class CreditFound(msgspec.Struct, frozen=True):
+    key: str
+    destination: str
+    entry: BankEntry
+
+
+async def list_credits_like(tx: Tx, taken_back: BankEntry) -> list[CreditFound]:
+    """Recorded credits of the same account that a reversal may mean: by the payment's own identifiers."""
+    rows = await tx.fetch(
+        """
+        SELECT keys[1] AS key, destination, details FROM bank_entry
+         WHERE account = $1 AND is_credit AND state = 'done' AND destination IS NOT NULL AND booked_on <= $5
+           AND booked_on >= $5 - 400
+           AND (details ->> 'uetr' = $2 OR details ->> 'transaction_id' = $3
+                OR details ->> 'end_to_end_id' = $4 AND amount = $6)
+         ORDER BY booked_on DESC LIMIT 3
+        """,
+        taken_back.account, taken_back.uetr, taken_back.transaction_id, taken_back.end_to_end_id,
+        taken_back.booked_on, taken_back.amount,
+    )  # fmt: skip
+    return [CreditFound(row["key"], row["destination"], entry_of(row["details"])) for row in rows]
+
+
+async def get_file(tx: Tx, file_id: str) -> ImportedFile:
+    """With its entries by state."""
+    row = await tx.fetchrow(
+        """
+        SELECT file.*, (SELECT coalesce(json_object_agg(state, count), '{}')
+                          FROM (SELECT state, count(*) FROM bank_entry WHERE file_id = $1 GROUP BY state) AS states
+                       ) AS counts
+          FROM bank_file AS file WHERE id = $1
+        """,
+        file_id,
+    )
+    assert row is not None
+    return _file(row, msgspec.json.decode(row["counts"]))
+
+
+async def list_files(tx: Tx, *, limit: int) -> list[ImportedFile]:
+    """The newest first, with their entries by state."""
+    rows = await tx.fetch(
+        """
+        SELECT file.*, (SELECT coalesce(json_object_agg(state, count), '{}')
+                          FROM (SELECT state, count(*) FROM bank_entry WHERE file_id = file.id GROUP BY state) AS states
+                       ) AS counts
+          FROM bank_file AS file ORDER BY received_at DESC, id LIMIT $1
+        """,
+        limit,
+    )
+    return [_file(row, msgspec.json.decode(row["counts"])) for row in rows]
+
+
+class EntryProblem(msgspec.Struct, frozen=True):
+    file_id: str
+    file_name: str
+    number: int
+    line: int
+    what: str
+    why: str
+
+
+async def list_problems(tx: Tx, *, limit: int) -> list[EntryProblem]:
+    rows = await tx.fetch(
+        """
+        SELECT file_id, file.name, number, coalesce((details ->> 'line')::integer, 0) AS line,
+               amount || ' ' || currency AS what, coalesce(note, '') AS why
+          FROM bank_entry JOIN bank_file AS file ON file.id = file_id
+         WHERE bank_entry.state = 'problem' ORDER BY booked_on, file_id, number LIMIT $1
+        """,
+        limit,
+    )
+    return [
+        EntryProblem(row["file_id"], row["name"], row["number"], row["line"], row["what"], row["why"]) for row in rows
+    ]
+
+
+def _file(row: Row, counts: dict[str, int] | None = None) -> ImportedFile:
+    return ImportedFile(
+        id=row["id"],
+        name=row["name"],
+        kind=row["kind"],
+        state=row["state"],
+        why=row["why"],
+        byte_count=row["byte_count"],
+        entry_count=row["entry_count"],
+        received_at=row["received_at"],
+        counts=counts or {},
+    )

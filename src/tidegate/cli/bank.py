@@ -1,0 +1,214 @@
+"""`tidegate bank`: a bank's files, what they left undecided, and payments to the bank."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+from rich.table import Table
+
+from tidegate.bank_file import imports, store, suspense
+from tidegate.bank_file.model import ImportedFile
+from tidegate.bank_file.record import rail_in, record_entries
+from tidegate.bank_file.store import EntryProblem
+from tidegate.bank_file.suspense import SuspenseCase
+from tidegate.bank_settings import BankFilesSettings
+from tidegate.cli.bank_payout import payout
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.operator import limit_option, with_payment_deps
+from tidegate.core.clock import Clock
+from tidegate.infra.timestamp import to_iso
+from tidegate.rail.bankfiles import reader
+from tidegate.rail.bankfiles import store as rail_store
+from tidegate.rail.bankfiles.continuity import gaps_in
+from tidegate.rail.bankfiles.model import BankEntry, FileRefused
+from tidegate.rail.deps import PaymentDeps
+
+T = TypeVar("T")
+_path = click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
+_STATES = {"read": "[green]read[/]", "reading": "[yellow]half read[/]", "refused": "[red]refused[/]"}
+
+
+def with_bank(work: Callable[[PaymentDeps, BankFilesSettings, Clock], Awaitable[T]]) -> T:
+    async def run(deps: PaymentDeps, clock: Clock) -> T:
+        rail = rail_in(deps)
+        if rail is None:
+            fail("The rail bankfiles is not configured: TIDEGATE_RAILS must name it, in live mode.")
+        return await work(deps, rail.settings, clock)
+
+    return with_payment_deps(run)
+
+
+@click.group()
+def bank() -> None:
+    """A bank's files: import them, see what is missing or undecided, and send payments."""
+
+
+bank.add_command(payout)
+
+
+@bank.command(name="import")
+@_path
+@as_json_option
+@speaks_plainly
+def import_(path: Path, as_json: bool) -> None:
+    """Import FILE: camt.052, .053 or .054, MT940, MT942 or pain.002. A file is imported once."""
+
+    async def run(deps: PaymentDeps, settings: BankFilesSettings, clock: Clock) -> ImportedFile:
+        try:
+            made = await imports.import_file(deps, settings, path, now=clock.now())
+        except FileRefused as refused:
+            fail(f"{path.name}: {refused}.")
+        while any(await record_entries(deps, clock)):
+            pass
+        async with deps.db.connection() as tx:
+            return await store.get_file(tx, made.id)
+
+    file = with_bank(run)
+    if as_json:
+        print_record(_record(file))
+    elif file.why is None:
+        out.print(f"[green]✓[/] {plain(file.name)}, {file.kind}: {plain(_counts(file))}.")
+    if file.why is not None:
+        fail(f"{file.name}: {file.why}.")
+
+
+@bank.command(name="try")
+@_path
+@speaks_plainly
+def try_(path: Path) -> None:
+    """Read FILE and show the keys of its entries; nothing is imported. Before going live: do a notice (camt.054) and
+    the statement (camt.053) of the same day have a key in common?
+    """
+    table = Table()
+    for heading in ("Entry, line", "Amount", "To", "Recipient", "Keys"):
+        table.add_column(heading, no_wrap=heading == "Amount", overflow="fold")
+    with path.open("rb") as source:
+        try:
+            for part in reader.opened(source).parts:
+                if isinstance(part, BankEntry):
+                    table.add_row(
+                        f"{part.number}, {part.line}",
+                        f"{'+' if part.is_credit else '-'}{part.amount} {part.currency}",
+                        plain(part.destination or part.account),
+                        plain(part.payee_name or "–"),
+                        plain("\n".join(part.keys)),
+                    )
+        except FileRefused as refused:
+            fail(f"{path.name}: {refused}.")
+    show_table(table, "The file has no entries.")
+
+
+@bank.command()
+@limit_option
+@as_json_option
+@speaks_plainly
+def files(limit: int, as_json: bool) -> None:
+    """List imported files, the newest first; then entries that need a decision, and statements that are missing."""
+
+    async def run(
+        deps: PaymentDeps, _: BankFilesSettings, __: Clock
+    ) -> tuple[list[ImportedFile], list[EntryProblem], list[str]]:
+        async with deps.db.connection() as tx:
+            found = await store.list_files(tx, limit=limit)
+            problems = await store.list_problems(tx, limit=limit)
+            return found, problems, gaps_in(await rail_store.list_statements(tx))
+
+    found, problems, gaps = with_bank(run)
+    if as_json:
+        print_record(
+            {
+                "files": [_record(one) for one in found],
+                "problems": [
+                    {"file": one.file_name, "entry": one.number, "line": one.line, "amount": one.what, "why": one.why}
+                    for one in problems
+                ],
+                "gaps": gaps,
+            }
+        )
+        return
+    table = Table()
+    for heading in ("Received", "File", "Kind", "State", "Entries"):
+        table.add_column(heading, no_wrap=heading in ("Received", "Kind"), overflow="fold")
+    for one in found:
+        why = f"\n{plain(one.why)}" if one.why else ""
+        received = f"{one.received_at:%Y-%m-%d %H:%M} UTC"
+        table.add_row(received, plain(one.name), one.kind or "–", _STATES[one.state] + why, plain(_counts(one)))
+    show_table(table, "No file yet: `tidegate bank import FILE` imports one.")
+    for problem in problems:
+        what = f"{problem.file_name}, entry {problem.number}, line {problem.line}: {problem.what}: {problem.why}"
+        out.print(f"[red]![/] {plain(what)}", soft_wrap=True)
+    for gap in gaps:
+        out.print(f"[yellow]![/] {plain(gap)}", soft_wrap=True)
+    if found and not problems and not gaps:
+        out.print("[green]✓[/] Nothing is missing, and nothing needs a decision.")
+
+
+@bank.command(name="suspense")
+@limit_option
+@as_json_option
+@speaks_plainly
+def suspense_(limit: int, as_json: bool) -> None:
+    """List transfers without an owner, the oldest first: the reference is missing or wrong. Payments of the same amount
+    are shown as candidates.
+    """
+
+    async def run(deps: PaymentDeps, _: BankFilesSettings, __: Clock) -> list[SuspenseCase]:
+        return await suspense.list_cases(deps.db, limit=limit)
+
+    cases = with_bank(run)
+    if as_json:
+        print_record([_case(one) for one in cases])
+        return
+    table = Table()
+    for heading in ("Received", "Amount", "Payer", "Narration", "Why", "May be for"):
+        table.add_column(heading, no_wrap=heading in ("Received", "Amount"), overflow="fold")
+    for one in cases:
+        transfer = one.transfer
+        candidates = "\n".join(f"{found.merchant_reference} {found.code} ({found.status})" for found in one.candidates)
+        table.add_row(
+            f"{transfer.received_at:%Y-%m-%d %H:%M} UTC", str(transfer.amount), plain(transfer.payer or "–"),
+            plain(transfer.remittance or "–"), plain(transfer.reason), plain(candidates or "–"),
+        )  # fmt: skip
+    show_table(table, "[green]✓[/] Every transfer has an owner.")
+
+
+def _case(one: SuspenseCase) -> dict[str, object]:
+    transfer = one.transfer
+    return {
+        "transactionId": transfer.transaction_id,
+        "amount": transfer.amount.major,
+        "currency": transfer.amount.currency,
+        "payer": transfer.payer,
+        "narration": transfer.remittance,
+        "reason": transfer.reason,
+        "receivedAt": to_iso(transfer.received_at),
+        "candidates": [
+            {"businessId": found.business_id, "merchantReference": found.merchant_reference, "code": found.code,
+             "status": found.status}
+            for found in one.candidates
+        ],
+    }  # fmt: skip
+
+
+def _counts(file: ImportedFile) -> str:
+    words = {"new": "to record", "done": "recorded", "repeat": "known already", "ignored": "not ours to record",
+             "problem": "need a decision"}  # fmt: skip
+    told = ", ".join(f"{file.counts[state]} {said}" for state, said in words.items() if file.counts.get(state))
+    return told or "no entries"
+
+
+def _record(file: ImportedFile) -> dict[str, object]:
+    return {
+        "id": file.id,
+        "name": file.name,
+        "kind": file.kind,
+        "state": file.state,
+        "why": file.why,
+        "bytes": file.byte_count,
+        "entries": file.entry_count,
+        "counts": dict(file.counts),
+        "receivedAt": to_iso(file.received_at),
+    }

@@ -1,0 +1,287 @@
+"""Files become inflows: each file once, each credit once, whatever comes twice, late or broken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bank.world import BankWorld
+from bank_file_maker import ACCOUNT, DAY, VIRTUAL, camt_file, entry, mt940_file, statement
+from build import Shop
+from conftest import check_books
+from tidegate.bank_file import imports, store
+from tidegate.bank_file.folder import FolderWatch
+from tidegate.core.errors import Unavailable
+from tidegate.core.money import Currency
+from tidegate.emulator.bank.camt_writer import camt
+from tidegate.infra.leased_work import RoundResult
+from tidegate.rail.bankfiles import store as rail_store
+from tidegate.rail.bankfiles.continuity import gaps_in
+from tidegate.runtime import Runtime
+
+
+@pytest.fixture
+async def bank(shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path) -> AsyncIterator[BankWorld]:
+    """The books are examined afterwards."""
+    yield BankWorld.of(shop, runtime, admin, tmp_path)
+    await check_books(runtime)
+
+
+async def test_a_credit_becomes_an_inflow_by_the_door_of_every_rail(bank: BankWorld) -> None:
+    number = await bank.account()
+    file = await bank.bring(camt_file(entry(destination=number)))
+    assert (file.state, file.kind, file.entry_count) == ("read", "camt.053.001.08", 1)
+    [inflow] = await bank.inflows()
+    assert (inflow["status"], inflow["source_minor"], inflow["rail"]) == ("successful", 250_00, "bankfiles")
+    assert inflow["transaction_id"] == f"{DAY}/{ACCOUNT}/C/2026111500017"
+    assert inflow["payee_name"] == "Ada Obi"
+    assert await bank.wallet("EUR") > 0
+
+
+async def test_a_file_is_kept_once_byte_for_byte_and_its_entries_refer_to_it(bank: BankWorld) -> None:
+    content = camt_file(entry(destination=await bank.account()))
+    first, second = await bank.bring(content, "a.xml"), await bank.bring(content, "b.xml")
+    assert second.id == first.id
+    assert await bank.admin.fetchval("SELECT count(*) FROM bank_file") == 1
+    async with bank.runtime.db.connection() as tx:
+        assert imports.content_of(await store.list_parts(tx, first.id)) == content
+    body = await bank.admin.fetchval("SELECT body FROM notification WHERE rail = 'bankfiles'")
+    assert body.decode() == f'{{"file":"{first.id}","entry":1}}'
+    assert len(await bank.inflows()) == 1
+
+
+@pytest.mark.parametrize("order", [("054", "053"), ("053", "054"), ("052", "053")])
+async def test_the_same_credit_in_two_files_is_one(bank: BankWorld, order: tuple[str, str]) -> None:
+    number = await bank.account()
+    for kind in order:
+        await bank.bring(camt_file(entry(destination=number), kind=kind))
+    assert len(await bank.inflows()) == 1
+    assert sorted(await bank.states()) == ["done", "repeat"]
+
+
+async def test_a_credit_in_suspense_is_not_credited_by_the_next_file(bank: BankWorld) -> None:
+    """Between the two its number is given to an account."""
+    await bank.bring(camt_file(entry(), kind="054"))
+    assert await bank.account() == VIRTUAL
+    await bank.bring(camt_file(entry()))
+    assert await bank.inflows() == []
+    assert await bank.admin.fetchval("SELECT count(*) FROM receipt WHERE outcome = 'suspense'") == 1
+
+
+async def test_two_files_at_once_with_the_same_credit(bank: BankWorld) -> None:
+    number = await bank.account()
+    files = [camt_file(entry(destination=number), kind=kind) for kind in ("052", "053", "054")]
+    await asyncio.gather(*map(bank.bring, files))
+    await bank.record()
+    assert len(await bank.inflows()) == 1
+
+
+async def test_a_file_that_contradicts_an_earlier_one_needs_a_decision(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.bring(camt_file(entry(destination=number), kind="054"))
+    await bank.bring(camt_file(entry("260.00", destination=number)))
+    assert len(await bank.inflows()) == 1
+    async with bank.runtime.db.connection() as tx:
+        [problem] = await store.list_problems(tx, limit=10)
+    assert "contradicts 250.00 EUR" in problem.why
+
+
+async def test_equal_credits_without_a_reference_are_credited_from_the_statement_alone(bank: BankWorld) -> None:
+    number = await bank.account()
+    equal = [entry(reference=None, destination=number), entry(reference=None, destination=number)]
+    await bank.bring(camt_file(*equal, kind="054"))
+    assert await bank.inflows() == []
+    await bank.bring(camt_file(*equal))
+    await bank.bring(camt_file(*equal, is_copy=True))
+    assert len(await bank.inflows()) == 2
+
+
+@pytest.mark.parametrize("changed", [{"payee_name": "absent"}, {"payee_name": "owner"}])
+async def test_without_the_typed_name_an_inflow_is_held(
+    shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path, changed: dict[str, str]
+) -> None:
+    """Never compared with the payer's own name, and never returned for the lack of it."""
+    bank = BankWorld.of(shop, runtime, admin, tmp_path, **changed)
+    await bank.bring(camt_file(entry(destination=await bank.account(), name="Ada Obi")))
+    [inflow] = await bank.inflows()
+    assert (inflow["status"], inflow["reason"], inflow["payee_name"]) == ("pending", "name_missing", None)
+
+
+async def test_mt940_of_a_virtual_account_is_held_too(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.bring(mt940_file(entry(), account=number))
+    [inflow] = await bank.inflows()
+    assert (inflow["status"], inflow["reason"]) == ("pending", "name_missing")
+
+
+async def test_what_is_not_booked_or_has_no_money_is_not_recorded(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.bring(camt_file(entry(status="PDNG", destination=number), entry("0.00", reference="2"), kind="052"))
+    assert await bank.states() == ["ignored", "ignored"]
+    await bank.bring(camt_file(entry(destination=number)))
+    assert len(await bank.inflows()) == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"amount": Decimal("1.005")}, "more decimals"),
+        ({"currency": "CHF"}, "CHF is not a currency"),
+        ({"amount": Decimal(30), "parts": ("10", "19")}, "do not make 30"),
+    ],
+)
+async def test_what_cannot_be_credited_waits_for_a_decision(bank: BankWorld, changed: dict[str, Any], why: str) -> None:
+    await bank.bring(camt_file(entry(**{"amount": "250.00", "destination": await bank.account(), **changed})))
+    async with bank.runtime.db.connection() as tx:
+        [problem] = await store.list_problems(tx, limit=10)
+    assert why in problem.why
+    assert problem.line > 0
+    assert await bank.inflows() == []
+
+
+async def test_a_strange_account_refuses_the_file_until_it_is_configured(bank: BankWorld) -> None:
+    content = camt_file(entry(), account="NL26VAYB8060476890")
+    refused = await bank.bring(content)
+    assert (refused.state, refused.entry_count) == ("refused", 0)
+    assert "NL26VAYB8060476890" in (refused.why or "")
+    bank.settings = replace(bank.settings, accounts=(replace(bank.settings.accounts[0], also=("NL26VAYB8060476890",)),))
+    assert (await bank.bring(content)).state == "read"
+
+
+BROKEN: dict[str, Callable[[bytes], bytes]] = {
+    "half a file": lambda file: file[: len(file) // 2],
+    "another schema": lambda file: file.replace(b"CdtDbtInd", b"Side"),
+    "a document type": lambda file: file.replace(b"<Document ", b'<!DOCTYPE x [<!ENTITY e "e">]><Document ', 1),
+    "a wrong encoding": lambda file: file.replace(b"Zeta", b"Z\xeb\xff"),
+    "nothing": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+async def test_a_broken_file_leaves_a_record_and_nothing_else(bank: BankWorld, how: str) -> None:
+    number = await bank.account()
+    file = await bank.bring(BROKEN[how](camt_file(entry(destination=number))))
+    assert file.state == "refused"
+    assert file.why
+    assert await bank.states() == []
+    assert await bank.inflows() == []
+    # The whole one comes later.
+    await bank.bring(camt_file(entry(destination=number)))
+    assert len(await bank.inflows()) == 1
+
+
+async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = await bank.account()
+    many = [entry("1.00", reference=f"R{place}", destination=number) for place in range(30)]
+    monkeypatch.setattr(imports, "BATCH", 10)
+    real, calls = store.insert_entries, []
+
+    async def dies_later(*given: Any) -> None:
+        calls.append(given)
+        if len(calls) == 2:
+            raise ConnectionError("killed")
+        await real(*given)
+
+    monkeypatch.setattr(store, "insert_entries", dies_later)
+    with pytest.raises(Unavailable):
+        await bank.bring(camt_file(*many), "big.xml")
+    await bank.record()
+    assert (await bank.bring(camt_file(*many), "big.xml")).state == "read"
+    assert len(await bank.inflows()) == 30
+    assert await bank.states() == ["done"] * 30
+
+
+async def test_one_entry_that_fails_holds_up_no_other(bank: BankWorld) -> None:
+    number = await bank.account()
+    await bank.admin.execute("ALTER TABLE notification ADD CONSTRAINT broken CHECK (id NOT LIKE '%/2')")
+    try:
+        many = [entry("1.00", reference=f"R{place}", destination=number) for place in range(3)]
+        await bank.bring(camt_file(*many))
+        assert await bank.states() == ["done", "new", "done"]
+    finally:
+        await bank.admin.execute("ALTER TABLE notification DROP CONSTRAINT broken")
+    await bank.admin.execute("DELETE FROM leased_work")
+    await bank.record()
+    assert len(await bank.inflows()) == 3
+
+
+async def test_the_folder_is_watched(bank: BankWorld) -> None:
+    number = await bank.account()
+    inbox = bank.settings.folder / "in"
+    inbox.mkdir()
+    (inbox / "good.xml").write_bytes(camt_file(entry(destination=number)))
+    (inbox / "bad.xml").write_bytes(b"<html/>")
+    (inbox / "writing.xml.part").write_bytes(b"<")
+    (inbox / ".hidden").write_bytes(b"<")
+    watch = FolderWatch()
+    await watch(bank.deps, bank.runtime.clock)
+    # It grows between two looks.
+    (inbox / "slow.xml").write_bytes(b"<Doc")
+    assert await watch(bank.deps, bank.runtime.clock) == RoundResult()
+    assert sorted(path.name for path in inbox.iterdir()) == [".hidden", "slow.xml", "writing.xml.part"]
+    assert [path.name for path in (bank.settings.folder / "done").rglob("*.xml")] == ["good.xml"]
+    assert "html" in (bank.settings.folder / "bad" / "bad.xml.why").read_text()
+    await bank.record()
+    assert len(await bank.inflows()) == 1
+
+
+async def test_gaps_pages_and_balances_are_told(bank: BankWorld) -> None:
+    def day(sequence: int, opening: str, **changed: Any) -> bytes:
+        one = entry("10.00", reference=f"R{sequence}")
+        return camt(
+            statement(one, id=f"S{sequence}", sequence=sequence, opening=Decimal(opening), **changed), kind="053"
+        )
+
+    async def told() -> list[str]:
+        async with bank.runtime.db.connection() as tx:
+            return gaps_in(await rail_store.list_statements(tx))
+
+    await bank.bring(day(1, "0"))
+    await bank.bring(day(2, "10"))
+    assert await told() == []
+    await bank.bring(day(4, "30", closing=Decimal(41)))
+    missing, wrong = sorted(await told(), key=lambda text: "differs" in text)
+    assert "statement 3 is missing" in missing
+    assert "differs" in wrong
+    # The missing one comes late, and in another order.
+    await bank.bring(day(3, "20"))
+    [wrong] = await told()
+    assert "differs" in wrong
+    await bank.bring(day(5, "41", page=1, is_last_page=False))
+    assert any("next page is missing" in text for text in await told())
+
+
+async def test_money_that_the_bank_takes_back(bank: BankWorld) -> None:
+    uetr = "255ae394-9965-4438-ac86-f406feada396"
+    number = await bank.account()
+    await bank.bring(camt_file(entry(destination=number, uetr=uetr)))
+    back = entry(is_credit=False, is_reversal=True, reference="REV-1", uetr=uetr)
+    await bank.bring(camt_file(back, id="S-2", message_id="M-2"))
+    reversal = await bank.admin.fetchrow("SELECT * FROM credit_reversal")
+    assert (reversal["account_number"], reversal["amount_minor"]) == (number, 250_00)
+    [inflow] = await bank.inflows()
+    assert reversal["transaction_id"] == inflow["transaction_id"]
+
+
+async def test_a_reversal_of_nothing_known_needs_a_decision(bank: BankWorld) -> None:
+    await bank.bring(camt_file(entry(is_credit=False, is_reversal=True, end_to_end_id=None)))
+    assert await bank.states() == ["problem"]
+
+
+async def test_the_banks_charges_are_not_ours_to_record(bank: BankWorld) -> None:
+    await bank.bring(camt_file(entry("5.00", is_credit=False, end_to_end_id="FEE")))
+    assert await bank.states() == ["ignored"]
+
+
+async def test_dollars_arrive_too(bank: BankWorld) -> None:
+    number = await bank.account(Currency.USD)
+    credit = entry("99.50", currency="USD", destination=number)
+    await bank.bring(camt_file(credit, account="001234567", currency="USD"))
+    [inflow] = await bank.inflows()
+    assert (inflow["status"], inflow["source_currency"], inflow["source_minor"]) == ("successful", "USD", 99_50)

@@ -1,0 +1,182 @@
+"""Returns and refunds by the bank: proposed, approved by another, exported, and ended by what the bank says."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from bank.world import BankWorld, a_debit
+from bank_file_maker import PAYER, camt_file, entry
+from build import Shop
+from conftest import check_books
+from tidegate.bank_file import payout as payouts
+from tidegate.bank_file import payout_store
+from tidegate.bank_file.payout_store import ProposedPayout
+from tidegate.core.errors import Conflict, NotFound
+from tidegate.core.money import Currency
+from tidegate.emulator.bank.pain import answer_to
+from tidegate.runtime import Runtime
+
+OTHER_NAME = "Chidi Eze"
+
+
+@pytest.fixture
+async def bank(shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path) -> AsyncIterator[BankWorld]:
+    yield BankWorld.of(shop, runtime, admin, tmp_path)
+    # What the bank rejects is not in order by itself: the doctor tells an operator.
+    await admin.execute("UPDATE money_return SET status = 'sent', failure = NULL WHERE status = 'failed'")
+    await check_books(runtime)
+
+
+async def returned(bank: BankWorld, **changed: Any) -> ProposedPayout:
+    """An inflow for somebody else, on its way back."""
+    await bank.bring(camt_file(entry(destination=await bank.account(), payee_name=OTHER_NAME, **changed)))
+    await bank.work()
+    [found] = await listed(bank)
+    return found
+
+
+async def listed(bank: BankWorld) -> list[ProposedPayout]:
+    async with bank.runtime.db.connection() as tx:
+        return await payout_store.list_payouts(tx, is_open=False, limit=10)
+
+
+async def exported(bank: BankWorld) -> Path:
+    written: list[Path] = []
+    await payouts.export(
+        bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda path, _: written.append(path)
+    )
+    [path] = written
+    return path
+
+
+async def status_of_return(bank: BankWorld) -> tuple[str, str | None]:
+    row = await bank.admin.fetchrow("SELECT status, failure FROM money_return")
+    return row["status"], row["failure"]
+
+
+def text(file: bytes, name: str) -> list[str]:
+    return [one.text for one in etree.fromstring(file).iter(f"{{*}}{name}")]
+
+
+async def test_a_return_goes_out_as_pain_001_and_ends_with_its_debit(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    assert (payout.status, payout.kind, payout.payee_account) == ("proposed", "return", PAYER)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    content = (await exported(bank)).read_bytes()
+    assert text(content, "EndToEndId") == [payout.end_to_end_id]
+    assert "_" not in payout.end_to_end_id
+    assert text(content, "InstdAmt") == ["250.00"]
+    assert text(content, "IBAN")[-1] == PAYER
+    assert (await status_of_return(bank))[0] == "sent"
+    await bank.bring(a_debit(payout.end_to_end_id))
+    assert await status_of_return(bank) == ("confirmed", None)
+    [inflow] = await bank.inflows()
+    assert inflow["return_confirmed_at"] is not None
+    [ended] = await listed(bank)
+    assert ended.status == "done"
+
+
+async def test_a_return_of_dollars_goes_by_routing_number(bank: BankWorld) -> None:
+    number = await bank.account(Currency.USD)
+    credit = entry(currency="USD", destination=number, payee_name=OTHER_NAME, account="1234567890", bic=None)
+    await bank.bring(camt_file(credit, account="001234567", currency="USD"))
+    await bank.work()
+    [payout] = await listed(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    content = (await exported(bank)).read_bytes()
+    assert b"pain.001.001.03" in content
+    assert text(content, "MmbId") == ["021000021"]
+
+
+async def test_nothing_is_exported_before_somebody_approved_it(bank: BankWorld) -> None:
+    await returned(bank)
+    written: list[Any] = []
+    await payouts.export(bank.deps, bank.settings, by="b", now=bank.now, on_written=lambda *one: written.append(one))
+    assert written == []
+
+
+async def test_who_says_where_it_goes_may_not_approve_it(bank: BankWorld) -> None:
+    payout = await returned(bank, account=None)
+    with pytest.raises(Conflict, match="did not report who paid"):
+        await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    given = {"name": "Zeta Ltd", "account": PAYER, "bank": "ABNANL2A"}
+    await payouts.amend(bank.runtime.db, payout.reference, **given, by="ada", now=bank.now)
+    with pytest.raises(Conflict, match="somebody else must approve"):
+        await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await payouts.approve(bank.runtime.db, payout.reference, by="bisi", now=bank.now)
+    with pytest.raises(Conflict, match="approved already"):
+        await payouts.approve(bank.runtime.db, payout.reference, by="bisi", now=bank.now)
+    with pytest.raises(NotFound):
+        await payouts.approve(bank.runtime.db, "rt_unknown", by="bisi", now=bank.now)
+    assert text((await exported(bank)).read_bytes(), "BICFI")[-1] == "ABNANL2A"
+
+
+async def test_a_rejected_return_fails_with_the_banks_reason(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    order = (await exported(bank)).read_bytes()
+    await bank.bring(answer_to(order, status="RJCT", reason="AC04", now=bank.now))
+    assert await status_of_return(bank) == ("failed", "RJCT AC04")
+    # A debit of what was rejected needs a decision.
+    await bank.bring(a_debit(payout.end_to_end_id))
+    assert sorted(await bank.states()) == ["done", "problem"]
+
+
+async def test_an_accepted_payment_waits_for_its_debit(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    order = (await exported(bank)).read_bytes()
+    for status in ("ACTC", "ACSP", "ACSC"):
+        await bank.bring(answer_to(order, status=status, now=bank.now))
+    assert (await status_of_return(bank))[0] == "sent"
+    [found] = await listed(bank)
+    assert (found.status, found.bank_status) == ("exported", "ACSC")
+
+
+async def test_a_rejected_file_rejects_all_of_it(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    order = (await exported(bank)).read_bytes()
+    await bank.bring(answer_to(order, status="RJCT", reason="AM05", is_of_group=True, now=bank.now))
+    assert (await status_of_return(bank))[0] == "failed"
+
+
+async def test_a_crash_between_keeping_and_writing_writes_the_same_bytes(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    first = await exported(bank)
+    content = first.read_bytes()
+    first.unlink()
+    await bank.admin.execute("UPDATE bank_export SET written_at = NULL")
+    assert (await exported(bank)).read_bytes() == content
+
+
+async def test_a_debit_of_another_amount_needs_a_decision(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await exported(bank)
+    await bank.bring(a_debit(payout.end_to_end_id, "249.00"))
+    assert (await status_of_return(bank))[0] == "sent"
+    assert "problem" in await bank.states()
+
+
+async def test_money_that_comes_back_is_no_inflow(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await exported(bank)
+    await bank.bring(a_debit(payout.end_to_end_id))
+    bounce = entry(end_to_end_id=payout.end_to_end_id, return_reason="AC04", reference="BACK-1")
+    await bank.bring(camt_file(bounce, id="S-3", message_id="M-3"))
+    assert len(await bank.inflows()) == 1
+    assert await bank.admin.fetchval("SELECT amount_minor FROM receipt WHERE outcome = 'suspense'") == 250_00
+
+
+async def test_a_refused_payout_fails_the_return(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.refuse(bank.deps, payout.reference, why="paid by hand", by="ada", now=bank.now)
+    assert await status_of_return(bank) == ("failed", "paid by hand")
