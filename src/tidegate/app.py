@@ -26,6 +26,7 @@ from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.pages import Dashboard
 from tidegate.docs import routes as docs
+from tidegate.embed.pages import EmbedPages
 from tidegate.infra import memory, telemetry
 from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.application import Application
@@ -107,7 +108,7 @@ def build(
     routes: list[Route] = [
         *routes_of(operations, authenticator.authenticate),
         *checkout.routes(),
-        *pages.routes(),
+        *_payer_pages(pages, settings.mode, checkout),
         *LinkPages(pages, partial(methods_taken, runtime.deps.rails)).routes(),
         *Reports(_limiter(settings.rate_limit_file, "reports")).routes(),
         *IntakeApi(runtime.deps, runtime.clock, refused, settings.base_url).routes(),
@@ -135,6 +136,11 @@ def build(
 def _authenticator(settings: Settings, key_cache: KeyCache, uses: KeyUses) -> Authenticator:
     file = settings.rate_limit_file
     return Authenticator(key_cache, RateLimit(file), _limiter(file, "unknown-keys"), uses)
+
+
+def _payer_pages(pages: CheckoutPages, mode: Mode, checkout: CheckoutApi) -> list[Route]:
+    """By themselves, and in a frame."""
+    return [*pages.routes(), *EmbedPages(pages, mode).routes(checkout.routes())]
 
 
 def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None) -> list[Route]:

@@ -245,6 +245,8 @@ export interface BusinessRecord {
   inflowNamePolicy: NamePolicy;
   /** Hosts that `redirectUrl` may have; any host when empty. */
   redirectHosts: Array<string>;
+  /** Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`. */
+  checkoutOrigins: Array<string>;
   /** Accent colour of the payer's pages, such as `#0f7b6c`. */
   accentColour: string | null;
   /** The logo on the payer's pages. */

@@ -14,6 +14,7 @@ from rich.markup import escape
 from tidegate.cli.console import fail
 from tidegate.core.colour import DARK, LIGHT, Colour, palette_for
 from tidegate.core.ids import Mode
+from tidegate.embed.frame import parse_origin
 from tidegate.infra.address import WebUrl
 from tidegate.merchant import logo
 from tidegate.merchant.field import EmailAddress, PersonName
@@ -81,7 +82,17 @@ def _support_phone(text: str, _: Mode) -> str:
     return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
-_CHECKS: dict[str, Callable[[str, Mode], str]] = {
+CHECKOUT_ORIGINS_MAX = 20
+
+
+def _checkout_origins(origins: list[str], mode: Mode) -> list[str]:
+    if len(origins) > CHECKOUT_ORIGINS_MAX:
+        raise ValueError(f"may be given {CHECKOUT_ORIGINS_MAX} times at most")
+    return [parse_origin(origin, mode) for origin in origins]
+
+
+_CHECKS: dict[str, Callable[[Any, Mode], Any]] = {
+    "checkout_origins": _checkout_origins,
     "name": lambda text, _: PersonName.parse(text),
     "email": lambda text, _: EmailAddress.parse(text),
     "accent": lambda text, _: str(Colour.parse(text)),

@@ -107,6 +107,9 @@ def list_(as_json: bool) -> None:
               help="Inflows with a close or missing name: hold them, or return them at once (strict).")  # fmt: skip
 @click.option("--redirect-host", "redirect_hosts", multiple=True,
               help="Allow only this host in redirectUrl; repeat for several, '' for any.")  # fmt: skip
+@click.option("--checkout-origin", "checkout_origins", multiple=True,
+              help="A page that may open the checkout in a dialog, such as https://shop.example.com; repeat for "
+              "several, '' for none.")  # fmt: skip
 @click.option("--webhook-url", help="URL of its first webhook endpoint, which is created when there is none.")
 @brand_options
 @as_json_option
@@ -114,15 +117,15 @@ def list_(as_json: bool) -> None:
 def set_(
     business_id: str,
     as_json: bool,
-    redirect_hosts: tuple[str, ...],
     logo_file: BinaryIO | None,
     no_logo: bool,
     **changes: Any,
 ) -> None:
     """Change a business's settings."""
     settings = settings_module.from_environment()
-    if redirect_hosts:
-        changes["redirect_hosts"] = [host.lower() for host in redirect_hosts if host]
+    for name in ("redirect_hosts", "checkout_origins"):
+        given: tuple[str, ...] = changes.pop(name)
+        changes[name] = [one.lower() for one in given if one] if given else None
     if logo_file is not None and no_logo:
         fail("--logo and --no-logo contradict each other.")
     if not (logo_file or no_logo or any(value is not None for value in changes.values())):
@@ -218,6 +221,7 @@ def _business_json(business: Business, its_keys: list[ApiKey]) -> dict[str, Any]
         "varianceToleranceMinor": business.variance_tolerance_minor,
         "inflowNamePolicy": business.inflow_name_policy.value,
         "redirectHosts": list(business.redirect_hosts),
+        "checkoutOrigins": list(business.checkout_origins),
         **brand_json(business),
     }
     if its_keys:

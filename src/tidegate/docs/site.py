@@ -31,6 +31,7 @@ _GUIDES = (
             "accept-a-payment",
             "payment-links",
             "verify-a-payment",
+            "embed-the-checkout",
             "receive-webhooks",
             "under-and-overpayment",
             "refund",

@@ -23,6 +23,7 @@ RECORD: dict[str, Any] = {
     "varianceToleranceMinor": 0,
     "inflowNamePolicy": "hold",
     "redirectHosts": [],
+    "checkoutOrigins": ["https://shop.example.com"],
     "accentColour": None,
     "logoUrl": None,
     "support": {"email": "shop@example.com", "phone": None, "url": None},

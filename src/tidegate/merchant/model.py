@@ -76,6 +76,7 @@ class Business:
     rate_burst: int
     session_minutes: int
     redirect_hosts: tuple[str, ...]
+    checkout_origins: tuple[str, ...]
     variance_policy: str
     variance_tolerance_minor: int
     inflow_name_policy: NamePolicy

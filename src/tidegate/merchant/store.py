@@ -90,7 +90,8 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                support_email = nullif(coalesce($13, support_email), ''),
                support_phone = nullif(coalesce($14, support_phone), ''),
                support_url = nullif(coalesce($15, support_url), ''),
-               inflow_name_policy = coalesce($16, inflow_name_policy), time_zone = coalesce($17, time_zone)
+               inflow_name_policy = coalesce($16, inflow_name_policy), time_zone = coalesce($17, time_zone),
+               checkout_origins = coalesce($18, checkout_origins)
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -99,7 +100,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         changes.get("rate_per_second"), changes.get("rate_burst"), changes.get("session_minutes"),
         changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
         changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
-        changes.get("inflow_name_policy"), changes.get("time_zone"),
+        changes.get("inflow_name_policy"), changes.get("time_zone"), changes.get("checkout_origins"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
 
@@ -292,6 +293,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         rate_burst=row["rate_burst"],
         session_minutes=row["session_minutes"],
         redirect_hosts=tuple(row["redirect_hosts"]),
+        checkout_origins=tuple(row["checkout_origins"]),
         variance_policy=row["variance_policy"],
         variance_tolerance_minor=row["variance_tolerance_minor"],
         inflow_name_policy=NamePolicy(row["inflow_name_policy"]),

@@ -38,6 +38,10 @@ class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
         NamePolicy, Meta(description="Treatment of an inflow whose typed name is only close to the account holder's.")
     ]
     redirect_hosts: Annotated[list[str], Meta(description="Hosts that `redirectUrl` may have; any host when empty.")]
+    checkout_origins: Annotated[
+        list[str],
+        Meta(description="Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`."),
+    ]
     accent_colour: Annotated[str | None, Meta(description="Accent colour of the payer's pages, such as `#0f7b6c`.")]
     logo_url: Annotated[str | None, Meta(description="The logo on the payer's pages.")]
     support: Annotated[SupportView, Meta(description="Contacts for payers.")]
@@ -58,6 +62,7 @@ def record_of(business: Business, *, mode: Mode, checkout_url: str) -> BusinessR
         variance_tolerance_minor=business.variance_tolerance_minor,
         inflow_name_policy=business.inflow_name_policy,
         redirect_hosts=list(business.redirect_hosts),
+        checkout_origins=list(business.checkout_origins),
         accent_colour=business.brand.accent,
         logo_url=logo_url(business, checkout_url=checkout_url),
         support=support_view(business.support),

@@ -94,6 +94,7 @@ CREATE TABLE business (
     rate_burst               integer     NOT NULL DEFAULT 100,
     session_minutes          integer     NOT NULL DEFAULT 120,
     redirect_hosts           text[]      NOT NULL DEFAULT '{}',
+    checkout_origins         text[]      NOT NULL DEFAULT '{}',
     variance_policy          text        NOT NULL DEFAULT 'accept',
     variance_tolerance_minor bigint      NOT NULL DEFAULT 0,
     inflow_name_policy       text        NOT NULL DEFAULT 'hold',
@@ -113,6 +114,7 @@ CREATE TABLE business (
     CONSTRAINT business_variance_policy_is_known CHECK (variance_policy IN ('accept', 'top_up', 'return')),
     CONSTRAINT business_tolerance_is_not_negative CHECK (variance_tolerance_minor >= 0),
     CONSTRAINT business_inflow_name_policy_is_known CHECK (inflow_name_policy IN ('hold', 'strict')),
+    CONSTRAINT business_has_at_most_20_checkout_origins CHECK (cardinality(checkout_origins) <= 20),
     CONSTRAINT business_accent_is_a_colour CHECK (accent ~ '^#[0-9a-f]{6}$'),
     CONSTRAINT business_support_email_is_an_address
         CHECK (support_email LIKE '%@%' AND length(support_email) BETWEEN 3 AND 254),
@@ -124,6 +126,7 @@ CREATE TABLE business (
 );
 COMMENT ON TABLE business IS 'A merchant and its settings. `number` is internal: it picks the slot of the rate limit.';
 COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow whose recipient is not the same name: hold waits for a decision where the name is close or missing, strict returns it at once.';
+COMMENT ON COLUMN business.checkout_origins IS 'Origins whose pages may show its checkout in a frame.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
 COMMENT ON COLUMN business.time_zone IS 'Of the times and days that its dashboard shows, such as Africa/Lagos.';
 COMMENT ON COLUMN business.logo_hash IS 'The hash of its row in business_logo; NULL when it has none.';

@@ -359,6 +359,8 @@ class BusinessRecord(Model, kw_only=True):
     """Treatment of an inflow whose typed name is only close to the account holder's."""
     redirect_hosts: list[str]
     """Hosts that `redirectUrl` may have; any host when empty."""
+    checkout_origins: list[str]
+    """Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`."""
     accent_colour: str | None
     """Accent colour of the payer's pages, such as `#0f7b6c`."""
     logo_url: str | None

@@ -36,7 +36,7 @@ from tidegate.infra.page import static
 from tidegate.infra.page.cookie import NOTHING_SET, Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
-from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.router import PageHandler, PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.site import Site
 from tidegate.merchant import store as merchants
 from tidegate.merchant.logo import Logo
@@ -331,15 +331,15 @@ class CheckoutPages:
         form = FormState(form_data.harmless_fields(request.form))
         return await self._page(request, snapshot, form=form, asked=method, announcement=notice)
 
-    def page_routes(self, pages: Sequence[PageRoute]) -> list[Route]:
-        read = self.commands.limit.read
+    def page_routes(self, pages: Sequence[PageRoute], way_back: PageHandler | None = None) -> list[Route]:
+        read, back_by = self.commands.limit.read, way_back or self.way_back
         forms = [page for page in pages if page.method == "POST"]
-        back = [PageRoute("GET", form.path, "returnToCheckout", self.way_back, read) for form in forms]
+        back = [PageRoute("GET", form.path, "returnToCheckout", back_by, read) for form in forms]
         return self.router.routes([*pages, *back])
 
-    def routes(self) -> list[Route]:
+    def own_pages(self) -> list[PageRoute]:
         read, write = self.commands.limit.read, self.commands.limit.write
-        pages = [
+        return [
             PageRoute("GET", PATH, "showCheckout", self.show, read),
             PageRoute("POST", f"{PATH}/charge", "chargeOnPage", self.charge, write),
             PageRoute("POST", f"{PATH}/authorize", "authorizeOnPage", self.authorize, write),
@@ -353,9 +353,11 @@ class CheckoutPages:
             PageRoute("GET", f"{PATH}/qr.svg", "showQrCode", self.qr, read),
             PageRoute("GET", f"{ROOT}/logo/{{code}}/{{hash}}", "showLogo", self.logo, read),
         ]
+
+    def routes(self) -> list[Route]:
         return [
             *static.routes(self.renderer.scripts),
-            *self.page_routes(pages),
+            *self.page_routes(self.own_pages()),
             *(self.simulator.routes(self) if self.simulator else ()),
             self.router.nothing_else(f"{ROOT}/{{rest:path}}"),
         ]

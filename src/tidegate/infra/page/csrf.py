@@ -60,9 +60,10 @@ class Csrf:
         salt = secrets.token_bytes(_SALT_BYTES)
         return urlsafe_b64encode(salt + self._mac(salt, visitor.id, scope)).decode("ascii")
 
-    def check(self, headers: Headers, token: str | None, *, scope: str) -> None:
+    def check(self, headers: Headers, token: str | None, *, scope: str, visitor: str | None = None) -> None:
+        """Of the visitor that the cookie names, where none is given."""
         self._refuse_other_sites(headers)
-        visitor = self._known(cookies_of(headers))
+        visitor = visitor or self._known(cookies_of(headers))
         if visitor is None:
             raise AccessDenied("your browser sent no cookie with this form; allow cookies, reload the page, try again")
         if token is None or not _TOKEN.fullmatch(token):

@@ -27,6 +27,8 @@ class Html(msgspec.Struct, frozen=True):
     cookies: CookieLines = NOTHING_SET
     # Of a page that never changes, gzipped once.
     compressed: bytes | None = None
+    # The one origin whose pages may show it in a frame.
+    framed_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,9 @@ def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str)
         kind, body, cookies = [(b"content-type", answer.media_type.encode("ascii"))], answer.body, NOTHING_SET
     else:
         (body, kind), cookies = _page(answer, request), answer.cookies
-    return Ready(answer.status, body, [*kind, *page_headers(nonce, reports_to), *cookies, *answer.headers])
+    framed_by = answer.framed_by if isinstance(answer, Html) else None
+    headers = page_headers(nonce, reports_to, framed_by)
+    return Ready(answer.status, body, [*kind, *headers, *cookies, *answer.headers])
 
 
 def _page(answer: Html, request: Headers) -> tuple[bytes, RawHeaders]:

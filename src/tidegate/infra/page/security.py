@@ -14,7 +14,7 @@ _REPORT_GROUP = "csp"
 _CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types {policy}; "
+    "frame-ancestors {framed_by}; require-trusted-types-for 'script'; trusted-types {policy}; "
     # Browsers that know the first ignore the second.
     "report-to {group}; report-uri {reports}"
 )
@@ -38,17 +38,24 @@ def new_nonce() -> str:
     return secrets.token_urlsafe(NONCE_BYTES)
 
 
-def page_headers(nonce: str, reports_to: str) -> RawHeaders:
-    csp = _CSP.format(nonce=nonce, policy=TRUSTED_TYPES_POLICY, group=_REPORT_GROUP, reports=reports_to)
+def page_headers(nonce: str, reports_to: str, framed_by: str | None = None) -> RawHeaders:
+    csp = _CSP.format(
+        nonce=nonce,
+        policy=TRUSTED_TYPES_POLICY,
+        group=_REPORT_GROUP,
+        reports=reports_to,
+        framed_by=framed_by or "'none'",
+    )
     return [
         (b"content-security-policy", csp.encode("ascii")),
         (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii")),
         *_ALWAYS,
+        # Knows no origins; an exception to it is said by the policy alone.
+        *([] if framed_by else [(b"x-frame-options", b"DENY")]),
     ]
 
 
 _ALWAYS = [
-    (b"x-frame-options", b"DENY"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", _PERMISSIONS.encode("ascii")),

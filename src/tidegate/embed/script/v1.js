@@ -1,0 +1,109 @@
+// Opens the hosted checkout in a dialog of the shop's page. No amount, no key and no card data pass through here:
+// what is told is a hint, and the shop's server verifies. Whatever does not work ends in a redirect to the same page.
+"use strict";
+(() => {
+  const base = document.currentScript.src.replace(/\/checkout\/v1\.js.*$/, "");
+  const home = new URL(base).origin;
+  const READY_WITHIN_MS = 6000;
+  const PAY = new RegExp(`^${base.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(/pay/[\\w-]+)/?$`);
+
+  const encoded = (text) => btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
+  const randomId = () => encoded(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
+  const element = (name, style, facts) => {
+    const made = Object.assign(document.createElement(name), facts);
+    Object.assign(made.style, style);
+    return made;
+  };
+
+  const build = (link, label, host) => {
+    const small = matchMedia("(max-width: 480px)").matches;
+    const dialog = element("dialog", {
+      padding: "0", border: "0", overflow: "hidden", background: "#fff", color: "#171a19",
+      width: small ? "100vw" : "min(456px, 94vw)", maxWidth: "none", height: small ? "100dvh" : "auto",
+      maxHeight: small ? "none" : "94vh", borderRadius: small ? "0" : "20px", font: "14px/1.4 system-ui, sans-serif",
+    });
+    dialog.setAttribute("aria-label", label);
+    const bar = element("div", { display: "flex", alignItems: "center", padding: "10px 10px 10px 18px" });
+    const close = element("button", {
+      marginInlineStart: "auto", width: "36px", height: "36px", border: "0", borderRadius: "10px",
+      background: "transparent", color: "inherit", font: "20px/1 system-ui", cursor: "pointer",
+    }, { type: "button", textContent: "×" });
+    close.setAttribute("aria-label", "Close");
+    const frame = element("iframe", {
+      display: "block", width: "100%", border: "0", height: small ? "calc(100dvh - 100px)" : "520px",
+    }, { title: label, allow: "payment; clipboard-write" });
+    const foot = element("div", { padding: "10px 18px" });
+    foot.append(element("a", { color: "inherit" }, { href: link, target: "_top", textContent: "Open in a full page" }));
+    bar.append(element("span", {}, { textContent: host }), close);
+    dialog.append(bar, frame, foot);
+    return { dialog, close, frame, small };
+  };
+
+  const checkout = (link, options = {}) => {
+    const path = PAY.exec(new URL(link, location.href).href)?.[1];
+    if (!path) throw new TypeError(`Tidegate.checkout takes a payment's link of ${base}`);
+    const redirect = () => { location.assign(link); };
+    const { onReady, onSuccess, onFailure, onEnd, onClose, returnUrl, label = "Payment" } = options;
+    let resolve;
+    const finished = new Promise((done) => { resolve = done; });
+    // A shop that is framed itself, or a browser without dialogs.
+    if (options.mode === "redirect" || top !== self || !window.HTMLDialogElement) {
+      redirect();
+      return { close() {}, finished };
+    }
+    const id = randomId();
+    const opener = document.activeElement;
+    const { dialog, close, frame, small } = build(link, label, new URL(base).host);
+    const language = (options.language ?? document.documentElement.lang).slice(0, 2).toLowerCase();
+    frame.src = `${base}/embed/${id}.${/^[a-z]{2}$/.test(language) ? language : ""}.${encoded(location.origin)}${path}`;
+    let outcome = { status: "closed" };
+    let isReady = false;
+    const waiting = setTimeout(redirect, READY_WITHIN_MS);
+    const end = () => {
+      clearTimeout(waiting);
+      removeEventListener("message", hear);
+      if (!dialog.isConnected) return;
+      dialog.close();
+      dialog.remove();
+      opener?.focus?.();
+      onClose?.(outcome);
+      resolve(outcome);
+      if (returnUrl && outcome.reference) location.assign(returnUrl);
+    };
+    const told = {
+      ready() {
+        clearTimeout(waiting);
+        if (!isReady) onReady?.();
+        isReady = true;
+      },
+      resize({ height }) { if (!small && height > 0) frame.style.height = `min(${Math.min(height, 4000)}px, calc(94vh - 100px))`; },
+      leave({ url }) { if (PAY.test(url)) location.assign(url); },
+      end({ status, reference, payCode }) {
+        if (status === outcome.status) return;
+        outcome = { status, reference, payCode };
+        (status === "success" ? onSuccess : onFailure)?.(outcome);
+        onEnd?.(outcome);
+      },
+      close: end,
+    };
+    const hear = ({ origin, source, data }) => {
+      if (origin !== home || source !== frame.contentWindow || data?.source !== "tidegate" || data.id !== id) return;
+      if (Object.hasOwn(told, data.type)) told[data.type](data);
+    };
+    addEventListener("message", hear);
+    close.addEventListener("click", end);
+    dialog.addEventListener("cancel", (event) => { event.preventDefault(); end(); });
+    document.body.append(dialog);
+    dialog.showModal();
+    return { close: end, finished };
+  };
+
+  // <a href="the payment's link" data-tidegate data-return-url="/thanks">: a plain link where this script does not run.
+  addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-tidegate]");
+    if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    checkout(link.href, { returnUrl: link.dataset.returnUrl });
+  });
+  window.Tidegate = Object.freeze({ checkout });
+})();
