@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from tidegate.cli.console import out, speaks_plainly
+from tidegate.emulator.bank import server as bank_server
+from tidegate.emulator.bank.service import BankService
 from tidegate.emulator.pawapay import server as pawapay_server
 from tidegate.emulator.pawapay.model import EmulatedPawapayAccount
 from tidegate.emulator.paystack import server as paystack_server
@@ -87,6 +89,28 @@ def pawapay(
         account.merchant_keys[merchant_key_id] = _public_key(merchant_key)
         account.signed_requests_only = True
     _run("pawaPay", pawapay_server.running(account, port=port, page_port=page_port, control_port=control_port))
+
+
+@emulate.command()
+@click.option(
+    "--folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="TIDEGATE_BANKFILES_DIR."
+)
+@click.option("--account", "accounts", multiple=True, required=True, metavar="NUMBER=CURRENCY", help="May be repeated.")
+@click.option("--page-port", default=9308, show_default=True, help="Of the page to make transfers on.")
+@click.option("--control-port", default=9309, show_default=True, help="Of the controls.")
+@click.option(
+    "--version", default="8", show_default=True, type=click.Choice(["2", "3", "4", "8"]), help="Of its camt files."
+)
+@speaks_plainly
+def bank(*, folder: Path, accounts: tuple[str, ...], page_port: int, control_port: int, version: str) -> None:
+    """Emulate a bank of files, until stopped: transfers become camt.054 and camt.053 in FOLDER/in, and pain.001 in
+    FOLDER/out is answered with pain.002 and debits.
+    """
+    known = dict(one.split("=", 1) for one in accounts if "=" in one)
+    if len(known) != len(accounts):
+        raise click.BadParameter("--account is like DE89370400440532013000=EUR, each once")
+    service = BankService(folder, known, version=int(version))
+    _run("Bank", bank_server.running(service, page_port=page_port, control_port=control_port))
 
 
 def _public_key(path: str) -> ec.EllipticCurvePublicKey:

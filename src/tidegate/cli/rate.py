@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any
 
 import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
-from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, with_payment_deps
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.core.clock import Clock
 from tidegate.core.money import Currency
 from tidegate.infra.http.read import read
+from tidegate.infra.timestamp import to_iso
+from tidegate.rail.bankfiles.ecb import ReferenceRate, rates_in
+from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
 
 _currency = click.Choice([currency.value for currency in Currency])
@@ -63,6 +67,45 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     out.print(f"[green]✓[/] 1 {made.base} is worth {made.rate} {made.quote}.")
     if used != made:
         out.print(f"[yellow]A newer quote is used: {used.rate}, of {plain(used.source)}.[/]")
+
+
+@rate.command(name="import")
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
+@click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
+@speaks_plainly
+def import_(path: Path, spread_percent: str | None) -> None:
+    """Import the rates of the European Central Bank: eurofxref-daily.xml. They are of one day: set
+    TIDEGATE_RATE_LASTS_MINUTES so that they last until the next file, over a weekend too.
+    """
+    with path.open("rb") as source:
+        try:
+            found = rates_in(source)
+        except FileRefused as refused:
+            fail(f"{path.name}: {refused}.")
+
+    async def run(deps: PaymentDeps, clock: Clock) -> list[Rate]:
+        now = clock.now()
+        made = [_imported(one, spread_percent, now) for one in found]
+        for one in made:
+            await set_rate.set_rate(deps.db, one, by=OPERATOR, now=now)
+        return made
+
+    for one in with_payment_deps(run):
+        out.print(f"[green]✓[/] 1 {one.base} is worth {one.rate} {one.quote}, quoted {to_iso(one.quoted_at)}.")
+
+
+def _imported(one: ReferenceRate, spread_percent: str | None, now: datetime) -> Rate:
+    """By the rules of any other rate: one of tomorrow is refused."""
+    asked = {
+        "base": one.base,
+        "quote": one.quote,
+        "rate": one.rate,
+        "source": "ecb",
+        "spreadPercent": _number(spread_percent),
+        "quotedAt": to_iso(one.quoted_at),
+    }
+    request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
+    return rate_wire.rate_from(request, source="ecb", now=now)
 
 
 @rate.command(name="list")

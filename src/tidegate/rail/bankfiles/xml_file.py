@@ -22,7 +22,7 @@ _MESSAGE = re.compile(r"urn:iso:std:iso:20022:tech:xsd:((?:camt|pain)\.\d{3}\.\d
 _SCHEMAS = files("tidegate.rail.bankfiles") / "schema"
 _WHY_CHARS_MAX = 300
 _of_thread = threading.local()
-_SAFE: dict[str, Any] = {
+SAFE: dict[str, Any] = {
     "resolve_entities": False,
     "no_network": True,
     "load_dtd": False,
@@ -132,7 +132,7 @@ class _Bounded:
 def _elements(source: IO[bytes], **options: Any) -> Iterator[Any]:
     bounded = _Bounded(source)
     line = 0
-    elements = etree.iterparse(bounded, **options, **_SAFE)
+    elements = etree.iterparse(bounded, **options, **SAFE)
     try:
         for _, element in elements:
             line = element.sourceline or line
@@ -154,7 +154,7 @@ def _placed(source: IO[bytes], schema: Any) -> Any:
         return None
     source.seek(0)
     try:
-        tree = etree.fromstring(source.read(), etree.XMLParser(**_SAFE))
+        tree = etree.fromstring(source.read(), etree.XMLParser(**SAFE))
     except etree.XMLSyntaxError as error:
         return error.error_log.last_error
     return None if schema is None or schema.validate(tree) else schema.error_log[0]
