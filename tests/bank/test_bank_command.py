@@ -1,0 +1,80 @@
+"""`tidegate bank`, in live mode."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from bank_file_maker import ACCOUNT, camt_file, entry
+from live_database import live_database
+from process import ENCRYPTION_KEY
+from tidegate.cli import main
+
+TOML = f"""
+[[account]]
+number = "{ACCOUNT}"
+currency = "EUR"
+holder = "Tidegate GmbH"
+bank_name = "Example Bank"
+country = "DE"
+virtual_numbers = ["DE02120300000000202051"]
+"""
+
+
+class Desk:
+    def __init__(self, url: str, folder: Path) -> None:
+        (folder / "accounts.toml").write_text(TOML)
+        self._variables = {
+            "TIDEGATE_MODE": "live",
+            "TIDEGATE_BASE_URL": "https://api.example.com",
+            "DATABASE_URL": url,
+            "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY,
+            "TIDEGATE_RAILS": "bankfiles",
+            "TIDEGATE_BANKFILES_DIR": str(folder),
+            "TIDEGATE_BANKFILES_ACCOUNTS": str(folder / "accounts.toml"),
+            "COLUMNS": "240",
+        }
+
+    async def run(self, *arguments: str) -> tuple[int, str]:
+        done = await asyncio.to_thread(CliRunner().invoke, main, ["bank", *arguments], env=self._variables)
+        assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+        return done.exit_code, done.output
+
+
+@pytest.fixture
+async def desk(server_url: str, tmp_path: Path) -> AsyncIterator[Desk]:
+    async with live_database(server_url, "tidegate_test_bank") as url:
+        yield Desk(url, tmp_path)
+
+
+async def test_files_are_imported_shown_and_refused(desk: Desk, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.xml", tmp_path / "bad.xml"
+    good.write_bytes(camt_file(entry(destination=None), entry("1.005", reference="2"), sequence=3))
+    bad.write_bytes(b"<html/>")
+    code, said = await desk.run("try", str(good))
+    assert (code, "2026111500017" in said) == (0, True)
+    code, said = await desk.run("import", str(good))
+    assert (code, "1 recorded" in said, "1 need a decision" in said) == (0, True, True)
+    code, said = await desk.run("import", str(bad))
+    assert (code, "html" in said) == (1, True)
+    shown: dict[str, Any] = json.loads((await desk.run("files", "--json"))[1])
+    assert [one["state"] for one in shown["files"]] == ["refused", "read"]
+    assert "more decimals" in shown["problems"][0]["why"]
+    _, said = await desk.run("files")
+    assert "entry 2" in said
+    [case] = json.loads((await desk.run("suspense", "--json"))[1])
+    assert (case["amount"], case["candidates"]) == (250, [])
+    assert "Zeta Ltd" in (await desk.run("suspense"))[1]
+
+
+async def test_payouts_are_listed_and_refused_in_plain_words(desk: Desk) -> None:
+    assert "No payment is under way" in (await desk.run("payout", "list"))[1]
+    code, said = await desk.run("payout", "approve", "rt_unknown", "--by", "ada")
+    assert (code, "no payment to the bank has the reference" in said) == (1, True)
+    assert "Nothing is approved" in (await desk.run("payout", "export", "--by", "ada"))[1]

@@ -1,0 +1,128 @@
+"""Checkouts by transfer to the operator's own account: the reference in the narration finds the payment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bank.world import SHILLINGS, BankWorld
+from bank_file_maker import camt_file, entry
+from build import Shop, order
+from conftest import check_books
+from rail.world import RETURN_URL
+from tidegate.bank_file import payout as payouts
+from tidegate.bank_file import payout_store, suspense
+from tidegate.core.method import Method
+from tidegate.payment import pay
+from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.model import PaymentStatus
+from tidegate.rail.action import TransferAction
+from tidegate.rail.bankfiles.code import code_in, new_code
+from tidegate.rail.instrument import TransferInstrument
+from tidegate.runtime import Runtime
+
+PRICE = 10_000
+
+
+@pytest.fixture
+async def bank(shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path) -> AsyncIterator[BankWorld]:
+    yield BankWorld.of(shop, runtime, admin, tmp_path)
+    await check_books(runtime)
+
+
+async def begun(bank: BankWorld) -> tuple[str, TransferAction]:
+    answer = await bank.shop.create(order(amount=PRICE, currency="UGX", paymentMethods=["bank_transfer"]))
+    assert answer.status_code == 201, answer.text
+    pay_code: str = answer.json()["data"]["payCode"]
+    payer = pay.Payer(bank.deps, bank.shop.business_id, pay_code, RETURN_URL, bank.now)
+    means = TransferInstrument("Test Shop", bank.now + timedelta(minutes=30))
+    charged = await pay.charge(payer, await seen(bank, pay_code), Method.BANK_TRANSFER, means, {})
+    assert charged.attempt is not None
+    assert isinstance(charged.attempt.action, TransferAction)
+    return pay_code, charged.attempt.action
+
+
+async def seen(bank: BankWorld, pay_code: str) -> PaymentSnapshot:
+    return await pay.view(bank.runtime.db, bank.shop.business_id, pay_code)
+
+
+def paid(narration: str | None, amount: str = str(PRICE), **changed: Any) -> bytes:
+    fields = {"currency": "UGX", "destination": None, "payee_name": None, "remittance": narration, **changed}
+    return camt_file(entry(amount, **fields), account=SHILLINGS, currency="UGX", kind="053")
+
+
+async def test_the_payer_is_shown_the_operators_account_and_a_reference(bank: BankWorld) -> None:
+    _, action = await begun(bank)
+    assert (action.account_number, action.account_name, action.bank_name) == (
+        SHILLINGS,
+        "Tidegate Uganda",
+        "Kampala Bank",
+    )
+    assert code_in(action.reference) == action.reference
+
+
+@pytest.mark.parametrize("typed", ["{0}", "payment {0} thanks", "{1}", "tg-{2}"])
+async def test_the_reference_finds_the_payment_however_it_is_typed(bank: BankWorld, typed: str) -> None:
+    pay_code, action = await begun(bank)
+    code = action.reference or ""
+    await bank.bring(paid(typed.format(code, " ".join(code.lower()), code[2:].lower())))
+    after = await seen(bank, pay_code)
+    assert after.payment.status is PaymentStatus.SUCCESS
+
+
+@pytest.mark.parametrize("narration", [None, "invoice 7", "TGAAAAAAAA"])
+async def test_without_a_right_reference_it_is_in_suspense_with_candidates(
+    bank: BankWorld, narration: str | None
+) -> None:
+    pay_code, action = await begun(bank)
+    await bank.bring(paid(narration))
+    assert (await seen(bank, pay_code)).payment.status is PaymentStatus.PENDING
+    [case] = await suspense.list_cases(bank.runtime.db, limit=10)
+    assert case.transfer.remittance == narration
+    [candidate] = case.candidates
+    assert (candidate.code, candidate.business_id) == (action.reference, bank.shop.business_id)
+
+
+def test_a_mistyped_reference_is_never_another() -> None:
+    code = new_code()
+    for place in range(2, len(code)):
+        for letter in "23456789ABCDEFGHJKMNPQRSTWXYZ".replace(code[place], ""):
+            assert code_in(code[:place] + letter + code[place + 1 :]) is None
+    for place in range(2, len(code) - 2):
+        swapped = code[:place] + code[place + 1] + code[place] + code[place + 2 :]
+        assert swapped == code or code_in(swapped) is None
+
+
+async def test_a_refund_goes_out_by_the_bank_and_ends_with_its_debit(bank: BankWorld) -> None:
+    pay_code, action = await begun(bank)
+    await bank.bring(paid(action.reference))
+    body = {"transReference": pay_code, "amount": 4_000, "reason": "sold out"}
+    answer = await bank.shop.client.post("/collections/refund", json=body, headers={"api-key": bank.shop.secret_key})
+    assert answer.is_success, answer.text
+    await bank.work()
+    async with bank.runtime.db.connection() as tx:
+        [payout] = await payout_store.list_payouts(tx, is_open=True, limit=10)
+    assert (payout.kind, payout.amount.minor) == ("refund", 4_000)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    await payouts.export(bank.deps, bank.settings, by="bisi", now=bank.now, on_written=lambda *_: None)
+    debit = paid(None, "4000", is_credit=False, end_to_end_id=payout.end_to_end_id, reference="OUT-1")
+    await bank.bring(debit)
+    await bank.work()
+    assert await bank.admin.fetchval("SELECT status FROM refund") == "successful"
+
+
+async def test_an_erased_payer_is_in_no_file(bank: BankWorld) -> None:
+    pay_code, action = await begun(bank)
+    file = await bank.bring(paid(action.reference))
+    payment = (await seen(bank, pay_code)).payment
+    query = "SELECT erase_payment($1, $2, now())"
+    await bank.admin.execute("UPDATE event SET is_fanned_out = true")
+    assert await bank.admin.fetchval(query, bank.shop.business_id, payment.id) == "erased"
+    assert await bank.admin.fetchval("SELECT count(*) FROM bank_file_part WHERE file_id = $1", file.id) == 0
+    details = await bank.admin.fetchval("SELECT details::text FROM bank_entry")
+    assert "Zeta" not in details
+    assert await bank.states() == ["done"]
