@@ -159,7 +159,10 @@ def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None
 
 def _dashboard(runtime: Runtime) -> Dashboard:
     limiter = _limiter(runtime.settings.rate_limit_file, "dashboard")
-    return Dashboard(runtime.settings, runtime.webhook_deps, runtime.clock, limiter, lambda: runtime.secret)
+    taken = partial(methods_taken, runtime.deps.rails)
+    return Dashboard(
+        runtime.settings, runtime.webhook_deps, runtime.clock, limiter, lambda: runtime.secret, taken=taken
+    )
 
 
 class _Life:

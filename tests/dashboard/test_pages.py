@@ -13,8 +13,8 @@ from dashboard.people import People, SignedInPerson
 from tidegate.member.permission import Role
 
 PAGES = (
-    "", "/payments", "/refunds", "/refunds?tab=approve", "/wallets", "/inflows", "/webhooks", "/team", "/audit",
-    "/settings", "/branding", "/keys", "/developers", "/sandbox/people",
+    "", "/payments", "/links", "/refunds", "/refunds?tab=approve", "/wallets", "/inflows", "/webhooks", "/team",
+    "/audit", "/settings", "/branding", "/keys", "/developers", "/sandbox/people",
 )  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("unlimited")

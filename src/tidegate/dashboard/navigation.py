@@ -18,6 +18,7 @@ GROUPS = (
     (
         NavigationItem("Home", "", Permission.SEE),
         NavigationItem("Payments", "/payments", Permission.SEE),
+        NavigationItem("Payment links", "/links", Permission.SEE),
         NavigationItem("Inflows & accounts", "/inflows", Permission.SEE),
         NavigationItem("Wallets", "/wallets", Permission.SEE),
         NavigationItem("Refunds", "/refunds", Permission.SEE),

@@ -10,6 +10,7 @@ from tidegate.core.public_id import PublicIds
 from tidegate.dashboard.developer_pages import DeveloperPages
 from tidegate.dashboard.gate import Gate
 from tidegate.dashboard.home import Home
+from tidegate.dashboard.links import LinkDashboard
 from tidegate.dashboard.money_pages import MoneyPages
 from tidegate.dashboard.payments import PaymentPages
 from tidegate.dashboard.refunds import RefundPages
@@ -25,14 +26,17 @@ from tidegate.infra.page.site import Site
 from tidegate.member.limit import SignInLimit
 from tidegate.member.sign_in import SignIn
 from tidegate.member.team import Team
+from tidegate.payment.wire import MethodsTaken, all_methods
 from tidegate.settings import Settings
 from tidegate.webhook.commands import WebhookDeps
 
 
 class Dashboard:
     def __init__(
-        self, settings: Settings, deps: WebhookDeps, clock: Clock, limiter: Limiter, secret: Callable[[], bytes]
-    ) -> None:
+        self, settings: Settings, deps: WebhookDeps, clock: Clock, limiter: Limiter, secret: Callable[[], bytes],
+        *, taken: MethodsTaken = all_methods,
+    ) -> None:  # fmt: skip
+        """`taken` says which methods can be paid by in a currency."""
         names, public_ids = MethodNames(ussd=settings.ussd_method), PublicIds(secret)
         site, limit = Site(settings.base_url), SignInLimit(limiter)
         sign_in = SignIn(deps.db, deps.vault, limit, settings.base_url)
@@ -42,6 +46,7 @@ class Dashboard:
         self.table: list[DashboardRoute] = [
             *Home(self.shell).routes(),
             *PaymentPages(self.shell, names, public_ids).routes(),
+            *LinkDashboard(self.shell, names, taken, settings.links_url).routes(),
             *RefundPages(self.shell).routes(),
             *MoneyPages(self.shell).routes(),
             *WebhookPages(self.shell, deps).routes(),
