@@ -76,6 +76,8 @@ DASHBOARD_FORMS = {
     "/{business}/settings/limits": ("limit-NGN",),
     "/{business}/keys": ("name", "addresses", "days"),
     "/{business}/keys/{key}": ("what", "overlap"),
+    "/{business}/links": ("name", "amount", "endsAt", "successMessage", "redirectUrl"),
+    "/{business}/links/{link}": ("what",),
     "/{business}/branding": ("name", "accent", "support_email", "support_phone"),
     "/{business}/sandbox/advance": ("by",),
     "/{business}/sandbox/people": ("person",),
