@@ -51,7 +51,7 @@ def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
         print_json(_to_json(findings, sums, with_books))
     else:
         for finding in findings:
-            _show(finding)
+            show_finding(finding)
         if with_books:
             show_table(_trial_balance(sums), "Nothing is booked yet.")
     if not all(finding.is_well for finding in findings):
@@ -66,7 +66,7 @@ def _to_json(findings: list[Finding], sums: list[BooksSum], with_books: bool) ->
     return {"findings": listed, "trialBalance": balance}
 
 
-def _show(finding: Finding) -> None:
+def show_finding(finding: Finding) -> None:
     mark = "[green]✓[/]" if finding.is_well else "[bold red]✗[/]"
     out.print(f"{mark} [bold]{finding.subject:<20}[/] {plain(finding.what)}")
     if not finding.is_well:

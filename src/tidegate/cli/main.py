@@ -29,6 +29,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "wallet": ("wallet", "wallet"),
     "statement": ("statement", "statement"),
     "doctor": ("doctor", "doctor"),
+    "backup": ("backup", "backup"),
     "erase": ("erase", "erase"),
     "job": ("job", "job"),
     "sandbox": ("sandbox", "sandbox"),

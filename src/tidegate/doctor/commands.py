@@ -46,8 +46,15 @@ async def examine(db: Database, settings: Settings, vault: Vault, *, now: dateti
             yield _durability(setting, server[setting])
         yield _checksums(server, settings.mode)
         yield _role(server)
-        yield await _migrations(tx)
         yield await _clock(tx, now)
+    async for finding in examine_data(db, vault, now=now):
+        yield finding
+
+
+async def examine_data(db: Database, vault: Vault, *, now: datetime) -> AsyncIterator[Finding]:
+    """What is in the database, wherever it runs."""
+    async with db.connection() as tx:
+        yield await _migrations(tx)
         yield await _secrets(tx, vault)
         async for finding in _invariants(tx, now):
             yield finding

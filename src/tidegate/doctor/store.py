@@ -34,6 +34,17 @@ async def get_server(tx: Tx) -> dict[str, str]:
     return dict(row)
 
 
+async def find_newest_change(tx: Tx) -> datetime | None:
+    """None for a database without any. Reads all journals and events."""
+    newest: datetime | None = await tx.fetchval(
+        """
+        SELECT greatest((SELECT max(created_at) FROM journal), (SELECT max(created_at) FROM event),
+                        (SELECT max(created_at) FROM payment), pg_last_xact_replay_timestamp())
+        """
+    )
+    return newest
+
+
 async def get_time(tx: Tx) -> datetime:
     moment: datetime = await tx.fetchval("SELECT clock_timestamp()")
     return moment

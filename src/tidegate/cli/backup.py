@@ -1,0 +1,119 @@
+"""`tidegate backup check`: restores a backup to an empty place and examines it."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from tidegate import settings as settings_module
+from tidegate.cli.console import as_json_option, fail, print_json, speaks_plainly
+from tidegate.cli.database import known_encryption_keys, run_async
+from tidegate.cli.doctor import show_finding
+from tidegate.core.clock import SystemClock, monotonic_s
+from tidegate.core.errors import Unavailable
+from tidegate.core.finding import Finding
+from tidegate.deployment import commands as deployment
+from tidegate.doctor.commands import examine_books, examine_data
+from tidegate.doctor.store import find_newest_change
+from tidegate.infra import db as database
+from tidegate.infra.db import Database
+from tidegate.infra.embedded import config
+from tidegate.infra.embedded.restored import PLACE, RestoredPostgres, restored
+from tidegate.infra.vault import Vault
+from tidegate.settings import Settings
+
+POLL_S = 0.2
+# Examining the books reads every row.
+STATEMENT_TIMEOUT_MS = 3_600_000
+
+
+@click.group()
+def backup() -> None:
+    """Backups."""
+
+
+@backup.command()
+@click.option("--restore", "command", metavar="COMMAND", help=f"Command that restores into {PLACE}.")
+@click.option(
+    "--copy", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A base backup as files."
+)
+@click.option("--newer-than", "hours", type=click.IntRange(1, 8_760), default=26, show_default=True, metavar="HOURS",
+              help="Fails when the newest change in it is older.")  # fmt: skip
+@click.option("--within", "minutes", type=click.IntRange(1, 2_880), default=120, show_default=True, metavar="MINUTES",
+              help="How long restoring may take.")  # fmt: skip
+@as_json_option
+@speaks_plainly
+def check(command: str | None, folder: Path | None, hours: int, minutes: int, as_json: bool) -> None:
+    """Restore a backup to an empty place, examine its data and its books, and say how old it is.
+
+    The copy is served on a socket that only this command can reach, and removed afterwards. With pgbackrest:
+
+    tidegate backup check --restore "pgbackrest --stanza=tidegate --pg1-path={place} --archive-mode=off restore"
+    """
+    if (command is None) == (folder is None):
+        fail("Give one of --restore COMMAND and --copy FOLDER.")
+    if command is not None and PLACE not in command:
+        fail(f"--restore must have {PLACE} where the empty folder's name belongs.")
+    words = shlex.split(command) if command is not None else ["cp", "-a", f"{folder}/.", PLACE]
+    settings = settings_module.from_environment()
+    began = monotonic_s()
+    with restored(words, bin_dir=settings.postgres_bin, timeout_s=minutes * 60) as postgres:
+        findings = run_async(_examine(postgres, settings, began, timeout_s=minutes * 60, hours=hours))
+    if as_json:
+        print_json([finding.to_json() for finding in findings])
+    else:
+        for finding in findings:
+            show_finding(finding)
+    if not all(finding.is_well for finding in findings):
+        raise SystemExit(1)
+
+
+async def _examine(
+    postgres: RestoredPostgres, settings: Settings, began: float, *, timeout_s: float, hours: int
+) -> list[Finding]:
+    now = SystemClock().now()
+    original = urlsplit(settings.database_url or f"postgresql://{config.ROLE}@/tidegate")
+    url = postgres.url(
+        user=unquote(original.username or config.ROLE), database=unquote(original.path.strip("/")) or "tidegate"
+    )
+    db = Database(url, connections_max=2, statement_timeout_ms=STATEMENT_TIMEOUT_MS)
+    await _open(db, postgres, ends_at=monotonic_s() + timeout_s)
+    try:
+        took = Finding("restore", True, f"took {monotonic_s() - began:.0f} s")
+        await deployment.check(db, settings.mode)
+        async with db.connection() as tx:
+            newest = await find_newest_change(tx)
+        # As of then: what has become due since is not missing in the copy.
+        as_of = newest or now
+        vault = Vault(known_encryption_keys(settings))
+        data = [finding async for finding in examine_data(db, vault, now=as_of)]
+        of_books, _ = await examine_books(db, now=as_of)
+        return [took, _age(newest, now, hours), *data, *of_books]
+    finally:
+        await db.close()
+
+
+async def _open(db: Database, postgres: RestoredPostgres, *, ends_at: float) -> None:
+    while True:
+        try:
+            return await db.open()
+        except database.AWAY as error:
+            if why := postgres.failure():
+                fail(why)
+            if monotonic_s() > ends_at:
+                raise Unavailable(f"the restored copy does not become ready: {error}") from None
+        await asyncio.sleep(POLL_S)
+
+
+def _age(newest: datetime | None, now: datetime, hours: int) -> Finding:
+    if newest is None:
+        return Finding("age", False, "it holds no change at all", "this is not a backup of a database in use")
+    age = now - newest
+    advice = "look at the archive of WAL and at the schedule of backups: everything since then would be lost"
+    what = f"newest change {newest:%Y-%m-%d %H:%M:%S} UTC, {age.total_seconds() / 60:.0f} min ago"
+    return Finding("age", age <= timedelta(hours=hours), what, advice)
