@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt schema docs clients shots browser bench bench-data bench-data-clean wheel lock clean
+.PHONY: help run test check fmt schema docs clients demo shots browser bench bench-data bench-data-clean wheel lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -37,6 +37,10 @@ docs: $(VENV)/.run  ## write the documentation as static files, into site/
 
 clients: $(VENV)/.dev  ## write the clients' types and methods, as the API is now
 	@PYTHONPATH=clients $(BIN)/python -m generator
+
+demo: $(VENV)/.run  ## start the sandbox and a small shop that uses it, at http://localhost:3000
+	@$(PIP) install ./clients/python
+	@$(BIN)/python -m examples.shop
 
 shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and take pictures of them, into shots/
 	@TIDEGATE_SCENES=all $(BIN)/python -m pytest tests/pages/shots.py tests/pages/test_scenes.py $(ARGS)

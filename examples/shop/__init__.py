@@ -1,0 +1,1 @@
+"""A small shop that uses the Tidegate Python client like any merchant would: `make demo`."""

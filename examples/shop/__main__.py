@@ -1,0 +1,59 @@
+"""`make demo`: the sandbox, unless one is running already, and the shop in front of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import uvicorn
+from examples.shop.shop import Shop
+from examples.shop.store import ShopStore
+from examples.shop.web import application
+
+from tidegate_client import Tidegate
+
+STARTS_WITHIN_S = 180
+HOME = Path(os.environ.get("TIDEGATE_HOME", ".tidegate"))
+PORT = int(os.environ.get("SHOP_PORT", "3000"))
+OWN_URL = os.environ.get("SHOP_URL", f"http://localhost:{PORT}")
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/readyz", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (OSError, urllib.error.URLError):
+        return False
+
+
+def main() -> None:
+    sandbox = None
+    url = os.environ.get("TIDEGATE_URL", f"http://localhost:{os.environ.get('PORT', '8080')}")
+    if not answers(url):
+        sandbox = subprocess.Popen([sys.executable, "-m", "tidegate", "dev"])
+    try:
+        ends_at = time.monotonic() + STARTS_WITHIN_S
+        while not answers(url):
+            if time.monotonic() > ends_at or (sandbox and sandbox.poll() is not None):
+                raise SystemExit(f"No sandbox answers at {url}.")
+            time.sleep(0.2)
+        keys = json.loads((HOME / "sandbox.json").read_text())
+        client = Tidegate(keys["secretKey"], keys["publicKey"], keys["businessId"], base_url=keys["baseUrl"])
+        shop = Shop(client, ShopStore(HOME / "shop.sqlite"), OWN_URL)
+        shop.register()
+        print(f"The shop is open: {OWN_URL}", flush=True)
+        uvicorn.run(application(shop), host="127.0.0.1", port=PORT, log_level="warning")
+    finally:
+        if sandbox:
+            sandbox.terminate()
+            sandbox.wait()
+
+
+if __name__ == "__main__":
+    main()
