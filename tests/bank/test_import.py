@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -195,6 +196,20 @@ async def test_an_interrupted_import_is_finished_by_the_next(bank: BankWorld, mo
     assert (await bank.bring(camt_file(*many), "big.xml")).state == "read"
     assert len(await bank.inflows()) == 30
     assert await bank.states() == ["done"] * 30
+
+
+# At full size, 100,000.
+ENTRIES = int(os.environ.get("TIDEGATE_TEST_ENTRIES", "600"))
+
+
+async def test_many_entries_in_two_files_are_credited_once_each(bank: BankWorld) -> None:
+    number = await bank.account()
+    many = [entry("1.00", reference=f"R{place}", destination=number) for place in range(ENTRIES)]
+    notice = await bank.bring(camt_file(*many, kind="054"))
+    await bank.bring(camt_file(*many))
+    assert notice.entry_count == ENTRIES
+    assert await bank.admin.fetchval("SELECT count(*) FROM collection") == ENTRIES
+    assert await bank.admin.fetchval("SELECT count(*) FROM bank_entry WHERE state = 'repeat'") == ENTRIES
 
 
 async def test_one_entry_that_fails_holds_up_no_other(bank: BankWorld) -> None:
