@@ -310,6 +310,10 @@ def test_bank_files_need_a_folder_and_accounts() -> None:
         ('currency = "UGX"', 'currency = "USD"', "checkout needs a currency of"),
         ('"9030001234567"', '"DE02120300000000202051"', "stands there twice"),
         ("[[account]]", "[[account", "cannot be read"),
+        ('["DE02120300000000202051"]', '"DE02120300000000202051"', "virtual_numbers must be a list"),
+        ("checkout = true", 'checkout = "yes"', "checkout must be true or false"),
+        ("checkout = true", 'pain_version = "9"', "pain_version must be a whole number"),
+        (ACCOUNTS, "account = [1]", "must be a table"),
         (ACCOUNTS, "", "must name a file"),
     ],
 )

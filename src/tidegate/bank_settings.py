@@ -21,6 +21,8 @@ PAIN_VERSIONS = (3, 9)
 _REQUIRED = ("number", "currency", "holder", "bank_name", "country")
 _OPTIONAL = ("also", "bank_code", "bic", "payee_name", "checkout", "virtual_numbers", "pain_version")
 _KEYS = frozenset((*_REQUIRED, *_OPTIONAL))
+_KINDS: dict[str, type] = {"also": list, "virtual_numbers": list, "checkout": bool, "pain_version": int}
+_KIND_NAMES: dict[type, str] = {list: 'a list, such as ["DE02…"]', bool: "true or false", int: "a whole number"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +99,14 @@ def _complain(read: SettingsReader, number: int, why: str) -> None:
     read.problems.append(f"{ACCOUNTS}: account {number}: {why}.")
 
 
-def _account(row: Mapping[str, Any], complain: Callable[[str], None]) -> BankAccount | None:
+def _account(row: Any, complain: Callable[[str], None]) -> BankAccount | None:
+    if not isinstance(row, dict):
+        complain("it must be a table, [[account]]")
+        return None
+    mistyped = [name for name, kind in _KINDS.items() if name in row and not isinstance(row[name], kind)]
+    if mistyped:
+        complain(f"{', '.join(mistyped)} must be {_KIND_NAMES[_KINDS[mistyped[0]]]}")
+        return None
     unknown = sorted(set(row) - _KEYS)
     if unknown:
         complain(f"{', '.join(unknown)} is not known; there are {', '.join(sorted(_KEYS))}")

@@ -68,6 +68,13 @@ async def test_files_are_imported_shown_and_refused(desk: Desk, tmp_path: Path) 
     assert "more decimals" in shown["problems"][0]["why"]
     _, said = await desk.run("files")
     assert "entry 2" in said
+    wrong = await desk.run("settle", shown["problems"][0]["fileId"], "1", "--why", "x", "--by", "ada")
+    assert (wrong[0], "needs a decision" in wrong[1]) == (1, True)
+    code, _ = await desk.run(
+        "settle", shown["problems"][0]["fileId"][:12], "2", "--why", "asked the bank", "--by", "ada"
+    )
+    assert code == 0
+    assert json.loads((await desk.run("files", "--json"))[1])["problems"] == []
     [case] = json.loads((await desk.run("suspense", "--json"))[1])
     assert (case["amount"], case["candidates"]) == (250, [])
     assert "Zeta Ltd" in (await desk.run("suspense"))[1]

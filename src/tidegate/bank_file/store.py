@@ -234,6 +234,20 @@ async def list_problems(tx: Tx, *, limit: int) -> list[EntryProblem]:
     ]
 
 
+async def settle_problem(tx: Tx, file_prefix: str, number: int, *, note: str) -> str | None:
+    """An operator has seen to it. The file, or None when no such entry waits for a decision."""
+    file_id: str | None = await tx.fetchval(
+        """
+        UPDATE bank_entry SET state = 'ignored', note = note || '; ' || $3
+         WHERE file_id = (SELECT min(id) FROM bank_file WHERE starts_with(id, $1) HAVING count(*) = 1)
+           AND number = $2 AND state = 'problem'
+        RETURNING file_id
+        """,
+        file_prefix, number, note,
+    )  # fmt: skip
+    return file_id
+
+
 def _file(row: Row, counts: dict[str, int] | None = None) -> ImportedFile:
     return ImportedFile(
         id=row["id"],

@@ -9,17 +9,20 @@ from typing import TypeVar
 import click
 from rich.table import Table
 
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
 from tidegate.bank_file import imports, store, suspense
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.record import rail_in, record_entries
 from tidegate.bank_file.store import EntryProblem
 from tidegate.bank_file.suspense import SuspenseCase
 from tidegate.bank_settings import BankFilesSettings
-from tidegate.cli.bank_payout import payout
+from tidegate.cli.bank_payout import by_option, payout
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.operator import limit_option, with_payment_deps
+from tidegate.cli.operator import limit_option, with_payment_deps, words
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.bankfiles import reader
 from tidegate.rail.bankfiles import store as rail_store
 from tidegate.rail.bankfiles.continuity import gaps_in
@@ -122,7 +125,14 @@ def files(limit: int, as_json: bool) -> None:
             {
                 "files": [_record(one) for one in found],
                 "problems": [
-                    {"file": one.file_name, "entry": one.number, "line": one.line, "amount": one.what, "why": one.why}
+                    {
+                        "fileId": one.file_id,
+                        "file": one.file_name,
+                        "entry": one.number,
+                        "line": one.line,
+                        "amount": one.what,
+                        "why": one.why,
+                    }
                     for one in problems
                 ],
                 "gaps": gaps,
@@ -138,12 +148,39 @@ def files(limit: int, as_json: bool) -> None:
         table.add_row(received, plain(one.name), one.kind or "–", _STATES[one.state] + why, plain(_counts(one)))
     show_table(table, "No file yet: `tidegate bank import FILE` imports one.")
     for problem in problems:
-        what = f"{problem.file_name}, entry {problem.number}, line {problem.line}: {problem.what}: {problem.why}"
-        out.print(f"[red]![/] {plain(what)}", soft_wrap=True)
+        place = f"{problem.file_id[:12]} {problem.file_name}, entry {problem.number}, line {problem.line}"
+        out.print(f"[red]![/] {plain(f'{place}: {problem.what}: {problem.why}')}", soft_wrap=True)
     for gap in gaps:
         out.print(f"[yellow]![/] {plain(gap)}", soft_wrap=True)
     if found and not problems and not gaps:
         out.print("[green]✓[/] Nothing is missing, and nothing needs a decision.")
+
+
+@bank.command()
+@click.argument("file", metavar="FILE-ID")
+@click.argument("entry", type=click.IntRange(1))
+@click.option("--why", required=True, help="What was done about it; kept with the entry and in the audit trail.")
+@by_option
+@speaks_plainly
+def settle(file: str, entry: int, why: str, by: str) -> None:
+    """Settle an entry that needs a decision: you have seen to it outside, and it is not recorded here. FILE-ID is what
+    `tidegate bank files` shows; its first characters are enough.
+    """
+    who, note = words("--by", by), words("--why", why)
+
+    async def run(deps: PaymentDeps, _: BankFilesSettings, clock: Clock) -> str | None:
+        async with deps.db.transaction() as tx:
+            found = await store.settle_problem(tx, file, entry, note=note)
+            if found is not None:
+                await audit.insert(
+                    tx, PLATFORM_BUSINESS_ID, Actor(f"operator/{who}"), action="bank.settled",
+                    subject=f"{found[:12]}/{entry}", details={"why": note}, now=clock.now(),
+                )  # fmt: skip
+        return found
+
+    if with_bank(run) is None:
+        fail(f"No entry {entry} of a file {file} needs a decision.")
+    out.print(f"[green]✓[/] Entry {entry} is settled.")
 
 
 @bank.command(name="suspense")

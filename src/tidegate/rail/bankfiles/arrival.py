@@ -32,9 +32,9 @@ def first_look(entry: BankEntry, kind: FileKind) -> tuple[str, str | None]:
         return "ignored", "not booked yet"
     if entry.amount == Decimal(0):
         return "ignored", "no money"
-    if entry.is_credit and not entry.has_reference and not kind.is_statement:
-        # Its key could not be recognised in the statement, and it would be credited twice.
-        return "ignored", "the bank gives no reference; it is credited from the statement of the day"
+    if not entry.has_reference and not kind.is_statement:
+        # Its key could not be recognised in the statement, and it would be recorded twice.
+        return "ignored", "the bank gives no reference; it is recorded from the statement of the day"
     money = money_of(entry)
     why = entry.problem or (money if isinstance(money, str) else None)
     return ("problem", why) if why else ("new", None)
