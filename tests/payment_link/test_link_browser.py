@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from browser import chromium
+from browser_axe import violations_in
 from build import Shop
 from dashboard.people import SignedInPerson
 
@@ -40,7 +40,7 @@ async def faults(page: Page, path: str, name: str) -> list[str]:
     await page.goto(path)
     if folder := os.environ.get("TIDEGATE_SHOTS"):
         await page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
-    violations = (await Axe().run(page)).response["violations"]
+    violations = await violations_in(page)
     found = [f"{name}: {one['id']} {[node['html'][:100] for node in one['nodes']]}" for one in violations]
     if await page.evaluate(SIDEWAYS) > 0:
         found.append(f"{name}: scrolls sideways")
