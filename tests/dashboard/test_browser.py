@@ -1,0 +1,101 @@
+"""The dashboard in a real browser: nothing for axe to find, nothing sideways, no report of our policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page
+
+from browser import chromium
+from browser_axe import violations_in
+from build import Shop
+from checkout.paying import card
+from conftest import MakeCheckout
+from dashboard.people import People, SignedInPerson
+from tidegate.member.permission import Role
+
+# Each page on a phone and on a desk, in one theme each; those with most to show in both.
+VIEWS = ((390, "dark"), (1280, "light"), (390, "light"), (1280, "dark"))
+IN_EVERY_VIEW = ("", "/payments/{paid}")
+PAGES = (
+    "", "/payments", "/payments/{paid}", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/inflows",
+    "/webhooks", "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",
+)  # fmt: skip
+GATES = ("/dashboard/sign-in", "/dashboard/forgot", "/dashboard/security", "/dashboard/two-step", "/mail")
+SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as opened:
+        yield opened
+
+
+async def visit(browser: Browser, person: SignedInPerson, base_url: str, **options: Any) -> Page:
+    context = await browser.new_context(base_url=base_url, **options)
+    await context.add_cookies(
+        [{"name": "tidegate-session", "value": person.client.cookies["tidegate-session"], "url": base_url}]
+    )
+    return await context.new_page()
+
+
+async def look_at(page: Page, path: str, name: str) -> list[str]:
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    answer = await page.goto(path)
+    assert answer is not None
+    assert answer.status == 200, path
+    if folder := os.environ.get("TIDEGATE_SHOTS"):
+        await page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+    found = await violations_in(page, has_many_alike=True)
+    problems = [f"{name}: {one['id']} {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found]
+    if await page.evaluate(SIDEWAYS) > 0:
+        problems.append(f"{name}: scrolls sideways")
+    return [*problems, *(f"{name}: {text}" for text in said)]
+
+
+async def test_every_page_in_both_themes_on_a_phone_and_a_desk(
+    browser: Browser, people: People, owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout
+) -> None:
+    paid = await new_checkout(shop, amount=12_500, customer={"name": "Chidinma Eze", "email": "c.eze@example.com"})
+    assert (await paid.charge(card())).status_code == 200
+    over = await new_checkout(shop, amount=10_000)
+    await over.transfer(await over.account(), "12000.00")
+    await new_checkout(shop, currency="KES", amount=3_450)
+    support = await people.person(shop, Role.SUPPORT, name="Zainab Musa")
+    at = f"/payments/{over.pay_code}"
+    assert (await support.send(f"{at}/refund", at=at, what="excess", note="too much")).status_code == 303
+    problems: list[str] = []
+    for number, (width, theme) in enumerate(VIEWS):
+        options = {"viewport": {"width": width, "height": 900}, "color_scheme": theme}
+        page = await visit(browser, owner, people.base_url, **options)
+        for below in PAGES if number < 2 else IN_EVERY_VIEW:
+            path = owner.path(below.format(paid=over.pay_code))
+            name = below.strip("/").partition("/{")[0].replace("/", "-").replace("?", "-") or "home"
+            problems += await look_at(page, path, f"{name}{'-one' if '{' in below else ''}-{theme}-{width}")
+        for path in GATES if number < 2 else ():
+            problems += await look_at(page, path, f"gate-{path.rpartition('/')[2]}-{theme}-{width}")
+        await page.context.close()
+    assert problems == []
+
+
+async def test_a_refund_by_keyboard_and_without_script(
+    browser: Browser, people: People, owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout
+) -> None:
+    paid = await new_checkout(shop)
+    assert (await paid.charge(card())).status_code == 200
+    page = await visit(browser, owner, people.base_url, java_script_enabled=False)
+    await page.goto(owner.path(f"/payments/{paid.pay_code}"))
+    await page.get_by_role("radio", name="Another amount").check()
+    await page.get_by_role("textbox", name="Amount in").fill("10")
+    await page.get_by_label("Reason").fill("one item less")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/refunds/*")
+    assert "₦10.00" in await page.content()
+    assert await people.admin.fetchval("SELECT count(*) FROM refund") == 1
