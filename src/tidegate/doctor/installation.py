@@ -24,6 +24,8 @@ DISK_FREE_MIN = 0.15
 STANDBY_LAG_MAX_S = 10.0
 # Longer than archive_timeout should be; younger changes are lost with the disk.
 ARCHIVE_AGE_MAX = timedelta(minutes=15)
+# Checkpoints and vacuum of an idle server write less.
+IDLE_BYTES_MAX = 256 * 1024
 IDLE_SLOT_BYTES_MIN = 1024**3
 SEEING = f"GRANT pg_monitor TO {APP_ROLE}"
 
@@ -135,9 +137,11 @@ def _archive(archive: server_store.ServerArchive, now: datetime, *, is_live: boo
     if last is None:
         return Finding(subject, False, "nothing was archived yet", "set archive_timeout = 60, then look at its log")
     age = max(now - last, timedelta())
+    # A server with nothing to do archives nothing.
+    is_idle = archive.waiting_bytes is not None and archive.waiting_bytes < IDLE_BYTES_MAX
     advice = "set archive_timeout = 60, or what was written since then is lost with the disk"
     what = f"last file {int(age.total_seconds())} s ago; the age of base backups is known to pgbackrest info"
-    return Finding(subject, age <= ARCHIVE_AGE_MAX or not is_live, what, advice)
+    return Finding(subject, age <= ARCHIVE_AGE_MAX or is_idle or not is_live, what, advice)
 
 
 async def _mail(transport: SmtpTransport) -> Finding:

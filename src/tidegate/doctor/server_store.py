@@ -39,6 +39,8 @@ class ServerArchive:
     last_archived_at: datetime | None
     last_failed_at: datetime | None
     last_failed_file: str | None
+    # Written since the last archived file; None when that cannot be told.
+    waiting_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,14 @@ async def get_archive(tx: Tx) -> ServerArchive:
     row = await tx.fetchrow(
         """
         SELECT current_setting('archive_mode') <> 'off' AS is_on, last_archived_time AS last_archived_at,
-               last_failed_time AS last_failed_at, last_failed_wal AS last_failed_file
+               last_failed_time AS last_failed_at, last_failed_wal AS last_failed_file,
+               -- A file of WAL is named by its timeline, and by where it begins in units of 4 GB and of its own size.
+               CASE WHEN last_archived_wal ~ '^[0-9A-F]{24}' AND NOT pg_is_in_recovery() THEN
+                   (pg_current_wal_lsn() - '0/0'::pg_lsn
+                    - ('x' || substr(last_archived_wal, 9, 8))::bit(32)::bigint * 4294967296
+                    - (('x' || substr(last_archived_wal, 17, 8))::bit(32)::bigint + 1)
+                      * pg_size_bytes(current_setting('wal_segment_size')))::bigint
+               END AS waiting_bytes
           FROM pg_stat_archiver
         """
     )
