@@ -1,8 +1,9 @@
-"""Webhook secrets that cannot be decrypted: the doctor names them, and its advice helps."""
+"""Secrets that cannot be decrypted: the doctor names them, and its advice helps."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from receiver import receiving
 from tidegate.cli import main
 from tidegate.doctor import store
 from tidegate.infra.db import Database
+from tidegate.infra.vault import Vault
 from webhook.world import World, make_world
 
 LATER_KEY = "YW5vdGhlciBrZXksIGZvciB0aGVzZSB0ZXN0cyBvbmw="
@@ -33,9 +35,9 @@ async def run(database_url: str, home: Path, keys: str, *arguments: str) -> str:
     return (await asyncio.to_thread(CliRunner().invoke, main, arguments, env=variables)).output
 
 
-async def finding(database_url: str, home: Path, keys: str) -> Any:
+async def finding(database_url: str, home: Path, keys: str, subject: str = "webhook secrets") -> Any:
     found = json.loads(await run(database_url, home, keys, "doctor", "--json"))
-    return next(one for one in found if one["subject"] == "webhook secrets")
+    return next(one for one in found if one["subject"] == subject)
 
 
 async def test_the_doctor_decrypts_every_secret_in_batches(
@@ -87,3 +89,22 @@ async def test_after_the_loss_of_a_key_rotating_is_enough(
         assert (await finding(database_url, tmp_path, ENCRYPTION_KEY))["ok"]
         world.later(days=0.5)
         assert [one.is_success for one in await world.deliver()] == [True]
+
+
+async def test_people_whose_second_factor_needs_another_key_are_named(
+    database_url: str, db: Database, tmp_path: Path, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "SECRETS_BATCH", 2)
+    vault = Vault((base64.b64decode(ENCRYPTION_KEY),))
+    people = [f"{number:024x}" for number in range(3)]
+    for number, person in enumerate(people):
+        await admin.execute(
+            "INSERT INTO person (id, email, name, totp_secret, created_at) VALUES ($1, $2, 'Ada', $3, now())",
+            person, f"ada{number}@example.com", vault.seal("JBSWY3DPEHPK3PXP", owner=person),
+        )  # fmt: skip
+    found = await finding(database_url, tmp_path, f"{LATER_KEY} {ENCRYPTION_KEY}", "second factors")
+    assert (found["ok"], found["what"]) == (True, "3 can be decrypted")
+    found = await finding(database_url, tmp_path, LATER_KEY, "second factors")
+    assert not found["ok"]
+    assert all(person in found["what"] for person in people)
+    assert "TIDEGATE_ENCRYPTION_KEY" in found["advice"]

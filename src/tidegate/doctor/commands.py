@@ -56,6 +56,7 @@ async def examine_data(db: Database, vault: Vault, *, now: datetime) -> AsyncIte
     async with db.connection() as tx:
         yield await _migrations(tx)
         yield await _secrets(tx, vault)
+        yield await _second_factors(tx, vault)
         async for finding in _invariants(tx, now):
             yield finding
 
@@ -235,16 +236,32 @@ async def _secrets(tx: Tx, vault: Vault) -> Finding:
             vault.open(one.sealed, owner=one.business_id)
         except NoKey as why:
             broken.append(f"{one.endpoint_id or 'the first endpoint'} of {one.business_id}: {why}")
-    if not broken:
-        return Finding("webhook secrets", True, f"{count} can be decrypted")
-    more = f"; and {len(broken) - store.FINDINGS_MAX} more" if len(broken) > store.FINDINGS_MAX else ""
-    return Finding(
-        "webhook secrets",
-        False,
-        f"{len(broken)} of {count} cannot be decrypted: {'; '.join(broken[: store.FINDINGS_MAX])}{more}",
+    advice = (
         "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one; if it is lost, "
-        "replace each with `tidegate webhook rotate ENDPOINT --business BUSINESS` and give the merchant the new secret",
+        "replace each with `tidegate webhook rotate ENDPOINT --business BUSINESS` and give the merchant the new secret"
     )
+    return _decrypted("webhook secrets", count, broken, advice)
+
+
+async def _second_factors(tx: Tx, vault: Vault) -> Finding:
+    """Without the key these people cannot sign in."""
+    count, broken = 0, []
+    async for person_id, sealed in store.list_second_factors(tx):
+        count += 1
+        try:
+            vault.open(sealed, owner=person_id)
+        except NoKey as why:
+            broken.append(f"person {person_id}: {why}")
+    advice = "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one"
+    return _decrypted("second factors", count, broken, advice)
+
+
+def _decrypted(subject: str, count: int, broken: list[str], advice: str) -> Finding:
+    if not broken:
+        return Finding(subject, True, f"{count} can be decrypted")
+    more = f"; and {len(broken) - store.FINDINGS_MAX} more" if len(broken) > store.FINDINGS_MAX else ""
+    shown = "; ".join(broken[: store.FINDINGS_MAX])
+    return Finding(subject, False, f"{len(broken)} of {count} cannot be decrypted: {shown}{more}", advice)
 
 
 async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:

@@ -109,3 +109,19 @@ async def list_secrets(tx: Tx) -> AsyncIterator[SealedSecret]:
         if len(rows) < SECRETS_BATCH:
             return
         after = rows[-1]["business_id"], rows[-1]["id"]
+
+
+async def list_second_factors(tx: Tx) -> AsyncIterator[tuple[str, str]]:
+    """Every person's id and encrypted second factor, read in batches."""
+    after = ""
+    while True:
+        rows = await tx.fetch(
+            "SELECT id, totp_secret FROM person WHERE id > $1 AND totp_secret IS NOT NULL ORDER BY id LIMIT $2",
+            after,
+            SECRETS_BATCH,
+        )
+        for row in rows:
+            yield row["id"], row["totp_secret"]
+        if len(rows) < SECRETS_BATCH:
+            return
+        after = rows[-1]["id"]
