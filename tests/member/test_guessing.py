@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.people import People, SignedInPerson
-from member.test_sign_in import GOOD, form, joined
+from dashboard.people import TOKEN, People, SignedInPerson
+from member.test_sign_in import GOOD, enrolled, form, joined
 from tidegate.core.clock import monotonic_s
 from tidegate.infra import rate_limit
 
@@ -31,6 +31,32 @@ async def test_a_stranger_who_guesses_is_slowed_and_the_known_browser_is_not(
     assert (await form(known, "/dashboard/sign-in", email=email, password=GOOD)).status_code == 303
     passed[0] += 60
     assert (await form(stranger, "/dashboard/sign-in", email=email, password=GOOD)).status_code == 303
+
+
+async def test_codes_are_guessed_no_faster_than_passwords(
+    people: People, owner: SignedInPerson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed, started_at = [0.0], monotonic_s()
+    monkeypatch.setattr(rate_limit, "monotonic_s", lambda: started_at + 200_000 + passed[0])
+    signed_in, email, _, codes = await enrolled(people, owner)
+    statuses = []
+    for _ in range(2):
+        browser = people.browser()
+        passed[0] += 10
+        await form(browser, "/dashboard/sign-in", email=email, password=GOOD)
+        for _ in range(4):
+            passed[0] += 3.1
+            statuses.append((await form(browser, "/dashboard/second-factor", code="000000")).status_code)
+    assert statuses[:5] == [422] * 5
+    assert 429 in statuses[5:]
+    # As for a fresh proof, in a session that a stranger has taken over.
+    await people.admin.execute("UPDATE member_session SET stepped_up_at = NULL")
+    page = await signed_in.get(owner.path("/webhooks"))
+    fields = {"token": TOKEN.findall(page.text)[0], "url": "https://example.com/", "factor": "000000"}
+    tries = [(await signed_in.post(owner.path("/webhooks/endpoints"), data=fields)).status_code for _ in range(6)]
+    assert tries == [422] * 5 + [429]
+    fields["factor"] = codes[0]
+    assert (await signed_in.post(owner.path("/webhooks/endpoints"), data=fields)).status_code == 429
 
 
 async def test_one_address_tries_twenty_times_a_minute(

@@ -106,7 +106,7 @@ class Gate:
     async def second_factor(self, request: PageRequest, session: MemberSession) -> Html:
         try:
             token = await self.shell.sign_in.second_factor(session, request.form.get("code", ""))
-        except Invalid as wrong:
+        except (Invalid, RateLimited) as wrong:
             scope = scope_of(session)
             return self.page(request, "second_factor.html", title="Second step", scope=scope, wrong=wrong)
         return self.to(PATH, self.shell.session_cookie.set(token))

@@ -117,16 +117,20 @@ class SignIn:
         return found
 
     async def second_factor(self, session: MemberSession, code: str) -> str:
-        """The new session id. After a few wrong ones it begins from the password again."""
+        """The new session id. After a few wrong ones it begins from the password again, and ever slower."""
+        counted = self.limit.account(f"factor/{session.member.id}")
+        self.limit.refuse(counted)
         async with self.db.transaction() as tx:
             is_right = await self._is_right_code(tx, session.member, code)
             if is_right:
                 return await self._raised(tx, session)
+        self.limit.count_failure(counted)
         await self._count_wrong(session)
         raise Invalid(Problem("code", WRONG_CODE))
 
     async def step_up(self, session: MemberSession, given: str) -> str:
-        """By the password or a code. The new session id."""
+        """By the password or a code. The new session id. Codes are guessed no faster than passwords."""
+        self.limit.refuse(self.limit.account(f"step-up/{session.member.id}"))
         async with self.db.transaction() as tx:
             if session.member.has_totp and await self._is_right_code(tx, session.member, given):
                 return await self._raised(tx, session)
