@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt schema docs clients demo shots browser bench bench-data bench-data-clean wheel lock clean
+.PHONY: help run test check fmt schema docs clients client-check demo shots browser bench bench-data bench-data-clean wheel lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -37,6 +37,9 @@ docs: $(VENV)/.run  ## write the documentation as static files, into site/
 
 clients: $(VENV)/.dev  ## write the clients' types and methods, as the API is now
 	@PYTHONPATH=clients $(BIN)/python -m generator
+
+client-check: $(VENV)/.dev  ## a public generator makes clients for Go, PHP, Java and C# of the API; they compile where a compiler is
+	@PYTHONPATH=clients $(BIN)/python clients/check.py
 
 demo: $(VENV)/.run  ## start the sandbox and a small shop that uses it, at http://localhost:3000
 	@$(PIP) install ./clients/python

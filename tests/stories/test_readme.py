@@ -174,7 +174,7 @@ def test_the_real_port_is_shown_everywhere(folder: Path) -> None:
         base_url = f"http://localhost:{found[1]}"
         wait_until_ready(base_url, sandbox)
         env, _ = tidegate("env", TIDEGATE_HOME=home).communicate(timeout=WITHIN_S)
-        assert f"export URL={base_url}\n" in env
+        assert f"export TIDEGATE_URL={base_url}\n" in env
         examined, _ = tidegate("doctor", TIDEGATE_HOME=home).communicate(timeout=WITHIN_S)
         assert f"sandbox mode at {base_url}\n" in examined
         assert ":8080" not in printed + env + examined

@@ -15,10 +15,10 @@ from tidegate.cli.console import fail, speaks_plainly
 from tidegate.sandbox.seed import FILE_NAME
 
 _NAMES = {
-    "URL": "baseUrl",
-    "KEY": "secretKey",
-    "PUBLIC_KEY": "publicKey",
-    "BUSINESS": "businessId",
+    "TIDEGATE_URL": "baseUrl",
+    "TIDEGATE_SECRET_KEY": "secretKey",
+    "TIDEGATE_PUBLIC_KEY": "publicKey",
+    "TIDEGATE_BUSINESS_ID": "businessId",
     "WEBHOOK_SECRET": "webhookSecret",
 }
 

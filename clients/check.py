@@ -1,0 +1,76 @@
+"""`make client-check`: a public generator takes our OpenAPI document, and its clients compile where a compiler is here.
+
+Slow, and it installs the generator (with its own Java archive) into a temporary folder; so it is no part of the tests.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from generator.__main__ import document
+from tidegate.infra.http.operation import encode
+
+GENERATOR = "openapi-generator-cli"
+# Generator, the program that compiles, and how, in the folder of the client.
+TARGETS = {
+    "go": ("go", ["go", "vet", "."]),
+    "php": ("php", ["sh", "-c", "find lib -name '*.php' -print0 | xargs -0 -n1 php -l"]),
+    "java": ("mvn", ["mvn", "-q", "compile"]),
+    "csharp": ("dotnet", ["dotnet", "build", "src"]),
+}
+WITHIN_S = 600
+
+
+def run(command: list[str], folder: Path) -> tuple[bool, str]:
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, timeout=WITHIN_S)
+    return done.returncode == 0, (done.stdout + done.stderr)[-2000:]
+
+
+def main() -> int:
+    if shutil.which("java") is None:
+        print("The generator needs Java, which is not here.")
+        return 1
+    failed = 0
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "openapi.json").write_bytes(encode(document().raw))
+        tools = folder / "tools"
+        is_well, said = run([sys.executable, "-m", "pip", "install", "-q", "--target", str(tools), GENERATOR], folder)
+        if not is_well:
+            print(f"{GENERATOR} could not be installed:\n{said}")
+            return 1
+        jar = next(tools.rglob("*.jar"))
+        generate = ["java", "-jar", str(jar)]
+        is_well, said = run([*generate, "validate", "-i", "openapi.json"], folder)
+        print(f"document: {'valid' if is_well else said}")
+        failed += not is_well
+        for name in sys.argv[1:] or TARGETS:
+            program, command = TARGETS[name]
+            failed += not check(name, program, command, generate, folder)
+    return min(failed, 1)
+
+
+def check(name: str, program: str, command: list[str], generate: list[str], folder: Path) -> bool:
+    # Two lists may have the same value; Go needs different names for them.
+    options = ["--additional-properties", "enumClassPrefix=true"] if name == "go" else []
+    is_well, said = run([*generate, "generate", "-g", name, "-i", "openapi.json", "-o", name, *options], folder)
+    if not is_well:
+        print(f"{name}: not generated\n{said}")
+        return False
+    if shutil.which(program) is None:
+        print(f"{name}: generated; there is no {program} here to compile it")
+        return True
+    is_well, said = run(command, folder / name)
+    if "could not be resolved" in said:
+        print(f"{name}: generated; the libraries that it needs cannot be fetched here, so it was not compiled")
+        return True
+    print(f"{name}: generated, {'compiles' if is_well else 'does not compile'}{'' if is_well else chr(10) + said}")
+    return is_well
+
+
+if __name__ == "__main__":
+    sys.exit(main())
