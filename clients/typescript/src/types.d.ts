@@ -83,7 +83,7 @@ export interface AccountRecord {
   /** The account holder, as you gave it. */
   KYCInformation: Record<string, unknown>;
   /** Always null; kept for clients of the published interface. */
-  verifiedKYCData?: null;
+  verifiedKYCData?: string | null;
   /** The operator's note for you. */
   note: string | null;
   /** Fee for opening the account; always 0. */
@@ -119,9 +119,9 @@ export interface AccountRecord {
   /** Always `not_screened`; screening is not recorded here. */
   riskScreening?: string;
   /** Always null; kept for clients of the published interface. */
-  channelKycUpdateStatus?: null;
+  channelKycUpdateStatus?: string | null;
   /** Always null; kept for clients of the published interface. */
-  channelKycUpdateResponse?: null;
+  channelKycUpdateResponse?: string | null;
   /** Your JSON, as sent; null without. */
   metadata: Record<string, unknown> | null;
   /** Time of creation. */
@@ -285,11 +285,11 @@ export interface CardFields {
 
 export interface ChargeAuthorization {
   /** Always null: the charge is complete. */
-  mode?: null;
+  mode?: string | null;
   /** Always null: the charge is complete. */
-  redirect?: null;
+  redirect?: string | null;
   /** Always null: the charge is complete. */
-  metadata?: null;
+  metadata?: Record<string, unknown> | null;
 }
 
 export interface ChargeDisputed {
@@ -486,9 +486,9 @@ export interface CollectionRecord {
   /** The bank's own reference of the transfer. */
   bankReference: string;
   /** Always null; kept for clients of the published interface. */
-  legacyBusinessId?: null;
+  legacyBusinessId?: string | null;
   /** Always null; kept for clients of the published interface. */
-  metadata?: null;
+  metadata?: Record<string, unknown> | null;
   /** Value date of the bank, as `valueDate`. */
   initiatedAt: string;
   /** When we were told of it. */

@@ -203,7 +203,7 @@ class AccountRecord(msgspec.Struct, kw_only=True, rename="camel"):
         msgspec.Raw, Meta(description="The account holder, as you gave it.", extra_json_schema={"type": "object"})
     ] = msgspec.field(name="KYCInformation")
     verified_kyc_data: Annotated[
-        None, Meta(description="Always null; kept for clients of the published interface.")
+        str | None, Meta(description="Always null; kept for clients of the published interface.")
     ] = msgspec.field(name="verifiedKYCData", default=None)
     note: Annotated[str | None, Meta(description="The operator's note for you.")]
     account_opening_fee: Annotated[int, Meta(description="Fee for opening the account; always 0.")] = 0
@@ -227,10 +227,10 @@ class AccountRecord(msgspec.Struct, kw_only=True, rename="camel"):
         "not_screened"
     )
     channel_kyc_update_status: Annotated[
-        None, Meta(description="Always null; kept for clients of the published interface.")
+        str | None, Meta(description="Always null; kept for clients of the published interface.")
     ] = None
     channel_kyc_update_response: Annotated[
-        None, Meta(description="Always null; kept for clients of the published interface.")
+        str | None, Meta(description="Always null; kept for clients of the published interface.")
     ] = None
     metadata: Annotated[
         msgspec.Raw,

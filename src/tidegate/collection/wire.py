@@ -155,9 +155,11 @@ class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
     value_date_flag: Annotated[str | None, Meta(description="`future` or `old` when the bank's value date is unusual.")]
     bank_reference: Annotated[str, Meta(description="The bank's own reference of the transfer.")]
     legacy_business_id: Annotated[
-        None, Meta(description="Always null; kept for clients of the published interface.")
+        str | None, Meta(description="Always null; kept for clients of the published interface.")
     ] = None
-    metadata: Annotated[None, Meta(description="Always null; kept for clients of the published interface.")] = None
+    metadata: Annotated[
+        dict[str, Any] | None, Meta(description="Always null; kept for clients of the published interface.")
+    ] = None
     initiated_at: Annotated[Timestamp, Meta(description="Value date of the bank, as `valueDate`.")]
     created_at: Annotated[Timestamp, Meta(description="When we were told of it.")]
     updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -20,9 +20,9 @@ EventKind = Annotated[Literal["charge"], Meta(description="Kind of event; always
 
 
 class ChargeAuthorization(msgspec.Struct, kw_only=True):
-    mode: Annotated[None, Meta(description="Always null: the charge is complete.")] = None
-    redirect: Annotated[None, Meta(description="Always null: the charge is complete.")] = None
-    metadata: Annotated[None, Meta(description="Always null: the charge is complete.")] = None
+    mode: Annotated[str | None, Meta(description="Always null: the charge is complete.")] = None
+    redirect: Annotated[str | None, Meta(description="Always null: the charge is complete.")] = None
+    metadata: Annotated[dict[str, Any] | None, Meta(description="Always null: the charge is complete.")] = None
 
 
 class PaidAccount(msgspec.Struct, kw_only=True, rename="camel"):

@@ -217,7 +217,7 @@ class AccountRecord(Model, kw_only=True):
     """Your own reference, as you gave it."""
     kyc_information: dict[str, Any] = field(name="KYCInformation")
     """The account holder, as you gave it."""
-    verified_kyc_data: None = field(name="verifiedKYCData", default=None)
+    verified_kyc_data: str | None = field(name="verifiedKYCData", default=None)
     """Always null; kept for clients of the published interface."""
     note: str | None
     """The operator's note for you."""
@@ -253,9 +253,9 @@ class AccountRecord(Model, kw_only=True):
     """Which of the usual documents were given, by type."""
     risk_screening: str = field(default="not_screened")
     """Always `not_screened`; screening is not recorded here."""
-    channel_kyc_update_status: None = field(default=None)
+    channel_kyc_update_status: str | None = field(default=None)
     """Always null; kept for clients of the published interface."""
-    channel_kyc_update_response: None = field(default=None)
+    channel_kyc_update_response: str | None = field(default=None)
     """Always null; kept for clients of the published interface."""
     metadata: dict[str, Any] | None
     """Your JSON, as sent; null without."""
@@ -383,11 +383,11 @@ class BusinessView(Model, kw_only=True):
 
 
 class ChargeAuthorization(Model, kw_only=True):
-    mode: None = field(default=None)
+    mode: str | None = field(default=None)
     """Always null: the charge is complete."""
-    redirect: None = field(default=None)
+    redirect: str | None = field(default=None)
     """Always null: the charge is complete."""
-    metadata: None = field(default=None)
+    metadata: dict[str, Any] | None = field(default=None)
     """Always null: the charge is complete."""
 
 
@@ -576,9 +576,9 @@ class CollectionRecord(Model, kw_only=True):
     """`future` or `old` when the bank's value date is unusual."""
     bank_reference: str
     """The bank's own reference of the transfer."""
-    legacy_business_id: None = field(default=None)
+    legacy_business_id: str | None = field(default=None)
     """Always null; kept for clients of the published interface."""
-    metadata: None = field(default=None)
+    metadata: dict[str, Any] | None = field(default=None)
     """Always null; kept for clients of the published interface."""
     initiated_at: datetime
     """Value date of the bank, as `valueDate`."""
