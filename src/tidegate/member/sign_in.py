@@ -174,16 +174,16 @@ class SignIn:
         factors = await store.lock_factors(tx, member.id)
         if factors.totp_secret is None:
             return False
+        # First, so that they work when the secret cannot be opened any more.
+        if await store.use_recovery_code(tx, member.id, hash_of_code(code), now=now):
+            left = await store.count_recovery_codes(tx, member.id)
+            await self._tell(tx, member, f"a recovery code was used; {left} are left", now)
+            return True
         secret = self.vault.open(factors.totp_secret, owner=member.id)
         step = totp.step_of(secret, code, after_step=factors.totp_step, now=now)
         if step is not None:
             await store.set_totp_step(tx, member.id, step)
-            return True
-        if not await store.use_recovery_code(tx, member.id, hash_of_code(code), now=now):
-            return False
-        left = await store.count_recovery_codes(tx, member.id)
-        await self._tell(tx, member, f"a recovery code was used; {left} are left", now)
-        return True
+        return step is not None
 
     async def new_totp(self, session: MemberSession) -> str:
         """A fresh secret for each enrolment, kept with the session until its first code is shown."""
