@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +12,7 @@ import pytest
 
 from build import Shop, order
 from live_database import live_database
-from tidegate import app, worker
+from live_engine import eventually, live_shop, serving_on, with_worker
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.doctor.commands import examine_books, examine_rails
@@ -21,9 +20,7 @@ from tidegate.emulator.faults import Fault, FaultKind
 from tidegate.emulator.paystack import server as emulator
 from tidegate.emulator.paystack.model import EmulatedAccount, EmulatedPayment
 from tidegate.emulator.paystack.service import PaystackService
-from tidegate.infra.http.server import GracefulServer, bind, configure
-from tidegate.infra.telemetry import Meter
-from tidegate.merchant import commands as merchants
+from tidegate.infra.http.server import bind
 from tidegate.rail_settings import PaystackSettings
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -74,13 +71,6 @@ class LiveWorld:
         return reference
 
 
-async def eventually(look: Callable[[], Awaitable[Any]], is_right: Callable[[Any], bool]) -> Any:
-    async with asyncio.timeout(WITHIN_S):
-        while not is_right(seen := await look()):  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-    return seen
-
-
 @pytest.fixture(scope="module")
 async def live_url(server_url: str) -> AsyncIterator[str]:
     async with live_database(server_url, DATABASE) as url:
@@ -102,41 +92,12 @@ async def world(live_url: str) -> AsyncIterator[LiveWorld]:
         with bind("127.0.0.1", 0) as listening:
             base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
             emulated.service.notifier.url = f"{base_url}/intake/paystack"
-            server = GracefulServer(configure(app.build(settings)))
-            serving = asyncio.create_task(server.serve(sockets=[listening]))
-            while not server.started:
-                await asyncio.sleep(0.01)
-                assert not serving.done(), "the server did not start"
-            async with with_worker(settings) as runtime, httpx.AsyncClient(base_url=base_url, timeout=60) as client:
-                yield LiveWorld(await _shop(runtime, client), emulated.service, runtime)
-            server.should_exit = True
-            await serving
-
-
-class with_worker:  # noqa: N801
-    """The background work, in this process."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._runtime = Runtime.of(settings)
-        self._opened = self._runtime.open()
-
-    async def __aenter__(self) -> Runtime:
-        await self._opened.__aenter__()
-        run = worker.run(self._runtime.deps, self._runtime.clock, Meter(), worker.LOOPS)
-        self._task = asyncio.create_task(run)
-        return self._runtime
-
-    async def __aexit__(self, *_: object) -> None:
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-        await self._opened.__aexit__(None, None, None)
-
-
-async def _shop(runtime: Runtime, client: httpx.AsyncClient) -> Shop:
-    now = SystemClock().now()
-    new = await merchants.create(runtime.db, name="Live Shop", email="live@example.com", mode=Mode.LIVE, now=now)
-    await merchants.change(runtime.db, new.business.id, {"rate_per_second": 100_000, "rate_burst": 100_000}, now=now)
-    return Shop(client, new.business.id, new.secret_key, new.public_key)
+            async with (
+                serving_on(listening, settings),
+                with_worker(settings) as runtime,
+                httpx.AsyncClient(base_url=base_url, timeout=60) as client,
+            ):
+                yield LiveWorld(await live_shop(runtime, client), emulated.service, runtime)
 
 
 METHODS: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -50,7 +50,8 @@ COOKIE_BYTES_MAX = 2_000
 
 def charge_in(form: Mapping[str, str], method: Method | None) -> dict[str, Any]:
     value: dict[str, Any] = {"type": form.get("type", "")}
-    if method is Method.CARD:
+    # The form of a hosted method has no fields for a card.
+    if method is Method.CARD and any(name in form for name in _CARD):
         value["card"] = _card_in(form)
     if method is Method.MOBILE_MONEY:
         value |= {name: form[name] for name in ("phone", "operator") if form.get(name)}
