@@ -1,0 +1,192 @@
+"""Live mode against both emulators: API processes and workers are killed fifty times under load. It takes minutes, and
+is run by its name: `pytest tests/race/live_kills.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import random
+import signal
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from build import Shop, order
+from live_database import live_database
+from live_engine import eventually
+from process import free_port, stop, supervised_by, tidegate, wait_until_ready
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
+from tidegate.doctor.commands import examine_books
+from tidegate.emulator.pawapay import server as pawapay_emulator
+from tidegate.emulator.pawapay.model import EmulatedPawapayAccount
+from tidegate.emulator.pawapay.server import RunningPawapay
+from tidegate.emulator.paystack import server as paystack_emulator
+from tidegate.emulator.paystack.model import EmulatedAccount
+from tidegate.emulator.paystack.server import RunningPaystack
+from tidegate.infra.db import Database
+from tidegate.ledger import chain
+from tidegate.merchant import commands as merchants
+
+KILLS = int(os.environ.get("TIDEGATE_TEST_KILLS", "50"))
+CLIENTS = 4
+KEY, TOKEN = "sk_test_emulated0000", "a-token-of-the-tests"
+HOST = "pay.example.com"
+ENCRYPTION_KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+WAYS: list[tuple[str, dict[str, Any]]] = [
+    ("UGX", {"type": "mobile_money", "phone": "+256772345678", "operator": "mtn"}),
+    ("ZMW", {"type": "mobile_money", "phone": "+260971234567", "operator": "airtel"}),
+    ("NGN", {"type": "bank_transfer"}),
+    ("NGN", {"type": "card"}),
+]
+OPEN_WORK = """
+    SELECT (SELECT count(*) FROM refund WHERE status = 'processing')
+         + (SELECT count(*) FROM money_return WHERE status IN ('asked', 'sent'))
+         + (SELECT count(*) FROM attempt WHERE status IN ('starting', 'running'))
+"""
+
+
+@dataclass
+class KillWorld:
+    shop: Shop
+    db: Database
+    paystack: RunningPaystack
+    pawapay: RunningPawapay
+    parents: list[Any]
+    # References whose payment and refund were acknowledged.
+    paid: list[str] = field(default_factory=list)
+    refunds: list[str] = field(default_factory=list)
+    is_over: bool = False
+
+    async def shop_for_ever(self, ways: Any) -> None:
+        while not self.is_over:
+            currency, charge = next(ways)
+            with suppress(httpx.TransportError, KeyError, ValueError, AssertionError):
+                await self.buy(currency, charge)
+
+    async def buy(self, currency: str, charge: dict[str, Any]) -> None:
+        created = (await self.shop.create(order(amount=2000, currency=currency))).json()["data"]
+        answer = await self.shop.client.post(f"/checkout/payments/{created['payCode']}/charge", json=charge)
+        assert answer.status_code == 200
+        self.approve(answer.json()["data"]["attemptId"])
+        self.paid.append(created["reference"])
+        if charge["type"] != "mobile_money":
+            return  # A refund that never reached Paystack is looked for in its list for ten minutes.
+        body = {"transReference": created["reference"], "amount": 500}
+        headers = {"api-key": self.shop.secret_key, "idempotency-key": created["reference"]}
+        answer = await self.shop.client.post("/collections/refund", json=body, headers=headers)
+        if answer.is_success:
+            self.refunds.append(answer.json()["data"]["reference"])
+
+    def approve(self, attempt: str) -> None:
+        deposit = self.pawapay.service.find(attempt)
+        if deposit is not None:
+            self.pawapay.service.approve(deposit)
+        else:
+            self.paystack.service.pay(self.paystack.service.memory.payments[self.sent_as(attempt)])
+
+    def sent_as(self, attempt: str) -> str:
+        return f"{attempt.replace('_', '-')}.{self.shop.business_id}"
+
+    def received(self) -> set[str]:
+        """The transactions that the rails have been paid."""
+        cards = {str(one.id) for one in self.paystack.service.memory.payments.values() if one.paid_at}
+        return cards | {one.id for one in self.pawapay.service.memory.deposits.values() if one.status == "COMPLETED"}
+
+
+@pytest.fixture
+async def world(server_url: str) -> AsyncIterator[KillWorld]:
+    port = free_port()
+    account = EmulatedPawapayAccount(TOKEN, f"http://127.0.0.1:{port}/intake/pawapay")
+    async with (
+        live_database(server_url, "tidegate_test_live_kills") as url,
+        paystack_emulator.running(EmulatedAccount(KEY, f"http://127.0.0.1:{port}/intake/paystack")) as paystack,
+        pawapay_emulator.running(account) as pawapay,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as client,
+    ):
+        pawapay.service.callbacks.signed_for = (HOST, "/intake/pawapay")
+        environment = {
+            "TIDEGATE_MODE": "live", "TIDEGATE_BASE_URL": f"https://{HOST}", "TIDEGATE_HOSTS": "127.0.0.1",
+            "DATABASE_URL": url, "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY, "PORT": str(port),
+            "TIDEGATE_RAILS": "pawapay paystack", "TIDEGATE_PAYSTACK_SECRET_KEY": KEY,
+            "TIDEGATE_PAYSTACK_BASE_URL": paystack.api_url, "TIDEGATE_PAYSTACK_WEBHOOK_IPS": "any",
+            "TIDEGATE_PAWAPAY_TOKEN": TOKEN, "TIDEGATE_PAWAPAY_BASE_URL": pawapay.api_url,
+        }  # fmt: skip
+        db = Database(url)
+        await db.open()
+        now = SystemClock().now()
+        new = await merchants.create(db, name="Live Shop", email="live@example.com", mode=Mode.LIVE, now=now)
+        await merchants.change(db, new.business.id, {"rate_per_second": 1000, "rate_burst": 1000}, now=now)
+        parents = [tidegate("serve", **environment), tidegate("worker", **environment)]
+        try:
+            await asyncio.to_thread(wait_until_ready, str(client.base_url).rstrip("/"), parents[0])
+            shop = Shop(client, new.business.id, new.secret_key, new.public_key)
+            yield KillWorld(shop, db, paystack, pawapay, parents)
+        finally:
+            for parent in parents:
+                await asyncio.to_thread(stop, parent)
+            await db.close()
+
+
+async def test_fifty_kills_lose_and_double_nothing(world: KillWorld) -> None:
+    ways = itertools.cycle(WAYS)
+    shoppers = [asyncio.create_task(world.shop_for_ever(ways)) for _ in range(CLIENTS)]
+    await _progress(world)
+    for number in range(KILLS):
+        parent = world.parents[number % 2]
+        children = await asyncio.to_thread(supervised_by, parent)
+        with suppress(ProcessLookupError):
+            os.kill(random.choice(children), signal.SIGKILL)
+        await _progress(world)
+    world.is_over = True
+    await asyncio.gather(*shoppers)
+    await _settled(world)
+    async with world.db.connection() as tx:
+        receipts = [row["transaction_id"] for row in await tx.fetch("SELECT transaction_id FROM receipt")]
+        unpaid = await tx.fetchval(
+            "SELECT count(*) FROM payment WHERE reference = ANY ($1) AND status <> 'success'", world.paid
+        )
+        refunds = await tx.fetch("SELECT status FROM refund")
+    assert sorted(receipts) == sorted(world.received())
+    assert unpaid == 0
+    assert {row["status"] for row in refunds} == {"successful"}
+    paid_back = len(world.paystack.service.memory.refunds) + len(world.pawapay.service.memory.refunds)
+    assert len(set(world.refunds)) <= len(refunds) == paid_back
+    while (await chain.extend(world.db, SystemClock())).done:
+        pass
+    findings, _ = await examine_books(world.db, now=SystemClock().now())
+    assert [finding for finding in findings if not finding.is_well] == []
+    print(f"{len(world.paid)} payments, {len(refunds)} refunds, {KILLS} kills")
+
+
+async def _progress(world: KillWorld) -> None:
+    """Until another payment is acknowledged."""
+    before = len(world.paid)
+
+    async def count() -> int:
+        return len(world.paid)
+
+    await eventually(count, lambda now: now > before)
+
+
+async def _settled(world: KillWorld) -> None:
+    # Prompts that nobody approved, since their answer was lost with a process, end.
+    world.pawapay.service.advance(timedelta(minutes=6))
+
+    async def open_work() -> Any:
+        world.paystack.service.advance(timedelta(seconds=5))
+        async with world.db.connection() as tx:
+            missing = await tx.fetchval(
+                "SELECT count(*) FROM payment WHERE reference = ANY ($1) AND status <> 'success'", world.paid
+            )
+            return missing + await tx.fetchval(OPEN_WORK)
+
+    async with asyncio.timeout(600):
+        while await open_work():  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
