@@ -87,9 +87,16 @@ async def opened(page: Page) -> FrameLocator:
     frame = page.frame_locator("dialog iframe")
     await expect(frame.locator("#page")).to_be_visible()
     await page.wait_for_function("() => told.includes('ready')")
-    # Just after it has opened, a press does nothing.
-    await page.wait_for_timeout(600)
+    await listens(page)
     return frame
+
+
+async def listens(page: Page) -> None:
+    """Just after it has been loaded, a press in the frame does nothing."""
+    await page.frames[-1].wait_for_function("""() => {
+        const loaded = performance.getEntriesByType("navigation")[0].loadEventEnd;
+        return loaded > 0 && performance.now() - loaded > 600;
+    }""")
 
 
 async def pay_by_card(frame: FrameLocator, number: str = SUCCEEDS) -> None:
@@ -150,6 +157,7 @@ async def test_the_language_stays_inside_the_frame(checkout: LinkedCheckout, ope
     await expect(frame.locator("html")).to_have_attribute("lang", "fr")
     await frame.locator("#lang").select_option("sw")
     await expect(frame.locator("html")).to_have_attribute("lang", "sw")
+    await listens(page)
     await frame.locator("[data-tab=bank_transfer]").click()
     await frame.locator("#main form[action$='/charge']:visible button").click()
     await expect(frame.locator("#main form[action$='/sent']")).to_be_visible()
