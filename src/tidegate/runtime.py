@@ -78,7 +78,17 @@ class Runtime:
             review_from_major=settings.review_inflows_from,
         )
         names = MethodNames(ussd=settings.ussd_method)
-        return PaymentDeps(self.db, self.rails, names, self.public_ids, terms, settings.retention, self._mail())
+        return PaymentDeps(
+            self.db,
+            self.rails,
+            names,
+            self.public_ids,
+            terms,
+            settings.retention,
+            self._mail(),
+            mode=settings.mode,
+            base_url=settings.base_url,
+        )
 
     def _mail(self) -> MailTransport | None:
         if self.settings.mail is not None:

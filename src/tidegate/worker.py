@@ -12,6 +12,7 @@ import structlog
 from tidegate.account import commands as account
 from tidegate.bank_file import record as bank_record
 from tidegate.bank_file.folder import FolderWatch
+from tidegate.checkout.page import receipt_mail
 from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable
@@ -79,6 +80,7 @@ LOOPS = (
     Loop("collect_checkout_debts", checkout_reversal.collect_debts, every_s=1.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
+    Loop("write_receipts", receipt_mail.write_due, every_s=1.0),
     Loop("send_mail", _send_mail, every_s=1.0),
     Loop("roll_up_takings", _roll_up_takings, every_s=10.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),

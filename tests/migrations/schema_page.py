@@ -32,7 +32,7 @@ CONCEPTS = {
     "Figures": ("takings", "takings_watermark"),
     "Approval": ("approval", "refund_limit"),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
-    "Payment": ("payment_link", "payment", "attempt"),
+    "Payment": ("payment_link", "payment", "attempt", "receipt_mail"),
     "Intake": ("notification", "receipt", "dispute"),
     "Account": ("virtual_account",),
     "Collection": ("exchange_rate", "collection", "collection_tally", "credit_reversal"),

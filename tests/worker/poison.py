@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from checkout.paying import card
 from cli.operating import Operator
 from conftest import MakeCheckout
 from inflow import Inflows, credit, reversal_of
@@ -215,6 +216,13 @@ async def mails(scene: Scene) -> None:
     await scene.clone("mail", id="id + n")
 
 
+async def wanted_receipts(scene: Scene) -> None:
+    checkout = await scene.new_checkout(settings={"receipts_by_mail": True})
+    await checkout.charge(card())
+    await scene.clone_payment()
+    await scene.clone("receipt_mail", payment_id="payment_id + n")
+
+
 OLDEST_PAYMENT = "WHERE id = (SELECT min(id) FROM payment)"
 OLDEST_ATTEMPT = "WHERE id = (SELECT min(id) FROM attempt)"
 OLDEST_INFLOW = "WHERE id = (SELECT min(id) FROM collection)"
@@ -314,6 +322,12 @@ POISONS = (
         f"{AS_REPLICA} INSERT INTO journal_link SELECT {FIRST_CHAIN}, {VERSION_MAX}, 0, '', sha256('')",
         f"{AS_REPLICA} DELETE FROM journal_link WHERE position = {VERSION_MAX}",
         f"SELECT count(DISTINCT business_id) FROM journal_link WHERE position < {VERSION_MAX}",
+    ),
+    Poison(
+        "write_receipts", wanted_receipts,
+        f"UPDATE payment SET default_method = 'nonsense' {OLDEST_PAYMENT}",
+        "UPDATE payment SET default_method = 'card'",
+        "SELECT count(*) FROM mail",
     ),
     Poison(
         "send_mail", mails,

@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tidegate.checkout import examples, wire
 from tidegate.checkout.commands import CheckoutCommands, PayerRequest
+from tidegate.checkout.language.negotiate import negotiate_language
 from tidegate.checkout.watch import Watch
 from tidegate.core import errors
 from tidegate.core.clock import monotonic_s
@@ -179,7 +180,9 @@ class CheckoutApi:
 
 
 def _payer_at(call: Call) -> PayerRequest:
-    return PayerRequest(call.path["payCode"], call.client)
+    header = call.headers.one(b"accept-language")
+    language = negotiate_language(asked=None, remembered=None, accept_language=header)
+    return PayerRequest(call.path["payCode"], call.client, language)
 
 
 def _may_change(payment: Payment) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from tidegate.checkout import instrument, wire
+from tidegate.checkout import instrument, receipt_store, wire
+from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE
 from tidegate.checkout.limit import PayerLimit
 from tidegate.core import errors, ids
 from tidegate.core.clock import Clock
@@ -24,6 +25,7 @@ from tidegate.payment.attempt import AttemptStatus
 from tidegate.payment.change import PaymentSnapshot
 from tidegate.payment.pay import NOT_FOUND, Payer
 from tidegate.payment.store import PaymentKey
+from tidegate.payment.transition import is_final
 from tidegate.payment.view_store import PaymentView
 from tidegate.rail.choice import MethodOffer
 from tidegate.rail.deps import PaymentDeps
@@ -34,6 +36,8 @@ class PayerRequest(msgspec.Struct, frozen=True):
 
     pay_code: str
     client: str
+    # What the payer reads.
+    language: str = DEFAULT_LANGUAGE
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,17 @@ class CheckoutCommands:
             now=payer.now,
         )
         pay.refuse_same_prompt(snapshot, method, details, payer.now)
+        if snapshot.business.receipts_by_mail and not is_final(snapshot.payment.status):
+            # Before the attempt, so that no payment succeeds without it.
+            async with self.deps.db.connection() as tx:
+                await receipt_store.ask(tx, snapshot.payment, language=visit.language, now=payer.now)
         return await pay.charge(payer, snapshot, method, chosen, details)
+
+    async def note_language(self, snapshot: PaymentSnapshot, language: str) -> None:
+        """The payer has chosen another one: the receipt will be in it too."""
+        if snapshot.business.receipts_by_mail:
+            async with self.deps.db.connection() as tx:
+                await receipt_store.set_language(tx, snapshot.payment, language)
 
     async def authorize(self, visit: PayerRequest, value: Any) -> PaymentSnapshot:
         async with self._payer(visit) as payer:

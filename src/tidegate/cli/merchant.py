@@ -110,6 +110,8 @@ def list_(as_json: bool) -> None:
 @click.option("--checkout-origin", "checkout_origins", multiple=True,
               help="A page that may open the checkout in a dialog, such as https://shop.example.com; repeat for "
               "several, '' for none.")  # fmt: skip
+@click.option("--receipts-by-mail/--no-receipts-by-mail", default=None,
+              help="Whether payers are sent their receipt by e-mail.")  # fmt: skip
 @click.option("--webhook-url", help="URL of its first webhook endpoint, which is created when there is none.")
 @brand_options
 @as_json_option
@@ -222,6 +224,7 @@ def _business_json(business: Business, its_keys: list[ApiKey]) -> dict[str, Any]
         "inflowNamePolicy": business.inflow_name_policy.value,
         "redirectHosts": list(business.redirect_hosts),
         "checkoutOrigins": list(business.checkout_origins),
+        "receiptsByMail": business.receipts_by_mail,
         **brand_json(business),
     }
     if its_keys:

@@ -150,7 +150,12 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
         problems.append(Problem("session", "Enter how many minutes a payer has, from 15 to 1440."))
     if problems:
         raise Invalid(*problems)
-    return {"variance_policy": policy, "time_zone": zone, "session_minutes": int(minutes)}
+    return {
+        "variance_policy": policy,
+        "time_zone": zone,
+        "session_minutes": int(minutes),
+        "receipts_by_mail": "receipts" in form,
+    }
 
 
 def hosts_in(visitor: DashboardVisitor) -> dict[str, Any]:

@@ -14,7 +14,7 @@ ATTACHMENT_BYTES_MAX = 1_048_576
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 _HTML = Markup(
-    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{subject}</title>'
+    '<!doctype html><html lang="{language}" dir="{direction}"><meta charset="utf-8"><title>{subject}</title>'
     '<body style="font:16px/1.5 system-ui,sans-serif;color:#171a19;max-width:36em">{body}</body></html>\n'
 )
 _PARAGRAPH = Markup("<p>{text}</p>")
@@ -38,6 +38,9 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
     # Below the link.
     closing: str = ""
     attachments: tuple[MailAttachment, ...] = ()
+    language: str = "en"
+    # Of its letters: ltr or rtl.
+    direction: str = "ltr"
 
     @property
     def text(self) -> str:
@@ -51,7 +54,8 @@ class Mail(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(_LINK.format(label=self.link[0], url=self.link[1]))
         if self.closing:
             parts.append(_PARAGRAPH.format(text=self.closing))
-        return str(_HTML.format(subject=self.subject, body=Markup("\n").join(parts)))
+        body = Markup("\n").join(parts)
+        return str(_HTML.format(language=self.language, direction=self.direction, subject=self.subject, body=body))
 
 
 def checked(mail: Mail) -> Mail:

@@ -24,6 +24,7 @@ RECORD: dict[str, Any] = {
     "inflowNamePolicy": "hold",
     "redirectHosts": [],
     "checkoutOrigins": ["https://shop.example.com"],
+    "receiptsByMail": False,
     "accentColour": None,
     "logoUrl": None,
     "support": {"email": "shop@example.com", "phone": None, "url": None},

@@ -83,6 +83,7 @@ class Business:
     own_fee_rules: Mapping[tuple[Currency, Priced], FeeRule]
     brand: Brand
     time_zone: str
+    receipts_by_mail: bool
     created_at: datetime
 
     @property

@@ -91,7 +91,8 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                support_phone = nullif(coalesce($14, support_phone), ''),
                support_url = nullif(coalesce($15, support_url), ''),
                inflow_name_policy = coalesce($16, inflow_name_policy), time_zone = coalesce($17, time_zone),
-               checkout_origins = coalesce($18, checkout_origins)
+               checkout_origins = coalesce($18, checkout_origins),
+               receipts_by_mail = coalesce($19, receipts_by_mail)
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -101,6 +102,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
         changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
         changes.get("inflow_name_policy"), changes.get("time_zone"), changes.get("checkout_origins"),
+        changes.get("receipts_by_mail"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
 
@@ -304,6 +306,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
             support=Support(email=row["support_email"], phone=row["support_phone"], url=row["support_url"]),
         ),
         time_zone=row["time_zone"],
+        receipts_by_mail=row["receipts_by_mail"],
         created_at=row["created_at"],
     )
 

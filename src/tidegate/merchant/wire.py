@@ -42,6 +42,9 @@ class BusinessRecord(msgspec.Struct, kw_only=True, rename="camel"):
         list[str],
         Meta(description="Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`."),
     ]
+    receipts_by_mail: Annotated[
+        bool, Meta(description="Whether customers are sent the receipt of a successful payment by e-mail.")
+    ]
     accent_colour: Annotated[str | None, Meta(description="Accent colour of the payer's pages, such as `#0f7b6c`.")]
     logo_url: Annotated[str | None, Meta(description="The logo on the payer's pages.")]
     support: Annotated[SupportView, Meta(description="Contacts for payers.")]
@@ -63,6 +66,7 @@ def record_of(business: Business, *, mode: Mode, checkout_url: str) -> BusinessR
         inflow_name_policy=business.inflow_name_policy,
         redirect_hosts=list(business.redirect_hosts),
         checkout_origins=list(business.checkout_origins),
+        receipts_by_mail=business.receipts_by_mail,
         accent_colour=business.brand.accent,
         logo_url=logo_url(business, checkout_url=checkout_url),
         support=support_view(business.support),

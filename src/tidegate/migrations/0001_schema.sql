@@ -104,6 +104,7 @@ CREATE TABLE business (
     support_url              text,
     logo_hash                text,
     time_zone                text        NOT NULL DEFAULT 'UTC',
+    receipts_by_mail         boolean     NOT NULL DEFAULT false,
     created_at               timestamptz NOT NULL,
     updated_at               timestamptz NOT NULL,
     CONSTRAINT business_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
@@ -129,6 +130,7 @@ COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow wh
 COMMENT ON COLUMN business.checkout_origins IS 'Origins whose pages may show its checkout in a frame.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
 COMMENT ON COLUMN business.time_zone IS 'Of the times and days that its dashboard shows, such as Africa/Lagos.';
+COMMENT ON COLUMN business.receipts_by_mail IS 'Whether a payer is sent the receipt once the payment has succeeded.';
 COMMENT ON COLUMN business.logo_hash IS 'The hash of its row in business_logo; NULL when it has none.';
 
 -- A table of its own, so that nothing reads the picture along with the rest.
@@ -1108,7 +1110,22 @@ CREATE INDEX attempt_by_account ON attempt (business_id, account_id) WHERE accou
 CREATE INDEX attempt_to_close ON attempt (expires_at) WHERE status = 'waiting' AND account_number IS NOT NULL;
 CREATE INDEX attempt_to_ask ON attempt (next_poll_at) WHERE next_poll_at IS NOT NULL;
 
-GRANT SELECT, INSERT, UPDATE ON payment_link, payment, attempt TO tidegate_app;
+CREATE TABLE receipt_mail (
+    business_id text        NOT NULL,
+    payment_id  bigint      NOT NULL,
+    language    text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    ended_at    timestamptz,
+    CONSTRAINT receipt_mail_pk PRIMARY KEY (business_id, payment_id),
+    CONSTRAINT receipt_mail_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
+    CONSTRAINT receipt_mail_language_is_a_code CHECK (language ~ '^[a-z]{2,3}$')
+);
+COMMENT ON TABLE receipt_mail IS 'Payments whose payer is to be sent the receipt: noted before an attempt begins, ended in the transaction that writes the mail. The key is what makes it one mail.';
+COMMENT ON COLUMN receipt_mail.language IS 'What the payer read last.';
+COMMENT ON COLUMN receipt_mail.ended_at IS 'When the mail was written, or the payment ended unpaid.';
+CREATE INDEX receipt_mail_open ON receipt_mail (business_id, payment_id) WHERE ended_at IS NULL;
+
+GRANT SELECT, INSERT, UPDATE ON payment_link, payment, attempt, receipt_mail TO tidegate_app;
 
 
 -- Intake
@@ -2385,6 +2402,7 @@ BEGIN
     DELETE FROM collection_tally WHERE business_id = p_business_id;
     DELETE FROM receipt WHERE business_id = p_business_id;
     DELETE FROM attempt WHERE business_id = p_business_id;
+    DELETE FROM receipt_mail WHERE business_id = p_business_id;
     DELETE FROM idempotency_key WHERE business_id = p_business_id;
     DELETE FROM mail WHERE business_id = p_business_id;
     DELETE FROM approval WHERE business_id = p_business_id;
@@ -2785,6 +2803,8 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 'unknown';
     END IF;
+    -- A worker that is writing its mail is waited for, so that the mail is seen below.
+    PERFORM FROM receipt_mail WHERE business_id = p_business_id AND payment_id = p_payment_id FOR UPDATE;
     v_obstacle := payment_erasure_obstacle(p_business_id, p_payment_id);
     IF v_obstacle IS NOT NULL THEN
         RETURN v_obstacle;
@@ -2811,6 +2831,7 @@ BEGIN
     UPDATE receipt SET payer = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE attempt SET details = '{}' WHERE business_id = p_business_id AND payment_id = p_payment_id;
     UPDATE refund SET reason = NULL, note = NULL WHERE business_id = p_business_id AND payment_id = p_payment_id;
+    DELETE FROM receipt_mail WHERE business_id = p_business_id AND payment_id = p_payment_id;
     DELETE FROM mail USING payment
      WHERE payment.business_id = p_business_id AND payment.id = p_payment_id AND mail.business_id = p_business_id
        AND mail.status <> 'waiting' AND lower(mail.recipient) = lower(payment.customer_email);

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 
+from tidegate.core.ids import Mode
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.infra.db import Database
@@ -41,6 +42,9 @@ class PaymentDeps:
     retention: RetentionDays = field(default_factory=RetentionDays)
     # None in live mode without a mail server.
     mail: MailTransport | None = None
+    mode: Mode = Mode.SANDBOX
+    # What payers' links begin with.
+    base_url: str = ""
 
     def rail(self, name: str) -> Rail:
         """Of a recorded attempt, refund or return. Raises UnknownRail for one that is no longer configured."""

@@ -361,6 +361,8 @@ class BusinessRecord(Model, kw_only=True):
     """Hosts that `redirectUrl` may have; any host when empty."""
     checkout_origins: list[str]
     """Origins whose pages may open the checkout in a dialog, such as `https://shop.example.com`."""
+    receipts_by_mail: bool
+    """Whether customers are sent the receipt of a successful payment by e-mail."""
     accent_colour: str | None
     """Accent colour of the payer's pages, such as `#0f7b6c`."""
     logo_url: str | None

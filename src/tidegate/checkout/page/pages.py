@@ -87,6 +87,8 @@ class CheckoutPages:
 
     async def show(self, request: PageRequest) -> Html:
         snapshot = await self.commands.look(_payer_of(request))
+        if "lang" in request.query:
+            await self.commands.note_language(snapshot, self.words_of(request).language)
         return await self._page(request, snapshot)
 
     async def show_as(self, request: PageRequest, template: str, state: PageState) -> Html:
@@ -190,7 +192,7 @@ class CheckoutPages:
         self.csrf.check(request.headers, request.form.get("token"), scope=request.path["payCode"])
         if unknown := form_data.unexpected(request.form):
             log.warning("a form has fields that ours do not have", fields=unknown, request_id=request.request_id)
-        return _payer_of(request)
+        return msgspec.structs.replace(_payer_of(request), language=self.words_of(request).language)
 
     async def way_back(self, request: PageRequest) -> Html:
         """The address of a form, opened without one: after a reload, or from the history."""

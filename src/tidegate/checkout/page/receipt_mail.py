@@ -1,0 +1,87 @@
+"""The receipt by e-mail: written once to the outbox when a payment has succeeded, by the worker."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from functools import partial
+
+from tidegate.checkout import receipt_store, store
+from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE, LANGUAGES, catalog_for
+from tidegate.checkout.page.model import ROOT, PageModel
+from tidegate.checkout.page.receipt import pdf_of, receipt_pdf
+from tidegate.core.clock import Clock
+from tidegate.core.ids import Mode
+from tidegate.infra import leased_work
+from tidegate.infra.lease_store import Lease
+from tidegate.infra.leased_work import RoundResult, WorkKind
+from tidegate.infra.page.site import Site
+from tidegate.mail import store as outbox
+from tidegate.mail.model import SUBJECT_CHARS_MAX, Mail, MailAttachment, one_line
+from tidegate.merchant import store as merchants
+from tidegate.payment import pay
+from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.model import PaymentStatus
+from tidegate.rail.deps import PaymentDeps
+
+WRITE = WorkKind(receipt_store.WRITE, receipt_store.list_due)
+
+
+async def write_due(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    """One round."""
+    return await leased_work.run_round(deps.db, WRITE, partial(_write, deps), clock)
+
+
+async def _write(deps: PaymentDeps, lease: Lease, now: datetime) -> int:
+    async with deps.db.connection() as tx:
+        wanted = await receipt_store.find(tx, lease.business_id, int(lease.id))
+    if wanted is None:
+        return 0
+    snapshot = await pay.view(deps.db, lease.business_id, wanted.pay_code)
+    is_sent = snapshot.payment.status is PaymentStatus.SUCCESS and snapshot.business.receipts_by_mail
+    mail = await _mail(deps, snapshot, wanted.language, now) if is_sent else None
+    async with leased_work.writing(deps.db, lease) as tx:
+        if await receipt_store.end(tx, snapshot.payment, now=now) and mail is not None:
+            await outbox.insert(tx, lease.business_id, mail, now=now)
+    return 1
+
+
+async def _mail(deps: PaymentDeps, snapshot: PaymentSnapshot, language: str, now: datetime) -> Mail:
+    payment, business = snapshot.payment, snapshot.business
+    async with deps.db.connection() as tx:
+        movements = await store.list_movements(tx, business.id, payment.id)
+        logo_hash = business.brand.logo_hash
+        logo = await merchants.find_logo(tx, business.id, logo_hash) if logo_hash else None
+    page = PageModel(
+        snapshot=snapshot,
+        movements=movements,
+        # A language may have been taken away since.
+        words=catalog_for(language if language in LANGUAGES else DEFAULT_LANGUAGE),
+        now=now,
+        site=Site(deps.base_url),
+        names=deps.names,
+        is_test=deps.mode is Mode.SANDBOX,
+        nonce="",
+    )
+    document = pdf_of(page, logo=logo.body if logo else None)
+    # Takes some milliseconds, during which the event loop must go on.
+    return mail_of(page, pdf=await asyncio.to_thread(receipt_pdf, document), notes=document.notes)
+
+
+def mail_of(page: PageModel, *, pdf: bytes, notes: tuple[str, ...]) -> Mail:
+    words, payment = page.words, page.payment
+    shop, amount = one_line(page.shop_name), page.money(payment.received)
+    address = f"{page.site.base_url}{ROOT}/{payment.pay_code}/receipt?lang={words.language}"
+    return Mail(
+        recipient=payment.order.customer.email,
+        subject=one_line(words("receipt_mail.subject", shop=shop, amount=amount), chars_max=SUBJECT_CHARS_MAX),
+        paragraphs=(
+            words("receipt_mail.lead", shop=shop, amount=amount),
+            words("receipt_mail.reference", reference=payment.reference),
+            *notes,
+        ),
+        link=(words("receipt_mail.link"), address),
+        attachments=(MailAttachment(name=f"{payment.pay_code}.pdf", media_type="application/pdf", body=pdf),),
+        language=words.language,
+        direction=words.direction,
+    )

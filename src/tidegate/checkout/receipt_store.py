@@ -1,0 +1,83 @@
+"""SQL of receipts by e-mail: for which payments one is to be sent, and in which language."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tidegate.infra.db import Tx
+from tidegate.infra.leased_work import DueRow
+from tidegate.payment.model import Payment
+
+# The kind of leased work. The statement below repeats the name.
+WRITE = "write_receipts"
+
+
+class WantedReceipt(NamedTuple):
+    pay_code: str
+    language: str
+
+
+async def ask(tx: Tx, payment: Payment, *, language: str, now: datetime) -> None:
+    """Once for a payment; a later attempt only says in which language."""
+    await tx.execute(
+        """
+        INSERT INTO receipt_mail (business_id, payment_id, language, created_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT ON CONSTRAINT receipt_mail_pk DO UPDATE SET language = excluded.language
+              WHERE receipt_mail.language <> excluded.language
+        """,
+        payment.business_id, payment.id, language, now,
+    )  # fmt: skip
+
+
+async def set_language(tx: Tx, payment: Payment, language: str) -> None:
+    """Where a receipt is to be sent and was not yet."""
+    await tx.execute(
+        """
+        UPDATE receipt_mail SET language = $3
+         WHERE business_id = $1 AND payment_id = $2 AND ended_at IS NULL AND language <> $3
+        """,
+        payment.business_id, payment.id, language,
+    )  # fmt: skip
+
+
+async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
+    """Those whose payment has ended, paid or not."""
+    rows = await tx.fetch(
+        """
+        SELECT wanted.business_id, wanted.payment_id::text AS id
+          FROM receipt_mail AS wanted
+          JOIN payment ON payment.business_id = wanted.business_id AND payment.id = wanted.payment_id
+         WHERE wanted.ended_at IS NULL AND payment.status IN ('success', 'failed', 'expired')
+           AND NOT is_held_back(wanted.business_id, 'write_receipts', wanted.payment_id::text, $1)
+         ORDER BY wanted.payment_id LIMIT $2
+        """,
+        now, limit,
+    )  # fmt: skip
+    return [DueRow(row["business_id"], row["id"]) for row in rows]
+
+
+async def find(tx: Tx, business_id: str, payment_id: int) -> WantedReceipt | None:
+    """None when it has ended."""
+    row = await tx.fetchrow(
+        """
+        SELECT pay_code, language
+          FROM receipt_mail AS wanted
+          JOIN payment ON payment.business_id = wanted.business_id AND payment.id = wanted.payment_id
+         WHERE wanted.business_id = $1 AND wanted.payment_id = $2 AND wanted.ended_at IS NULL
+        """,
+        business_id, payment_id,
+    )  # fmt: skip
+    return WantedReceipt(**row) if row else None
+
+
+async def end(tx: Tx, payment: Payment, *, now: datetime) -> bool:
+    """False when it had ended, or its payer was erased meanwhile: then nothing may be sent."""
+    done = await tx.fetchval(
+        """
+        UPDATE receipt_mail SET ended_at = $3
+         WHERE business_id = $1 AND payment_id = $2 AND ended_at IS NULL RETURNING true
+        """,
+        payment.business_id, payment.id, now,
+    )  # fmt: skip
+    return done is True

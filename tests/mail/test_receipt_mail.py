@@ -1,0 +1,223 @@
+"""Receipts by e-mail: one for each payment that succeeds, in the payer's language, where the business wants them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from build import Checkout
+from checkout.paying import SUCCEEDS, WITHOUT_MONEY, card
+from checkout.plain_browser import open_page
+from cli.operating import Operator
+from conftest import MakeCheckout
+from dashboard.people import SignedInPerson
+from mail.mail_server import MailServer, mail_server
+from pdf_file import text_of
+from tidegate.checkout.page import receipt_mail
+from tidegate.core.clock import SystemClock
+from tidegate.infra.leased_work import LEASE, RoundResult
+from tidegate.mail import send
+from tidegate.mail.send import SmtpTransport
+from tidegate.runtime import Runtime
+
+ON = {"receipts_by_mail": True}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[MailServer]:
+    async with mail_server() as opened:
+        yield opened
+
+
+async def write(runtime: Runtime) -> RoundResult:
+    return await receipt_mail.write_due(runtime.deps, runtime.clock)
+
+
+async def sent(runtime: Runtime, server: MailServer) -> list[EmailMessage]:
+    """All that was received, once the worker has nothing more to do."""
+    while any(await write(runtime)):
+        pass
+    while any(await send.send_due(runtime.db, SmtpTransport(server.settings), SystemClock())):
+        pass
+    return server.received
+
+
+def parts_of(message: EmailMessage) -> list[Any]:
+    return [part.get_content() for part in message.walk() if not part.is_multipart()]
+
+
+async def mails(admin: Any) -> int:
+    return int(await admin.fetchval("SELECT count(*) FROM mail"))
+
+
+async def pay(checkout: Checkout, number: str = SUCCEEDS) -> None:
+    assert (await checkout.charge(card(number))).status_code == 200
+
+
+async def test_a_payer_gets_the_receipt_once_with_the_pdf_and_a_link(
+    new_checkout: MakeCheckout, runtime: Runtime, server: MailServer
+) -> None:
+    checkout = await new_checkout(settings={**ON, "support_email": "help@shop.example"}, amount=10_000)
+    await pay(checkout)
+    [message] = await sent(runtime, server)
+    customer = (await checkout.record())["customer"]
+    assert message["to"] == customer["email"]
+    assert message["subject"].endswith(": ₦10,000.00")
+    text, html, pdf = parts_of(message)
+    address = f"{runtime.settings.base_url}/pay/{checkout.pay_code}/receipt?lang=en"
+    for words in ("has received your payment of ₦10,000.00", checkout.reference, "help@shop.example", address):
+        assert words in text
+    assert '<html lang="en" dir="ltr">' in html
+    assert checkout.reference in text_of(pdf)
+    assert (await checkout.shop.client.get(address)).status_code == 200
+    assert len(await sent(runtime, server)) == 1
+
+
+async def test_without_the_setting_nothing_is_sent(new_checkout: MakeCheckout, runtime: Runtime, admin: Any) -> None:
+    await pay(await new_checkout())
+    assert await write(runtime) == (0, 0)
+    assert await mails(admin) == 0
+
+
+async def test_a_setting_switched_off_before_the_success_counts(
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    await pay(await new_checkout(settings=ON))
+    await admin.execute("UPDATE business SET receipts_by_mail = false")
+    assert (await write(runtime)).done == 1
+    await admin.execute("UPDATE business SET receipts_by_mail = true")
+    assert await write(runtime) == (0, 0)
+    assert await mails(admin) == 0
+
+
+@pytest.mark.parametrize(("amount", "variance"), [("90", "underpayment"), ("110", "overpayment")])
+async def test_another_amount_that_was_accepted_has_a_receipt_too(
+    new_checkout: MakeCheckout, admin: Any, amount: str, variance: str
+) -> None:
+    checkout = await new_checkout(settings=ON, amount=100)
+    await checkout.transfer(await checkout.account(), amount)
+    assert (await checkout.record())["varianceType"] == variance
+    [text] = [row["text_body"] for row in await admin.fetch("SELECT text_body FROM mail")]
+    assert f"₦{amount}.00" in text
+
+
+async def test_a_payment_that_is_not_paid_has_none(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON)
+    await pay(checkout, WITHOUT_MONEY)
+    await checkout.tick()
+    assert await admin.fetchval("SELECT count(*) FROM receipt_mail WHERE ended_at IS NULL") == 1
+    assert (await checkout.cancel()).status_code == 200
+    await checkout.tick()
+    assert await admin.fetchval("SELECT count(*) FROM receipt_mail WHERE ended_at IS NULL") == 0
+    assert await mails(admin) == 0
+
+
+async def test_it_is_in_the_language_that_the_page_was_in(
+    new_checkout: MakeCheckout, runtime: Runtime, server: MailServer
+) -> None:
+    checkout = await new_checkout(settings=ON, amount=10_000)
+    page = await open_page(checkout.shop.client, f"/pay/{checkout.pay_code}?lang=fr&method=card")
+    fields = {"number": SUCCEEDS, "expiry": "12 / 40", "cvv": "123", "holder": "Ada Obi"}
+    await page.send("/charge", {"type": "card"}, **fields)
+    [message] = await sent(runtime, server)
+    text, html, pdf = parts_of(message)
+    assert message["subject"].startswith("Reçu de ")
+    assert "Le reçu est joint" in text
+    assert "lang=fr" in text
+    assert '<html lang="fr"' in html
+    assert "Reçu" in text_of(pdf)
+
+
+async def test_a_language_chosen_while_the_money_is_on_its_way_counts(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON, amount=100)
+    account = await checkout.account()
+    await open_page(checkout.shop.client, f"/pay/{checkout.pay_code}?lang=ar")
+    await checkout.transfer(account, "100")
+    row = await admin.fetchrow("SELECT subject, html_body FROM mail")
+    assert row["subject"].startswith("إيصال من ")
+    assert 'lang="ar" dir="rtl"' in row["html_body"]
+
+
+async def test_a_payer_by_the_api_is_asked_by_the_header(new_checkout: MakeCheckout, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON)
+    path = f"/checkout/payments/{checkout.pay_code}/charge"
+    assert (await checkout.post(path, card(), **{"accept-language": "sw-KE,en;q=0.5"})).status_code == 200
+    await checkout.tick()
+    assert (await admin.fetchval("SELECT subject FROM mail")).startswith("Risiti kutoka ")
+
+
+async def test_a_worker_that_dies_before_it_commits_loses_and_doubles_nothing(
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    await pay(await new_checkout(settings=ON))
+    # Stopped in the midst of its transaction by a lock on what it writes last.
+    async with admin.transaction():
+        await admin.execute("LOCK TABLE mail_attachment")
+        dying = asyncio.create_task(write(runtime))
+        waits = "SELECT count(*) FROM pg_locks WHERE relation = 'mail_attachment'::regclass AND NOT granted"
+        while not await admin.fetchval(waits):
+            assert not dying.done()
+        dying.cancel()
+        await asyncio.gather(dying, return_exceptions=True)
+    assert await mails(admin) == 0
+    assert await write(runtime) == (0, 0), "its lease is not over"
+    await admin.execute("UPDATE leased_work SET next_try_at = next_try_at - $1::interval", LEASE)
+    assert (await write(runtime)).done == 1
+    assert await write(runtime) == (0, 0)
+    assert await mails(admin) == 1
+
+
+async def test_many_workers_write_one(new_checkout: MakeCheckout, runtime: Runtime, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON)
+    await pay(checkout)
+    await asyncio.gather(*(write(runtime) for _ in range(5)))
+    # A payer who clicks again asks for nothing new.
+    assert (await checkout.charge(card())).status_code == 409
+    await checkout.tick()
+    assert await mails(admin) == 1
+
+
+async def test_an_erased_payer_gets_nothing(new_checkout: MakeCheckout, runtime: Runtime, admin: Any) -> None:
+    checkout = await new_checkout(settings=ON)
+    await pay(checkout)
+    payment_id = await admin.fetchval("SELECT id FROM payment")
+    erase = "SELECT erase_payment($1, $2, now())"
+    await admin.execute("UPDATE event SET is_fanned_out = true")
+    assert await admin.fetchval(erase, checkout.shop.business_id, payment_id) == "erased"
+    assert await write(runtime) == (0, 0)
+    assert await mails(admin) == 0
+
+
+async def test_a_receipt_on_its_way_is_sent_before_its_payer_is_erased(
+    new_checkout: MakeCheckout, runtime: Runtime, server: MailServer, admin: Any
+) -> None:
+    checkout = await new_checkout(settings=ON)
+    await pay(checkout)
+    assert (await write(runtime)).done == 1
+    await admin.execute("UPDATE event SET is_fanned_out = true")
+    payment_id = await admin.fetchval("SELECT id FROM payment")
+    erase = ("SELECT erase_payment($1, $2, now())", checkout.shop.business_id, payment_id)
+    assert await admin.fetchval(*erase) == "undelivered"
+    await sent(runtime, server)
+    assert await admin.fetchval(*erase) == "erased"
+    assert await mails(admin) == 0
+    assert await admin.fetchval("SELECT count(*) FROM receipt_mail") == 0
+
+
+async def test_the_operator_and_the_business_switch_it(
+    owner: SignedInPerson, shop: Any, database_url: str, tmp_path: Path, admin: Any
+) -> None:
+    operator = Operator(database_url, tmp_path)
+    assert (await operator.json("merchant", "set", shop.business_id, "--receipts-by-mail"))["receiptsByMail"] is True
+    form = {"policy": "accept", "zone": "Africa/Lagos", "session": "60"}
+    assert (await owner.send("/settings", at="/settings", **form)).status_code == 303
+    assert await admin.fetchval("SELECT receipts_by_mail FROM business WHERE id = $1", shop.business_id) is False
+    assert (await owner.send("/settings", at="/settings", **form, receipts="yes")).status_code == 303
+    assert await admin.fetchval("SELECT receipts_by_mail FROM business WHERE id = $1", shop.business_id) is True
+    off = await operator.json("merchant", "set", shop.business_id, "--no-receipts-by-mail")
+    assert off["receiptsByMail"] is False
