@@ -23,7 +23,7 @@ async def opened(stage: Stage, path: str, **options: bool) -> Page:
 async def test_the_chosen_language_is_kept_from_page_to_page(stage: Stage) -> None:
     page = await opened(stage, "/docs/guides/accept-a-payment")
     await expect(page.locator(".sample[data-lang=sh]").first).to_be_visible()
-    await page.get_by_text("Python", exact=True).first.click()
+    await page.locator("main").get_by_text("Python", exact=True).first.click()
     await expect(page.locator(".sample[data-lang=python]").first).to_be_visible()
     await expect(page.locator(".sample[data-lang=sh]").first).to_be_hidden()
     await page.goto("/docs/reference/create-payment")
@@ -32,7 +32,7 @@ async def test_the_chosen_language_is_kept_from_page_to_page(stage: Stage) -> No
 
 async def test_languages_search_and_fields_work_without_script(stage: Stage) -> None:
     page = await opened(stage, "/docs/guides/accept-a-payment", javascript=False)
-    await page.get_by_text("Node", exact=True).first.click()
+    await page.locator("main").get_by_text("Node", exact=True).first.click()
     await expect(page.locator(".sample[data-lang=js]").first).to_be_visible()
     await page.goto("/docs/reference/create-payment")
     await page.get_by_text(re.compile("^3 fields: name, email")).first.click()
