@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from aiohttp import web
 
-from tidegate.emulator.faults import Fault, FaultKind
+from tidegate.emulator.control import common_routes
 from tidegate.emulator.pawapay.callbacks import Spoil
 from tidegate.emulator.pawapay.model import EmulatedTransaction
 from tidegate.emulator.pawapay.service import PawapayService
@@ -20,14 +19,13 @@ class PawapayControl:
 
     def routes(self) -> list[web.RouteDef]:
         return [
+            *common_routes(self._service),
             web.get("/state", self._state),
-            web.post("/advance", self._advance),
             web.post("/approve", self._approve),
             web.post("/fail", self._fail),
             web.post("/reconcile", self._reconcile),
             web.post("/provider", self._provider),
             web.post("/balance", self._balance),
-            web.post("/fault", self._fault),
             web.post("/account", self._account),
             web.post("/rotate", self._rotate),
             web.post("/callback", self._callback),
@@ -47,10 +45,6 @@ class PawapayControl:
                 ],
             }
         )
-
-    async def _advance(self, request: web.Request) -> web.Response:
-        self._service.advance(timedelta(seconds=float((await request.json())["seconds"])))
-        return web.json_response({"now": self._service.now().isoformat()})
 
     async def _approve(self, request: web.Request) -> web.Response:
         """`amount` is another than was asked for."""
@@ -81,16 +75,6 @@ class PawapayControl:
     async def _balance(self, request: web.Request) -> web.Response:
         asked = await request.json()
         self._service.memory.balances[asked["currency"]] = Decimal(str(asked["balance"]))
-        return web.json_response({})
-
-    async def _fault(self, request: web.Request) -> web.Response:
-        """The next calls of a path fail; without a kind, none any more."""
-        asked = await request.json()
-        if "kind" in asked:
-            fault = Fault(FaultKind(asked["kind"]), asked.get("path", ""), int(asked.get("times", 1)))
-            self._service.faults.add(fault)
-        else:
-            self._service.faults.clear()
         return web.json_response({})
 
     async def _account(self, request: web.Request) -> web.Response:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from aiohttp import web
 
-from tidegate.emulator.faults import Fault, FaultKind
+from tidegate.emulator.control import common_routes
 from tidegate.emulator.paystack.model import EmulatedPayment
 from tidegate.emulator.paystack.service import ApiRefusal, PaystackService
 
@@ -18,15 +17,14 @@ class PaystackControl:
 
     def routes(self) -> list[web.RouteDef]:
         return [
+            *common_routes(self._service),
             web.get("/state", self._state),
-            web.post("/advance", self._advance),
             web.post("/pay", self._pay),
             web.post("/decline", self._decline),
             web.post("/transfer", self._transfer),
             web.post("/dispute", self._dispute),
             web.post("/resolve", self._resolve),
             web.post("/balance", self._balance),
-            web.post("/fault", self._fault),
             web.post("/account", self._account),
             web.post("/notify", self._notify),
         ]
@@ -45,10 +43,6 @@ class PaystackControl:
                 ],
             }
         )
-
-    async def _advance(self, request: web.Request) -> web.Response:
-        self._service.advance(timedelta(seconds=float((await request.json())["seconds"])))
-        return web.json_response({"now": self._service.now().isoformat()})
 
     async def _pay(self, request: web.Request) -> web.Response:
         asked = await request.json()
@@ -90,16 +84,6 @@ class PaystackControl:
         asked = await request.json()
         self._service.memory.balances[asked["currency"]] = int(asked["balance"])
         return web.json_response(self._service.memory.balances)
-
-    async def _fault(self, request: web.Request) -> web.Response:
-        """The next calls of a path fail; without a kind, none any more."""
-        asked = await request.json()
-        if "kind" in asked:
-            fault = Fault(FaultKind(asked["kind"]), asked.get("path", ""), int(asked.get("times", 1)))
-            self._service.faults.add(fault)
-        else:
-            self._service.faults.clear()
-        return web.json_response({})
 
     async def _account(self, request: web.Request) -> web.Response:
         """Changes the options of the emulated account."""

@@ -1,0 +1,35 @@
+"""What the control port of every emulated API can do: move its clock, and let the next calls fail."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from aiohttp import web
+
+from tidegate.emulator.faults import Fault, FaultKind, Faults
+
+
+class ControlledService(Protocol):
+    faults: Faults
+
+    def now(self) -> datetime: ...
+
+    def advance(self, by: timedelta) -> None: ...
+
+
+def common_routes(service: ControlledService) -> list[web.RouteDef]:
+    async def advance(request: web.Request) -> web.Response:
+        service.advance(timedelta(seconds=float((await request.json())["seconds"])))
+        return web.json_response({"now": service.now().isoformat()})
+
+    async def fault(request: web.Request) -> web.Response:
+        """The next calls of a path fail; without a kind, none any more."""
+        asked = await request.json()
+        if "kind" in asked:
+            service.faults.add(Fault(FaultKind(asked["kind"]), asked.get("path", ""), int(asked.get("times", 1))))
+        else:
+            service.faults.clear()
+        return web.json_response({})
+
+    return [web.post("/advance", advance), web.post("/fault", fault)]
