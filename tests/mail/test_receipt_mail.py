@@ -26,6 +26,8 @@ from tidegate.mail.send import SmtpTransport
 from tidegate.runtime import Runtime
 
 ON = {"receipts_by_mail": True}
+# Writers of a mail's last row, held up by a lock.
+WAITS = "SELECT count(*) FROM pg_locks WHERE relation = 'mail_attachment'::regclass AND NOT granted"
 
 
 @pytest.fixture
@@ -159,8 +161,7 @@ async def test_a_worker_that_dies_before_it_commits_loses_and_doubles_nothing(
     async with admin.transaction():
         await admin.execute("LOCK TABLE mail_attachment")
         dying = asyncio.create_task(write(runtime))
-        waits = "SELECT count(*) FROM pg_locks WHERE relation = 'mail_attachment'::regclass AND NOT granted"
-        while not await admin.fetchval(waits):
+        while not await admin.fetchval(WAITS):
             assert not dying.done()
         dying.cancel()
         await asyncio.gather(dying, return_exceptions=True)
@@ -207,6 +208,32 @@ async def test_a_receipt_on_its_way_is_sent_before_its_payer_is_erased(
     assert await admin.fetchval(*erase) == "erased"
     assert await mails(admin) == 0
     assert await admin.fetchval("SELECT count(*) FROM receipt_mail") == 0
+
+
+async def test_erasing_waits_for_a_receipt_that_is_being_written(
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    checkout = await new_checkout(settings=ON)
+    await pay(checkout)
+    await admin.execute("UPDATE event SET is_fanned_out = true")
+    payment_id = await admin.fetchval("SELECT id FROM payment")
+
+    async def erase() -> Any:
+        async with runtime.db.transaction() as tx:
+            return await tx.fetchval("SELECT erase_payment($1, $2, now())", checkout.shop.business_id, payment_id)
+
+    async with admin.transaction():
+        await admin.execute("LOCK TABLE mail_attachment")
+        writing = asyncio.create_task(write(runtime))
+        while not await admin.fetchval(WAITS):
+            assert not writing.done()
+        erasing = asyncio.create_task(erase())
+        while not await admin.fetchval(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted"
+        ):
+            assert not erasing.done()
+    assert (await writing).done == 1
+    assert await erasing == "undelivered"
 
 
 async def test_the_operator_and_the_business_switch_it(
