@@ -17,7 +17,7 @@ from tidegate.account.api import AccountApi
 from tidegate.checkout.api import CheckoutApi
 from tidegate.checkout.commands import CheckoutCommands
 from tidegate.checkout.limit import REQUEST_SLOTS, PayerAllowances, PayerLimit
-from tidegate.checkout.page.link_pages import LinkPages
+from tidegate.checkout.link_page.pages import LinkPages
 from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection import event_examples as collection_events

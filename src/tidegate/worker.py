@@ -12,7 +12,7 @@ import structlog
 from tidegate.account import commands as account
 from tidegate.bank_file import record as bank_record
 from tidegate.bank_file.folder import FolderWatch
-from tidegate.checkout.page import receipt_mail
+from tidegate.checkout import receipt_mail
 from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Unavailable

@@ -18,7 +18,7 @@ from conftest import MakeCheckout
 from dashboard.people import SignedInPerson
 from mail.mail_server import MailServer, mail_server
 from pdf_file import text_of
-from tidegate.checkout.page import receipt_mail
+from tidegate.checkout import receipt_mail
 from tidegate.core.clock import SystemClock
 from tidegate.infra.leased_work import LEASE, RoundResult
 from tidegate.mail import send

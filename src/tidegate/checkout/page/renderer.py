@@ -10,8 +10,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
-from tidegate.checkout.page.layout import Layout, colours_of, contact_of, layout_of
-from tidegate.checkout.page.link import LinkPageModel
+from tidegate.checkout.page.layout import Layout, colours_of, layout_of
 from tidegate.checkout.page.model import PageModel, grouped, plain_digits, unbroken
 from tidegate.checkout.page.panel import panels_of
 from tidegate.checkout.page.price import costs_of, prices_of
@@ -90,7 +89,7 @@ class PageRenderer:
     def page(self, page: PageModel, *, template: str | None = None, status: int = 200, cookies: CookieLines) -> Html:
         costs = costs_of(page)
         result = result_of(page) if page.state in RESULTS else None
-        return self._html(
+        return self.html(
             template or ("result.html" if result else f"{page.state}.html"),
             layout_of(page, refresh=_refresh(page, result)),
             nonce=page.nonce,
@@ -106,20 +105,7 @@ class PageRenderer:
 
     def receipt(self, page: PageModel, *, cookies: CookieLines) -> Html:
         layout = layout_of(page, receipt=True)
-        return self._html(
-            "receipt.html", layout, nonce=page.nonce, cookies=cookies, page=page, receipt=receipt_of(page)
-        )
-
-    def link(self, page: LinkPageModel, *, nonce: str, is_test: bool, status: int = 200, cookies: CookieLines) -> Html:
-        layout = Layout(
-            words=page.words,
-            title=page.title,
-            is_test=is_test,
-            here=page.here,
-            colours=colours_of(page.business.brand.accent),
-            contact=contact_of(page.business),
-        )
-        return self._html("link.html", layout, nonce=nonce, status=status, cookies=cookies, page=page)
+        return self.html("receipt.html", layout, nonce=page.nonce, cookies=cookies, page=page, receipt=receipt_of(page))
 
     def error(
         self,
@@ -142,9 +128,9 @@ class PageRenderer:
         is_test = self._simulator is not None
         layout = Layout(words=words, title=title, is_test=is_test, here=here, colours=colours_of(None))
         facts: dict[str, Any] = {"lead": lead, "retry_href": None if status == 404 else here, "request_id": request_id}
-        return self._html("error.html", layout, nonce=nonce, status=status, cookies=cookies, **facts)
+        return self.html("error.html", layout, nonce=nonce, status=status, cookies=cookies, **facts)
 
-    def _html(
+    def html(
         self, template: str, layout: Layout, *, nonce: str, status: int = 200, cookies: CookieLines, **facts: Any
     ) -> Html:
         text = self._environment.get_template(template).render(words=layout.words, layout=layout, nonce=nonce, **facts)

@@ -8,7 +8,7 @@ from io import BytesIO
 
 import segno
 
-from tidegate.checkout.page.link import (
+from tidegate.checkout.link_page.model import (
     LINK_ROOT,
     LinkPageModel,
     LinkPageState,
@@ -16,6 +16,7 @@ from tidegate.checkout.page.link import (
     state_of_page,
     typed,
 )
+from tidegate.checkout.page.layout import Layout, colours_of, contact_of
 from tidegate.checkout.page.model import NOTHING_TYPED, ROOT, FormState
 from tidegate.checkout.page.pages import QR_STYLE, CheckoutPages
 from tidegate.core import ids
@@ -118,12 +119,13 @@ class LinkPages:
             form=form,
         )
         is_open = page.state is LinkPageState.FORM
-        return self.pages.renderer.link(
-            page,
+        return self.pages.renderer.html(
+            "link.html",
+            _layout(page, is_test=self.pages.simulator is not None),
             nonce=request.nonce,
-            is_test=self.pages.simulator is not None,
             status=status if is_open or status != 200 else 410,
             cookies=csrf.cookie(visitor) + self.pages.remember_language(request),
+            page=page,
         )
 
     def _to_payment(self, pay_code: str) -> Html:
@@ -139,3 +141,14 @@ class LinkPages:
             PageRoute("GET", f"{PATH}/qr.png", "downloadLinkQrCode", self.qr_png, read),
         ]
         return [*router.routes(pages), router.nothing_else(f"{LINK_ROOT}/{{rest:path}}")]
+
+
+def _layout(page: LinkPageModel, *, is_test: bool) -> Layout:
+    return Layout(
+        words=page.words,
+        title=page.title,
+        is_test=is_test,
+        here=page.here,
+        colours=colours_of(page.business.brand.accent),
+        contact=contact_of(page.business),
+    )
