@@ -10,6 +10,7 @@ from build import Shop
 from checkout.paying import card
 from conftest import MakeCheckout, MakeShop
 from dashboard.people import People, SignedInPerson
+from inflow import Inflows, credit
 from tidegate.member.permission import Role
 
 PAGES = (
@@ -52,6 +53,19 @@ async def test_a_payment_is_told_from_its_creation_to_its_refund(
     assert "refund.started" in (await owner.get("/audit")).text
     journal = await admin.fetchval("SELECT max(id) FROM journal")
     assert "Wallet NGN" in (await owner.get(f"/ledger/{journal}")).text
+
+
+async def test_an_inflow_that_was_credited_is_listed_and_opens(owner: SignedInPerson, inflows: Inflows) -> None:
+    given = credit(await inflows.number())
+    assert (await inflows.notify(given)).status_code == 200
+    reference = (await inflows.inflow(given["transactionId"]))["reference"]
+    assert "€" in (await owner.get("/inflows")).text
+    assert "Credited" in (await owner.get(f"/inflows/{reference}")).text
+
+
+@pytest.mark.parametrize("below", ["/payments/%00", "/refunds/%00", "/inflows/a%00b", "%00"])
+async def test_an_address_with_a_nul_is_nowhere(owner: SignedInPerson, below: str) -> None:
+    await owner.get(below, status=404)
 
 
 async def test_ids_of_another_business_are_not_there(

@@ -45,6 +45,16 @@ async def test_a_wrong_amount_is_a_clear_no(owner: SignedInPerson, paid: Checkou
     assert await count(admin) == 0
 
 
+async def test_more_than_is_left_is_refused_before_anybody_is_asked_to_approve(
+    people: People, shop: Shop, paid: Checkout, admin: Any
+) -> None:
+    support = await people.person(shop, Role.SUPPORT)
+    answer = await support.send(f"{at(paid)}/refund", at=at(paid), what="part", amount="100.01")
+    assert answer.status_code == 422
+    assert "At most ₦100.00 is left to refund" in answer.text
+    assert await admin.fetchval("SELECT count(*) FROM approval") == 0
+
+
 async def test_twice_at_once_back_and_reload_make_one_refund(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
     fields = {**await owner.fields(at(paid)), "what": "part", "amount": "10", "factor": "sandbox"}
     answers = await asyncio.gather(*(owner.post(f"{at(paid)}/refund", fields) for _ in range(3)))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
-from tidegate import settings as settings_module
 from tidegate.cli.console import fail, speaks_plainly
 from tidegate.cli.database import run_on_database
+from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.core.errors import Refusal
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.member import entrance
 from tidegate.member.permission import Role
 from tidegate.member.team import invite_owner
-from tidegate.sandbox.seed import FILE_NAME, read_file
 
 
 @click.group()
@@ -26,13 +25,12 @@ def dashboard() -> None:
 @speaks_plainly
 def link(role: str) -> None:
     """Print a link that enters the sandbox once, within 15 minutes."""
-    settings = settings_module.from_environment()
+    settings = running_settings()
     if settings.mode is Mode.LIVE:
         fail("There is no such link in live mode: people sign in. `tidegate dashboard invite` invites an owner.")
-    base_url = read_file(settings.home / FILE_NAME).get("baseUrl", settings.base_url)
 
     async def run(db: Database) -> str:
-        return await entrance.new_link(db, base_url, Role(role))
+        return await entrance.new_link(db, settings.base_url, Role(role))
 
     click.echo(run_on_database(settings, run))
 
@@ -43,7 +41,7 @@ def link(role: str) -> None:
 @speaks_plainly
 def invite(business_id: str, email: str) -> None:
     """Invite the owner of a business: sends a mail, and prints the link for where no mail is sent."""
-    settings = settings_module.from_environment()
+    settings = running_settings()
 
     async def run(db: Database) -> str:
         return await invite_owner(db, settings.base_url, business_id, email)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import groupby
 
 import click
 from rich.table import Table
 
-from tidegate import settings as settings_module
 from tidegate.cli.console import as_json_option, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.database import known_encryption_keys, run_on_database
-from tidegate.cli.merchant_webhooks import seeded
+from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.core.clock import SystemClock
 from tidegate.core.finding import Finding
 from tidegate.core.money import Currency, Money
@@ -29,9 +27,7 @@ from tidegate.ledger.books import BooksSum
 @speaks_plainly
 def doctor(with_books: bool, is_deep: bool, as_json: bool) -> None:
     """Check the settings, the database and the invariants. Exits with 1 when something is wrong."""
-    settings = settings_module.from_environment()
-    # The running sandbox may use another port than this command's default.
-    settings = replace(settings, base_url=seeded(settings).get("baseUrl") or settings.base_url)
+    settings = running_settings()
     # A lost key is a finding; a generated one would hide it.
     vault = Vault(known_encryption_keys(settings))
 

@@ -9,9 +9,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from tidegate import settings as settings_module
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.merchant_webhooks import running_settings
 from tidegate.cli.operator import limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.core.money import CHECKOUT_OFFERS
@@ -44,7 +44,7 @@ def link() -> None:
 @speaks_plainly
 def create(business_id: str, name: str, once: bool, as_json: bool, **fields: Any) -> None:
     """Create a payment link. NAME is what is paid for."""
-    settings = settings_module.from_environment()
+    settings = running_settings()
 
     async def run(deps: PaymentDeps, clock: Clock) -> wire.LinkRecord:
         business = await merchants.get(deps.db, business_id)
@@ -86,7 +86,7 @@ def list_(business_id: str, limit: int, as_json: bool) -> None:
         return deps, page.views, now
 
     deps, views, now = with_payment_deps(run)
-    links_url = settings_module.from_environment().links_url
+    links_url = running_settings().links_url
     if as_json:
         print_record([wire.record_of(view, deps.names, links_url, now=now) for view in views])
         return
@@ -116,6 +116,6 @@ def end(business_id: str, link_id: str, as_json: bool) -> None:
 
     deps, view, now = with_payment_deps(run)
     if as_json:
-        print_record(wire.record_of(view, deps.names, settings_module.from_environment().links_url, now=now))
+        print_record(wire.record_of(view, deps.names, running_settings().links_url, now=now))
         return
     out.print(f"[green]✓[/] {link_id} takes no new payments.")

@@ -62,6 +62,12 @@ def seeded(settings: Settings) -> dict[str, str]:
     return read_file(settings.home / FILE_NAME) if settings.mode is Mode.SANDBOX else {}
 
 
+def running_settings() -> Settings:
+    """With the address of the running sandbox, whose port may be another than this command's default."""
+    settings = settings_module.from_environment()
+    return replace(settings, base_url=seeded(settings).get("baseUrl") or settings.base_url)
+
+
 def webhook_deps_of(settings: Settings, db: Database) -> WebhookDeps:
     served = _as_served(settings)
     guard = Guard(served.mode, served.base_url, own_ports=served.own_ports)

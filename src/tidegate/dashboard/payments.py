@@ -205,6 +205,9 @@ def asked_in(visitor: DashboardVisitor, payment: Payment) -> RefundAsked:
     what = form.get("what", "")
     if what == "part":
         refunded = amount_in(form.get("amount", ""), payment.expected.currency)
+        if choices and refunded.minor > (left := max(choice.minor for choice in choices.values())):
+            most = amount(Money(left, refunded.currency))
+            raise Invalid(Problem("amount", f"At most {most} is left to refund; enter no more than that."))
     elif what in choices:
         refunded = choices[what]
     else:

@@ -189,6 +189,8 @@ def diagnosis_of(delivery: Delivery) -> str:
     if last.error:
         return f"Your server did not answer: {last.error}. Nothing is lost; we keep trying."
     code = last.status_code or 0
+    if 200 <= code < 300:
+        return f"Your server answered {code} and has taken it; it is sent once more in a moment."
     family = _ANSWERS.get(code) or _ANSWERS.get(code // 100 * 100) or "anything but 2xx counts as not taken."
     return f"Your server answered {code}: {family}"
 

@@ -14,7 +14,7 @@ from tidegate.infra.http.download import VARIES, Downloads
 from tidegate.infra.http.operation import Call, Credentials, FileAnswer, Headers, Operation
 from tidegate.infra.http.query import query_of
 from tidegate.infra.http.reply import JSON, Reply
-from tidegate.infra.http.routing import Route
+from tidegate.infra.http.routing import Route, path_of
 
 # Says who is calling, or raises Unauthenticated.
 Admit = Callable[[Credentials, Headers, Scope], Awaitable[Any]]
@@ -52,21 +52,13 @@ class OperationEndpoint:
             await _body_of(operation, headers, scope, receive) if operation.takes_body else b""
         )
         query = _query_of(operation, scope["query_string"], body)
-        call = Call(operation, headers, _path_of(scope), caller, body, query, scope)
+        call = Call(operation, headers, path_of(scope), caller, body, query, scope)
         if operation.files and (file := _file_for(operation, headers)):
             await self._downloads.send(file, call, scope, receive, reply)
             return
         answer = await operation.handler(call)
         kind = JSON_OR_FILE if operation.files else JSON
         await reply.whole(answer.status, answer.body, [*kind, *answer.headers])
-
-
-def _path_of(scope: Scope) -> dict[str, str]:
-    """No text in PostgreSQL has U+0000, so nothing has a name with it, nor with what stands in its place."""
-    if "\0" not in scope["path"]:
-        params: dict[str, str] = scope["path_params"]
-        return params
-    return {name: value.replace("\0", "\ufffd") for name, value in scope["path_params"].items()}
 
 
 def _query_of(operation: Operation, raw: bytes, body: bytes) -> dict[str, Any]:

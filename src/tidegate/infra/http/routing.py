@@ -136,3 +136,11 @@ class Routing:
             else:
                 node = node.spelled.setdefault(segment, _Node())
         node.leaf = node.leaf or _Leaf(route.app, names, takes_rest=False)
+
+
+def path_of(scope: Scope) -> dict[str, str]:
+    """No text in PostgreSQL has U+0000, so nothing has a name with it, nor with what stands in its place."""
+    if "\0" not in scope["path"]:
+        params: dict[str, str] = scope["path_params"]
+        return params
+    return {name: value.replace("\0", "\ufffd") for name, value in scope["path_params"].items()}

@@ -16,7 +16,7 @@ from tidegate.infra.http.error_answer import headers_of, outcome_of
 from tidegate.infra.http.limit import Limit
 from tidegate.infra.http.operation import Headers
 from tidegate.infra.http.reply import Reply
-from tidegate.infra.http.routing import Route
+from tidegate.infra.http.routing import Route, path_of
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
@@ -147,7 +147,7 @@ def _request_of(scope: Scope) -> PageRequest:
     headers = Headers(scope["headers"])
     return PageRequest(
         method=scope["method"],
-        path=scope["path_params"],
+        path=path_of(scope),
         query=parse_query(scope["query_string"]),
         headers=headers,
         cookies=cookies_of(headers),
