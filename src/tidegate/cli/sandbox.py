@@ -57,6 +57,7 @@ def trade(business_id: str | None, days: int, as_json: bool) -> None:
     if as_json:
         print_json({"businessId": chosen, "days": days, "payments": result.payments, **result.counts})
         return
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.counts.items()))
-    out.print(f"[green]✓[/] {result.payments} payments in {days} days: {kinds}.", soft_wrap=True)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.counts.items()) if kind != "refunded")
+    refunded = f"{result.counts.get('refunded', 0)} of them refunded"
+    out.print(f"[green]✓[/] {result.payments} payments in {days} days: {kinds}; {refunded}.", soft_wrap=True)
     out.print(f"[dim]See them:[/] tidegate payment list {chosen}", soft_wrap=True)

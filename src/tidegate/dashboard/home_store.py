@@ -208,7 +208,7 @@ async def get_attention(tx: Tx, business_id: str, *, now: datetime) -> Attention
                ARRAY(SELECT url FROM endpoint_state JOIN webhook_endpoint AS endpoint
                          ON endpoint.business_id = $1 AND endpoint.id = endpoint_state.endpoint_id
                       WHERE endpoint_state.business_id = $1 AND failing_since IS NOT NULL
-                        AND endpoint.deleted_at IS NULL LIMIT 5) AS failing_endpoints,
+                        AND endpoint.deleted_at IS NULL AND endpoint.status = 'enabled' LIMIT 5) AS failing_endpoints,
                (SELECT count(*) FROM (SELECT FROM webhook_delivery WHERE business_id = $1 AND status = 'pending'
                                          AND failures > 0 LIMIT 100) AS waiting) AS undelivered
         """,
