@@ -21,6 +21,7 @@ from tidegate.merchant import commands, store
 from tidegate.merchant import key_cache as key_cache_module
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.model import ROLL_OVERLAP, KeyKind, hash_of
+from waiting import until
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
@@ -254,7 +255,12 @@ async def test_who_tries_many_keys_is_refused_before_the_database_is_asked_and_k
             patch.setattr(store, "find_caller", None)
         refused = await here.create(headers={header: make(Mode.SANDBOX)})
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")
-    assert (await here.create()).status_code == 201
+
+    async def goes_on() -> bool:
+        return (await here.create()).status_code == 201
+
+    # What is remembered is believed only while it is renewed, which a busy machine may put off.
+    await until(goes_on)
 
 
 async def test_a_mistyped_key_is_refused_as_such_however_often_it_comes(
