@@ -16,12 +16,11 @@ from tidegate.core.clock import SettableClock, monotonic_s
 from tidegate.core.errors import NotFound
 from tidegate.core.ids import Mode
 from tidegate.infra import rate_limit
-from tidegate.infra.db import Database
+from tidegate.infra.db import Database, Tx
 from tidegate.merchant import commands, store
 from tidegate.merchant import key_cache as key_cache_module
 from tidegate.merchant.key_cache import KeyCache
-from tidegate.merchant.model import ROLL_OVERLAP, KeyKind, hash_of
-from waiting import until
+from tidegate.merchant.model import ROLL_OVERLAP, Caller, KeyKind, hash_of
 
 NOW = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
 
@@ -255,12 +254,24 @@ async def test_who_tries_many_keys_is_refused_before_the_database_is_asked_and_k
             patch.setattr(store, "find_caller", None)
         refused = await here.create(headers={header: make(Mode.SANDBOX)})
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "2")
+    assert (await here.create()).status_code == 201
 
-    async def goes_on() -> bool:
-        return (await here.create()).status_code == 201
 
-    # What is remembered is believed only while it is renewed, which a busy machine may put off.
-    await until(goes_on)
+async def test_a_key_that_was_found_while_keys_changed_is_known_all_the_same(
+    shop: Shop, db: Database, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key_cache = KeyCache(db, clock, Mode.SANDBOX)
+    await key_cache.refresh()
+    find = store.find_caller
+
+    async def find_while_keys_change(tx: Tx, key_hash: bytes) -> Caller | None:
+        key_cache._epoch -= 1
+        return await find(tx, key_hash)
+
+    monkeypatch.setattr(store, "find_caller", find_while_keys_change)
+    assert await key_cache.caller_of(shop.secret_key, KeyKind.SECRET)
+    assert key_cache.recall(shop.secret_key, KeyKind.SECRET) is None
+    assert key_cache.was_known(shop.secret_key)
 
 
 async def test_a_mistyped_key_is_refused_as_such_however_often_it_comes(

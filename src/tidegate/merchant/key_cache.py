@@ -114,6 +114,8 @@ class KeyCache:
         epoch = self._epoch
         async with self._db.connection() as tx:
             found = await store.find_caller(tx, key_hash)
+        if found is not None and len(self._known_before) < REMEMBERED_MAX:
+            self._known_before.add(key_hash)
         # A change in the meantime may have made this answer stale: use it once, do not cache it.
         if epoch == self._epoch:
             self._remember(key_hash, found)
@@ -126,8 +128,6 @@ class KeyCache:
             self._unknown.add(key_hash)
         elif len(self._remembered) < REMEMBERED_MAX:
             self._remembered[key_hash] = found
-            if len(self._known_before) < REMEMBERED_MAX:
-                self._known_before.add(key_hash)
 
     def _is_trusted(self) -> bool:
         return monotonic_s() - self._read_at < TRUSTED_FOR_S
