@@ -71,8 +71,8 @@ class Webhooks:
             INSERT INTO event (business_id, id, type, cause, payload, reference, created_at, is_fanned_out)
             SELECT wanted.business_id, event_id, type, event_id, payload, event_id, now(), true
               FROM wanted, bench_event;
-            INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, lane, due_at,
-                                          created_at)
+            INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, priority,
+                                          due_at, created_at)
             SELECT wanted.business_id, new_webhook_delivery_id(now()), endpoint_id, event_id, type, event_id, 0, now(),
                    now() FROM wanted, bench_event""")
         self._environment.execute("VACUUM ANALYZE event, webhook_delivery, webhook_attempt, endpoint_state")

@@ -53,7 +53,9 @@ class Runtime:
     secret: bytes = field(default=b"", repr=False)
 
     @classmethod
-    def of(cls, settings: Settings, *, statement_timeout_ms: int = 5_000, pool_wait_s: float | None = None) -> Runtime:
+    def of(
+        cls, settings: Settings, *, statement_timeout_ms: int | None = None, pool_wait_s: float | None = None
+    ) -> Runtime:
         db = Database(
             settings.database_url or "",
             connections_max=settings.connections_max,

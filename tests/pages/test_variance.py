@@ -107,7 +107,7 @@ async def test_late_money_is_told_where_it_goes(stage: Stage) -> None:
     await payer.takes_the_clock()
     await payer.simulates("Expire now")
     await payer.sees_heading("This payment link has expired")
-    await payer.sees("Nobody paid in time. Ask Test Shop for a new link.")
+    await payer.sees("The time to pay is over. Ask Test Shop for a new link.")
     await payer.checkout.tick()
     async with payer.watching():
         await payer.simulates_transfer("10000")

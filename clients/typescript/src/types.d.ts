@@ -493,7 +493,7 @@ export interface CollectionRecord {
   metadata?: Record<string, unknown> | null;
   /** Value date of the bank, as `valueDate`. */
   initiatedAt: string;
-  /** When we were told of it. */
+  /** When the rail reported it to us. */
   createdAt: string;
   /** Time of the last change. */
   updatedAt: string;
@@ -547,7 +547,7 @@ export interface CreditedInflowData {
   status: CollectionStatus;
   /** Value date of the bank. */
   initiatedAt: string;
-  /** When we were told of it. */
+  /** When the rail reported it to us. */
   createdAt: string;
   /** Time of the last change. */
   updatedAt: string;
@@ -644,7 +644,7 @@ export interface DisputeData {
   amount: number;
   /** In the rail's words. */
   reason: string;
-  /** Until when evidence can be given to the operator; null when not told. */
+  /** Until when the operator takes evidence; null when the rail gives none. */
   dueAt: string | null;
 }
 
@@ -1275,7 +1275,7 @@ export interface ReturnedInflowData {
   status: CollectionStatus;
   /** Value date of the bank. */
   initiatedAt: string;
-  /** When we were told of it. */
+  /** When the rail reported it to us. */
   createdAt: string;
   /** Time of the last change. */
   updatedAt: string;
@@ -1302,7 +1302,7 @@ export interface Reversal {
   amount: number;
   /** The bank's reason. */
   reason: string;
-  /** When we were told of it. */
+  /** When the rail reported it to us. */
   createdAt: string;
 }
 

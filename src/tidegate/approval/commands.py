@@ -87,7 +87,7 @@ async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str,
     """Runs once. Void once the payment has changed. The reference of the refund."""
     found = await _open(tx, business_id, approval_id, now)
     if found.asked_by == person_id:
-        raise AccessDenied("nobody approves what they have asked for themselves; somebody else has to")
+        raise AccessDenied("a request cannot be approved by the person who made it; another approver has to")
     payment = await payments.find(tx, PaymentKey(business_id, found.subject))
     if payment is None or payment.version != found.subject_version:
         raise Conflict("the payment has changed since this was asked for; decline it, look again and ask anew")
@@ -102,7 +102,7 @@ async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str,
 
 
 async def decline(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> None:
-    """Whoever has asked may take it back."""
+    """Only the person who asked may take it back."""
     found = await store.lock(tx, business_id, approval_id)
     if found is None or found.status != "open":
         raise NotFound(NO_APPROVAL)

@@ -61,7 +61,7 @@ class CheckoutApi:
         self.watch.refuse_crowd(first.payment, visit.client)
         request.scope["tidegate.operation"] = "watchPayment"
         if request.method == "HEAD":
-            return Response(media_type="text/event-stream")  # Nobody listens.
+            return Response(media_type="text/event-stream")  # The client has gone.
         request.app.admission.release(request.scope)
         stream = self._stream(request, first, visit.client)
         return StreamingResponse(stream, media_type="text/event-stream")

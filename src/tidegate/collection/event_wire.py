@@ -26,7 +26,7 @@ class InflowData(msgspec.Struct, kw_only=True, rename="camel"):
     customer_name: Annotated[str, Meta(description="The sender's name; empty when not given.")]
     status: Annotated[CollectionStatus, Meta(description="Where the inflow stands.")]
     initiated_at: Annotated[Timestamp, Meta(description="Value date of the bank.")]
-    created_at: Annotated[Timestamp, Meta(description="When we were told of it.")]
+    created_at: Annotated[Timestamp, Meta(description="When the rail reported it to us.")]
     updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]
     reference: Annotated[str, Meta(description="Our reference of the inflow.")]
     merchant_reference: Annotated[

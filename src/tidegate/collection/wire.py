@@ -161,7 +161,7 @@ class CollectionRecord(msgspec.Struct, kw_only=True, rename="camel"):
         dict[str, Any] | None, Meta(description="Always null; kept for clients of the published interface.")
     ] = None
     initiated_at: Annotated[Timestamp, Meta(description="Value date of the bank, as `valueDate`.")]
-    created_at: Annotated[Timestamp, Meta(description="When we were told of it.")]
+    created_at: Annotated[Timestamp, Meta(description="When the rail reported it to us.")]
     updated_at: Annotated[Timestamp, Meta(description="Time of the last change.")]
 
 

@@ -1,1 +1,1 @@
-"""Payments that a payer disputes with the bank: recorded, told, and their money held until the bank has decided."""
+"""Payments that a payer disputes with the bank: recorded, notified, and their money held until the bank has decided."""

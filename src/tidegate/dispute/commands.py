@@ -40,8 +40,8 @@ async def record(deps: PaymentDeps, rail: str, changed: DisputeChanged, *, now: 
             is_news = await _go_on(tx, before, changed, now)
         if is_news and payment is not None and money.payment_id is not None:
             await store.show_on_payment(tx, money.business_id, money.payment_id, changed.status, now=now)
-            told = await _event(deps, tx, money.business_id, payment.pay_code, changed, rail=rail, now=now)
-            await outbox_store.insert(tx, money.business_id, told, now=now)
+            notified = await _event(deps, tx, money.business_id, payment.pay_code, changed, rail=rail, now=now)
+            await outbox_store.insert(tx, money.business_id, notified, now=now)
     deps.db.notify(EVENT_CHANNEL)
     return True
 

@@ -274,7 +274,7 @@ async def _invariants(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     yield _nothing("keys", keyless, "every active business has a valid secret key", advice)
     parked = await lease_store.list_failed(tx, only_parked=True, limit=store.FINDINGS_MAX)
     refused = await mail_store.list_failed(tx, since=now - MAIL_FAILED_FOR, limit=store.FINDINGS_MAX)
-    # Somebody's address may be wrong; nothing of ours is.
+    # A recipient's address may be wrong; the service is not.
     yield Finding("refused mail", True, "; ".join(refused) or "the mail server took every message of the last week")
     advice = "fix the cause, then `tidegate job retry KIND BUSINESS ID`; `tidegate job list` shows all"
     yield _nothing("parked work", [_parked(one) for one in parked], "no background work has failed too often", advice)

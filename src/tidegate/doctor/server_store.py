@@ -39,7 +39,7 @@ class ServerArchive:
     last_archived_at: datetime | None
     last_failed_at: datetime | None
     last_failed_file: str | None
-    # Written since the last archived file; None when that cannot be told.
+    # Written since the last archived file; None when unknown.
     waiting_bytes: int | None
 
 
@@ -126,7 +126,7 @@ async def get_standbys(tx: Tx) -> ServerStandbys:
 
 
 async def list_idle_slots(tx: Tx, *, bytes_min: int) -> list[str]:
-    """Replication slots that nobody reads and that keep WAL from being removed."""
+    """Replication slots without a reader that keep WAL from being removed."""
     rows = await tx.fetch(
         """
         SELECT slot_name || ' keeps '

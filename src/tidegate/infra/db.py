@@ -13,9 +13,10 @@ from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
 from tidegate.infra.pool import Pool
 
-# A request waits no longer for a connection or a lock: it is refused, and may be tried again.
+# A request waits no longer for a connection, a lock or a statement: it is refused, and may be tried again.
 POOL_WAIT_S = 1.0
 LOCK_WAIT_MS = 2_000
+STATEMENT_TIMEOUT_MS = 5_000
 CONNECT_TIMEOUT_S = 3.0
 RETRY_AFTER_S = 1
 # One NOTIFY per channel in this time: more would only disturb the listeners.
@@ -74,7 +75,7 @@ class Database:
         url: str,
         *,
         connections_max: int = 10,
-        statement_timeout_ms: int = 5_000,
+        statement_timeout_ms: int | None = None,
         pool_wait_s: float | None = None,
         is_pooled: bool = False,
         direct_url: str | None = None,
@@ -88,7 +89,7 @@ class Database:
         self._session = {
             **_ANY_SESSION,
             "role": APP_ROLE,
-            "statement_timeout": str(statement_timeout_ms),
+            "statement_timeout": str(statement_timeout_ms or STATEMENT_TIMEOUT_MS),
             "lock_timeout": str(LOCK_WAIT_MS),
             "idle_in_transaction_session_timeout": "10000",
         }

@@ -82,7 +82,7 @@ async def find_to_send(tx: Tx, business_id: str, mail_id: int) -> OutgoingMail |
 
 
 async def end(tx: Tx, mail: OutgoingMail, *, failure: str | None, is_kept: bool, now: datetime) -> None:
-    """Sent, or refused for good. Unless it is kept, its words go: they may hold a link that signs somebody in."""
+    """Sent, or refused for good. Unless it is kept, its words go: they may hold a link that signs a person in."""
     await tx.execute(
         """
         UPDATE mail SET status = CASE WHEN $3::text IS NULL THEN 'sent' ELSE 'failed' END, failure = $3, ended_at = $5,

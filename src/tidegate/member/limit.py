@@ -1,4 +1,4 @@
-"""How often somebody may try: by address, by account, and by a browser that has signed in before.
+"""Limits on sign-in attempts: by address, by account, and by a browser that has signed in before.
 
 Only failures of an account are counted. It is slowed and never locked; a known browser has an allowance of its own, so
 that a stranger who guesses does not keep the owner out.
@@ -27,7 +27,7 @@ class SignInLimit:
     limiter: Limiter
 
     def form(self, scope: Scope) -> None:
-        """Of forms by somebody signed in: before the form is read."""
+        """Of forms of a signed-in person: before the form is read."""
         self.limiter.check(_FORMS.of_address(client_of(scope)), "too many requests; slow down")
 
     def address(self, scope: Scope) -> None:
@@ -47,7 +47,7 @@ class SignInLimit:
         self.limiter.count(counted)
 
     def may_mail_reset(self, email: str) -> bool:
-        """Says nothing to whoever asks: the page is the same."""
+        """The page is the same whether or not the address is known."""
         try:
             self.limiter.check((_RESET.of(email),), _TOO_MANY)
         except RateLimited:

@@ -1,4 +1,4 @@
-"""Mails to the people of the dashboard. The same words whether or not somebody is known."""
+"""Mails to the people of the dashboard. The words do not depend on whether the address is known."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def reset(email: str, *, url: str) -> Mail:
     return Mail(
         recipient=email,
         subject="Choose a new password for Tidegate",
-        paragraphs=("Somebody asked for a new password for this address. The link works once, for 30 minutes.",),
+        paragraphs=("A new password was asked for, for this address. The link works once, for 30 minutes.",),
         link=("Choose a new password", url),
         closing="If it was not you, ignore this; your password stays as it is.",
     )
 
 
 def changed(email: str, *, what: str) -> Mail:
-    """Told after the fact, so that an owner notices a stranger."""
+    """Sent after the fact, so that an owner notices a stranger."""
     return Mail(
         recipient=email,
         subject=one_line(f"Tidegate: {what}"),

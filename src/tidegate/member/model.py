@@ -31,7 +31,7 @@ _EMAIL = re.compile(r"[^@\s<>\"',;]{1,64}@[^@\s<>\"',;]{1,190}")
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who signs in."""
+    """A person who signs in."""
 
     id: str
     email: str

@@ -15,7 +15,7 @@ CHARS_MIN, CHARS_MAX = 12, 128
 JUDGED_CHARS_MAX = 72
 SCORE_MIN = 3
 _hasher = PasswordHasher(time_cost=3, memory_cost=65_536, parallelism=4)
-# Compared with when nobody has the address, so that an unknown one takes as long as a known one.
+# Compared with when the address is unknown, so that an unknown one takes as long as a known one.
 _NOBODY = "$argon2id$v=19$m=65536,t=3,p=4$MDEyMzQ1Njc4OWFiY2RlZg$WgS0KPjAjq0Lm0QwNN5rfvDZDCA5Iq5qBbr1ioPGWsA"
 
 

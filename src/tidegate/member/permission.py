@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """From the highest: nobody gives a role above their own."""
+    """From the highest: a member cannot give a role above their own."""
 
     OWNER = "owner"
     ADMIN = "admin"
@@ -20,7 +20,7 @@ class Grant(StrEnum):
     YES = "y"
     # With a factor shown in the last ten minutes.
     STEP_UP = "s"
-    # Asks for it; somebody else allows it.
+    # Asks for it; another person allows it.
     PROPOSES = "2"
     NO = "-"
 
@@ -89,7 +89,7 @@ def may(role: Role, permission: Permission) -> bool:
 
 
 def roles_given_by(role: Role) -> tuple[Role, ...]:
-    """The roles that somebody may give, change or take: at most their own. An owner is made by another owner only."""
+    """The roles that a member may give, change or take: at most their own. An owner is made by another owner only."""
     return tuple(other for other in Role if _RANK[other] >= _RANK[role]) if may(role, Permission.TEAM) else ()
 
 

@@ -39,7 +39,7 @@ RESET = "reset"
 
 @dataclass(frozen=True)
 class Visit:
-    """From where somebody signs in."""
+    """The address and browser of a sign-in."""
 
     browser: str
     address: str
@@ -64,7 +64,7 @@ class SignIn:
     # Where links in mail lead to.
     base_url: str
     hashing: PasswordHashing = field(default_factory=PasswordHashing)
-    # The real one: moving a sandbox's clock signs nobody out.
+    # The real one: moving a sandbox's clock ends no session.
     clock: SystemClock = field(default_factory=SystemClock)
 
     async def with_password(self, email: str, given: str, visit: Visit) -> SignedIn:
@@ -100,7 +100,7 @@ class SignIn:
         return SignedIn(member, token, device)
 
     async def find(self, token: str | None, business_code: str | None) -> OpenSession | None:
-        """None when nobody is signed in. Notes the visit."""
+        """None without a valid session. Notes the visit."""
         token_hash = hash_of_token(token) if token else None
         if token_hash is None:
             return None
@@ -227,7 +227,7 @@ class SignIn:
             await self._tell(tx, member, "your password was changed", self.clock.now())
 
     async def ask_for_reset(self, email: str) -> None:
-        """The same work and the same answer whoever asks."""
+        """The same work and the same answer for every address, known or not."""
         email = email_in(email)
         now, token = self.clock.now(), new_token()
         if not self.limit.may_mail_reset(email):

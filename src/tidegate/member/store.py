@@ -11,7 +11,7 @@ from tidegate.member.model import Member
 
 
 class Factors(NamedTuple):
-    """What somebody proves to be a person with."""
+    """What a person signs in with."""
 
     password_hash: str | None
     # Encrypted.
@@ -120,7 +120,7 @@ async def note_device(tx: Tx, person_id: str, device_hash: bytes, *, devices_max
 async def insert_link(
     tx: Tx, email: str, *, purpose: str, token_hash: bytes, expires_at: datetime, now: datetime
 ) -> Member | None:
-    """In one statement whether or not the address is known: None when nobody has it."""
+    """In one statement whether or not the address is known: None when it is unknown."""
     row = await tx.fetchrow(
         """
         WITH known AS (SELECT * FROM person WHERE email = $1),

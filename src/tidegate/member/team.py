@@ -30,13 +30,13 @@ from tidegate.member.team_store import InvitedTo
 from tidegate.merchant import store as merchants
 
 TEAM_MAX = 200
-NO_MEMBER = "nobody of this team has this id"
+NO_MEMBER = "no member of this team has this id"
 NO_INVITATION = "this invitation was used or withdrawn, or is too old; ask for a new one"
 
 
 @dataclass(frozen=True)
 class Team:
-    """Everything is done by somebody (`by`), and at most with their own role."""
+    """Every change is made by a member (`by`), and at most with their own role."""
 
     db: Database
     sign_in: SignIn
@@ -150,7 +150,7 @@ class Team:
     async def _refuse_last_owner(self, tx: Tx, at: Membership, person_id: str) -> None:
         members = await team_store.lock(tx, at.business_id)
         if [one for one, role in members if role is Role.OWNER] == [person_id]:
-            raise Conflict("this is the only owner; make somebody else owner first")
+            raise Conflict("this is the only owner; make another member owner first")
 
     async def _note(
         self, tx: Tx, at: Membership, by: Actor, action: str, *, subject: str, role: Role | list[Role]

@@ -29,7 +29,7 @@ ALL_RIGHTS = KeyTerms()
 
 
 class KeyWish(msgspec.Struct, frozen=True, kw_only=True):
-    """As somebody typed it. `refund_max` is in major units, by currency; empty for no limit."""
+    """As it was typed. `refund_max` is in major units, by currency; empty for no limit."""
 
     name: str
     scopes: Sequence[str]

@@ -240,7 +240,7 @@ CREATE TABLE credential_epoch (
 COMMENT ON TABLE credential_epoch IS 'Counts changes of businesses, keys and prices, with each of them; every process watches it to drop what it remembers.';
 INSERT INTO credential_epoch DEFAULT VALUES;
 
--- Money whose owner is unknown is still in somebody's books.
+-- Money whose owner is unknown is still in the books: those of the platform.
 INSERT INTO business (id, code, name, email, status, created_at, updated_at)
 VALUES ('000000000000000000000000', '00000', 'Platform', 'platform@tidegate.invalid', 'suspended', now(), now());
 
@@ -293,7 +293,7 @@ CREATE TABLE audit (
     CONSTRAINT audit_pk PRIMARY KEY (business_id, id)
 );
 COMMENT ON TABLE audit IS 'Who did what to which thing, and when. Append-only: the service may add to it and nothing else.';
-COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for somebody signed in, operator for the command line, tidegate for ourselves.';
+COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for a signed-in person, operator for the command line, tidegate for ourselves.';
 COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.';
 
 CREATE INDEX audit_by_subject ON audit (business_id, subject, id);
@@ -345,7 +345,7 @@ CREATE TABLE mail (
 );
 COMMENT ON TABLE mail IS 'Messages to people: written in the transaction of what they tell of, sent by the worker.';
 COMMENT ON COLUMN mail.business_id IS 'The platform''s for messages about a person''s own sign-in.';
-COMMENT ON COLUMN mail.text_body IS 'NULL in live mode once it was sent: it may hold a link that signs somebody in.';
+COMMENT ON COLUMN mail.text_body IS 'NULL in live mode once it was sent: it may hold a link that signs a person in.';
 COMMENT ON COLUMN mail.failure IS 'Why the mail server refused it for good.';
 CREATE INDEX mail_waiting ON mail (business_id, id) WHERE status = 'waiting';
 CREATE INDEX mail_by_age ON mail (created_at);
@@ -371,7 +371,7 @@ GRANT SELECT, INSERT, DELETE ON mail_attachment TO tidegate_app;
 
 -- Member
 --
--- All times here are real ones: moving the clock of a sandbox signs nobody out.
+-- All times here are real ones: moving the clock of a sandbox ends no session.
 
 CREATE TABLE person (
     id            text        CONSTRAINT person_pk PRIMARY KEY,
@@ -386,7 +386,7 @@ CREATE TABLE person (
         CHECK (email = lower(email) AND email LIKE '%@%' AND length(email) BETWEEN 3 AND 254),
     CONSTRAINT person_name_is_1_to_100_characters CHECK (length(name) BETWEEN 1 AND 100)
 );
-COMMENT ON TABLE person IS 'Somebody who signs in to the dashboard. Belongs to no business: memberships do.';
+COMMENT ON TABLE person IS 'A person who signs in to the dashboard. Belongs to no business: memberships do.';
 COMMENT ON COLUMN person.password_hash IS 'argon2id; NULL for the people of a sandbox, who enter by a link.';
 COMMENT ON COLUMN person.totp_secret IS 'Encrypted; NULL until it is enrolled.';
 COMMENT ON COLUMN person.totp_step IS 'The newest time step whose code was used: a code works once.';
@@ -405,7 +405,7 @@ CREATE TABLE known_device (
     seen_at     timestamptz NOT NULL,
     CONSTRAINT known_device_pk PRIMARY KEY (person_id, device_hash)
 );
-COMMENT ON TABLE known_device IS 'Browsers in which a person has signed in: they have an allowance of their own, so that a stranger who guesses passwords locks nobody out.';
+COMMENT ON TABLE known_device IS 'Browsers in which a person has signed in: they have an allowance of their own, so that a stranger who guesses passwords cannot lock the owner out.';
 
 CREATE TABLE member_session (
     token_hash        bytea       CONSTRAINT member_session_pk PRIMARY KEY,
@@ -545,7 +545,7 @@ GRANT SELECT, INSERT, UPDATE ON approval, refund_limit TO tidegate_app;
 
 -- Ledger
 --
--- An entry is positive when we owe or have earned more (a wallet grows) and negative when somebody owes us more
+-- An entry is positive when we owe or have earned more (a wallet grows) and negative when we are owed more
 -- (a rail holds money for us). The entries of a journal sum to zero in each currency.
 --
 -- Only wallets have a balance row. All other accounts are sums of entries, so that no row is shared by all payments.
@@ -1605,7 +1605,7 @@ CREATE TABLE webhook_delivery (
     event_type   text        NOT NULL,
     reference    text,
     status       text        NOT NULL DEFAULT 'pending',
-    priority         smallint    NOT NULL,
+    priority     smallint    NOT NULL,
     due_at       timestamptz,
     attempts     integer     NOT NULL DEFAULT 0,
     failures     integer     NOT NULL DEFAULT 0,
@@ -1872,7 +1872,7 @@ COMMENT ON FUNCTION write_event IS 'Writes an event with its change. The payload
 CREATE FUNCTION count_inflow(p_inflow collection, p_status text, p_count integer) RETURNS void
     LANGUAGE plpgsql AS $$
 BEGIN
-    -- In the order of the key: nobody waits for one another in a circle.
+    -- In the order of the key: no deadlocks.
     INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
     SELECT p_inflow.business_id, place.account_id, place.day, p_inflow.destination_currency, p_status, 1
       FROM (VALUES ('', date '-infinity'), ('', (p_inflow.created_at AT TIME ZONE 'UTC')::date),
@@ -2020,7 +2020,7 @@ BEGIN
     RETURN 'written';
 END
 $$;
-COMMENT ON FUNCTION record_unclaimed IS 'Writes money that nobody can be credited with, with its notification and journal. Outcomes as of record_inflow.';
+COMMENT ON FUNCTION record_unclaimed IS 'Writes money that no wallet can be credited with, with its notification and journal. Outcomes as of record_inflow.';
 
 CREATE FUNCTION confirm_return(p_business_id text, p_reference text, p_change json, p_now timestamptz) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -2289,7 +2289,7 @@ CREATE TABLE bank_payout (
         CHECK (export_id IS NULL OR (approved_by IS NOT NULL AND payee_account IS NOT NULL)),
     CONSTRAINT bank_payout_is_rejected_for_a_reason CHECK (status <> 'rejected' OR why IS NOT NULL)
 );
-COMMENT ON TABLE bank_payout IS 'Returns and refunds by the bank: proposed, approved by somebody else, exported as pain.001; done when the debit is in a statement, or rejected by the bank.';
+COMMENT ON TABLE bank_payout IS 'Returns and refunds by the bank: proposed, approved by another person, exported as pain.001; done when the debit is in a statement, or rejected by the bank.';
 COMMENT ON COLUMN bank_payout.proposed_by IS 'Who said where the money goes: tidegate, by the credit itself, or an operator.';
 CREATE UNIQUE INDEX bank_payout_one_end_to_end_id ON bank_payout (end_to_end_id);
 CREATE INDEX bank_payout_under_way ON bank_payout (proposed_at) WHERE status IN ('proposed', 'approved', 'exported');
@@ -2502,17 +2502,17 @@ END
 $$;
 COMMENT ON FUNCTION note_removal IS 'Counts what was removed, in the same transaction. The first call of a day writes the count of the last one to audit.';
 
+-- By an array of keys, not by a join: a join that was planned while a table was small takes seconds once it is large.
 CREATE FUNCTION remove_notifications(p_rail text, p_ids text[], p_before timestamptz) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_before timestamptz := removable_before('notifications', '', p_before);
     v_count  integer;
 BEGIN
-    WITH old AS (
-        SELECT rail, id FROM notification
+    DELETE FROM notification WHERE rail = p_rail AND id = ANY (ARRAY(
+        SELECT id FROM notification
          WHERE rail = p_rail AND id = ANY (p_ids) AND state = 'done' AND received_at < v_before
-           FOR UPDATE SKIP LOCKED)
-    DELETE FROM notification USING old WHERE notification.rail = old.rail AND notification.id = old.id;
+           FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END
@@ -2525,12 +2525,13 @@ DECLARE
     v_before timestamptz := removable_before('bank_files', '', p_before);
     v_count  integer;
 BEGIN
-    WITH old AS (
-        SELECT id FROM bank_file
-         WHERE id = ANY (p_ids) AND state <> 'reading' AND received_at < v_before
-           AND NOT EXISTS (SELECT FROM bank_entry WHERE file_id = id AND bank_entry.state IN ('new', 'problem'))
-           FOR UPDATE SKIP LOCKED),
-    removed AS (DELETE FROM bank_file_part USING old WHERE file_id = old.id RETURNING file_id)
+    WITH removed AS (
+        DELETE FROM bank_file_part WHERE file_id = ANY (ARRAY(
+            SELECT id FROM bank_file
+             WHERE id = ANY (p_ids) AND state <> 'reading' AND received_at < v_before
+               AND NOT EXISTS (SELECT FROM bank_entry WHERE file_id = id AND bank_entry.state IN ('new', 'problem'))
+               FOR UPDATE SKIP LOCKED))
+        RETURNING file_id)
     SELECT count(DISTINCT file_id) INTO v_count FROM removed;
     RETURN v_count;
 END
@@ -2543,16 +2544,11 @@ DECLARE
     v_before timestamptz := removable_before('webhook_attempts', p_business_id, p_before);
     v_count  integer;
 BEGIN
-    WITH old AS (
-        SELECT attempt.delivery_id, attempt.number
-          FROM webhook_attempt AS attempt
-          JOIN webhook_delivery AS delivery ON delivery.business_id = p_business_id AND delivery.id = attempt.delivery_id
-         WHERE attempt.business_id = p_business_id AND attempt.delivery_id = ANY (p_delivery_ids::bigint[])
-           AND attempt.started_at < v_before AND delivery.created_at < v_before
-           FOR UPDATE OF attempt SKIP LOCKED)
-    DELETE FROM webhook_attempt AS attempt USING old
-     WHERE attempt.business_id = p_business_id AND attempt.delivery_id = old.delivery_id
-       AND attempt.number = old.number;
+    DELETE FROM webhook_attempt
+     WHERE business_id = p_business_id AND started_at < v_before AND delivery_id = ANY (ARRAY(
+        SELECT id FROM webhook_delivery
+         WHERE business_id = p_business_id AND id = ANY (p_delivery_ids::bigint[]) AND created_at < v_before
+           FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END
@@ -2600,10 +2596,9 @@ DECLARE
     v_before timestamptz := removable_before('idempotency_keys', p_business_id, p_before);
     v_count  integer;
 BEGIN
-    WITH old AS (
+    DELETE FROM idempotency_key WHERE business_id = p_business_id AND key = ANY (ARRAY(
         SELECT key FROM idempotency_key
-         WHERE business_id = p_business_id AND key = ANY (p_keys) AND created_at < v_before FOR UPDATE SKIP LOCKED)
-    DELETE FROM idempotency_key AS kept USING old WHERE kept.business_id = p_business_id AND kept.key = old.key;
+         WHERE business_id = p_business_id AND key = ANY (p_keys) AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END
@@ -2616,11 +2611,10 @@ DECLARE
     v_before timestamptz := removable_before('mails', p_business_id, p_before);
     v_count  integer;
 BEGIN
-    WITH old AS (
+    DELETE FROM mail WHERE business_id = p_business_id AND id = ANY (ARRAY(
         SELECT id FROM mail
          WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND status <> 'waiting'
-           AND created_at < v_before FOR UPDATE SKIP LOCKED)
-    DELETE FROM mail USING old WHERE mail.business_id = p_business_id AND mail.id = old.id;
+           AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END
@@ -2633,11 +2627,10 @@ DECLARE
     v_before timestamptz := removable_before('sandbox_notices', p_business_id, p_before);
     v_count  integer;
 BEGIN
-    WITH old AS (
+    DELETE FROM sandbox_notice WHERE business_id = p_business_id AND id = ANY (ARRAY(
         SELECT id FROM sandbox_notice
          WHERE business_id = p_business_id AND id = ANY (p_ids::bigint[]) AND sent_at IS NOT NULL
-           AND created_at < v_before FOR UPDATE SKIP LOCKED)
-    DELETE FROM sandbox_notice AS notice USING old WHERE notice.business_id = p_business_id AND notice.id = old.id;
+           AND created_at < v_before FOR UPDATE SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END
@@ -2650,7 +2643,7 @@ DECLARE
     v_before timestamptz := removable_before('sandbox_attempts', p_business_id, p_before);
     v_count  integer;
 BEGIN
-    WITH old AS (
+    DELETE FROM sandbox_attempt WHERE business_id = p_business_id AND reference = ANY (ARRAY(
         SELECT reference FROM sandbox_attempt AS simulated
          WHERE business_id = p_business_id AND reference = ANY (p_references) AND started_at < v_before
            AND NOT EXISTS (
@@ -2658,9 +2651,7 @@ BEGIN
                 WHERE attempt.business_id = p_business_id AND attempt.reference = simulated.reference
                   AND (attempt.status IN ('starting', 'waiting', 'running') OR attempt.next_poll_at IS NOT NULL
                        OR payment.status IN ('initiated', 'pending', 'processing')))
-           FOR UPDATE OF simulated SKIP LOCKED)
-    DELETE FROM sandbox_attempt AS simulated USING old
-     WHERE simulated.business_id = p_business_id AND simulated.reference = old.reference;
+           FOR UPDATE OF simulated SKIP LOCKED));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
 END

@@ -93,7 +93,7 @@ class Reversal(msgspec.Struct, kw_only=True, rename="camel"):
     session_id: Annotated[str, Meta(description="The bank's reference of the transfer.")]
     amount: Annotated[Decimal, Meta(description="What the bank took back of this transfer.")]
     reason: Annotated[str, Meta(description="The bank's reason.")]
-    created_at: Annotated[Timestamp, Meta(description="When we were told of it.")]
+    created_at: Annotated[Timestamp, Meta(description="When the rail reported it to us.")]
 
 
 class ReversedChargeData(ChargeData, kw_only=True, rename="camel"):
@@ -109,7 +109,7 @@ class DisputeData(msgspec.Struct, kw_only=True, rename="camel"):
     amount: Annotated[Decimal, Meta(description="What is disputed of the payment.")]
     reason: Annotated[str, Meta(description="In the rail's words.")]
     due_at: Annotated[
-        Timestamp | None, Meta(description="Until when evidence can be given to the operator; null when not told.")
+        Timestamp | None, Meta(description="Until when the operator takes evidence; null when the rail gives none.")
     ]
 
 

@@ -49,7 +49,7 @@ _PAYERS = (
 _PRICES = (1_500, 2_500, 4_000, 7_500, 12_000, 18_500, 32_000, 60_000)
 _REASONS = ("Out of stock", "Returned in the shop", "Ordered twice")
 
-# Until the work that follows from what was done is done, by whoever does it.
+# Until the work that follows is done, by this process or a worker.
 Settle = Callable[[], Awaitable[None]]
 
 

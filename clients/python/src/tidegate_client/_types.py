@@ -585,7 +585,7 @@ class CollectionRecord(Model, kw_only=True):
     initiated_at: datetime
     """Value date of the bank, as `valueDate`."""
     created_at: datetime
-    """When we were told of it."""
+    """When the rail reported it to us."""
     updated_at: datetime
     """Time of the last change."""
 
@@ -637,7 +637,7 @@ class CreditedInflowData(Model, kw_only=True):
     initiated_at: datetime
     """Value date of the bank."""
     created_at: datetime
-    """When we were told of it."""
+    """When the rail reported it to us."""
     updated_at: datetime
     """Time of the last change."""
     reference: str
@@ -712,7 +712,7 @@ class DisputeData(Model, kw_only=True):
     reason: str
     """In the rail's words."""
     due_at: datetime | None
-    """Until when evidence can be given to the operator; null when not told."""
+    """Until when the operator takes evidence; null when the rail gives none."""
 
 
 class DisputedChargeData(Model, kw_only=True):
@@ -1255,7 +1255,7 @@ class ReturnedInflowData(Model, kw_only=True):
     initiated_at: datetime
     """Value date of the bank."""
     created_at: datetime
-    """When we were told of it."""
+    """When the rail reported it to us."""
     updated_at: datetime
     """Time of the last change."""
     reference: str
@@ -1282,7 +1282,7 @@ class Reversal(Model, kw_only=True):
     reason: str
     """The bank's reason."""
     created_at: datetime
-    """When we were told of it."""
+    """When the rail reported it to us."""
 
 
 class ReversedChargeData(Model, kw_only=True):

@@ -23,7 +23,7 @@ from tidegate.refund.model import RefundStatus
 # The payer is taken back to the shop after this long; longer where there is something to read about money.
 LEAVE_AFTER_S = 5
 LEAVE_AFTER_READING_S = 15
-# A link opened later shows the result and redirects nobody.
+# A link opened later shows the result and does not redirect.
 LEAVE_WITHIN = timedelta(minutes=10)
 
 

@@ -115,7 +115,7 @@ def _server_command(programs: Path, data: Path, run: Path, account: accounts.Sys
         "ident_file": run / "pg_ident.conf",
     }
     accounts.write_private(files["config_file"], "", account)
-    # The folder of the socket lets nobody in but this account.
+    # Only this account may enter the folder of the socket.
     accounts.write_private(files["hba_file"], "local all all trust\n", account)
     accounts.write_private(files["ident_file"], "", account)
     settings = {**SETTINGS, "unix_socket_directories": str(run), "port": str(config.PORT)}

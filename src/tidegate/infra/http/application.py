@@ -27,7 +27,7 @@ FULL_RETRY_AFTER_S = 1
 START_RETRY_AFTER_S = 2
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
-# Is told of every request after its answer: its status, and how long it took.
+# Called after every answer, with its status and how long it took.
 NoteRequest = Callable[[Scope, int, float], None]
 # Answers a refusal with a page; False when the client prefers JSON.
 AnswerPage = Callable[[Refusal, int, Scope, Reply], Awaitable[bool]]

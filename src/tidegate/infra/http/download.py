@@ -76,7 +76,7 @@ async def _send_head(file: FileAnswer, stream: Stream, send: Send) -> None:
 
 
 async def _send_while_taken(file: FileAnswer, stream: Stream, receive: Receive, send: Send) -> None:
-    """Until it is whole, or the client has gone: nobody makes what nobody reads."""
+    """Until it is whole, or the client has gone."""
     sending = asyncio.create_task(_send_all(file, stream, send))
     leaving = asyncio.create_task(_until_gone(receive))
     try:

@@ -1,6 +1,6 @@
 """Which Host headers are answered.
 
-A site of somebody else can point its own name at this machine (DNS rebinding); a browser here would then let its script
+Another site can point its own name at this machine (DNS rebinding); a browser here would then let its script
 read what we answer, such as the sandbox's keys in /docs.
 """
 

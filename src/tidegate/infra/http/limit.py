@@ -58,7 +58,7 @@ def networks_of(address: str) -> tuple[tuple[str, int], ...]:
 @dataclass(frozen=True)
 class Limiter:
     slots: RateLimit
-    # Without it, somebody could choose a name that shares a slot with another caller's.
+    # Without it, a caller could choose a name that shares a slot with another caller's.
     key: bytes
 
     def check(self, counted: Iterable[Counted], message: str) -> None:

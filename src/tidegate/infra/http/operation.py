@@ -189,7 +189,7 @@ class Operation:
     limit: Limit | None = None
     request: type[msgspec.Struct] | None = None
     is_body_optional: bool = False
-    # Without one, whatever stands after the question mark is nobody's business.
+    # Without one, the query string is ignored.
     query: type[msgspec.Struct] | None = None
     # The same parameters may then come as a JSON object too.
     takes_query_in_body: bool = False

@@ -34,7 +34,7 @@ class Visitor(msgspec.Struct, frozen=True):
     is_new: bool
 
     def __repr__(self) -> str:
-        """Its id is nobody else's business."""
+        """Its id stays secret."""
         return f"Visitor(is_new={self.is_new})"
 
 

@@ -21,7 +21,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Form(Mapping[str, str]):
-    """What somebody typed. It shows its names and never its values, wherever it may be printed."""
+    """A submitted form. It shows its names and never its values, wherever it may be printed."""
 
     __slots__ = ("_fields",)
 

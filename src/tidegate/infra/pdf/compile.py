@@ -50,7 +50,7 @@ def compile_pdf(template: str, data: object, *, made_at: datetime) -> bytes:
 async def compile_in_child(template: str, data: object, *, made_at: datetime) -> bytes:
     """For long documents: typst keeps what it has laid out, 130 kB for each row of a table, and a child gives it back.
 
-    The child is killed when nobody waits for the document any more.
+    The child is killed when the request for the document ends.
     """
     job = msgspec.json.encode(await asyncio.to_thread(_job, template, data, made_at))
     pipe = asyncio.subprocess.PIPE
