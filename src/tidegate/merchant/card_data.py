@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator
 from decimal import Decimal
 from typing import Any
 
-from tidegate.core.card_number import contains_card_number, has_digits_enough
+from tidegate.core.card_number import contains_card_number, has_digits_enough, is_card_number
 from tidegate.core.errors import Invalid, Problem
 from tidegate.infra.http.strict_json import shown, walk
 
 # An exponent stands for digits that are not in the bytes.
 _EXPONENT = re.compile(rb"[0-9][eE]")
-# A number with a count of digits in this range may be a card number.
-_DIGITS_MIN, _DIGITS_MAX = 13, 19
+# Of 13 to 19 digits.
+_SMALLEST, _TOO_LARGE = 10**12, 10**19
 
 
 def may_be_in(body: bytes) -> bool:
@@ -27,15 +27,15 @@ def may_be_in(body: bytes) -> bool:
 def problems_in(value: Any, *, but_not_in: Collection[str] = ()) -> Iterator[Problem]:
     """References belong in `but_not_in`: they are generated, and some look like a card number by chance."""
     for path, item in walk(value, ""):
-        if path not in but_not_in and contains_card_number(_text_of(item)):
+        if path not in but_not_in and _is_card(item):
             yield Problem(shown(path), "looks like a card number; never send card data here", Invalid.CARD_DATA)
 
 
-def _text_of(item: Any) -> str:
+def _is_card(item: Any) -> bool:
     """Of a number only the integer part: sixteen decimals are a fraction, not a card number."""
     if isinstance(item, str):
-        return item
+        return contains_card_number(item)
     if isinstance(item, bool) or not isinstance(item, int | Decimal):
-        return ""
+        return False
     # A number may have a thousand digits (1e999), which are not expanded.
-    return str(int(item)) if _DIGITS_MIN <= Decimal(item).adjusted() + 1 <= _DIGITS_MAX else ""
+    return _SMALLEST <= abs(item) < _TOO_LARGE and is_card_number(str(int(abs(item))))
