@@ -387,7 +387,7 @@ async def test_too_little_is_not_called_paid(new_checkout: MakeCheckout) -> None
     checkout = await new_checkout(amount=2_500, successMessage="Your beans are on their way.")
     page = await (await visit(checkout)).send("/charge", {"type": "bank_transfer"})
     assert "A different amount is accepted" not in page.text
-    assert "If another amount arrives, the shop is told" in page.text
+    assert "If another amount arrives, the shop decides" in page.text
     await checkout.transfer(await checkout.account(), "1000")
     page = await page.again()
     assert "₦1,000.00 of ₦2,500.00 received" in page.text

@@ -41,7 +41,7 @@ async def test_another_amount_is_accepted_and_said(
     stage: Stage, sent: int, heading: str, note: str, variance: str
 ) -> None:
     payer = await at_the_account(stage)
-    await payer.sees("If another amount arrives, the shop is told")
+    await payer.sees("If another amount arrives, the shop decides")
     async with payer.watching():
         await payer.is_sent(sent)
         await payer.sees_heading(heading)
