@@ -21,7 +21,7 @@ run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 
 	@PORT=$(PORT) $(BIN)/tidegate dev
 
 test: $(VENV)/.dev $(VENV)/.browser check  ## install what is needed, then run every check and every test
-	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile $(ARGS)
+	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.dev  ## formatting, lint, types and import directions
 	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo

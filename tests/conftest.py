@@ -102,6 +102,20 @@ def postgres_bin() -> Path | None:
     return Path(path) if path else None
 
 
+# Files that take longest begin first, so that no process works alone at the end.
+LONGEST_FIRST = (
+    "test_schema_fuzz", "test_kills", "test_webhook_story", "test_engine_stateful", "test_browser",
+    "test_typescript_client", "test_readme", "test_link_browser", "test_cost_of_input", "test_wheel", "test_waiting",
+    "test_scenes", "test_reference", "test_dev", "test_commands", "test_demo_shop", "test_telemetry", "test_pgbouncer",
+    "test_live_browser", "test_trigger", "test_backup", "test_duplicate_creates", "test_guides",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rank = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(PassedTests())
     # How long an example takes says how busy the machine is, and nothing about the code.
