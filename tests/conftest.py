@@ -22,6 +22,7 @@ import pytest
 import event_schema
 from build import Checkout, Shop, make_shop, order
 from conformance.table import PassedTests
+from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People, SignedInPerson
 from inflow import Inflows
 from serving import serving
@@ -40,6 +41,7 @@ from tidegate.member.permission import Role
 from tidegate.runtime import Runtime
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.settings import Settings
+from tidegate.staff.permission import StaffRole
 
 # Set for every process of tests that run side by side; our console would take it for the width of a terminal.
 os.environ.pop("COLUMNS", None)
@@ -65,7 +67,7 @@ ENCRYPTION_KEY = b"only for tests, and for no other"
 # Children before parents.
 TABLES = (
     "retention", "takings", "takings_watermark", "approval", "refund_limit", "invitation", "membership",
-    "one_time_link", "member_session", "known_device", "recovery_code", "person", "mail_attachment", "mail",
+    "staff", "one_time_link", "member_session", "known_device", "recovery_code", "person", "mail_attachment", "mail",
     "leased_work", "paystack_attempt", "paystack_payout", "pawapay_deposit", "pawapay_payout", "dispute",
     "bank_payout", "bank_export", "bank_attempt", "bank_number", "bank_entry", "bank_statement",
     "bank_file_part", "bank_file",
@@ -306,6 +308,22 @@ async def people(db: Database, base_url: str, admin: Any, new_checkout: MakeChec
 @pytest.fixture
 async def owner(people: People, shop: Shop) -> SignedInPerson:
     return await people.person(shop, Role.OWNER, name="Ada Obi")
+
+
+@pytest.fixture
+def staff(people: People) -> StaffPeople:
+    """Makes staff who are signed in to the console."""
+    return StaffPeople(people)
+
+
+@pytest.fixture
+async def operator(staff: StaffPeople) -> SignedInStaff:
+    return await staff.person(StaffRole.OPERATOR, name="Ifeoma Nwosu")
+
+
+@pytest.fixture
+async def approver(staff: StaffPeople) -> SignedInStaff:
+    return await staff.person(StaffRole.APPROVER, name="Kofi Mensah")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from tidegate.account import event_examples as account_events
 from tidegate.account.api import AccountApi
@@ -22,6 +23,7 @@ from tidegate.checkout.page.pages import CheckoutPages
 from tidegate.checkout.watch import Watch
 from tidegate.collection import event_examples as collection_events
 from tidegate.collection.api import CollectionApi
+from tidegate.console.pages import Console
 from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.pages import Dashboard
@@ -116,6 +118,7 @@ def build(
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys),
         *_dashboard(runtime).routes(),
+        *_console(runtime),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
         *(docs.routes(document, operations, EVENTS, sandbox_keys, site.router) if settings.has_docs else ()),
     ]
@@ -125,7 +128,7 @@ def build(
         meter=meter,
         trusted_proxies=settings.trusted_proxies,
         answer_page=site.answer_page,
-        hosts=KnownHosts(settings.base_url, settings.hosts),
+        hosts=KnownHosts(settings.base_url, (*settings.hosts, urlsplit(settings.console_url).hostname or "")),
         note=recorder.note,
     )
     life.application = application
@@ -163,6 +166,13 @@ def _dashboard(runtime: Runtime) -> Dashboard:
     return Dashboard(
         runtime.settings, runtime.webhook_deps, runtime.clock, limiter, lambda: runtime.secret, taken=taken
     )
+
+
+def _console(runtime: Runtime) -> list[Route]:
+    if not runtime.settings.console_address:
+        return []
+    limiter = _limiter(runtime.settings.rate_limit_file, "console")
+    return Console(runtime.settings, runtime.webhook_deps, runtime.clock, limiter, lambda: runtime.secret).routes()
 
 
 class _Life:

@@ -6,6 +6,7 @@ import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -79,10 +80,18 @@ class Settings:
     business_declines_per_hour: int = 3_600
     # Host names answered besides that of the base URL.
     hosts: tuple[str, ...] = ()
+    # The operator's console: its own address, and who may reach it. In live mode there is none without an address.
+    console_url: str = ""
+    console_networks: tuple[IPv4Network | IPv6Network, ...] = ()
     # /docs and /openapi.json.
     has_docs: bool = True
     # Contact in security.txt, as a URI.
     security_contact: str = ""
+
+    @property
+    def console_address(self) -> str:
+        """Empty where there is no console."""
+        return self.console_url or (self.base_url if self.mode is Mode.SANDBOX else "")
 
     @property
     def checkout_url(self) -> str:
@@ -146,6 +155,8 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         retention=RetentionDays.read(read),
         mail=MailSettings.read(read),
         hosts=tuple(read.text("TIDEGATE_HOSTS").replace(",", " ").split()),
+        console_url=read.text("TIDEGATE_CONSOLE_URL").rstrip("/"),
+        console_networks=_networks(read, "TIDEGATE_CONSOLE_NETWORKS"),
         has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
         security_contact=read.contact("TIDEGATE_SECURITY_CONTACT"),
         **_payer_limits(read),
@@ -154,6 +165,14 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     if problems:
         raise WrongSettings(problems)
     return settings
+
+
+def _networks(read: SettingsReader, name: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(word) for word in read.text(name).replace(",", " ").split())
+    except ValueError:
+        read.problems.append(f"{name} must be networks such as 10.8.0.0/16, separated by commas.")
+        return ()
 
 
 def _payer_limits(read: SettingsReader) -> dict[str, Any]:
@@ -176,6 +195,9 @@ def _problems_in(settings: Settings) -> list[str]:
     base = urlsplit(settings.base_url)
     if base.scheme not in ("http", "https") or not base.hostname or base.query or base.fragment:
         return ["TIDEGATE_BASE_URL must be an address such as https://api.example.com."]
+    console = urlsplit(settings.console_url)
+    if settings.console_url and (console.scheme not in ("http", "https") or not console.hostname or console.path):
+        return ["TIDEGATE_CONSOLE_URL must be an address such as https://console.example.com, without a path."]
     return _problems_in_live(settings) if settings.mode is Mode.LIVE else []
 
 
@@ -183,6 +205,8 @@ def _problems_in_live(settings: Settings) -> list[str]:
     problems = []
     if not settings.base_url.startswith("https://"):
         problems.append("TIDEGATE_BASE_URL must begin with https:// in live mode: links and keys travel over it.")
+    if settings.console_url and not settings.console_url.startswith("https://"):
+        problems.append("TIDEGATE_CONSOLE_URL must begin with https:// in live mode: staff sign in there.")
     if settings.database_url is None:
         problems.append("DATABASE_URL must be set in live mode: the embedded PostgreSQL has no backup and no standby.")
     elif (urlsplit(settings.database_url).password or "real") in _EXAMPLE_PASSWORDS:

@@ -20,6 +20,7 @@ from bench.hostile_input import TEXTS, VALUES, MakeText
 
 from build import Shop, order
 from conftest import ENCRYPTION_KEY
+from console.people import StaffPeople
 from dashboard.people import People
 from tidegate import app
 from tidegate.app import operations_of
@@ -35,6 +36,7 @@ from tidegate.member.permission import Role
 from tidegate.rail.sandbox import notice
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
+from tidegate.staff.permission import StaffRole
 
 # Below this nothing is compared: it is little, and a small time is mostly chance.
 FLOOR_S = 0.15
@@ -81,6 +83,12 @@ DASHBOARD_FORMS = {
     "/{business}/branding": ("name", "accent", "support_email", "support_phone"),
     "/{business}/sandbox/advance": ("by",),
     "/{business}/sandbox/people": ("person",),
+}
+# The same handlers as the dashboard's: held there.
+SHARED_FORMS = ("/sign-in", "/second-factor", "/sign-out", "/two-step", "/forgot", "/reset/{link}", "/enter/{link}",
+                "/security")  # fmt: skip
+CONSOLE_FORMS = {
+    "/sandbox/people": ("person",),
 }
 FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate", "again", "sent"))
 
@@ -280,6 +288,24 @@ async def test_a_form_of_the_dashboard_of_twice_the_size_costs_no_more_than_twic
             await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
 
 
+async def test_a_form_of_the_console_of_twice_the_size_costs_no_more_than_twice(caller: Caller, people: People) -> None:
+    operator = await StaffPeople(people).person(StaffRole.OPERATOR)
+    session = f"tidegate-console={operator.client.cookies['tidegate-console']}"
+    _, page, headers = await caller.call("GET", "/console", headers={"cookie": session})
+    guest = next(value for name, value in headers if name == b"set-cookie").decode().partition(";")[0]
+    token = re.findall(r'name="token" value="([^"]+)"', page.decode())[0]
+    headers_of_form = {"content-type": "application/x-www-form-urlencoded", "cookie": f"{guest}; {session}"}
+    for path, names in CONSOLE_FORMS.items():
+        for name, what in itertools.product(names, ("letters", "combining marks")):
+            at, before = f"/console{_path(path, caller)}", f"token={token}&factor=x&{name}="
+
+            async def cost_of(size: int, *, at: str = at, before: str = before, what: str = what) -> float:
+                body = before + TEXTS[what](size - len(before))
+                return await caller.cost_s("POST", at, body=body.encode(), headers=headers_of_form)
+
+            await caller.hold(f"{path}, {what} in {name}", cost_of, BODY_BYTES_MAX)
+
+
 async def test_a_report_or_notification_of_twice_the_size_costs_no_more_than_twice(
     caller: Caller, runtime: Runtime
 ) -> None:
@@ -322,6 +348,7 @@ async def test_every_address_that_takes_a_body_is_held_to_it(caller: Caller) -> 
     others = {path for path in paths if "{rest:path}" not in path} - {one.path for one in _operations}
     taking = {path for path in others if (await caller.call("POST", path))[0] not in (404, 405)}
     pages = {f"/dashboard{path}" for path in DASHBOARD_FORMS}
+    pages |= {f"/console{path}" for path in (*SHARED_FORMS, *CONSOLE_FORMS)}
     forms = {path.format("{payCode}") for path in FORMS}
     # The same handlers, in a frame of a shop's page; the simulator is not shown there.
     framed = {f"/embed/{{frame}}{path}" for path in forms if not path.endswith("/simulate")}

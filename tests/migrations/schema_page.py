@@ -29,6 +29,7 @@ CONCEPTS = {
     "Member": (
         "person", "recovery_code", "known_device", "member_session", "one_time_link", "membership", "invitation",
     ),
+    "Staff": ("staff",),
     "Figures": ("takings", "takings_watermark"),
     "Approval": ("approval", "refund_limit"),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),

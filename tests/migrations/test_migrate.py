@@ -33,6 +33,7 @@ GLOBAL_TABLES = {
     "known_device",
     "member_session",
     "one_time_link",
+    "staff",
     "bank_file",
     "bank_file_part",
     "bank_statement",

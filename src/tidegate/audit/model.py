@@ -20,5 +20,9 @@ def person(person_id: str, origin: str) -> Actor:
     return Actor(f"person/{person_id}", origin)
 
 
+def staff(person_id: str, origin: str) -> Actor:
+    return Actor(f"staff/{person_id}", origin)
+
+
 def key(key_id: int, origin: str) -> Actor:
     return Actor("key/" + str(key_id), origin)

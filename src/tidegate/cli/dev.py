@@ -79,6 +79,8 @@ def _greet(settings: Settings, sandbox: dict[str, Any]) -> None:
     # Printed bare, so that they are neither wrapped nor cut.
     out.print("[bold]Open the dashboard[/] (once; `tidegate dashboard link` prints another):\n")
     print(sandbox["dashboardUrl"], end="\n\n", flush=True)
+    out.print("[bold]Open the operator's console[/] (once; `tidegate console link` prints another):\n")
+    print(sandbox["consoleUrl"], end="\n\n", flush=True)
     out.print("[bold]Create a payment[/], in another terminal:\n")
     print(_create_line(settings, sandbox), end="\n\n", flush=True)
     out.print("[bold]Verify it[/]:\n")

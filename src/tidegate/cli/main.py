@@ -18,6 +18,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "env": ("env", "env"),
     "merchant": ("merchant", "merchant"),
     "dashboard": ("dashboard", "dashboard"),
+    "console": ("staff", "console"),
+    "staff": ("staff", "staff"),
     "payment": ("payment", "payment"),
     "link": ("link", "link"),
     "account": ("account", "account"),

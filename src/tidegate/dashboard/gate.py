@@ -1,4 +1,4 @@
-"""Pages before and beside a business: sign in, second factor, enrolment, new password, invitation, security."""
+"""Pages before all others, of dashboard and console: sign in, second factor, new password, security."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import segno
 from markupsafe import Markup
@@ -14,29 +14,63 @@ from markupsafe import Markup
 from tidegate.core.errors import Conflict, Invalid, NotFound, RateLimited, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard.format import Times
-from tidegate.dashboard.shell import DEVICE_LASTS_S, PATH, DashboardShell, problems_of, scope_of
+from tidegate.dashboard.renderer import Renderer
+from tidegate.dashboard.shell import DEVICE_LASTS_S, problems_of, scope_of
+from tidegate.infra.db import Database
 from tidegate.infra.http.routing import Route
-from tidegate.infra.page.cookie import CookieLines
+from tidegate.infra.page.cookie import Cookie, CookieLines
+from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
-from tidegate.infra.page.router import PageRequest, PageRoute
+from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.site import Site
 from tidegate.member import session_store, store, totp
-from tidegate.member.entrance import ENTER
-from tidegate.member.model import MemberSession, name_in
-from tidegate.member.sign_in import RESET, SignedIn, Visit
-from tidegate.member.team import Team
+from tidegate.member.limit import SignInLimit
+from tidegate.member.model import Member, MemberSession, name_in
+from tidegate.member.sign_in import RESET, SignedIn, SignIn, Visit
 
 SCOPE = "gate"
 # Our own pages alone: no other host, no scheme, no line break.
-_NEXT = re.compile(r"/dashboard(?:/[A-Za-z0-9_-]+)*")
+_BELOW = re.compile(r"(?:/[A-Za-z0-9_-]+)*")
 _SESSION_ID = re.compile(r"[1-9][0-9]{0,17}")
 
 SignedHandler = Callable[[PageRequest, MemberSession], Awaitable[Html]]
+GateHandler = Callable[[PageRequest], Awaitable[Html | File]]
+# Method, path below that of the realm, name, handler.
+GateRow = tuple[str, str, str, GateHandler]
+
+
+class GateShell(Protocol):
+    """What the gate needs of the pages behind it."""
+
+    @property
+    def db(self) -> Database: ...
+    @property
+    def mode(self) -> Mode: ...
+    @property
+    def site(self) -> Site: ...
+    @property
+    def sign_in(self) -> SignIn: ...
+    @property
+    def limit(self) -> SignInLimit: ...
+    @property
+    def renderer(self) -> Renderer: ...
+    @property
+    def csrf(self) -> Csrf: ...
+    @property
+    def session_cookie(self) -> Cookie: ...
+    @property
+    def device_cookie(self) -> Cookie: ...
+    @property
+    def router(self) -> PageRouter: ...
 
 
 @dataclass(frozen=True)
 class Gate:
-    shell: DashboardShell
-    team: Team
+    shell: GateShell
+
+    @property
+    def path(self) -> str:
+        return self.shell.sign_in.realm.path
 
     def page(
         self, request: PageRequest, template: str, *, title: str, scope: str = SCOPE, wrong: Refusal | None = None,
@@ -52,6 +86,8 @@ class Gate:
             problems=problems_of(wrong),
             typed=request.form,
             is_sandbox=shell.mode is Mode.SANDBOX,
+            gate=lambda below="": shell.site.url(self.path + below),
+            realm=shell.sign_in.realm.name,
             **facts,
         )
         status = _STATUS.get(type(wrong), 422) if wrong else status
@@ -78,10 +114,15 @@ class Gate:
         html = see_other(self.shell.site.url(path))
         return Html(html.body, html.status, html.headers, cookies)
 
+    def next_in(self, text: str) -> str:
+        """Home for everything that is not surely a page of ours."""
+        is_ours = text.startswith(self.path) and _BELOW.fullmatch(text[len(self.path) :])
+        return text if is_ours else self.path
+
     # Signing in
 
     async def show_sign_in(self, request: PageRequest) -> Html:
-        return self._sign_in_page(request, after=next_in(request.query.get("next", "")))
+        return self._sign_in_page(request, after=self.next_in(request.query.get("next", "")))
 
     def _sign_in_page(self, request: PageRequest, *, after: str, wrong: Refusal | None = None) -> Html:
         said = "Your new password is set. Sign in with it." if request.query.get("said") == "reset" else ""
@@ -89,18 +130,18 @@ class Gate:
 
     async def sign_in(self, request: PageRequest) -> Html:
         self.check(request)
-        after = next_in(request.form.get("next", ""))
+        after = self.next_in(request.form.get("next", ""))
         try:
             signed_in = await self.shell.sign_in.with_password(
                 request.form.get("email", ""), request.form.get("password", ""), self.visit(request)
             )
         except (Invalid, RateLimited) as wrong:
             return self._sign_in_page(request, after=after, wrong=wrong)
-        return self.entered(signed_in, f"{PATH}/second-factor" if signed_in.member.has_totp else after)
+        return self.entered(signed_in, f"{self.path}/second-factor" if signed_in.member.has_totp else after)
 
     async def show_second_factor(self, request: PageRequest, session: MemberSession) -> Html:
         if not session.needs_second_factor:
-            return self.to(PATH)
+            return self.to(self.path)
         return self.page(request, "second_factor.html", title="Second step", scope=scope_of(session))
 
     async def second_factor(self, request: PageRequest, session: MemberSession) -> Html:
@@ -109,11 +150,11 @@ class Gate:
         except (Invalid, RateLimited) as wrong:
             scope = scope_of(session)
             return self.page(request, "second_factor.html", title="Second step", scope=scope, wrong=wrong)
-        return self.to(PATH, self.shell.session_cookie.set(token))
+        return self.to(self.path, self.shell.session_cookie.set(token))
 
     async def sign_out(self, request: PageRequest, session: MemberSession) -> Html:
         await self.shell.sign_in.sign_out(request.cookies.get(self.shell.session_cookie.name, ""))
-        return self.to(f"{PATH}/sign-in", self.shell.session_cookie.set("", max_age_s=0))
+        return self.to(f"{self.path}/sign-in", self.shell.session_cookie.set("", max_age_s=0))
 
     # A code of an app
 
@@ -164,53 +205,27 @@ class Gate:
         except Invalid as wrong:
             member = await self.shell.sign_in.find_link(request.path["link"], RESET)
             return self.page(request, "reset.html", title="New password", email=member.email, wrong=wrong)
-        return self.to(f"{PATH}/sign-in?said=reset")
-
-    # An invitation
-
-    async def show_invitation(self, request: PageRequest) -> Html:
-        return await self._invitation_page(request)
-
-    async def _invitation_page(self, request: PageRequest, wrong: Refusal | None = None) -> Html:
-        invited, is_known = await self.team.look_at(request.path["link"])
-        return self.page(
-            request, "invitation.html", title=f"Join {invited.business_name}", wrong=wrong, is_known=is_known,
-            business=invited.business_name, email=invited.invitation.email, role=invited.invitation.role.value,
-        )  # fmt: skip
-
-    async def accept(self, request: PageRequest) -> Html:
-        self.check(request)
-        form = request.form
-        try:
-            signed_in, code = await self.team.accept(
-                request.path["link"], form.get("name", ""), form.get("password", ""), self.visit(request)
-            )
-        except (Invalid, RateLimited) as wrong:
-            return await self._invitation_page(request, wrong)
-        return self.entered(signed_in, f"{PATH}/{code}")
+        return self.to(f"{self.path}/sign-in?said=reset")
 
     # The sandbox's own people
 
     async def show_enter(self, request: PageRequest) -> Html:
         """Nothing is spent by looking: a preview of a chat program burns no link."""
-        member = await self.shell.sign_in.find_link(request.path["link"], ENTER)
-        async with self.shell.db.connection() as tx:
-            memberships = await session_store.list_memberships(tx, member.id)
-        return self.page(request, "enter.html", title="Enter the sandbox", member=member, memberships=memberships)
+        sign_in = self.shell.sign_in
+        member = await sign_in.find_link(request.path["link"], sign_in.realm.enter)
+        role = await self.role_of(member)
+        return self.page(request, "enter.html", title="Enter the sandbox", member=member, role=role)
+
+    async def role_of(self, member: Member) -> str:
+        """Of a person of the sandbox, where there is one."""
+        raise NotImplementedError
 
     async def enter(self, request: PageRequest) -> Html:
         self.check(request)
         signed_in = await self.shell.sign_in.enter(request.path["link"], self.visit(request))
-        return self.entered(signed_in, PATH)
+        return self.entered(signed_in, self.path)
 
-    # Beside a business
-
-    async def show_businesses(self, request: PageRequest, session: MemberSession) -> Html:
-        async with self.shell.db.connection() as tx:
-            memberships = await session_store.list_memberships(tx, session.member.id)
-        if len(memberships) == 1:
-            return self.to(f"{PATH}/{memberships[0].business_code}")
-        return self.page(request, "businesses.html", title="Businesses", memberships=memberships)
+    # Of a person
 
     async def show_security(self, request: PageRequest, session: MemberSession) -> Html:
         return await self._security_page(request, session)
@@ -272,19 +287,23 @@ class Gate:
         async def handle(request: PageRequest) -> Html:
             found = await self.shell.sign_in.find(request.cookies.get(self.shell.session_cookie.name), None)
             if found is None:
-                return self.to(f"{PATH}/sign-in")
+                return self.to(f"{self.path}/sign-in")
             if is_complete and found.session.needs_second_factor:
-                return self.to(f"{PATH}/second-factor")
+                return self.to(f"{self.path}/second-factor")
             if request.method == "POST":
                 self.check(request, scope_of(found.session))
             return await handler(request, found.session)
 
         return handle
 
+    def more(self) -> list[GateRow]:
+        """Pages of one realm only."""
+        return []
+
     def routes(self) -> list[Route]:
         limit, signed = self.shell.limit, self.signed
-        table: list[tuple[str, str, str, Callable[[PageRequest], Awaitable[Html | File]]]] = [
-            ("GET", "", "showBusinesses", signed(self.show_businesses)),
+        table: list[GateRow] = [
+            *self.more(),
             ("GET", "/sign-in", "showSignIn", self.show_sign_in),
             ("POST", "/sign-in", "signIn", self.sign_in),
             ("GET", "/second-factor", "showSecondFactor", signed(self.show_second_factor, is_complete=False)),
@@ -296,8 +315,6 @@ class Gate:
             ("POST", "/forgot", "askForReset", self.forgot),
             ("GET", "/reset/{link}", "showReset", self.show_reset),
             ("POST", "/reset/{link}", "resetPassword", self.reset),
-            ("GET", "/invitation/{link}", "showInvitation", self.show_invitation),
-            ("POST", "/invitation/{link}", "acceptInvitation", self.accept),
             ("GET", "/security", "showSecurity", signed(self.show_security)),
             ("POST", "/security", "changeSecurity", signed(self.change_security)),
         ]
@@ -307,17 +324,12 @@ class Gate:
                 ("POST", "/enter/{link}", "enterSandbox", self.enter),
             ]
         return self.shell.router.routes(
-            PageRoute(method, PATH + path, name, handler, limit.address if method == "POST" else None)
+            PageRoute(method, self.path + path, name, handler, limit.address if method == "POST" else None)
             for method, path, name, handler in table
         )
 
 
 _STATUS: dict[type, int] = {RateLimited: 429, NotFound: 404}
-
-
-def next_in(text: str) -> str:
-    """Home for everything that is not surely a page of ours."""
-    return text if _NEXT.fullmatch(text) else PATH
 
 
 def qr_of(text: str) -> Markup:

@@ -8,9 +8,9 @@ from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
 from tidegate.dashboard.developer_pages import DeveloperPages
-from tidegate.dashboard.gate import Gate
 from tidegate.dashboard.home import Home
 from tidegate.dashboard.links import LinkDashboard
+from tidegate.dashboard.member_gate import MemberGate
 from tidegate.dashboard.money_pages import MoneyPages
 from tidegate.dashboard.payments import PaymentPages
 from tidegate.dashboard.refunds import RefundPages
@@ -42,7 +42,7 @@ class Dashboard:
         sign_in = SignIn(deps.db, deps.vault, limit, settings.base_url)
         self.shell = DashboardShell(deps.db, clock, settings.mode, site, sign_in, limit, Renderer(site), secret)
         team = Team(deps.db, sign_in)
-        self.gate = Gate(self.shell, team)
+        self.gate = MemberGate(self.shell, team)
         self.table: list[DashboardRoute] = [
             *Home(self.shell).routes(),
             *PaymentPages(self.shell, names, public_ids).routes(),

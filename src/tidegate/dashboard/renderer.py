@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from tidegate.dashboard import format as shown
 from tidegate.infra.page import static
@@ -17,10 +17,13 @@ STATIC_PATH = "/static"
 
 
 class Renderer:
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, *, package: str = PACKAGE) -> None:
+        """Another package adds templates and style of its own to these."""
         self.files = static.load(PACKAGE, "static", under=STATIC_PATH, site=site)
+        own = static.load(package, "static", under=STATIC_PATH, site=site) if package != PACKAGE else {}
+        styles = (self.files["dashboard.css"], *(file for name, file in own.items() if name.endswith(".css")))
         self._environment = Environment(
-            loader=PackageLoader(PACKAGE),
+            loader=ChoiceLoader([PackageLoader(package), PackageLoader(PACKAGE)]),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -28,7 +31,7 @@ class Renderer:
             auto_reload=False,
         )
         self._environment.globals.update(
-            css=self.files["dashboard.css"].body.decode(),
+            css="".join(style.body.decode() for style in styles),
             script=self.files["dashboard.js"],
             site=site,
             amount=shown.amount,

@@ -16,14 +16,14 @@ from tidegate.audit import model as audit_model
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
-from tidegate.core.errors import AccessDenied, Invalid, NotFound, Refusal, StillRunning
+from tidegate.core.errors import AccessDenied, Invalid, NotFound, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard import navigation
+from tidegate.dashboard.form import OnceAct, do_once, show_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.navigation import NavigationItem
 from tidegate.dashboard.renderer import Renderer
-from tidegate.idempotency import store as kept_answers
-from tidegate.infra.db import Database, Tx
+from tidegate.infra.db import Database
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
@@ -40,9 +40,8 @@ from tidegate.merchant import store as merchants
 from tidegate.merchant.model import Business
 
 PATH = "/dashboard"
-SESSION_COOKIE, DEVICE_COOKIE = "tidegate-session", "tidegate-device"
+DEVICE_COOKIE = "tidegate-device"
 DEVICE_LASTS_S = 180 * 86_400
-ONCE_CHARS_MAX = 64
 # Not carried to the page that asks for a factor, and never drawn again.
 _OF_THE_SHELL = frozenset({"token", "factor", "sandbox"})
 
@@ -83,8 +82,6 @@ class DashboardVisitor:
 
 
 DashboardHandler = Callable[[DashboardVisitor], Awaitable[Html | File]]
-# Does the work in the transaction and returns where to go.
-OnceAct = Callable[[Tx], Awaitable[str]]
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ class DashboardShell:
 
     @cached_property
     def session_cookie(self) -> Cookie:
-        return Cookie(SESSION_COOKIE, self.site)
+        return Cookie(self.sign_in.realm.cookie, self.site)
 
     @cached_property
     def device_cookie(self) -> Cookie:
@@ -203,10 +200,7 @@ class DashboardShell:
         if given is None:
             return self._ask_for_factor(visitor, row, None)
         try:
-            if visitor.session.member.is_of_sandbox and self.mode is Mode.SANDBOX:
-                token = await self.sign_in.step_up_in_sandbox(visitor.session)
-            else:
-                token = await self.sign_in.step_up(visitor.session, given)
+            token = await show_factor(self.sign_in, visitor.session, self.mode, given)
         except Invalid as wrong:
             return self._ask_for_factor(visitor, row, wrong)
         return replace(visitor, cookies=self.session_cookie.set(token))
@@ -248,29 +242,13 @@ class DashboardShell:
         return see_other(self.site.url(visitor.path(below)))
 
     async def once(self, visitor: DashboardVisitor, act: OnceAct) -> Html:
-        """A double click, Back and a reload do it once: the form's key is kept with where it led."""
-        given = visitor.form.get("once", "")
-        # A key of the API has no space, so the two never meet.
-        key = f"form {given}"
-        if not 0 < len(given) <= ONCE_CHARS_MAX:
-            raise AccessDenied("this form is incomplete; reload the page and try again")
-        async with self.db.transaction() as tx:
-            if not await kept_answers.lock(tx, visitor.business.id, key):
-                raise StillRunning("this form is being sent already; look at the page again", retry_after_s=1)
-            kept = await kept_answers.find(tx, visitor.business.id, key)
-            if kept is not None and kept["body"] is not None:
-                return self.to(visitor, bytes(kept["body"]).decode())
-            below = await act(tx)
-            await kept_answers.insert(
-                tx, visitor.business.id, key, request_hash=b"", status=200, body=below.encode(), now=visitor.now
-            )
-        return self.to(visitor, below)
+        return self.to(visitor, await do_once(self.db, visitor.business.id, visitor.form, act, now=visitor.now))
 
     def render_error(self, refusal: Refusal, status: int, request: PageRequest) -> Html:
         body = self.renderer.render(
             "error.html",
             nonce=request.nonce,
-            title=_TITLES.get(status, "This did not work"),
+            title=title_of(status),
             message=refusal.message[:1].upper() + refusal.message[1:],
             request_id=request.request_id,
             home=self.site.url(PATH),
@@ -286,6 +264,10 @@ _TITLES = {
     429: "Too many tries",
     503: "Not available right now",
 }
+
+
+def title_of(status: int) -> str:
+    return _TITLES.get(status, "This did not work")
 
 
 def scope_of(session: MemberSession) -> str:

@@ -10,8 +10,8 @@ from tidegate.infra.db import Database
 from tidegate.member import store, team_store
 from tidegate.member.model import ENTER_LASTS, hash_of_token, new_token
 from tidegate.member.permission import Role
+from tidegate.member.realm import DASHBOARD, Realm
 
-ENTER = "enter"
 PEOPLE = {
     Role.OWNER: "Ada Obi",
     Role.ADMIN: "Bola Adewale",
@@ -39,11 +39,15 @@ async def seed(db: Database, business_id: str, *, now: datetime) -> None:
 
 
 async def new_link(db: Database, base_url: str, role: Role = Role.OWNER) -> str:
+    return await link_for(db, base_url, address_of(role), DASHBOARD)
+
+
+async def link_for(db: Database, base_url: str, address: str, realm: Realm) -> str:
     now, token = SystemClock().now(), new_token()
     token_hash = hash_of_token(token)
     assert token_hash is not None
     async with db.connection() as tx:
         await store.insert_link(
-            tx, address_of(role), purpose=ENTER, token_hash=token_hash, expires_at=now + ENTER_LASTS, now=now
+            tx, address, purpose=realm.enter, token_hash=token_hash, expires_at=now + ENTER_LASTS, now=now
         )
-    return f"{base_url}/dashboard/enter/{token}"
+    return f"{base_url}{realm.path}/enter/{token}"

@@ -12,9 +12,8 @@ import msgspec
 
 from tidegate.core.errors import Invalid, Problem
 from tidegate.member.permission import NEEDS_SECOND_FACTOR, Role
+from tidegate.member.realm import Realm
 
-IDLE_MAX = timedelta(minutes=30)
-SESSION_MAX = timedelta(hours=12)
 STEP_UP_LASTS = timedelta(minutes=10)
 # A visit is noted at most this often.
 SEEN_EVERY = timedelta(minutes=1)
@@ -56,14 +55,18 @@ class MemberSession(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     seen_at: datetime
 
-    def is_over(self, now: datetime) -> bool:
-        return now - self.seen_at >= IDLE_MAX or now - self.created_at >= SESSION_MAX
+    def is_over(self, realm: Realm, now: datetime) -> bool:
+        return now - self.seen_at >= realm.idle_max or now - self.created_at >= realm.session_max
 
     def is_stepped_up(self, now: datetime) -> bool:
         return self.stepped_up_at is not None and now - self.stepped_up_at < STEP_UP_LASTS
 
     def needs_enrolment(self, role: Role) -> bool:
-        return role in NEEDS_SECOND_FACTOR and not self.member.has_totp and not self.member.is_of_sandbox
+        return role in NEEDS_SECOND_FACTOR and self.lacks_second_factor
+
+    @property
+    def lacks_second_factor(self) -> bool:
+        return not self.member.has_totp and not self.member.is_of_sandbox
 
     @property
     def needs_second_factor(self) -> bool:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tidegate.infra.db import Row, Tx
 from tidegate.member.model import Member, MemberSession, Membership
 from tidegate.member.permission import Role
+from tidegate.member.realm import DASHBOARD, Realm
 from tidegate.member.store import member_of
 
 
@@ -18,8 +19,9 @@ class OpenSession(NamedTuple):
 
 
 async def insert(
-    tx: Tx, token_hash: bytes, member: Member, *, is_complete: bool, browser: str, address: str, now: datetime
-) -> None:
+    tx: Tx, token_hash: bytes, member: Member, *, is_complete: bool, browser: str, address: str, now: datetime,
+    realm: Realm = DASHBOARD,
+) -> None:  # fmt: skip
     """Sessions that are over go, so that the table stays small."""
     await tx.execute(
         "DELETE FROM member_session WHERE person_id = $1 AND created_at < $2::timestamptz - interval '12 hours'",
@@ -28,14 +30,14 @@ async def insert(
     await tx.execute(
         """
         INSERT INTO member_session (token_hash, person_id, has_second_factor, stepped_up_at, browser, address,
-                                    created_at, seen_at)
-        VALUES ($1, $2, $3, CASE WHEN $3 THEN $6::timestamptz END, $4, $5, $6, $6)
+                                    created_at, seen_at, realm)
+        VALUES ($1, $2, $3, CASE WHEN $3 THEN $6::timestamptz END, $4, $5, $6, $6, $7)
         """,
-        token_hash, member.id, is_complete, browser, address, now,
+        token_hash, member.id, is_complete, browser, address, now, realm.name,
     )  # fmt: skip
 
 
-async def find(tx: Tx, token_hash: bytes, business_code: str | None) -> OpenSession | None:
+async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: Realm = DASHBOARD) -> OpenSession | None:
     """With the membership in the business: one round trip of every request."""
     row = await tx.fetchrow(
         """
@@ -44,9 +46,9 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None) -> OpenSess
           JOIN person ON person.id = session.person_id
           LEFT JOIN business ON business.code = $2
           LEFT JOIN membership ON membership.business_id = business.id AND membership.person_id = person.id
-         WHERE session.token_hash = $1
+         WHERE session.token_hash = $1 AND session.realm = $3
         """,
-        token_hash, business_code,
+        token_hash, business_code, realm.name,
     )  # fmt: skip
     if row is None:
         return None
@@ -137,6 +139,10 @@ async def delete_others(tx: Tx, person_id: str, keep: bytes | None) -> None:
     await tx.execute(
         "DELETE FROM member_session WHERE person_id = $1 AND token_hash IS DISTINCT FROM $2", person_id, keep
     )
+
+
+async def delete_realm(tx: Tx, person_id: str, realm: Realm) -> None:
+    await tx.execute("DELETE FROM member_session WHERE person_id = $1 AND realm = $2", person_id, realm.name)
 
 
 def session_of(row: Row, member: Member) -> MemberSession:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,7 +13,6 @@ from tidegate.infra.db import Database, Tx
 from tidegate.infra.vault import Vault
 from tidegate.mail import store as mail
 from tidegate.member import message, password, session_store, store, totp
-from tidegate.member.entrance import ENTER
 from tidegate.member.limit import SignInLimit
 from tidegate.member.model import (
     BROWSER_CHARS_MAX,
@@ -28,6 +28,7 @@ from tidegate.member.model import (
     new_token,
 )
 from tidegate.member.password import PasswordHashing
+from tidegate.member.realm import DASHBOARD, Realm
 from tidegate.member.session_store import OpenSession
 
 WRONG = "This e-mail address and password do not belong together."
@@ -35,6 +36,12 @@ WRONG_CODE = "This code is wrong, was used before, or is too old. Enter the newe
 NO_LINK = "this link was used before, or is too old; ask for a new one"
 DEVICES_MAX = 20
 RESET = "reset"
+
+MayEnter = Callable[[Tx, Member], Awaitable[bool]]
+
+
+async def everybody(_tx: Tx, _member: Member) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,9 @@ class SignIn:
     hashing: PasswordHashing = field(default_factory=PasswordHashing)
     # The real one: moving a sandbox's clock ends no session.
     clock: SystemClock = field(default_factory=SystemClock)
+    realm: Realm = DASHBOARD
+    # Who has no business here is refused with the same words as a wrong password.
+    may_enter: MayEnter = everybody
 
     async def with_password(self, email: str, given: str, visit: Visit) -> SignedIn:
         try:
@@ -75,10 +85,11 @@ class SignIn:
         device_hash = hash_of_token(visit.device) if visit.device else None
         async with self.db.connection() as tx:
             found = await store.find_by_email(tx, email)
+            is_let_in = found is not None and await self.may_enter(tx, found[0])
             is_known = device_hash is not None and await store.is_known_device(tx, email, device_hash)
         counted = self.limit.device(device_hash) if device_hash and is_known else self.limit.account(email)
         self.limit.refuse(counted)
-        kept = found[1].password_hash if found else None
+        kept = found[1].password_hash if found and is_let_in else None
         if not await self.hashing.verify(kept, given) or found is None or kept is None:
             self.limit.count_failure(counted)
             raise Invalid(Problem("password", WRONG))
@@ -94,7 +105,7 @@ class SignIn:
         device = visit.device if visit.device and hash_of_token(visit.device) else new_token()
         await session_store.insert(
             tx, _hash(token), member, is_complete=is_complete, browser=visit.browser[:BROWSER_CHARS_MAX],
-            address=visit.address, now=now,
+            address=visit.address, now=now, realm=self.realm,
         )  # fmt: skip
         await store.note_device(tx, member.id, _hash(device), devices_max=DEVICES_MAX, now=now)
         return SignedIn(member, token, device)
@@ -106,10 +117,10 @@ class SignIn:
             return None
         now = self.clock.now()
         async with self.db.connection() as tx:
-            found = await session_store.find(tx, token_hash, business_code)
+            found = await session_store.find(tx, token_hash, business_code, realm=self.realm)
             if found is None:
                 return None
-            if found.session.is_over(now):
+            if found.session.is_over(self.realm, now):
                 await session_store.delete(tx, token_hash)
                 return None
             if now - found.session.seen_at >= SEEN_EVERY:
@@ -237,7 +248,7 @@ class SignIn:
                 tx, email, purpose=RESET, token_hash=_hash(token), expires_at=now + RESET_LASTS, now=now
             )
             if member is not None:
-                letter = message.reset(email, url=f"{self.base_url}/dashboard/reset/{token}")
+                letter = message.reset(email, url=f"{self.base_url}{self.realm.path}/reset/{token}")
                 await mail.insert(tx, PLATFORM_BUSINESS_ID, letter, now=now)
 
     async def find_link(self, token: str, purpose: str) -> Member:
@@ -263,9 +274,9 @@ class SignIn:
             await self._tell(tx, member, "your password was changed", self.clock.now())
 
     async def enter(self, token: str, visit: Visit) -> SignedIn:
-        member = await self.find_link(token, ENTER)
+        member = await self.find_link(token, self.realm.enter)
         async with self.db.transaction() as tx:
-            if await store.spend_link(tx, _hash(token), purpose=ENTER, now=self.clock.now()) is None:
+            if await store.spend_link(tx, _hash(token), purpose=self.realm.enter, now=self.clock.now()) is None:
                 raise NotFound(NO_LINK)
             return await self.open(tx, member, visit, is_complete=True)
 

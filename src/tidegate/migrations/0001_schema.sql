@@ -293,7 +293,7 @@ CREATE TABLE audit (
     CONSTRAINT audit_pk PRIMARY KEY (business_id, id)
 );
 COMMENT ON TABLE audit IS 'Who did what to which thing, and when. Append-only: the service may add to it and nothing else.';
-COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for a signed-in person, operator for the command line, tidegate for ourselves.';
+COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for a signed-in person, staff/ID for one of the operator''s staff, operator for the command line, tidegate for ourselves.';
 COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.';
 
 CREATE INDEX audit_by_subject ON audit (business_id, subject, id);
@@ -419,10 +419,13 @@ CREATE TABLE member_session (
     address           text        NOT NULL,
     created_at        timestamptz NOT NULL,
     seen_at           timestamptz NOT NULL,
+    realm             text        NOT NULL DEFAULT 'dashboard',
+    CONSTRAINT member_session_realm_is_known CHECK (realm IN ('dashboard', 'console')),
     CONSTRAINT member_session_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
     CONSTRAINT member_session_browser_is_at_most_200 CHECK (length(browser) <= 200)
 );
 COMMENT ON TABLE member_session IS 'Who is signed in, by the hash of the cookie. Read with the membership on every request.';
+COMMENT ON COLUMN member_session.realm IS 'The pages it opens: the cookie of one realm is worth nothing in the other.';
 COMMENT ON COLUMN member_session.pending_secret IS 'Encrypted: a TOTP secret that is shown for enrolment and not confirmed yet.';
 COMMENT ON COLUMN member_session.stepped_up_at IS 'When a factor was last shown; some actions need one of the last ten minutes.';
 CREATE INDEX member_session_by_person ON member_session (person_id);
@@ -433,7 +436,7 @@ CREATE TABLE one_time_link (
     purpose    text        NOT NULL,
     expires_at timestamptz NOT NULL,
     CONSTRAINT one_time_link_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
-    CONSTRAINT one_time_link_purpose_is_known CHECK (purpose IN ('reset', 'enter'))
+    CONSTRAINT one_time_link_purpose_is_known CHECK (purpose IN ('reset', 'enter', 'enter_console'))
 );
 COMMENT ON TABLE one_time_link IS 'Links that set a new password, or enter a sandbox. Deleted when they are used.';
 CREATE INDEX one_time_link_by_person ON one_time_link (person_id);
@@ -474,6 +477,23 @@ CREATE UNIQUE INDEX invitation_one_open_per_address ON invitation (business_id, 
 GRANT SELECT, INSERT, UPDATE ON person, invitation TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON recovery_code, known_device, member_session, membership TO tidegate_app;
 GRANT SELECT, INSERT, DELETE ON one_time_link TO tidegate_app;
+
+
+-- Staff
+
+CREATE TABLE staff (
+    person_id  text        CONSTRAINT staff_pk PRIMARY KEY CONSTRAINT staff_person_fk REFERENCES person (id),
+    role       text        NOT NULL,
+    added_by   text        NOT NULL,
+    created_at timestamptz NOT NULL,
+    ended_at   timestamptz,
+    CONSTRAINT staff_role_is_known CHECK (role IN ('operator', 'approver', 'auditor'))
+);
+COMMENT ON TABLE staff IS 'Who runs this deployment, and as what. Belongs to no business; no page of the dashboard writes it.';
+COMMENT ON COLUMN staff.added_by IS 'As in the audit trail.';
+COMMENT ON COLUMN staff.ended_at IS 'Since when they have no access. The row stays: the audit trail names them.';
+
+GRANT SELECT, INSERT, UPDATE ON staff TO tidegate_app;
 
 
 -- Figures

@@ -23,6 +23,7 @@ from tidegate.merchant import store
 from tidegate.merchant.model import Business, KeyKind, hash_of
 from tidegate.rail.deps import PaymentDeps
 from tidegate.settings import Settings
+from tidegate.staff import entrance as staff_entrance
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import WebhookDeps
 
@@ -43,10 +44,12 @@ async def seed(webhook_deps: WebhookDeps, deps: PaymentDeps, settings: Settings,
     # There is no endpoint yet; the first one to be created gets this secret.
     secret = await webhooks.keep_for_first(webhook_deps, keys["businessId"], known.get("webhookSecret"), now=now)
     await entrance.seed(deps.db, keys["businessId"], now=clock.now())
+    await staff_entrance.seed(deps.db, now=clock.now())
     addresses = {
         "baseUrl": settings.base_url,
         "checkoutUrl": settings.checkout_url,
         "dashboardUrl": await entrance.new_link(deps.db, settings.base_url),
+        "consoleUrl": await staff_entrance.new_link(deps.db, settings.console_address),
         "mailUrl": f"{settings.base_url}/mail",
     }
     accounts = await _accounts(deps, keys["businessId"], now=now)

@@ -23,6 +23,15 @@ FIRST_SECTIONS = (
                 meaning="Further host names to answer, besides that of the base URL and loopback, separated by commas.",
             ),
             SettingRow(
+                name="TIDEGATE_CONSOLE_URL",
+                meaning="Address of the operator's console, a host of its own. Without it there is no console in live "
+                "mode; `tidegate staff add` makes the first person.",
+            ),
+            SettingRow(
+                name="TIDEGATE_CONSOLE_NETWORKS",
+                meaning="Networks that reach the console, such as 10.8.0.0/16, separated by commas; any without it.",
+            ),
+            SettingRow(
                 name="HOST",
                 meaning="Address to listen on. The proxy is the only one that needs to reach it.",
                 usual="127.0.0.1",

@@ -1,0 +1,103 @@
+"""`tidegate staff`: who runs this deployment; `tidegate console`: the way in."""
+
+from __future__ import annotations
+
+import click
+from rich.table import Table
+
+from tidegate.audit.model import OPERATOR
+from tidegate.cli.console import as_json_option, fail, out, plain, print_json, show_table, speaks_plainly
+from tidegate.cli.database import run_on_database
+from tidegate.cli.merchant_webhooks import running_settings
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Database
+from tidegate.staff import commands, entrance, store
+from tidegate.staff.model import StaffMember
+from tidegate.staff.permission import StaffRole
+
+_role = click.Choice([role.value for role in StaffRole])
+
+
+@click.group()
+def staff() -> None:
+    """People who sign in to the operator's console."""
+
+
+@staff.command()
+@click.argument("email")
+@click.option("--name", required=True, help="As the console and the audit trail show it.")
+@click.option("--role", type=_role, required=True)
+@speaks_plainly
+def add(email: str, name: str, role: str) -> None:
+    """Add one of the staff: sends a mail, and prints the link by which they choose a password."""
+    settings = running_settings()
+    if not settings.console_address:
+        fail("Set TIDEGATE_CONSOLE_URL first: the link leads there.")
+
+    async def run(db: Database) -> str:
+        now = SystemClock().now()
+        async with db.transaction() as tx:
+            member = await commands.add(tx, email=email, name=name, role=StaffRole(role), by=OPERATOR, now=now)
+            return await commands.invite(tx, member, settings.console_address, now=now)
+
+    click.echo(run_on_database(settings, run))
+
+
+@staff.command(name="list")
+@as_json_option
+@speaks_plainly
+def list_(as_json: bool) -> None:
+    """List the staff."""
+
+    async def run(db: Database) -> list[StaffMember]:
+        async with db.connection() as tx:
+            return await store.list_all(tx)
+
+    found = run_on_database(running_settings(), run)
+    if as_json:
+        print_json([{"name": one.member.name, "email": one.member.email, "role": one.role.value} for one in found])
+        return
+    table = Table("Name", "E-mail", "Role")
+    for one in found:
+        table.add_row(plain(one.member.name), plain(one.member.email), one.role.value)
+    show_table(table, "No staff yet: `tidegate staff add EMAIL --name … --role …` adds the first.")
+
+
+@staff.command()
+@click.argument("email")
+@speaks_plainly
+def remove(email: str) -> None:
+    """Take the access of one of the staff. They are signed out at once."""
+
+    async def run(db: Database) -> bool:
+        now = SystemClock().now()
+        async with db.transaction() as tx:
+            found = [one for one in await store.list_all(tx) if one.member.email == email.strip().lower()]
+            for one in found:
+                await commands.remove(tx, one.member.id, by=OPERATOR, now=now)
+        return bool(found)
+
+    if not run_on_database(running_settings(), run):
+        fail("nobody of the staff has this address; `tidegate staff list` shows them")
+    out.print("[green]✓[/] removed.")
+
+
+@click.group()
+def console() -> None:
+    """Links into the operator's console."""
+
+
+@console.command()
+@click.option("--role", type=_role, default=StaffRole.OPERATOR.value, show_default=True)
+@speaks_plainly
+def link(role: str) -> None:
+    """Print a link that enters the sandbox's console once, within 15 minutes."""
+    settings = running_settings()
+    if settings.mode is Mode.LIVE:
+        fail("There is no such link in live mode: staff sign in. `tidegate staff add` adds the first.")
+
+    async def run(db: Database) -> str:
+        return await entrance.new_link(db, settings.console_address, StaffRole(role))
+
+    click.echo(run_on_database(settings, run))

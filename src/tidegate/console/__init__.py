@@ -1,0 +1,1 @@
+"""The operator's pages. They call the commands that the command line calls."""

@@ -1,0 +1,23 @@
+"""The pages of the side, in groups, with how much waits on each. All of the staff see all pages."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tidegate.console.queue_store import QueueCounts
+
+
+class ConsoleItem(NamedTuple):
+    name: str
+    below: str
+    waiting: int = 0
+    # Waits for one of the staff.
+    is_urgent: bool = False
+
+
+def console_items(queues: QueueCounts) -> list[list[ConsoleItem]]:
+    return [
+        [
+            ConsoleItem("Overview", ""),
+        ],
+    ]

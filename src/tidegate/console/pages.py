@@ -1,0 +1,48 @@
+"""All pages of the console, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from tidegate.console.fence import Fence, fenced
+from tidegate.console.overview import Overview
+from tidegate.console.people_pages import SandboxStaffPages, StaffPages
+from tidegate.console.shell import PATH, ConsoleRoute, ConsoleShell
+from tidegate.console.staff_gate import StaffGate
+from tidegate.core.clock import Clock
+from tidegate.core.ids import Mode
+from tidegate.dashboard.renderer import Renderer
+from tidegate.infra.http.limit import Limiter
+from tidegate.infra.http.routing import Route
+from tidegate.infra.page.site import Site
+from tidegate.member.limit import SignInLimit
+from tidegate.member.realm import CONSOLE
+from tidegate.member.sign_in import SignIn
+from tidegate.settings import Settings
+from tidegate.staff.commands import may_enter
+from tidegate.webhook.commands import WebhookDeps
+
+
+class Console:
+    def __init__(
+        self, settings: Settings, deps: WebhookDeps, clock: Clock, limiter: Limiter, secret: Callable[[], bytes]
+    ) -> None:
+        url = settings.console_address
+        site, limit = Site(url), SignInLimit(limiter)
+        sign_in = SignIn(deps.db, deps.vault, limit, url, realm=CONSOLE, may_enter=may_enter)
+        renderer = Renderer(site, package="tidegate.console")
+        self.shell = ConsoleShell(deps.db, clock, settings.mode, site, sign_in, limit, renderer, secret)
+        self.gate = StaffGate(self.shell)
+        self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
+        self.table: list[ConsoleRoute] = [
+            *Overview(self.shell).routes(),
+            *StaffPages(self.shell).routes(),
+        ]
+        if settings.mode is Mode.SANDBOX:
+            self.table += SandboxStaffPages(self.shell, self.gate).routes()
+
+    def routes(self) -> list[Route]:
+        nothing = self.shell.router.nothing_else(f"{PATH}/{{rest:path}}")
+        pages = [*self.gate.routes(), *self.shell.routes(self.table)]
+        return [*(fenced(page, self.fence, nothing) for page in pages), nothing]

@@ -1,0 +1,29 @@
+"""SQL of how much waits for the staff. Each count stops at a limit: a page shows that there are many, not how many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.infra.db import Tx
+
+COUNTED_MAX = 1_000
+
+
+@dataclass(frozen=True)
+class QueueCounts:
+    accounts: int = 0
+    held: int = 0
+    parked: int = 0
+
+
+async def count(tx: Tx) -> QueueCounts:
+    row = await tx.fetchrow(
+        """
+        SELECT (SELECT count(*) FROM (SELECT FROM virtual_account WHERE status = 'pending' LIMIT $1)) AS accounts,
+               (SELECT count(*) FROM (SELECT FROM collection WHERE status = 'pending' LIMIT $1)) AS held,
+               (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked
+        """,
+        COUNTED_MAX,
+    )
+    assert row is not None
+    return QueueCounts(**dict(row.items()))
