@@ -1,4 +1,4 @@
-"""`make clients`: the generated files of the clients, and their packages, as the API is now."""
+"""`make clients`: the generated files of the clients, as the API is now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from generator.document import Document
-from generator.packages import contents, tarball, wheel
 from generator.python import PythonWriter
 from generator.typescript import TypeScriptWriter
 from tidegate import app
@@ -22,8 +21,6 @@ from tidegate.settings import Settings
 
 CLIENTS = Path(__file__).parents[1]
 TYPESCRIPT = CLIENTS / "typescript" / "src"
-# Handed out by the program itself.
-DOWNLOADS = CLIENTS.parent / "src" / "tidegate" / "docs" / "clients"
 PYTHON = CLIENTS / "python" / "src" / "tidegate_client"
 
 
@@ -43,17 +40,6 @@ def generated() -> dict[Path, str]:
     }
 
 
-def stale_packages() -> dict[Path, bytes]:
-    """Packages that do not hold what the clients are now, and what they should be."""
-    made = dict((wheel(CLIENTS / "python"), tarball(CLIENTS / "typescript")))
-    found = {name: DOWNLOADS / name for name in made}
-    return {
-        path: made[name]
-        for name, path in found.items()
-        if not path.exists() or contents(name, path.read_bytes()) != contents(name, made[name])
-    }
-
-
 def _formatted(files: dict[str, str]) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
@@ -68,9 +54,6 @@ def _formatted(files: dict[str, str]) -> dict[str, str]:
 def main() -> None:
     for path, text in generated().items():
         path.write_text(text)
-    DOWNLOADS.mkdir(exist_ok=True)
-    for path, body in stale_packages().items():
-        path.write_bytes(body)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 import tarfile
@@ -17,6 +18,7 @@ from build import Shop
 from clients import node
 from clients.faulty_proxy import CUT, faulty, refused
 from tidegate.app import EVENTS
+from tidegate.docs import client_package
 from tidegate.infra.http.operation import encode
 from tidegate.webhook import sign
 
@@ -236,15 +238,17 @@ def test_npm_packs_what_we_hand_out(tmp_path: Path) -> None:
     node.needs("npm")
     done = node.run(["npm", "pack", "--silent", "--pack-destination", str(tmp_path)], node.CLIENT)
     assert done.returncode == 0, done.stderr
-    ours = Path(__file__).parents[2] / "src" / "tidegate" / "docs" / "clients" / done.stdout.strip()
-    with tarfile.open(tmp_path / done.stdout.strip()) as theirs, tarfile.open(ours) as own:
+    name = client_package.tarball_name(node.CLIENT)
+    assert done.stdout.strip() == name
+    ours = io.BytesIO(client_package.tarball(node.CLIENT))
+    with tarfile.open(tmp_path / name) as theirs, tarfile.open(fileobj=ours) as own:
         assert sorted(theirs.getnames()) == sorted(own.getnames())
 
 
 async def test_what_a_server_hands_out_installs_and_runs(shop: Shop, base_url: str, tmp_path: Path) -> None:
     node.needs("npm")
-    [ours] = (Path(__file__).parents[2] / "src" / "tidegate" / "docs" / "clients").glob("*.tgz")
-    command = ["npm", "install", "--no-audit", "--no-fund", "--silent", f"{base_url}/clients/{ours.name}"]
+    address = f"{base_url}/clients/{client_package.tarball_name(node.CLIENT)}"
+    command = ["npm", "install", "--no-audit", "--no-fund", "--silent", address]
     done = await asyncio.to_thread(node.run, command, tmp_path)
     assert done.returncode == 0, done.stderr
     program = 'import { Tidegate } from "tidegate-client"; console.log((await new Tidegate().merchant.me()).id);'

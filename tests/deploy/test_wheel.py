@@ -11,14 +11,15 @@ import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import pytest
-from flit_core import wheel as flit
 
+import wheel_backend
 from conftest import postgres_bin
 from process import START_TIMEOUT_S, free_port, status_of, stop
+from tidegate.docs import downloads
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tidegate"
@@ -27,7 +28,8 @@ SOURCE = ROOT / "src" / "tidegate"
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
-    return Path(flit.make_wheel_in(ROOT / "pyproject.toml", folder).file)
+    with chdir(ROOT):
+        return folder / wheel_backend.build_wheel(str(folder))
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,8 @@ def test_the_wheel_carries_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         carried = {name.removeprefix("tidegate/") for name in archive.namelist() if name.startswith("tidegate/")}
     ours = {path for path in SOURCE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert {path.relative_to(SOURCE).as_posix() for path in ours} == carried
+    clients = {f"docs/clients/{package.name}" for package in downloads.packages()}
+    assert {path.relative_to(SOURCE).as_posix() for path in ours} | clients == carried
     kinds = {Path(name).suffix for name in carried}
     assert {".sql", ".html", ".css", ".js", ".typ", ".ttf", ".toml", ".md"} <= kinds
 
@@ -76,7 +79,7 @@ def test_every_command_shows_its_help_without_the_source_tree(installed: Path, t
 
 
 def test_a_database_is_migrated_and_pages_are_served_without_the_source_tree(installed: Path, tmp_path: Path) -> None:
-    """Migrations come from the wheel, and so do the documentation's pages, styles and scripts."""
+    """Migrations come from the wheel, and so do the documentation's pages, styles and scripts, and the clients."""
     settings = {"TIDEGATE_HOME": str(tmp_path / "home"), "TIDEGATE_LOG_LEVEL": "error"}
     if (programs := postgres_bin()) is not None:
         settings["TIDEGATE_POSTGRES_BIN"] = str(programs)
@@ -89,6 +92,9 @@ def test_a_database_is_migrated_and_pages_are_served_without_the_source_tree(ins
         assert files
         assert {name: status_of(base_url + name) for name in files} == dict.fromkeys(files, 200)
         assert status_of(f"{base_url}/openapi.json") == 200
+        for package in downloads.packages():
+            with urllib.request.urlopen(base_url + package.path, timeout=30) as answer:
+                assert answer.read() == package.body
 
 
 @contextmanager

@@ -1,36 +1,52 @@
-"""The clients' packages, handed out by the program that they fit. `make clients` writes them."""
+"""The clients' packages, for the program that hands them out: carried by its wheel, or made of a checkout's sources."""
 
 from __future__ import annotations
 
+from asyncio import to_thread
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
+from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tidegate.docs import client_package
 from tidegate.infra.http.routing import Route, answering
 
 FOLDER = "/clients"
+_CHECKOUT = Path(__file__).parents[3] / "clients"
 _MEDIA_TYPES = {".whl": "application/zip", ".tgz": "application/gzip"}
 
 
 @dataclass(frozen=True)
 class Download:
     name: str
-    body: bytes
+    make: Callable[[], bytes]
 
     @property
     def path(self) -> str:
         return f"{FOLDER}/{self.name}"
+
+    @cached_property
+    def body(self) -> bytes:
+        return self.make()
 
     @property
     def ending(self) -> str:
         return self.name[self.name.rindex(".") :]
 
 
-def packages() -> list[Download]:
-    found = (entry for entry in files("tidegate.docs").joinpath("clients").iterdir())
-    return [Download(entry.name, entry.read_bytes()) for entry in sorted(found, key=lambda entry: entry.name)]
+def packages(checkout: Path = _CHECKOUT) -> list[Download]:
+    python, typescript = checkout / "python", checkout / "typescript"
+    if python.exists():
+        return [
+            Download(client_package.tarball_name(typescript), lambda: client_package.tarball(typescript)),
+            Download(client_package.wheel_name(python), lambda: client_package.wheel(python)),
+        ]
+    found = files("tidegate.docs").joinpath("clients").iterdir()
+    return [Download(entry.name, entry.read_bytes) for entry in sorted(found, key=lambda entry: entry.name)]
 
 
 def routes() -> list[Route]:
@@ -39,6 +55,8 @@ def routes() -> list[Route]:
 
 def _route(package: Download) -> Route:
     async def download(_: Request) -> Response:
-        return Response(package.body, media_type=_MEDIA_TYPES[package.ending])
+        """Made when it is first asked for, in a thread, and kept."""
+        body = await to_thread(lambda: package.body)
+        return Response(body, media_type=_MEDIA_TYPES[package.ending])
 
     return answering(package.path, download)
