@@ -1,7 +1,8 @@
-"""Every sample of every guide, in every language, runs against a sandbox as a reader would run it."""
+"""Every code block of every guide, in every language, runs against a sandbox as a reader would run it."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -11,132 +12,191 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from playwright.async_api import expect
 
+from browser import chromium
 from process import free_port, stop, tidegate, wait_until_ready
+from receiver import answer, receiving
 from tidegate.docs.markdown import front_matter
+from tidegate_client import Tidegate
 
-CLIENTS = Path(__file__).parents[2] / "clients"
-PAGES = Path(__file__).parents[2] / "src" / "tidegate" / "docs" / "pages"
+HERE = Path(__file__).parent
+CLIENTS = HERE.parents[1] / "clients"
+PAGES = HERE.parents[1] / "src" / "tidegate" / "docs" / "pages"
 WITHIN_S = 120
-_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMANDS = {"sh": ["bash", "-eo", "pipefail"], "python": [sys.executable], "js": ["node"]}
-ENDINGS = {"sh": "sh", "python": "py", "js": "mjs"}
+_FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MADE_UP = re.compile(r"\b(tg|evt)_\w+|localhost:\d+")
+# The command that runs many programs one after the other, and how their files end.
+COMMANDS = {
+    "sh": ("bash", "sh"),
+    "python": (sys.executable, "py"),
+    "js": ("node", "mjs"),
+}
+# Blocks of these are tried by a test of their own, below.
+OTHERS = {"console", "html", "json"}
+# Blocks that are not run here, and why.
+NOT_RUN = {
+    ("libraries/other-languages", "console"): "downloads a generator and needs Java: `make client-check` runs the same",
+}
+
+
+class Block(NamedTuple):
+    page: str
+    language: str
+    info: tuple[str, ...]
+    text: str
+
+
+def blocks() -> Iterator[Block]:
+    for path in sorted(PAGES.rglob("*.md")):
+        if not path.is_symlink():
+            name = str(path.relative_to(PAGES)).removesuffix(".md")
+            for language, info, text in _FENCE.findall(path.read_text()):
+                yield Block(name, language, tuple(info.split()), text)
+
+
+BLOCKS = list(blocks())
+
+
+def prints(page: str) -> str:
+    return front_matter((PAGES / f"{page}.md").read_text())[0]["prints"]
 
 
 @dataclass(frozen=True)
 class Guide:
-    name: str
+    """What a page has in one language."""
+
+    page: str
     language: str
-    blocks: tuple[str, ...]
-    # Programs that wait for requests, each in a terminal of its own.
-    servers: tuple[str, ...]
-    # Commands for a shell, before the program.
-    installs: tuple[str, ...]
-    prints: str
+    blocks: tuple[Block, ...] = field(repr=False)
+
+    def parts(self, kind: str | None) -> list[str]:
+        """The program; `serve`: programs that wait for requests; `install`: commands for a shell before all."""
+        return [
+            block.text
+            for block in self.blocks
+            if (kind in block.info if kind else not {"serve", "install"} & {*block.info})
+        ]
+
+    @property
+    def order(self) -> str:
+        return f"{self.page.rpartition('/')[2]}-{self.language}"
 
 
-def guides() -> Iterator[Guide]:
-    for path in sorted(PAGES.rglob("*.md")):
-        if path.is_symlink():
-            continue
-        facts, text = front_matter(path.read_text())
-        found = _FENCE.findall(text)
-        for language in COMMANDS:
-            blocks = [(info.split(), body) for name, info, body in found if name == language]
-            if blocks:
-                yield Guide(
-                    str(path.relative_to(PAGES)).removesuffix(".md"),
-                    language,
-                    tuple(body for info, body in blocks if not {"serve", "install"} & {*info}),
-                    tuple(body for info, body in blocks if "serve" in info),
-                    tuple(body for info, body in blocks if "install" in info),
-                    facts["prints"],
-                )
-
-
-ALL = list(guides())
+ALL = [
+    Guide(page, language, tuple(block for block in BLOCKS if (block.page, block.language) == (page, language)))
+    for page, language in dict.fromkeys((block.page, block.language) for block in BLOCKS)
+    if language in COMMANDS
+]
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Its folder."""
     home = tmp_path_factory.mktemp("sandbox")
     port = free_port()
-    process = tidegate("dev", TIDEGATE_HOME=str(home), PORT=str(port))
+    base_url = f"http://127.0.0.1:{port}"
+    process = tidegate("dev", TIDEGATE_HOME=str(home), PORT=str(port), TIDEGATE_BASE_URL=base_url)
     try:
-        wait_until_ready(f"http://localhost:{port}", process)
-        yield json.loads((home / "sandbox.json").read_text())
+        wait_until_ready(base_url, process)
+        yield home
     finally:
         stop(process)
 
 
-def environment(sandbox: dict[str, Any]) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+def keys_of(sandbox: Path) -> dict[str, Any]:
+    keys: dict[str, Any] = json.loads((sandbox / "sandbox.json").read_text())
+    return keys
+
+
+def client_of(sandbox: Path) -> Tidegate:
+    keys = keys_of(sandbox)
+    return Tidegate(keys["secretKey"], keys["publicKey"], keys["businessId"], base_url=keys["baseUrl"])
+
+
+def environment(sandbox: Path, folder: Path) -> dict[str, str]:
+    """A reader's terminal: the four variables are set, `tidegate` is installed, the sandbox is in this folder."""
+    (folder / ".tidegate").symlink_to(sandbox)
+    (folder / "bin").mkdir()
+    keys, kept = keys_of(sandbox), {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     return {
         **kept,
-        "TIDEGATE_URL": sandbox["baseUrl"],
-        "TIDEGATE_SECRET_KEY": sandbox["secretKey"],
-        "TIDEGATE_PUBLIC_KEY": sandbox["publicKey"],
-        "TIDEGATE_BUSINESS_ID": sandbox["businessId"],
+        "PATH": f"{folder}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "TIDEGATE_URL": keys["baseUrl"],
+        "TIDEGATE_SECRET_KEY": keys["secretKey"],
+        "TIDEGATE_PUBLIC_KEY": keys["publicKey"],
+        "TIDEGATE_BUSINESS_ID": keys["businessId"],
         "WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
     }
 
 
-def project(language: str, folder: Path) -> dict[str, str]:
-    """A reader's folder, with our client installed before; what a guide installs itself replaces it."""
-    if language == "js" and shutil.which("npm"):
-        (folder / "package.json").write_text("{}")
-        (folder / "node_modules").mkdir()
-        (folder / "node_modules" / "tidegate-client").symlink_to(CLIENTS / "typescript")
-    if language != "python":
-        return {}
-    # `pip` of the reader's own environment: without what is installed for these tests.
-    (folder / "bin").mkdir()
-    pip = folder / "bin" / "pip"
-    pip.write_text(f'#!/bin/sh\n{sys.executable} -m pip "$@" --no-deps -q --target {folder}/installed\n')
-    pip.chmod(0o755)
-    path = f"{folder}/installed:{CLIENTS / 'python' / 'src'}"
-    return {"PATH": f"{folder}/bin:{os.environ['PATH']}", "PYTHONPATH": path}
+class Project:
+    """A reader's folder for one language, in which every guide has been followed."""
 
+    def __init__(self, language: str, folder: Path, sandbox: Path) -> None:
+        self.folder, self.variables, self.port = folder, environment(sandbox, folder), free_port()
+        self.command, self.ending = COMMANDS[language]
+        self.guides = [guide for guide in ALL if guide.language == language]
+        self._prepare(language)
 
-def as_a_reader_types_it(text: str, guide: Guide, port: int, variables: dict[str, str]) -> str:
-    """With an order and a port of its own, and with the keys that the page shows in a sandbox."""
-    for name in ("TIDEGATE_SECRET_KEY", "TIDEGATE_PUBLIC_KEY", "TIDEGATE_BUSINESS_ID"):
-        text = text.replace(f"your-{name.lower().replace('_', '-')}", variables[name])
-    text = text.replace("{{ base_url }}", variables["TIDEGATE_URL"]).replace("3000", str(port))
-    return text.replace("ORDER-1001", f"{guide.name.rpartition('/')[2]}-{guide.language}")
+    def _prepare(self, language: str) -> None:
+        """Our client as it is in this tree, until a guide installs what the sandbox hands out."""
+        if language == "js":
+            (self.folder / "package.json").write_text("{}")
+            (self.folder / "node_modules").mkdir()
+            (self.folder / "node_modules" / "tidegate-client").symlink_to(CLIENTS / "typescript")
+        if language == "python":
+            # `pip` of the reader's own environment: without what is installed for these tests.
+            pip = self.folder / "bin" / "pip"
+            target = self.folder / "installed"
+            pip.write_text(f'#!/bin/sh\n{sys.executable} -m pip "$@" --no-deps -q --target {target}\n')
+            pip.chmod(0o755)
+            self.variables["PYTHONPATH"] = f"{target}:{CLIENTS / 'python' / 'src'}"
 
+    def as_typed(self, text: str, guide: Guide) -> str:
+        """With an order and a port of its own, and with the keys that the page shows in a sandbox."""
+        for name in ("TIDEGATE_SECRET_KEY", "TIDEGATE_PUBLIC_KEY", "TIDEGATE_BUSINESS_ID"):
+            text = text.replace(f"your-{name.lower().replace('_', '-')}", self.variables[name])
+        text = text.replace("{{ base_url }}", self.variables["TIDEGATE_URL"]).replace("3000", str(self.port))
+        return text.replace("ORDER-1001", guide.order)
 
-@pytest.mark.parametrize("guide", ALL, ids=lambda guide: f"{guide.name}-{guide.language}")
-def test_the_samples_of_a_guide_run(guide: Guide, sandbox: dict[str, Any], tmp_path: Path) -> None:
-    command = COMMANDS[guide.language]
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"there is no {command[0]} here")
-    variables, port = environment(sandbox) | project(guide.language, tmp_path), free_port()
-    for text in guide.installs:
-        command_line = as_a_reader_types_it(text, guide, port, variables)
-        subprocess.run(["bash", "-ec", command_line], cwd=tmp_path, env=variables, check=True, timeout=WITHIN_S)
-    with ExitStack() as servers:
-        said = tmp_path / "said"
-        for number, text in enumerate(guide.servers):
-            file = tmp_path / f"server{number}.{ENDINGS[guide.language]}"
-            file.write_text(as_a_reader_types_it(text, guide, port, variables))
-            servers.enter_context(running([*command, str(file)], variables, said))
-        script = tmp_path / f"script.{ENDINGS[guide.language]}"
-        script.write_text(as_a_reader_types_it("\n".join(guide.blocks), guide, port, variables))
-        done = subprocess.run(
-            [*command, str(script)], env=variables, capture_output=True, text=True, timeout=WITHIN_S, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        wanted = guide.prints.replace("ORDER-1001", f"{guide.name.rpartition('/')[2]}-{guide.language}")
-        if guide.servers:
-            wait_for(said, wanted)
-        else:
-            assert wanted in done.stdout
+    def run(self) -> dict[str, str]:
+        """What each page's program prints, or how it failed. All in one process; servers beside it."""
+        typed = {self.as_typed(text, guide) for guide in self.guides for text in guide.parts("install")}
+        for text in sorted(typed):
+            subprocess.run(
+                ["bash", "-ec", text], cwd=self.folder, env=self.variables, check=True, timeout=WITHIN_S,
+                capture_output=True,
+            )  # fmt: skip
+        with ExitStack() as servers:
+            files = {guide.page: self._files(guide, servers) for guide in self.guides}
+            runner = HERE / f"run_programs.{self.ending}"
+            done = subprocess.run(
+                [self.command, str(runner), *files.values()], cwd=self.folder, env=self.variables,
+                capture_output=True, text=True, timeout=WITHIN_S, check=False,
+            )  # fmt: skip
+            said = done.stdout.split("\0")[1:]
+            assert len(said) == len(files), done.stdout + done.stderr
+            found = dict(zip(files, said, strict=True))
+            for guide in self.guides:
+                if guide.parts("serve"):
+                    found[guide.page] += wait_for(self.folder / f"{guide.order}.log", prints(guide.page))
+            return found
+
+    def _files(self, guide: Guide, servers: ExitStack) -> str:
+        for text in guide.parts("serve"):
+            file = self.folder / f"{guide.order}-server.{self.ending}"
+            file.write_text(self.as_typed(text, guide))
+            log = self.folder / f"{guide.order}.log"
+            servers.enter_context(running([self.command, str(file)], self.variables, log))
+        program = self.folder / f"{guide.order}.{self.ending}"
+        program.write_text(self.as_typed("\n".join(guide.parts(None)), guide))
+        return str(program)
 
 
 @contextmanager
@@ -151,21 +211,101 @@ def running(command: list[str], variables: dict[str, str], said: Path) -> Iterat
             process.wait(WITHIN_S)
 
 
-def wait_for(said: Path, wanted: str) -> None:
+def wait_for(said: Path, wanted: str) -> str:
     ends_at = time.monotonic() + WITHIN_S
-    while wanted not in said.read_text():
-        assert time.monotonic() < ends_at, said.read_text()
+    while wanted not in said.read_text() and time.monotonic() < ends_at:
         time.sleep(0.1)
+    return said.read_text()
+
+
+async def test_commands_of_a_terminal_print_what_the_page_shows(sandbox: Path, tmp_path: Path) -> None:
+    variables, wrong = environment(sandbox, tmp_path), {}
+    async with receiving(answer(204)) as hook:
+        with client_of(sandbox) as client:
+            url = hook.url(host="localhost")
+            endpoint = await asyncio.to_thread(client.webhooks.endpoints.create, url=url)
+            for command, printed in _commands():
+                said = await asyncio.to_thread(output_of, command, tmp_path, variables)
+                if _MADE_UP.sub("", said) != _MADE_UP.sub("", printed):
+                    wrong[command] = said
+            await asyncio.to_thread(client.webhooks.endpoints.delete, endpoint.id)
+    assert wrong == {}
+
+
+def _commands() -> Iterator[tuple[str, str]]:
+    """And what the page shows below each."""
+    for block in BLOCKS:
+        if block.language == "console" and (block.page, "console") not in NOT_RUN:
+            yield from re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE)
+
+
+def output_of(command: str, folder: Path, variables: dict[str, str]) -> str:
+    done = subprocess.run(
+        ["bash", "-ec", command], cwd=folder, env=variables, check=False, capture_output=True, text=True,
+        timeout=WITHIN_S,
+    )  # fmt: skip
+    return done.stdout if done.returncode == 0 else done.stdout + done.stderr
+
+
+async def test_pages_of_a_shop_open_the_checkout(sandbox: Path) -> None:
+    """Each sample opens the dialog: by its link, or by calling the function."""
+    [tag, call] = [block.text for block in BLOCKS if block.language == "html"]
+    with client_of(sandbox) as client:
+        made = await asyncio.to_thread(
+            client.payments.create, amount=900, currency="NGN", customer={"name": "Ada Obi", "email": "ada@example.com"}
+        )
+    script = tag.replace("{{ base_url }}", client.base_url).replace("LINK", made.link)
+    given = f"<script>const link = {json.dumps(made.link)}; const show = console.log;</script>"
+    async with chromium() as browser, receiving() as shop:
+        for html in (script, script + given + call):
+            shop.behaviour = answer(200, html.encode(), content_type="text/html")
+            page = await browser.new_page()
+            await page.goto(shop.url("/"))
+            if html == script:
+                await page.get_by_role("link", name="Pay").click()
+            await expect(page.frame_locator("dialog iframe").locator("#page")).to_be_visible()
+
+
+@pytest.fixture(scope="module", params=COMMANDS)
+def project(request: pytest.FixtureRequest, sandbox: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    if shutil.which(COMMANDS[request.param][0]) is None:
+        pytest.skip(f"there is no {COMMANDS[request.param][0]} here")
+    return Project(request.param, tmp_path_factory.mktemp(request.param), sandbox)
+
+
+def test_the_samples_of_all_guides_run(project: Project) -> None:
+    said = project.run()
+    wanted = {guide.page: prints(guide.page).replace("ORDER-1001", guide.order) for guide in project.guides}
+    assert {page: text for page, text in said.items() if wanted[page] not in text} == {}
+
+
+def test_the_file_of_keys_is_as_shown(sandbox: Path) -> None:
+    [shown] = [json.loads(block.text) for block in BLOCKS if block.language == "json"]
+    found = keys_of(sandbox)
+    assert {name: found[name][:4] for name in shown if name.endswith("Key")} == {
+        name: value[:4] for name, value in shown.items() if name.endswith("Key")
+    }
+    assert shown.keys() <= found.keys()
+
+
+def test_every_block_is_run() -> None:
+    found = {(block.page, block.language) for block in BLOCKS}
+    assert {language for _, language in found} <= {*COMMANDS, *OTHERS}
+    assert NOT_RUN.keys() <= found
 
 
 def test_every_guide_with_a_sample_has_it_in_every_language() -> None:
-    """Except those that are about the shell, or about walking a list."""
-    by_guide: dict[str, set[str]] = {}
+    """Except those about one language."""
+    by_page: dict[str, set[str]] = {}
     for guide in ALL:
-        by_guide.setdefault(guide.name, set()).add(guide.language)
-    assert {name: found for name, found in by_guide.items() if found != {*COMMANDS}} == {
-        "guides/the-name-rule": {"sh"},
-        "guides/lists-and-cursors": {"python", "js"},
+        by_page.setdefault(guide.page, set()).add(guide.language)
+    assert {page: found for page, found in by_page.items() if found != {*COMMANDS}} == {
         "libraries/python": {"python"},
         "libraries/typescript": {"js"},
     }
+
+
+def test_samples_use_our_clients() -> None:
+    """The one way to call the API in these languages."""
+    texts = [block for block in BLOCKS if block.language in ("python", "js") and "install" not in block.info]
+    assert [block.page for block in texts if re.search(r"\b(httpx|requests|urllib|fetch\()", block.text)] == []

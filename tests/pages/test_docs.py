@@ -53,6 +53,16 @@ async def test_search_finds_while_one_types(stage: Stage) -> None:
     await expect(page).to_have_url(re.compile("/docs/reference/errors#duplicate-reference$"))
 
 
+async def test_the_script_finds_what_the_server_finds(stage: Stage) -> None:
+    page = await opened(stage, "/docs/search?q=overpaid+refunds")
+    by_server = await page.locator(".index a").evaluate_all("links => links.map(link => link.href)")
+    await page.get_by_role("searchbox").fill("overpaid refunds")
+    await expect(page.locator(".results a").first).to_be_visible()
+    by_script = await page.locator(".results a").evaluate_all("links => links.map(link => link.href)")
+    assert len(by_script) > 5
+    assert by_script == by_server[: len(by_script)]
+
+
 async def test_dark_is_kept(stage: Stage) -> None:
     page = await opened(stage, "/docs")
     light = await page.evaluate("getComputedStyle(document.body).backgroundColor")

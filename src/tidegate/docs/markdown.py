@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from markdown_it import MarkdownIt
@@ -14,6 +15,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from tidegate.docs.page import Heading
+from tidegate.docs.search import words_in
 
 _ALONE = {"sh": "Shell", "python": "Python", "js": "Node"}
 # The languages of samples, in the order of their tabs. Other code stands by itself.
@@ -56,10 +58,19 @@ class Document:
 
     @property
     def headings(self) -> tuple[Heading, ...]:
+        found: list[Heading] = []
+        below: list[list[str]] = []
+        tokens = iter(self._tokens)
+        for token in tokens:
+            if token.type == "heading_open":
+                text = _STEP.sub("", _text(next(tokens)))
+                found.append(Heading(int(token.tag[1]), anchor_of(text), text))
+                below.append([])
+            elif token.type == "inline" and below:
+                below[-1].append(_text(token))
         return tuple(
-            Heading(int(token.tag[1]), anchor_of(_STEP.sub("", _text(inline))), _STEP.sub("", _text(inline)))
-            for token, inline in zip(self._tokens, self._tokens[1:], strict=False)
-            if token.type == "heading_open"
+            replace(heading, words=" ".join(words_in(" ".join(texts))))
+            for heading, texts in zip(found, below, strict=True)
         )
 
     def html(self, link: LinkTo) -> Markup:

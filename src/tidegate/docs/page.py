@@ -14,6 +14,8 @@ class Heading:
     level: int
     anchor: str
     text: str
+    # What stands below it, for search.
+    words: str = ""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ _GUIDES = (
             "receive-usd-and-eur",
             "the-name-rule",
             "wallets-and-statements",
+            "receipts-by-e-mail",
             "your-own-page",
             "idempotency-and-retries",
             "lists-and-cursors",
@@ -45,7 +46,7 @@ _GUIDES = (
             "move-from-another-provider",
         ),
     ),
-    ("libraries", "Guides", "Libraries", ("python", "typescript", "other-languages")),
+    ("libraries", "Guides", "Libraries", ("python", "typescript", "other-languages", "command-line")),
     ("testing", "Testing", "Testing", ("cards-phones-transfers", "trigger-events", "the-clock", "in-your-ci")),
 )
 CHANGELOG = f"{ROOT}/changelog"
@@ -137,7 +138,7 @@ class DocsSite:
             yield SearchEntry(head.title, head.path, where, " ".join((head.lead, *dict.fromkeys(page.keywords()))))
             for heading in page.headings():
                 if heading.level <= 3:
-                    yield SearchEntry(heading.text, f"{head.path}#{heading.anchor}", head.title, "")
+                    yield SearchEntry(heading.text, f"{head.path}#{heading.anchor}", head.title, heading.words)
 
     # Pages.
 
@@ -165,7 +166,9 @@ class DocsSite:
         text = (files(_PACKAGE) / "pages" / "changelog.md").read_text(encoding="utf-8")
         _, lead, body = text.split("\n\n", 2)
         head = PageHead(CHANGELOG, "Changelog", lead.replace("\n", " "), "Changelog", "")
-        return _Page(head, lambda link: self._from_markdown(head, body, link), lambda: Document(body).headings)
+        # Found by its dates only: what it tells of is found where it is explained.
+        dates = tuple(replace(heading, words="") for heading in Document(body).headings)
+        return _Page(head, lambda link: self._from_markdown(head, body, link), lambda: dates)
 
     def _guide(self, name: str, area: str, group: str) -> _Page:
         facts, text = front_matter((files(_PACKAGE) / "pages" / f"{name}.md").read_text(encoding="utf-8"))
@@ -236,7 +239,10 @@ class DocsSite:
         return replace(made, headings=self._error_headings())
 
     def _error_headings(self) -> tuple[Heading, ...]:
-        return tuple(Heading(2, anchor_of(view.error_type), view.error_type) for view in api.error_views())
+        return tuple(
+            Heading(2, anchor_of(view.error_type), view.error_type, " ".join(guide.cause for guide in view.guides))
+            for view in api.error_views()
+        )
 
     def _generated(self, name: str, link: LinkTo, **facts: Any) -> PageContent:
         """By a template each for people and for programs."""

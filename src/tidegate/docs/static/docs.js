@@ -60,31 +60,54 @@ const results = form.querySelector('.results');
 let index = null;
 form.hidden = false;
 
-const wordsOf = (text) => text.toLowerCase().match(/[a-z0-9_.]+/g) ?? [];
-function points(word, text, weight) {
-  if (!text.includes(word)) return 0;
-  const words = wordsOf(text);
-  if (words.includes(word)) return weight * 2;
-  return words.some((each) => each.startsWith(word)) ? weight : 1;
+const COMMON = new RegExp(
+  '^(an?|and|are|can|do|does|for|from|how|i|if|in|is|its?|my|of|on|or|that|the|this|to|was|what|when|where|which|with|your?)$',
+);
+const wordsOf = (text) => [...new Set(text.toLowerCase().match(/[a-z0-9_]+(\.[a-z0-9_]+)*/g))]
+  .filter((word) => !COMMON.test(word));
+const stemOf = (word) => word.replace(/paid$/, 'pay').replace(/(?<=...)(ments?|ings?|ies|ied|ed|es|s|e|y)$/, '');
+const textOf = (text) => [wordsOf(text), wordsOf(text).map(stemOf)];
+function likeness(word, [words, stems]) {
+  if (words.includes(word)) return 4;
+  if (stems.includes(stemOf(word))) return 3;
+  if (word.length > 1 && words.some((each) => each.startsWith(word))) return 2;
+  return word.length > 3 && words.some((each) => each.includes(word)) ? 1 : 0;
 }
-function score([title, address, , words], wanted) {
-  let total = (title.toLowerCase() === wanted.join(' ') ? 100 : 0) + (address.includes('#') ? 0 : 5);
+const pointsOf = (word, { title, words, weight }) => Math.max(weight * likeness(word, title), likeness(word, words));
+async function loadIndex() {
+  const entries = await (await fetch(document.body.dataset.search)).json();
+  return entries.map(([title, address, where, words]) => ({
+    shown: [title, address, where],
+    title: textOf(title),
+    words: textOf(words),
+    weight: address.includes('#') ? 5 : 6,
+  }));
+}
+function ranked(wanted) {
+  const scores = index.map((entry) => ({ entry, score: 0, count: 0 }));
   for (const word of wanted) {
-    const best = Math.max(points(word, title.toLowerCase(), 20), points(word, words.toLowerCase(), 4));
-    if (best === 0) return 0;
-    total += best;
+    const points = index.map((entry) => pointsOf(word, entry));
+    const rarity = Math.log(1 + index.length / Math.max(1, points.filter(Boolean).length));
+    points.forEach((each, place) => {
+      scores[place].score += each * rarity;
+      scores[place].count += each > 0;
+    });
   }
-  return total;
+  const found = scores.filter(({ count }) => count);
+  for (const one of found) {
+    const isWhole = one.entry.title[0].join(' ') === wanted.join(' ');
+    one.score *= (one.count / wanted.length) ** 2 * (isWhole ? 10 : 1);
+  }
+  return found.sort((a, b) => b.score - a.score).map(({ entry }) => entry.shown);
 }
 async function search() {
-  const wanted = wordsOf(field.value);
+  const wanted = wordsOf(field.value).slice(0, 8);
   results.replaceChildren();
   results.hidden = wanted.length === 0;
   if (results.hidden) return;
-  index ??= await (await fetch(document.body.dataset.search)).json();
-  const found = index.map((entry) => [score(entry, wanted), entry]).filter(([points]) => points > 0);
-  found.sort((a, b) => b[0] - a[0]);
-  results.replaceChildren(...found.slice(0, 12).map(([, [title, address, where]]) => {
+  index ??= await loadIndex();
+  const found = ranked(wanted);
+  results.replaceChildren(...found.slice(0, 12).map(([title, address, where]) => {
     const link = made('a', '', title);
     link.href = new URL(address, new URL(document.body.dataset.root, location.href));
     link.append(made('span', '', where));
