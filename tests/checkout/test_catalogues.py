@@ -94,7 +94,12 @@ def test_a_catalogue_says_what_it_is(language: str) -> None:
 # The catalogues and the code that uses them
 
 
-SOURCES = [Source.read(path) for path in sorted(CHECKOUT.rglob("*")) if path.suffix in (".py", ".html")]
+SOURCES = [
+    Source.read(path)
+    for package in (CHECKOUT, CHECKOUT.with_name("embed"))
+    for path in sorted(package.rglob("*"))
+    if path.suffix in (".py", ".html")
+]
 USES = [(source, use) for source in SOURCES for use in source.uses]
 ASKED_BY_NAME = {use.key for _, use in USES if use.key}
 

@@ -152,9 +152,14 @@ async def test_the_banks_page_takes_the_whole_window(checkout: LinkedCheckout, o
 
 
 async def test_the_language_stays_inside_the_frame(checkout: LinkedCheckout, open_shop: OpenShop) -> None:
+    """And the dialog around it follows."""
     page = await open_shop(checkout, lang="fr-FR")
     frame = await opened(page)
     await expect(frame.locator("html")).to_have_attribute("lang", "fr")
+    dialog = page.get_by_role("dialog", name="Paiement")
+    await expect(dialog.get_by_role("button", name="Fermer")).to_be_visible()
+    await frame.locator("#lang").select_option("ar")
+    await expect(page.locator("dialog[dir=rtl]").get_by_role("link", name="فتح في صفحة كاملة")).to_be_visible()
     await frame.locator("#lang").select_option("sw")
     await expect(frame.locator("html")).to_have_attribute("lang", "sw")
     await listens(page)

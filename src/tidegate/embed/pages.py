@@ -12,7 +12,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tidegate.checkout.language.catalog import Catalog, catalog_for
+from tidegate.checkout.language.catalog import LANGUAGES, Catalog, catalog_for
 from tidegate.checkout.language.negotiate import negotiate_language
 from tidegate.checkout.page.model import ROOT
 from tidegate.checkout.page.pages import CheckoutPages
@@ -135,7 +135,8 @@ class EmbedPages:
 
     @cached_property
     def _shop_script(self) -> bytes:
-        return static.load(_PACKAGE, "script", under="/checkout", site=self.pages.site)["v1.js"].body
+        script = static.load(_PACKAGE, "script", under="/checkout", site=self.pages.site)["v1.js"].body
+        return script.replace(b'"TEXTS"', msgspec.json.encode(_dialog_texts()), 1)
 
     async def _show_script(self, _: Request) -> Response:
         """For pages of any origin."""
@@ -145,6 +146,16 @@ class EmbedPages:
             "cache-control": f"public, max-age={SCRIPT_KEPT_S}",
         }
         return Response(self._shop_script, media_type="text/javascript", headers=headers)
+
+
+def _dialog_texts() -> dict[str, list[str]]:
+    """Of the dialog around the frame, by language; the first one is the default. A fourth one says: right to left."""
+    catalogs = [catalog_for(language) for language in LANGUAGES]
+    return {
+        words.language: [words("dialog.label"), words("dialog.close"), words("dialog.full_page")]
+        + (["rtl"] if words.direction == "rtl" else [])
+        for words in catalogs
+    }
 
 
 def _path_of(request: PageRequest) -> str:

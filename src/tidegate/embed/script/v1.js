@@ -5,45 +5,55 @@
   const base = document.currentScript.src.replace(/\/checkout\/v1\.js.*$/, "");
   const home = new URL(base).origin;
   const READY_WITHIN_MS = 6000;
+  // Of the hosted page's languages; written in by the server.
+  const texts = "TEXTS";
   const PAY = new RegExp(`^${base.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(/pay/[\\w-]+)/?$`);
 
   const encoded = (text) => btoa(text).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
   const randomId = () => encoded(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
   const element = (name, style, facts) => {
     const made = Object.assign(document.createElement(name), facts);
-    Object.assign(made.style, style);
+    made.style.cssText = style;
     return made;
   };
 
-  const build = (link, label, host) => {
+  const build = (link, host) => {
     const small = matchMedia("(max-width: 480px)").matches;
-    const dialog = element("dialog", {
-      padding: "0", border: "0", overflow: "hidden", background: "#fff", color: "#171a19",
-      width: small ? "100vw" : "min(456px, 94vw)", maxWidth: "none", height: small ? "100dvh" : "auto",
-      maxHeight: small ? "none" : "94vh", borderRadius: small ? "0" : "20px", font: "14px/1.4 system-ui, sans-serif",
-    });
-    dialog.setAttribute("aria-label", label);
-    const bar = element("div", { display: "flex", alignItems: "center", padding: "10px 10px 10px 18px" });
-    const close = element("button", {
-      marginInlineStart: "auto", width: "36px", height: "36px", border: "0", borderRadius: "10px",
-      background: "transparent", color: "inherit", font: "20px/1 system-ui", cursor: "pointer",
-    }, { type: "button", textContent: "×" });
-    close.setAttribute("aria-label", "Close");
-    const frame = element("iframe", {
-      display: "block", width: "100%", border: "0", height: small ? "calc(100dvh - 100px)" : "520px",
-    }, { title: label, allow: "payment; clipboard-write" });
-    const foot = element("div", { padding: "10px 18px" });
-    foot.append(element("a", { color: "inherit" }, { href: link, target: "_top", textContent: "Open in a full page" }));
-    bar.append(element("span", {}, { textContent: host }), close);
+    const size = small
+      ? "width:100vw;height:100dvh;max-height:none;border-radius:0"
+      : "width:min(456px,94vw);height:auto;max-height:94vh;border-radius:20px";
+    const dialog = element("dialog", `${size};padding:0;border:0;overflow:hidden;background:#fff;color:#171a19;max-width:none;font:14px/1.4 system-ui,sans-serif`);
+    const bar = element("div", "display:flex;align-items:center;padding-block:10px;padding-inline:18px 10px");
+    const close = element(
+      "button",
+      "margin-inline-start:auto;width:36px;height:36px;border:0;border-radius:10px;background:none;color:inherit;font:20px/1 system-ui;cursor:pointer",
+      { type: "button", textContent: "×" },
+    );
+    const frame = element(
+      "iframe", `display:block;width:100%;border:0;height:${small ? "calc(100dvh - 100px)" : "520px"}`,
+      { allow: "payment; clipboard-write" },
+    );
+    const foot = element("div", "padding:10px 18px");
+    const full = element("a", "color:inherit", { href: link, target: "_top" });
+    foot.append(full);
+    bar.append(host, close);
     dialog.append(bar, frame, foot);
-    return { dialog, close, frame, small };
+    // In the language of the page inside, whenever it has another.
+    const speak = (language, label) => {
+      const [name, closes, opens, dir = "ltr"] = texts[language] ?? Object.values(texts)[0];
+      frame.title = label ?? name;
+      Object.assign(dialog, { dir, ariaLabel: frame.title });
+      close.ariaLabel = closes;
+      full.textContent = opens;
+    };
+    return { dialog, close, frame, small, speak };
   };
 
   const checkout = (link, options = {}) => {
     const path = PAY.exec(new URL(link, location.href).href)?.[1];
     if (!path) throw new TypeError(`Tidegate.checkout takes a payment's link of ${base}`);
     const redirect = () => { location.assign(link); };
-    const { onReady, onSuccess, onFailure, onEnd, onClose, returnUrl, label = "Payment" } = options;
+    const { onReady, onSuccess, onFailure, onEnd, onClose, returnUrl, label } = options;
     let resolve;
     const finished = new Promise((done) => { resolve = done; });
     // A shop that is framed itself, or a browser without dialogs.
@@ -53,8 +63,9 @@
     }
     const id = randomId();
     const opener = document.activeElement;
-    const { dialog, close, frame, small } = build(link, label, new URL(base).host);
+    const { dialog, close, frame, small, speak } = build(link, new URL(base).host);
     const language = (options.language ?? document.documentElement.lang).slice(0, 2).toLowerCase();
+    speak(language || navigator.language.slice(0, 2), label);
     frame.src = `${base}/embed/${id}.${/^[a-z]{2}$/.test(language) ? language : ""}.${encoded(location.origin)}${path}`;
     let outcome = { status: "closed" };
     let isReady = false;
@@ -71,7 +82,8 @@
       if (returnUrl && outcome.reference) location.assign(returnUrl);
     };
     const told = {
-      ready() {
+      ready({ language: shown }) {
+        speak(shown, label);
         clearTimeout(waiting);
         if (!isReady) onReady?.();
         isReady = true;

@@ -25,6 +25,6 @@
   new MutationObserver(tell).observe(document.body, { childList: true });
   new ResizeObserver(measure).observe(document.body);
   addEventListener("keydown", (event) => { if (event.key === "Escape") say("close"); });
-  say("ready");
+  say("ready", { language: document.documentElement.lang });
   tell();
 })();
