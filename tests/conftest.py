@@ -74,8 +74,8 @@ TABLES = (
     "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "endpoint_state", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
-    "virtual_account", "exchange_rate", "receipt", "notification", "receipt_mail", "attempt", "idempotency_key",
-    "payment", "payment_link", "fee_rule",
+    "virtual_account", "exchange_rate", "suspense_decision", "receipt", "notification", "receipt_mail", "attempt",
+    "idempotency_key", "payment", "payment_link", "fee_rule",
     "credential", "business_logo", "business_clock", "business",
 )  # fmt: skip
 

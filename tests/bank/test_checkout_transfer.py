@@ -3,56 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bank.checkout import begun, paid, seen
 from bank.world import SHILLINGS, BankWorld
-from bank_file_maker import camt_file, entry
-from build import Shop, order
+from build import Shop
 from conftest import check_books
-from rail.world import RETURN_URL
 from tidegate.bank_file import payout as payouts
 from tidegate.bank_file import payout_store, suspense
-from tidegate.core.method import Method
-from tidegate.payment import pay
-from tidegate.payment.change import PaymentSnapshot
+from tidegate.intake import suspense_store
 from tidegate.payment.model import PaymentStatus
-from tidegate.rail.action import TransferAction
 from tidegate.rail.bankfiles.code import code_in, new_code
-from tidegate.rail.instrument import TransferInstrument
 from tidegate.runtime import Runtime
-
-PRICE = 10_000
 
 
 @pytest.fixture
 async def bank(shop: Shop, runtime: Runtime, admin: Any, tmp_path: Path) -> AsyncIterator[BankWorld]:
     yield BankWorld.of(shop, runtime, admin, tmp_path)
     await check_books(runtime)
-
-
-async def begun(bank: BankWorld) -> tuple[str, TransferAction]:
-    answer = await bank.shop.create(order(amount=PRICE, currency="UGX", paymentMethods=["bank_transfer"]))
-    assert answer.status_code == 201, answer.text
-    pay_code: str = answer.json()["data"]["payCode"]
-    payer = pay.Payer(bank.deps, bank.shop.business_id, pay_code, RETURN_URL, bank.now)
-    means = TransferInstrument("Test Shop", bank.now + timedelta(minutes=30))
-    charged = await pay.charge(payer, await seen(bank, pay_code), Method.BANK_TRANSFER, means, {})
-    assert charged.attempt is not None
-    assert isinstance(charged.attempt.action, TransferAction)
-    return pay_code, charged.attempt.action
-
-
-async def seen(bank: BankWorld, pay_code: str) -> PaymentSnapshot:
-    return await pay.view(bank.runtime.db, bank.shop.business_id, pay_code)
-
-
-def paid(narration: str | None, amount: str = str(PRICE), **changed: Any) -> bytes:
-    fields = {"currency": "UGX", "destination": None, "payee_name": None, "remittance": narration, **changed}
-    return camt_file(entry(amount, **fields), account=SHILLINGS, currency="UGX", kind="053")
 
 
 async def test_the_payer_is_shown_the_operators_account_and_a_reference(bank: BankWorld) -> None:
@@ -81,9 +52,10 @@ async def test_without_a_right_reference_it_is_in_suspense_with_candidates(
     pay_code, action = await begun(bank)
     await bank.bring(paid(narration))
     assert (await seen(bank, pay_code)).payment.status is PaymentStatus.PENDING
-    [case] = await suspense.list_cases(bank.runtime.db, limit=10)
-    assert case.transfer.remittance == narration
-    [candidate] = case.candidates
+    async with bank.runtime.db.connection() as tx:
+        [case] = await suspense_store.list_open(tx, limit=10)
+        [candidate] = await suspense.list_candidates(tx, case)
+    assert case.remittance == narration
     assert (candidate.code, candidate.business_id) == (action.reference, bank.shop.business_id)
 
 

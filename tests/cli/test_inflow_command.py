@@ -9,7 +9,7 @@ import pytest
 
 from build import Shop
 from cli.operating import Operator
-from inflow import CLOSE, Inflows, credit, reversal_of
+from inflow import CLOSE, Inflows, credit
 from tidegate.core.money import Currency
 from tidegate.infra.timestamp import to_iso
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
@@ -45,47 +45,6 @@ async def test_an_inflow_is_shown_with_the_name_check_step_by_step(inflows: Infl
     assert await operator.json("inflow", "show", reference) == (await inflows.call(
         "GET", f"/collections/reference/{reference}"
     )).json()["data"]  # fmt: skip
-
-
-async def test_money_in_suspense_is_listed_with_its_reason(inflows: Inflows, operator: Operator) -> None:
-    assert "Nothing is in suspense" in await operator.said("inflow", "suspense")
-    number = await inflows.number()
-    wrong_currency, unknown = credit(number, currency="USD"), credit("DE02120300000000202051", 12_50)
-    for body in (wrong_currency, unknown, credit(number)):
-        assert (await inflows.notify(body)).status_code == 200
-    first, second = await operator.json("inflow", "suspense")
-    assert first == {
-        "receivedAt": first["receivedAt"],
-        "amount": 100,
-        "currency": "USD",
-        "accountNumber": number,
-        "reason": first["reason"],
-        "rail": "sandbox",
-        "transactionId": wrong_currency["transactionId"],
-        "businessId": inflows.shop.business_id,
-    }
-    assert "EUR" in first["reason"]
-    assert (second["amount"], second["accountNumber"], second["businessId"]) == (12.5, unknown["accountNumber"], None)
-    said = await operator.said("inflow", "suspense")
-    for one in (first, second):
-        assert all(one[name] in said for name in ("transactionId", "accountNumber", "reason"))
-    assert "There are more" not in said
-    assert await operator.json("inflow", "suspense", "--business", inflows.shop.business_id) == [first]
-
-
-async def test_the_list_of_suspense_has_a_limit_and_leaves_out_what_the_bank_took_back(
-    inflows: Inflows, operator: Operator
-) -> None:
-    number = await inflows.number()
-    bodies = [credit(number, currency="USD") for _ in range(3)]
-    for body in bodies:
-        await inflows.notify(body)
-    assert len(await operator.json("inflow", "suspense", "--limit", "2")) == 2
-    assert "There are more" in await operator.said("inflow", "suspense", "--limit", "2")
-    await inflows.notify(reversal_of(bodies[0]))
-    await inflows.tick()
-    listed = [one["transactionId"] for one in await operator.json("inflow", "suspense")]
-    assert listed == [body["transactionId"] for body in bodies[1:]]
 
 
 async def test_a_held_inflow_is_credited_once(inflows: Inflows, operator: Operator) -> None:

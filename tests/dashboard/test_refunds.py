@@ -140,3 +140,22 @@ async def test_who_may_not_refund_has_no_form_and_a_viewer_sees_no_payer(
     email = await people.admin.fetchval("SELECT customer_email FROM payment LIMIT 1")
     assert email not in page
     assert email not in (await viewer.get("/payments")).text
+
+
+async def test_disputed_money_has_no_refund_form(owner: SignedInPerson, paid: Checkout, admin: Any) -> None:
+    row = await admin.fetchrow(
+        "SELECT rail, transaction_id, payment_id FROM receipt JOIN payment ON payment.id = payment_id"
+        " WHERE pay_code = $1",
+        paid.pay_code,
+    )
+    await admin.execute(
+        """
+        INSERT INTO dispute (business_id, rail, id, transaction_id, payment_id, currency, amount_minor, held_minor,
+                             status, reason, opened_at, updated_at)
+        VALUES ($1, $2, 'd-7', $3, $4, 'NGN', 10000, 0, 'open', 'chargeback', now(), now())
+        """,
+        paid.shop.business_id, row["rail"], row["transaction_id"], row["payment_id"],
+    )  # fmt: skip
+    page = await owner.get(at(paid))
+    assert "Dispute d-7 of NGN 100.00 is open" in page.text
+    assert f"{at(paid)}/refund" not in page.text

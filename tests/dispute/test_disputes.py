@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import asyncpg
+import httpx
 import pytest
 
 from build import Checkout
@@ -117,6 +119,63 @@ async def test_a_wallet_shows_what_is_held_as_locked(world: DisputeWorld) -> Non
     assert answer.status_code == 200, answer.text
     [wallet] = [one for one in answer.json()["data"] if one["currency"] == "NGN"]
     assert (wallet["lockedBalance"], wallet["ledgerBalance"]) == (98.49, 98.49)
+
+
+async def refund(world: DisputeWorld, **body: Any) -> httpx.Response:
+    shop = world.checkout.shop
+    given = {"transReference": world.checkout.reference, **body}
+    return await shop.client.post("/collections/refund", json=given, headers={"api-key": shop.secret_key})
+
+
+@pytest.mark.parametrize("status", [OPEN, LOST])
+async def test_disputed_money_is_not_refunded(world: DisputeWorld, status: DisputeStatus) -> None:
+    await world.tell(world.dispute(OPEN), world.dispute(status))
+    answer = await refund(world, amount=1)
+    assert (answer.status_code, answer.json()["errorType"]) == (409, "PAYMENT_DISPUTED")
+    what = "accept the dispute at sandbox" if status is OPEN else "the bank returns that money to the customer"
+    assert "dispute d1 of" in answer.json()["message"]
+    assert what in answer.json()["message"]
+    assert await world.admin.fetchval("SELECT count(*) FROM refund") == 0
+
+
+async def test_a_won_dispute_can_be_refunded(world: DisputeWorld) -> None:
+    await world.tell(world.dispute(OPEN), world.dispute(WON))
+    assert (await refund(world, amount=98)).status_code == 200
+
+
+async def test_what_is_not_disputed_can_be_refunded_before_and_after_the_bank_takes_the_rest(
+    world: DisputeWorld,
+) -> None:
+    await world.tell(world.dispute(OPEN, 40_00))
+    answer = await refund(world, amount=61)
+    assert (answer.status_code, answer.json()["errorType"]) == (422, "REFUND_EXCEEDS_AVAILABLE")
+    assert "at most NGN 60.00" in answer.json()["message"]
+    assert (await refund(world, amount=20)).status_code == 200
+    await world.tell(world.dispute(LOST, 40_00), world.reversal(40_00))
+    await world.checkout.tick()
+    assert "at most NGN 40.00" in (await refund(world, amount=41)).json()["message"]
+    assert (await refund(world, amount=30)).status_code == 200
+
+
+async def test_a_dispute_and_a_refund_at_the_same_moment_are_not_of_the_same_money(world: DisputeWorld) -> None:
+    answer, _ = await asyncio.gather(refund(world, amount=90), world.tell(world.dispute(OPEN)))
+    held = await world.admin.fetchval("SELECT held_minor FROM dispute")
+    if answer.status_code == 200:
+        assert held <= SHARE_MINOR - 90_00
+    else:
+        assert (answer.json()["errorType"], held) == ("PAYMENT_DISPUTED", SHARE_MINOR)
+
+
+async def test_the_database_itself_spares_disputed_money(world: DisputeWorld) -> None:
+    await world.tell(world.dispute(OPEN))
+    leg = {"reference": "rf_x-1", "rail": "sandbox", "transaction_id": world.transaction_id, "amount_minor": 1}
+    payment_id = await world.admin.fetchval("SELECT id FROM payment")
+    change = {"refund": {"payment_id": payment_id, "amount_minor": 1, "currency": "NGN"}, "legs": [leg]}
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as raised:
+        await world.admin.fetchval(
+            "SELECT start_refund($1, $2, now())", world.checkout.shop.business_id, json.dumps(change)
+        )
+    assert raised.value.constraint_name == "refund_leg_takes_what_is_left"
 
 
 async def test_a_won_dispute_releases_the_money(world: DisputeWorld) -> None:

@@ -166,6 +166,7 @@ def test_where_the_others_go() -> None:
     some = ngn(500)
     assert of(postings.receipt_held, received=some) == in_ngn(rail=-500, suspense=500)
     assert of(postings.receipt_unclaimed, received=some) == in_ngn(rail=-500, suspense=500)
+    assert of(postings.unclaimed_released, held=some) == in_ngn(suspense=-500, rail=500)
     assert of(postings.held_settled, held=some, fee=fee(7, 1)) == in_ngn(suspense=-500, wallet=492, fee=7, vat=1)
     assert of(postings.held_returning, held=some) == in_ngn(suspense=-500, returns=500)
     assert of(postings.receipt_returning, returned=some) == in_ngn(rail=-500, returns=500)

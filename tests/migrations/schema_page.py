@@ -34,7 +34,7 @@ CONCEPTS = {
     "Approval": ("approval", "refund_limit"),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
     "Payment": ("payment_link", "payment", "attempt", "receipt_mail"),
-    "Intake": ("notification", "receipt", "dispute"),
+    "Intake": ("notification", "receipt", "suspense_decision", "dispute"),
     "Account": ("virtual_account",),
     "Collection": ("exchange_rate", "collection", "collection_tally", "credit_reversal"),
     "Return": ("money_return",),

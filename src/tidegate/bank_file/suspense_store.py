@@ -1,4 +1,4 @@
-"""SQL of money from bank files that found no owner."""
+"""SQL of payments that a transfer without an owner may be for."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ from datetime import datetime
 
 import msgspec
 
-from tidegate.core.money import Currency, Money
+from tidegate.core.money import Money
 from tidegate.infra.db import Tx
 
 CANDIDATES_MAX = 5
-
-
-class UnclaimedTransfer(msgspec.Struct, frozen=True, kw_only=True):
-    transaction_id: str
-    amount: Money
-    account_number: str | None
-    reason: str
-    payer: str | None
-    remittance: str | None
-    received_at: datetime
 
 
 class TransferCandidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,34 +19,7 @@ class TransferCandidate(msgspec.Struct, frozen=True, kw_only=True):
     status: str
 
 
-async def list_unclaimed(tx: Tx, *, limit: int) -> list[UnclaimedTransfer]:
-    rows = await tx.fetch(
-        """
-        SELECT receipt.transaction_id, receipt.amount_minor, receipt.currency, receipt.account_number, receipt.reason,
-               receipt.payer ->> 'name' AS payer, entry.details ->> 'remittance' AS remittance, receipt.created_at
-          FROM receipt
-          LEFT JOIN LATERAL (SELECT details FROM bank_entry
-                              WHERE keys @> ARRAY[receipt.transaction_id] AND state = 'done' LIMIT 1) AS entry ON true
-         WHERE receipt.outcome = 'suspense' AND receipt.rail = 'bankfiles'
-         ORDER BY receipt.created_at, receipt.id LIMIT $1
-        """,
-        limit,
-    )
-    return [
-        UnclaimedTransfer(
-            transaction_id=row["transaction_id"],
-            amount=Money(row["amount_minor"], Currency(row["currency"])),
-            account_number=row["account_number"],
-            reason=row["reason"] or "",
-            payer=row["payer"],
-            remittance=row["remittance"],
-            received_at=row["created_at"],
-        )
-        for row in rows
-    ]
-
-
-async def list_candidates(tx: Tx, transfer: UnclaimedTransfer, *, since: datetime) -> list[TransferCandidate]:
+async def list_candidates(tx: Tx, amount: Money, *, since: datetime, until: datetime) -> list[TransferCandidate]:
     rows = await tx.fetch(
         """
         SELECT begun.business_id, payment.reference AS merchant_reference, begun.code, payment.status
@@ -67,7 +30,7 @@ async def list_candidates(tx: Tx, transfer: UnclaimedTransfer, *, since: datetim
            AND payment.status <> 'success'
          ORDER BY begun.started_at DESC LIMIT $5
         """,
-        transfer.amount.currency, transfer.amount.minor, since, transfer.received_at, CANDIDATES_MAX,
+        amount.currency, amount.minor, since, until, CANDIDATES_MAX,
     )  # fmt: skip
     return [
         TransferCandidate(

@@ -18,6 +18,8 @@ class ReceivedAs(StrEnum):
     HELD = "held"
     RETURNED = "returned"
     SUSPENSE = "suspense"
+    # It was in suspense; an operator returned it, or settled it outside.
+    DECIDED = "decided"
 
 
 class ReturnStatus(StrEnum):

@@ -11,11 +11,10 @@ from rich.table import Table
 
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.bank_file import imports, store, suspense
+from tidegate.bank_file import imports, store
 from tidegate.bank_file.model import ImportedFile
 from tidegate.bank_file.record import rail_in, record_entries
 from tidegate.bank_file.store import EntryProblem
-from tidegate.bank_file.suspense import SuspenseCase
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.cli.bank_payout import by_option, payout
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
@@ -181,53 +180,6 @@ def settle(file: str, entry: int, why: str, by: str) -> None:
     if with_bank(run) is None:
         fail(f"No entry {entry} of a file {file} needs a decision.")
     out.print(f"[green]✓[/] Entry {entry} is settled.")
-
-
-@bank.command(name="suspense")
-@limit_option
-@as_json_option
-@speaks_plainly
-def suspense_(limit: int, as_json: bool) -> None:
-    """List transfers without an owner, the oldest first: the reference is missing or wrong. Payments of the same amount
-    are shown as candidates.
-    """
-
-    async def run(deps: PaymentDeps, _: BankFilesSettings, __: Clock) -> list[SuspenseCase]:
-        return await suspense.list_cases(deps.db, limit=limit)
-
-    cases = with_bank(run)
-    if as_json:
-        print_record([_case(one) for one in cases])
-        return
-    table = Table()
-    for heading in ("Received", "Amount", "Payer", "Narration", "Why", "May be for"):
-        table.add_column(heading, no_wrap=heading in ("Received", "Amount"), overflow="fold")
-    for one in cases:
-        transfer = one.transfer
-        candidates = "\n".join(f"{found.merchant_reference} {found.code} ({found.status})" for found in one.candidates)
-        table.add_row(
-            f"{transfer.received_at:%Y-%m-%d %H:%M} UTC", str(transfer.amount), plain(transfer.payer or "–"),
-            plain(transfer.remittance or "–"), plain(transfer.reason), plain(candidates or "–"),
-        )  # fmt: skip
-    show_table(table, "[green]✓[/] Every transfer has an owner.")
-
-
-def _case(one: SuspenseCase) -> dict[str, object]:
-    transfer = one.transfer
-    return {
-        "transactionId": transfer.transaction_id,
-        "amount": transfer.amount.major,
-        "currency": transfer.amount.currency,
-        "payer": transfer.payer,
-        "narration": transfer.remittance,
-        "reason": transfer.reason,
-        "receivedAt": to_iso(transfer.received_at),
-        "candidates": [
-            {"businessId": found.business_id, "merchantReference": found.merchant_reference, "code": found.code,
-             "status": found.status}
-            for found in one.candidates
-        ],
-    }  # fmt: skip
 
 
 def _counts(file: ImportedFile) -> str:

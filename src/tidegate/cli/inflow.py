@@ -1,4 +1,4 @@
-"""`tidegate inflow`: inflows held for review, and money in suspense."""
+"""`tidegate inflow`: inflows held for review."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from tidegate.account.name_rule import NameVerdict
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.account import show_name_check
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.operator import SHOWN_MAX, ago, any_business_option, limit_option, with_payment_deps, words
+from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
-from tidegate.intake import store as intake_store
-from tidegate.intake.store import SuspenseReceipt
-from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.deps import PaymentDeps
 
 _COLOURS = {
@@ -39,7 +36,7 @@ note_option = click.option("--note", metavar="TEXT", help="The reason; stored wi
 
 @click.group()
 def inflow() -> None:
-    """Inflows held for review: list, show, credit or return them. Money in suspense: list it."""
+    """Inflows held for review: list, show, credit or return them."""
 
 
 @inflow.command(name="list")
@@ -70,54 +67,6 @@ def list_(business_id: str | None, limit: int, as_json: bool) -> None:
             one.reason.sentence if one.reason else "–", ago(one.created_at, now), _goes_back(one),
         )  # fmt: skip
     show_table(table, "[green]✓[/] Nothing is held.")
-
-
-@inflow.command()
-@any_business_option
-@limit_option
-@as_json_option
-@speaks_plainly
-def suspense(business_id: str | None, limit: int, as_json: bool) -> None:
-    """List money in suspense, the oldest first: in a currency that its account does not take, or without an account."""
-
-    async def run(deps: PaymentDeps, _: Clock) -> list[SuspenseReceipt]:
-        async with deps.db.connection() as tx:
-            # One more than shown, to know whether there are others.
-            return await intake_store.list_suspense(tx, business_id=business_id, limit=limit + 1)
-
-    found = with_payment_deps(run)
-    if as_json:
-        print_record([_suspense_record(one) for one in found[:limit]])
-        return
-    table = Table()
-    for heading in ("Received", "Amount", "Account", "Why", "Rail, its reference", "Business"):
-        table.add_column(heading, no_wrap=heading != "Why", overflow="fold")
-    for one in found[:limit]:
-        table.add_row(
-            f"{one.received_at:%Y-%m-%d %H:%M} UTC", str(one.amount), plain(one.account_number or "–"),
-            plain(one.reason), plain(f"{one.rail} {one.transaction_id}"), _business_of(one) or "–",
-        )  # fmt: skip
-    show_table(table, "[green]✓[/] Nothing is in suspense.")
-    if len(found) > limit:
-        out.print(f"[dim]There are more than these {limit}; --limit shows up to {SHOWN_MAX}.[/]")
-
-
-def _suspense_record(one: SuspenseReceipt) -> dict[str, object]:
-    return {
-        "receivedAt": to_iso(one.received_at),
-        "amount": one.amount.major,
-        "currency": one.amount.currency,
-        "accountNumber": one.account_number,
-        "reason": one.reason,
-        "rail": one.rail,
-        "transactionId": one.transaction_id,
-        "businessId": _business_of(one),
-    }
-
-
-def _business_of(one: SuspenseReceipt) -> str | None:
-    """None when the account is unknown."""
-    return None if one.business_id == PLATFORM_BUSINESS_ID else one.business_id
 
 
 @inflow.command()

@@ -24,6 +24,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "link": ("link", "link"),
     "account": ("account", "account"),
     "inflow": ("inflow", "inflow"),
+    "suspense": ("suspense", "suspense"),
     "rate": ("rate", "rate"),
     "refund": ("refund", "refund"),
     "reconcile": ("reconcile", "reconcile"),

@@ -138,15 +138,20 @@ def _reversing(collection: Collection, credited: Credited, owed: Money | None, n
 
 
 async def _apply_unclaimed(deps: PaymentDeps, lease: Lease, now: datetime) -> bool:
-    """Of unclaimed money: it leaves suspense."""
+    """Of unclaimed money: it leaves suspense. An operator may be deciding on it at the same moment."""
     async with deps.db.transaction() as tx:
         one = await reversal_store.find_of_receipt(tx, lease.id, is_in_suspense=True)
-        if one is None or not await reversal_store.mark_applied(tx, one, now=now):
+        outcome = await reversal_store.lock_unclaimed(tx, one.business_id, one.receipt_id) if one else None
+        if one is None or outcome is None or not await reversal_store.mark_applied(tx, one, now=now):
             return False
         if one.amount != one.received:
             why = f"{one.amount} of {one.transaction_id} was reversed, of which {one.received} had arrived"
             await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
             return True
+        if outcome == "decided":
+            # The bank has the money twice: booked, and an operator must reclaim it.
+            why = f"{one.amount} of {one.transaction_id} was reversed after an operator had returned or closed it"
+            await reversal_store.quarantine(tx, one.rail, one.id, why=why, now=now)
         cause = f"{one.rail}/{one.transaction_id}"
         await ledger.post(tx, one.business_id, postings.held_reversed(cause=cause, held=one.amount, event_at=now), now)
     return True

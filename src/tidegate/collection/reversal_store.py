@@ -38,6 +38,7 @@ class ReceiptReversal(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     business_id: str
     # What arrived, for which payment, and its outcome; no payment for unclaimed money.
+    receipt_id: int
     received: Money
     payment_id: int | None
     outcome: str
@@ -103,8 +104,15 @@ _DUE = """
     SELECT reversal, collection,
            concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
       FROM credit_reversal AS reversal
-      JOIN virtual_account AS account ON account.rail = reversal.rail
-           AND account.account_number = reversal.account_number
+     CROSS JOIN LATERAL (
+            SELECT account.business_id, account.id FROM virtual_account AS account
+             WHERE account.rail = reversal.rail AND account.account_number = reversal.account_number
+             UNION
+            -- The money was in suspense under that number, and an operator assigned it.
+            SELECT decision.given_to, decision.subject FROM suspense_decision AS decision
+             WHERE decision.rail = reversal.rail AND decision.transaction_id = reversal.transaction_id
+               AND coalesce(decision.account_number, '') = reversal.account_number
+               AND decision.decision = 'assigned') AS account
       JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
            AND collection.transaction_id = reversal.transaction_id AND collection.account_id = account.id
      WHERE reversal.applied_at IS NULL
@@ -118,7 +126,7 @@ _DUE = """
 
 
 async def list_of_receipts(tx: Tx, now: datetime, *, is_in_suspense: bool, limit: int) -> list[DueRow]:
-    """Reversals of money in suspense, or of money of a checkout."""
+    """Reversals of money that is or was in suspense, or of money of a checkout."""
     rows = await tx.fetch(_OF_RECEIPTS, limit, is_in_suspense, now, None)
     return [DueRow(row["business_id"], row["id"]) for row in rows]
 
@@ -128,6 +136,7 @@ async def find_of_receipt(tx: Tx, id_: str, *, is_in_suspense: bool) -> ReceiptR
     if row is None:
         return None
     return ReceiptReversal(
+        receipt_id=row["receipt_id"],
         rail=row["rail"],
         account_number=row["account_number"],
         transaction_id=row["transaction_id"],
@@ -146,11 +155,12 @@ _OF_RECEIPTS = """
            concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
       FROM credit_reversal AS reversal
      CROSS JOIN LATERAL (
-            SELECT business_id, payment_id, outcome, amount_minor AS received_minor, currency AS received_currency
+            SELECT business_id, id AS receipt_id, payment_id, outcome, amount_minor AS received_minor,
+                   currency AS received_currency
               FROM receipt
              WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
                AND reversal.account_number = coalesce(receipt.account_number, '')
-               AND (receipt.outcome = 'suspense') = $2 LIMIT 1) AS receipt
+               AND (receipt.outcome IN ('suspense', 'decided')) = $2 LIMIT 1) AS receipt
      WHERE reversal.applied_at IS NULL
        AND ($4::text IS NULL
             OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $4)
@@ -159,6 +169,12 @@ _OF_RECEIPTS = """
                concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id), $3)
      ORDER BY reversal.created_at LIMIT $1
 """
+
+
+async def lock_unclaimed(tx: Tx, business_id: str, receipt_id: int) -> str | None:
+    """The outcome of a receipt, which stays until the transaction ends. None when it was assigned."""
+    outcome: str | None = await tx.fetchval("SELECT outcome FROM lock_unclaimed($1, $2)", business_id, receipt_id)
+    return outcome
 
 
 async def lock_wallet(tx: Tx, collection: Collection) -> Money:

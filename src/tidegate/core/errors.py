@@ -18,6 +18,7 @@
     │  ├─ DuplicateReference
     │  ├─ IllegalTransition
     │  ├─ ChangedElsewhere
+    │  ├─ PaymentDisputed
     │  └─ StillRunning
     ├─ Invalid                fields that break a rule, all at once
     ├─ InsufficientBalance    the wallet holds less than the amount
@@ -125,6 +126,12 @@ class IllegalTransition(Conflict):
 
 class ChangedElsewhere(Conflict):
     """It has changed since the caller read it."""
+
+
+class PaymentDisputed(Conflict):
+    """A dispute that is open or lost is about this money."""
+
+    error_type = "PAYMENT_DISPUTED"
 
 
 class StillRunning(Conflict):

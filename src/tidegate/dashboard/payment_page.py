@@ -20,6 +20,7 @@ from tidegate.merchant.model import Business
 from tidegate.payment.model import Payment, PaymentStatus
 from tidegate.payment.variance import Variance
 from tidegate.rail.action import FailureReason
+from tidegate.refund.model import Subject
 
 METHOD_WORDS = {"bank_transfer": "Bank transfer", "card": "Card", "mobile_money": "Mobile money", "ussd": "USSD"}
 STATUS_WORDS = {
@@ -88,10 +89,10 @@ def sentence_of(payment: Payment) -> str:
     return f"{amount(payment.expected)} asked, not paid yet"
 
 
-def refund_choices(payment: Payment) -> list[RefundChoice]:
+def refund_choices(payment: Payment, subject: Subject) -> list[RefundChoice]:
     """The right one first: the excess of an overpayment, otherwise everything."""
-    left = payment.received - payment.refunded - payment.reversed
-    if payment.status is not PaymentStatus.SUCCESS or left.minor <= 0:
+    left = subject.left
+    if subject.obstacle is not None or left.minor <= 0:
         return []
     excess = payment.received - payment.expected - payment.refunded
     choices = [RefundChoice("all", "Everything" if not payment.refunded.minor else "All that is left", left)]

@@ -50,6 +50,9 @@ from tidegate.payment.row import PaymentRow
 from tidegate.payment.search import PaymentCount, PaymentPage
 from tidegate.payment.store import PaymentKey
 from tidegate.payment.variance import Variance
+from tidegate.refund import subject_store
+from tidegate.refund.model import Subject
+from tidegate.refund.subject_store import SubjectKey
 
 PAGE = 50
 EXPORTED_MAX = 10_000
@@ -113,15 +116,17 @@ class PaymentPages:
         async with self.shell.db.connection() as tx:
             history = await payment_store.get_history(tx, visitor.business.id, payment.id)
             terms = await approvals.terms(tx, visitor.business.id, payment.expected.currency, visitor.session.member.id)
+            subject = await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
         word, tint = status_of(payment)
         is_masked = not visitor.may(Permission.SEE_PAYER)
-        choices = refund_choices(payment) if visitor.may(Permission.REFUND) else []
+        choices = refund_choices(payment, subject) if visitor.may(Permission.REFUND) else []
         return self.shell.page(
             visitor, "payment.html", title=sentence_of(payment), section="Payments", wrong=wrong,
             status=_status(wrong), payment=payment, word=word, tint=tint, difference=difference_of(payment),
             method=METHOD_WORDS.get(str(payment.method_chosen), ""),
             steps=timeline_of(payment, history, visitor.business, is_masked=is_masked),
             journals=history.journals, journal_words=JOURNAL_WORDS, money=Money, choices=choices,
+            disputes=[f"{one.sentence[:1].upper()}{one.sentence[1:]}." for one in subject.disputes],
             wallet=Money(history.wallet_minor or 0, payment.expected.currency),
             terms=_terms(visitor, terms, choices[0].amount if choices else None),
             customer_name=payer_of(visitor, payment.order.customer.name),
@@ -131,8 +136,10 @@ class PaymentPages:
 
     async def refund(self, visitor: DashboardVisitor) -> Html:
         payment = await self._get(visitor)
+        async with self.shell.db.connection() as tx:
+            subject = await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
         try:
-            asked = asked_in(visitor, payment)
+            asked = asked_in(visitor, payment, subject)
 
             async def act(tx: Tx) -> str:
                 step, made = await approvals.refund(
@@ -195,13 +202,13 @@ def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
     }
 
 
-def asked_in(visitor: DashboardVisitor, payment: Payment) -> RefundAsked:
+def asked_in(visitor: DashboardVisitor, payment: Payment, subject: Subject) -> RefundAsked:
     """Raises Invalid. What the browser says about the amount of a choice is not believed: it is computed again."""
     form = visitor.form
     version = form.get("version", "")
     if not _VERSION.fullmatch(version):
         raise ChangedElsewhere("this form is incomplete; look at the payment again")
-    choices = {choice.value: choice.amount for choice in refund_choices(payment)}
+    choices = {choice.value: choice.amount for choice in refund_choices(payment, subject)}
     what = form.get("what", "")
     if what == "part":
         refunded = amount_in(form.get("amount", ""), payment.expected.currency)

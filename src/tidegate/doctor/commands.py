@@ -16,7 +16,7 @@ from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.infra.timestamp import to_iso
 from tidegate.infra.vault import NoKey, Vault
-from tidegate.intake import store as intake_store
+from tidegate.intake import suspense_store
 from tidegate.ledger import books
 from tidegate.mail import store as mail_store
 from tidegate.rail import registry
@@ -141,7 +141,7 @@ async def _money(tx: Tx, now: datetime) -> AsyncIterator[Finding]:
     disputes = await rail_store.list_open_disputes(tx)
     # The answer is given at the rail.
     yield Finding("disputes", True, "; ".join(disputes) or "no payment is disputed")
-    unclaimed = await intake_store.list_suspense(tx, limit=store.FINDINGS_MAX)
+    unclaimed = await suspense_store.list_open(tx, limit=store.FINDINGS_MAX)
     suspense = [f"{one.amount} by {one.rail}/{one.transaction_id}: {one.reason}" for one in unclaimed]
     # The books are right, so this is no failure; an operator must find the owner.
     yield Finding("suspense", True, "; ".join(suspense) or "all money has an owner")

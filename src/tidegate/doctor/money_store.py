@@ -84,7 +84,7 @@ async def list_lost_money(tx: Tx) -> list[str]:
           FROM payment
           LEFT JOIN (SELECT business_id, payment_id, sum(amount_minor) AS arrived_minor
                        FROM receipt
-                      WHERE outcome <> 'suspense'
+                      WHERE outcome NOT IN ('suspense', 'decided')
                         AND NOT (outcome = 'held'
                                  AND EXISTS (SELECT FROM journal
                                               WHERE journal.business_id = receipt.business_id

@@ -131,7 +131,7 @@ async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: Notifi
         receipt = _unclaimed(
             ref, outcome.state.transaction_id, outcome.state.amount, _party(outcome.state.payer), str(wrong)
         )
-        await _suspend(deps, outcome.business_id, receipt, ref, account_number=None, now=now)
+        await _suspend(deps, outcome.business_id, receipt, ref, notified=None, now=now)
         return
     if snapshot is not None:
         return
@@ -143,7 +143,7 @@ async def _attempt_ended(deps: PaymentDeps, outcome: AttemptOutcome, ref: Notifi
             _party(outcome.state.payer),
             f"no attempt has the reference {outcome.reference}",
         )
-        await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, account_number=None, now=now)
+        await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, notified=None, now=now)
     else:
         await _note(deps, ref, "suspense", f"no attempt has the reference {outcome.reference}", now)
 
@@ -159,7 +159,7 @@ async def _money_arrived(deps: PaymentDeps, transfer: MoneyArrived, ref: Notific
         receipt = _unclaimed(
             ref, transfer.transaction_id, transfer.amount, _party(transfer.payer), "no account has this number"
         )
-        await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, account_number=transfer.account_number, now=now)
+        await _suspend(deps, PLATFORM_BUSINESS_ID, receipt, ref, notified=transfer, now=now)
 
 
 async def _owner_of(deps: PaymentDeps, transfer: MoneyArrived, rail: str) -> PaymentSnapshot | AccountSnapshot | None:
@@ -200,9 +200,8 @@ async def _for_a_checkout(
     if transfer.amount.currency is not expected:
         receipt = _in_wrong_currency(ref, transfer, expected)
         await _suspend(
-            deps, snapshot.business.id, receipt, ref, account_number=transfer.account_number, now=now,
-            payment_id=snapshot.payment.id,
-        )  # fmt: skip
+            deps, snapshot.business.id, receipt, ref, notified=transfer, now=now, payment_id=snapshot.payment.id
+        )
         return
     arrival = IncomingTransfer(
         rail=ref.rail,
@@ -222,7 +221,7 @@ async def _for_an_account(
         await inflow.record_arrival(deps, place, transfer, ref=ref, now=now)
         return
     receipt = _in_wrong_currency(ref, transfer, expected)
-    await _suspend(deps, place.business.id, receipt, ref, account_number=transfer.account_number, now=now)
+    await _suspend(deps, place.business.id, receipt, ref, notified=transfer, now=now)
 
 
 def _in_wrong_currency(ref: NotificationRef, transfer: MoneyArrived, expected: Currency) -> Receipt:
@@ -284,6 +283,9 @@ async def _same_money_again(deps: PaymentDeps, event: RailEvent, ref: Notificati
     transaction_id, notified, business_id = await _known(deps, event, ref.rail)
     async with deps.db.connection() as tx:
         recorded = await store.find_recorded(tx, business_id, ref.rail, transaction_id)
+        if recorded is None:
+            # Of no attempt that we know: it is in suspense under the platform.
+            recorded = await store.find_recorded(tx, PLATFORM_BUSINESS_ID, ref.rail, transaction_id)
     if recorded is not None and recorded.is_same_as(notified):
         # Money in suspense may get another owner: its notifications are never removed, so that none credits it again.
         state = "suspense" if recorded.is_in_suspense else "done"
@@ -315,16 +317,18 @@ def _unclaimed(ref: NotificationRef, transaction_id: str, amount: Money, payer: 
 
 
 async def _suspend(
-    deps: PaymentDeps, business_id: str, receipt: Receipt, ref: NotificationRef, *, account_number: str | None,
+    deps: PaymentDeps, business_id: str, receipt: Receipt, ref: NotificationRef, *, notified: MoneyArrived | None,
     now: datetime, payment_id: int | None = None,
 ) -> None:  # fmt: skip
+    """`notified` is the transfer; None for money of an attempt, which came without an account."""
     log.error("money without an owner", rail=receipt.rail, transaction_id=receipt.transaction_id, why=receipt.reason)
     cause = f"{receipt.rail}/{receipt.transaction_id}"
     journal = postings.receipt_unclaimed(cause=cause, received=receipt.amount, event_at=now)
     async with deps.db.connection() as tx:
         is_new = await store.put_into_suspense(
-            tx, business_id, receipt, journal, ref, account_number=account_number, payment_id=payment_id, now=now
-        )
+            tx, business_id, receipt, journal, ref, account_number=notified.account_number if notified else None,
+            payment_id=payment_id, notified=notified, now=now,
+        )  # fmt: skip
     if not is_new:
         raise DuplicateNotification
 

@@ -10,6 +10,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx, naming
 from tidegate.ledger.model import Journal
 from tidegate.payment.change import Receipt
+from tidegate.rail.event import MoneyArrived
 from tidegate.rail.notification import AlreadyReceived, NotificationRef
 
 
@@ -39,6 +40,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
     amount: Money
     account_number: str | None
+    # It is or was; its notifications are kept for ever.
     is_in_suspense: bool = False
 
     def is_same_as(self, other: Recorded) -> bool:
@@ -52,7 +54,11 @@ class Recorded(msgspec.Struct, frozen=True):
 async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str) -> Recorded | None:
     row = await tx.fetchrow(
         """
-        SELECT amount_minor, currency, account_number, outcome = 'suspense' AS is_in_suspense FROM receipt
+        -- As it was notified first, also when its owner has it since under another account.
+        SELECT amount_minor, currency, account_number, true AS is_in_suspense FROM suspense_decision
+         WHERE business_id = $1 AND rail = $2 AND transaction_id = $3 AND decision = 'assigned'
+         UNION ALL
+        SELECT amount_minor, currency, account_number, outcome IN ('suspense', 'decided') FROM receipt
          WHERE business_id = $1 AND rail = $2 AND transaction_id = $3
          UNION ALL
         SELECT collection.source_minor, collection.source_currency, account.account_number, false FROM collection
@@ -69,12 +75,13 @@ async def find_recorded(tx: Tx, business_id: str, rail: str, transaction_id: str
 
 async def put_into_suspense(
     tx: Tx, business_id: str, receipt: Receipt, journal: Journal, ref: NotificationRef, *, account_number: str | None,
-    payment_id: int | None, now: datetime,
+    payment_id: int | None, notified: MoneyArrived | None, now: datetime,
 ) -> bool:  # fmt: skip
     """The notification, the receipt and its journal, in one statement. False when it was recorded before.
 
     Raises AlreadyReceived when the transaction is known, in suspense or as an inflow.
-    `payment_id` is the payment whose account received the money; it is not credited to that payment.
+    `payment_id` is the payment whose account received the money; it is not credited to that payment. `notified` is
+    all that is known of a transfer.
     """
     given = {
         "notification": ref,
@@ -87,6 +94,7 @@ async def put_into_suspense(
             "amount_minor": receipt.amount.minor,
             "reason": receipt.reason,
             "payer": receipt.payer,
+            "notified": notified,
         },
         "journal": journal.columns()._asdict(),
     }
@@ -97,44 +105,3 @@ async def put_into_suspense(
     if outcome == "already_received":
         raise AlreadyReceived
     return bool(outcome == "written")
-
-
-class SuspenseReceipt(msgspec.Struct, frozen=True):
-    """Money without an owner."""
-
-    # The business whose account received it; the platform's when no account has the number.
-    business_id: str
-    received_at: datetime
-    amount: Money
-    account_number: str | None
-    reason: str
-    rail: str
-    transaction_id: str
-
-
-async def list_suspense(tx: Tx, *, business_id: str | None = None, limit: int) -> list[SuspenseReceipt]:
-    """The oldest first, without what the bank has taken back."""
-    rows = await tx.fetch(
-        """
-        SELECT business_id, created_at, currency, amount_minor, account_number, reason, rail, transaction_id
-          FROM receipt
-         WHERE outcome = 'suspense' AND ($1::text IS NULL OR business_id = $1) AND NOT EXISTS (
-             SELECT FROM credit_reversal AS reversal
-              WHERE reversal.rail = receipt.rail AND reversal.account_number = coalesce(receipt.account_number, '')
-                AND reversal.transaction_id = receipt.transaction_id AND reversal.applied_at IS NOT NULL)
-         ORDER BY created_at, business_id, id LIMIT $2
-        """,
-        business_id, limit,
-    )  # fmt: skip
-    return [
-        SuspenseReceipt(
-            business_id=row["business_id"],
-            received_at=row["created_at"],
-            amount=Money(row["amount_minor"], Currency(row["currency"])),
-            account_number=row["account_number"],
-            reason=row["reason"] or "",
-            rail=row["rail"],
-            transaction_id=row["transaction_id"],
-        )
-        for row in rows
-    ]

@@ -57,6 +57,7 @@ class JournalKind(DescribedEnum):
     DISPUTE_HELD = "dispute_held", "A payment is disputed; its amount is held."
     DISPUTE_RELEASED = "dispute_released", "The amount held for a dispute was released."
     DEBT_COLLECTED = "debt_collected", "What the wallet owed was deducted from new money."
+    UNCLAIMED_RELEASED = "unclaimed_released", "Money without an owner was given to one, or settled outside."
 
 
 class Unbalanced(Exception):

@@ -10,6 +10,8 @@
                                    spread, rounding
     receipt held       rail        suspense                  more is expected, or it is held for review
     receipt unclaimed  rail        suspense                  the owner is unknown; booked under the platform
+    unclaimed released suspense    rail                      … its owner is found, and receives it like any receipt;
+                                                             … or it was settled outside, at the bank
     held settled       suspense    wallet, fee, vat          what was held is enough, or was approved
     held converted     suspense    as inflow converted       what was held was approved
     held returning     suspense    returns                   what was held is returned
@@ -70,6 +72,12 @@ def receipt_held(*, cause: str, received: Money, event_at: datetime) -> Journal:
 def receipt_unclaimed(*, cause: str, received: Money, event_at: datetime) -> Journal:
     return Journal(
         JournalKind.RECEIPT_UNCLAIMED, cause, _moved(received, LedgerAccount.RAIL, LedgerAccount.SUSPENSE), event_at
+    )
+
+
+def unclaimed_released(*, cause: str, held: Money, event_at: datetime) -> Journal:
+    return Journal(
+        JournalKind.UNCLAIMED_RELEASED, cause, _moved(held, LedgerAccount.SUSPENSE, LedgerAccount.RAIL), event_at
     )
 
 
@@ -163,6 +171,7 @@ POSTING_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.INFLOW_CONVERTED: inflow_converted,
     JournalKind.RECEIPT_HELD: receipt_held,
     JournalKind.RECEIPT_UNCLAIMED: receipt_unclaimed,
+    JournalKind.UNCLAIMED_RELEASED: unclaimed_released,
     JournalKind.HELD_SETTLED: held_settled,
     JournalKind.HELD_CONVERTED: held_converted,
     JournalKind.HELD_RETURNING: held_returning,

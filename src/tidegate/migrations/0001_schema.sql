@@ -601,7 +601,7 @@ CREATE TABLE journal (
         'checkout_settled', 'inflow_credited', 'inflow_converted', 'receipt_held', 'receipt_unclaimed',
         'held_settled', 'held_converted', 'held_returning', 'receipt_returning', 'return_done',
         'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed', 'debt_collected',
-        'dispute_held', 'dispute_released')),
+        'dispute_held', 'dispute_released', 'unclaimed_released')),
     CONSTRAINT journal_cause_is_named CHECK (length(cause) BETWEEN 1 AND 200)
 );
 COMMENT ON TABLE journal IS 'One movement of money, for one cause, for ever. event_at: when it happened outside; created_at: when we booked it.';
@@ -1178,20 +1178,53 @@ CREATE TABLE receipt (
     outcome        text        NOT NULL,
     reason         text,
     payer          jsonb       NOT NULL DEFAULT '{}',
+    notified       jsonb,
     created_at     timestamptz NOT NULL,
     CONSTRAINT receipt_pk PRIMARY KEY (business_id, id),
     CONSTRAINT receipt_one_per_transaction UNIQUE (business_id, rail, transaction_id),
     CONSTRAINT receipt_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
     CONSTRAINT receipt_is_of_money CHECK (amount_minor > 0),
-    CONSTRAINT receipt_outcome_is_known CHECK (outcome IN ('settled', 'held', 'returned', 'suspense'))
+    CONSTRAINT receipt_outcome_is_known CHECK (outcome IN ('settled', 'held', 'returned', 'suspense', 'decided')),
+    CONSTRAINT receipt_keeps_the_transfer_in_suspense CHECK (notified IS NULL OR outcome = 'suspense')
 );
 COMMENT ON TABLE receipt IS 'Money that arrived, and what was done with it. Nothing received is ever unrecorded.';
+COMMENT ON COLUMN receipt.outcome IS 'decided: it was in suspense and an operator returned or closed it, see suspense_decision. Assigned money is a receipt or an inflow of its owner instead.';
+COMMENT ON COLUMN receipt.notified IS 'Of a transfer in suspense: all that the rail notified, for the checks of an assignment.';
 CREATE INDEX receipt_of_payment ON receipt (business_id, payment_id);
 CREATE INDEX receipt_in_suspense ON receipt (created_at) WHERE outcome = 'suspense';
 -- The bank names a transaction, not a business.
 CREATE INDEX receipt_by_transaction ON receipt (rail, transaction_id);
 
+CREATE TABLE suspense_decision (
+    business_id    text        NOT NULL CONSTRAINT suspense_decision_business_fk REFERENCES business (id),
+    receipt_id     bigint      NOT NULL,
+    rail           text        NOT NULL,
+    transaction_id text        NOT NULL,
+    account_number text,
+    currency       text        NOT NULL,
+    amount_minor   bigint      NOT NULL,
+    decision       text        NOT NULL,
+    given_to       text        CONSTRAINT suspense_decision_owner_fk REFERENCES business (id),
+    subject        text,
+    note           text        NOT NULL,
+    decided_by     text        NOT NULL,
+    decided_at     timestamptz NOT NULL,
+    CONSTRAINT suspense_decision_pk PRIMARY KEY (business_id, receipt_id),
+    CONSTRAINT suspense_decision_one_per_transaction UNIQUE (business_id, rail, transaction_id),
+    CONSTRAINT suspense_decision_is_known CHECK (decision IN ('assigned', 'returned', 'closed')),
+    CONSTRAINT suspense_decision_has_an_owner CHECK ((decision = 'assigned') = (given_to IS NOT NULL)),
+    CONSTRAINT suspense_decision_has_a_subject CHECK ((decision = 'closed') = (subject IS NULL)),
+    CONSTRAINT suspense_decision_is_of_money CHECK (amount_minor > 0)
+);
+COMMENT ON TABLE suspense_decision IS 'What operators decided about money in suspense, once for each receipt.';
+COMMENT ON COLUMN suspense_decision.business_id IS 'Under which it was in suspense; given_to: whose it is now.';
+COMMENT ON COLUMN suspense_decision.subject IS 'The pay code of the payment, the id of the virtual account, or the reference of the return.';
+-- Operators know money in suspense by the number of its receipt; the bank names a transaction. Neither names a business.
+CREATE INDEX suspense_decision_by_receipt ON suspense_decision (receipt_id);
+CREATE INDEX suspense_decision_by_transaction ON suspense_decision (rail, transaction_id);
+
 GRANT SELECT, INSERT ON notification, receipt TO tidegate_app;
+GRANT SELECT ON suspense_decision TO tidegate_app;
 
 
 -- Account
@@ -1534,6 +1567,44 @@ CREATE INDEX dispute_open ON dispute (due_at) WHERE status = 'open';
 
 GRANT SELECT, INSERT, UPDATE ON dispute TO tidegate_app;
 
+CREATE FUNCTION refundable_minor(p_receipt receipt) RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT greatest(0, (p_receipt.amount_minor - greatest(taken.minor, disputed.minor) - returned.minor - refunded.minor)::bigint)
+      FROM (SELECT coalesce(sum(amount_minor), 0) AS minor FROM dispute
+             WHERE business_id = p_receipt.business_id AND rail = p_receipt.rail
+               AND transaction_id = p_receipt.transaction_id AND status IN ('open', 'lost')) AS disputed
+     -- Without a dispute a bank takes back a whole transfer; a part contradicts it, and waits for an operator.
+     CROSS JOIN LATERAL (
+            SELECT coalesce(max(CASE WHEN disputed.minor > 0 THEN amount_minor ELSE p_receipt.amount_minor END), 0)
+                        AS minor
+                   FROM credit_reversal
+                  WHERE rail = p_receipt.rail AND account_number = coalesce(p_receipt.account_number, '')
+                    AND transaction_id = p_receipt.transaction_id) AS taken
+     CROSS JOIN (SELECT coalesce(sum(amount_minor), 0) AS minor FROM money_return
+                  WHERE business_id = p_receipt.business_id AND payment_id = p_receipt.payment_id
+                    AND rail = p_receipt.rail AND transaction_id = p_receipt.transaction_id) AS returned
+     CROSS JOIN (SELECT coalesce(sum(amount_minor), 0) AS minor FROM refund_leg
+                  WHERE business_id = p_receipt.business_id AND rail = p_receipt.rail
+                    AND transaction_id = p_receipt.transaction_id AND status <> 'failed') AS refunded
+$$;
+COMMENT ON FUNCTION refundable_minor IS 'What is left of a transfer to refund: less what the bank has taken back or may take because of a dispute that is open or lost, what was returned, and what was refunded.';
+
+CREATE FUNCTION fee_returned(p_business_id text, p_payment_id bigint, OUT fee_minor bigint, OUT vat_minor bigint)
+    LANGUAGE sql STABLE AS $$
+    SELECT refunds.fee_minor + reversals.fee_minor, refunds.vat_minor + reversals.vat_minor
+      FROM (SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee_minor,
+                   coalesce(sum(vat_returned_minor), 0)::bigint AS vat_minor
+              FROM refund
+             WHERE business_id = p_business_id AND payment_id = p_payment_id AND status <> 'failed') AS refunds
+     CROSS JOIN (SELECT coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'fee'), 0)::bigint AS fee_minor,
+                        coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'vat'), 0)::bigint AS vat_minor
+                   FROM receipt
+                   JOIN journal ON journal.business_id = p_business_id AND journal.kind = 'credit_reversed'
+                        AND journal.cause = receipt.rail || '/' || receipt.transaction_id
+                   JOIN entry ON entry.business_id = p_business_id AND entry.journal_id = journal.id
+                  WHERE receipt.business_id = p_business_id AND receipt.payment_id = p_payment_id) AS reversals
+$$;
+COMMENT ON FUNCTION fee_returned IS 'What was returned of the fee of a payment: by refunds under way or done, and by reversals.';
+
 
 -- Webhook
 --
@@ -1773,6 +1844,7 @@ CREATE TYPE payment_change AS (
     outcome             text,
     reason              text,
     payer               jsonb,
+    arrived_at          text,
     back_reference      text,
     back_rail           text,
     back_transaction_id text,
@@ -1791,7 +1863,7 @@ CREATE TYPE payment_change AS (
     event_payload       text,
     event_reference     text
 );
-COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with them: a notification (ref), money received, money going back, a journal, an event. Bytes are base64.';
+COMMENT ON TYPE payment_change IS 'A payment, its attempt, and what came with them: a notification (ref), money received, money going back, a journal, an event. Bytes are base64. arrived_at: the account that the rail named, empty for none, where it is not the attempt''s own.';
 
 CREATE FUNCTION apply_payment_changes(p_business_id text, p_changes json, p_now timestamptz) RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -1837,7 +1909,8 @@ BEGIN
             INSERT INTO receipt (business_id, rail, transaction_id, payment_id, attempt_id, account_number, currency,
                                  amount_minor, outcome, reason, payer, created_at)
             VALUES (p_business_id, v_change.rail, v_change.transaction_id, v_change.payment_id, v_change.attempt_id,
-                    v_change.account_number, v_change.currency, v_change.amount_minor, v_change.outcome, v_change.reason,
+                    CASE WHEN v_change.arrived_at IS NULL THEN v_change.account_number
+                         ELSE nullif(v_change.arrived_at, '') END, v_change.currency, v_change.amount_minor, v_change.outcome, v_change.reason,
                     v_change.payer, v_change.now);
         END IF;
         IF v_change.attempt_id IS NOT NULL THEN
@@ -2021,6 +2094,9 @@ DECLARE
 BEGIN
     IF EXISTS (SELECT FROM collection
                 WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
+       OR EXISTS (SELECT FROM suspense_decision
+                   WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
+          AND NOT EXISTS (SELECT FROM notification WHERE rail = v_new.rail AND id = v_ref)
        OR EXISTS (SELECT FROM receipt
                    WHERE business_id = p_business_id AND rail = v_new.rail AND transaction_id = v_new.transaction_id)
           AND NOT EXISTS (SELECT FROM notification WHERE rail = v_new.rail AND id = v_ref) THEN
@@ -2033,14 +2109,53 @@ BEGIN
         RETURN 'duplicate';
     END IF;
     INSERT INTO receipt (business_id, rail, transaction_id, payment_id, account_number, currency, amount_minor, outcome,
-                         reason, payer, created_at)
+                         reason, payer, notified, created_at)
     VALUES (p_business_id, v_new.rail, v_new.transaction_id, v_new.payment_id, v_new.account_number, v_new.currency,
-            v_new.amount_minor, 'suspense', v_new.reason, v_new.payer, p_now);
+            v_new.amount_minor, 'suspense', v_new.reason, v_new.payer, v_new.notified, p_now);
     PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
     RETURN 'written';
 END
 $$;
 COMMENT ON FUNCTION record_unclaimed IS 'Writes money that no wallet can be credited with, with its notification and journal. Outcomes as of record_inflow.';
+
+CREATE FUNCTION lock_unclaimed(p_business_id text, p_id bigint) RETURNS SETOF receipt
+    LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT * FROM receipt WHERE business_id = p_business_id AND id = p_id FOR UPDATE
+$$;
+COMMENT ON FUNCTION lock_unclaimed IS 'A receipt as it is now, until the transaction ends: two decisions on money in suspense, or a decision and a reversal, come one after the other.';
+
+CREATE FUNCTION decide_unclaimed(p_business_id text, p_change json, p_now timestamptz) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_new  suspense_decision := json_populate_record(NULL::suspense_decision, p_change -> 'decision');
+    v_back money_return := json_populate_record(NULL::money_return, p_change -> 'return');
+    v_was  receipt;
+BEGIN
+    SELECT * INTO v_was FROM receipt
+     WHERE business_id = p_business_id AND id = v_new.receipt_id AND outcome = 'suspense' FOR UPDATE;
+    IF NOT FOUND THEN
+        PERFORM refuse_stale_change();
+    END IF;
+    INSERT INTO suspense_decision (business_id, receipt_id, rail, transaction_id, account_number, currency,
+                                   amount_minor, decision, given_to, subject, note, decided_by, decided_at)
+    VALUES (p_business_id, v_was.id, v_was.rail, v_was.transaction_id, v_was.account_number, v_was.currency,
+            v_was.amount_minor, v_new.decision, v_new.given_to, v_new.subject, v_new.note, v_new.decided_by, p_now);
+    IF v_new.decision = 'assigned' THEN
+        -- Its owner has it from now on, also when that is the same business.
+        DELETE FROM receipt WHERE business_id = p_business_id AND id = v_was.id;
+    ELSE
+        UPDATE receipt SET outcome = 'decided', notified = NULL WHERE business_id = p_business_id AND id = v_was.id;
+    END IF;
+    IF v_new.decision = 'returned' THEN
+        INSERT INTO money_return (business_id, reference, rail, transaction_id, currency, amount_minor, reason,
+                                  next_try_at, asked_at)
+        VALUES (p_business_id, v_new.subject, v_was.rail, v_was.transaction_id, v_was.currency, v_was.amount_minor,
+                v_back.reason, p_now, p_now);
+    END IF;
+    PERFORM post_once(p_business_id, p_change -> 'journal', p_now);
+END
+$$;
+COMMENT ON FUNCTION decide_unclaimed IS 'Writes what became of money in suspense, with its journal and, where it goes back, its return. Raises when it is not in suspense any more.';
 
 CREATE FUNCTION confirm_return(p_business_id text, p_reference text, p_change json, p_now timestamptz) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -2070,6 +2185,13 @@ CREATE FUNCTION start_refund(p_business_id text, p_change json, p_now timestampt
 DECLARE
     v_new refund := json_populate_record(NULL::refund, p_change -> 'refund');
 BEGIN
+    IF EXISTS (SELECT FROM json_populate_recordset(NULL::refund_leg, p_change -> 'legs') AS leg
+                 JOIN receipt ON receipt.business_id = p_business_id AND receipt.rail = leg.rail
+                      AND receipt.transaction_id = leg.transaction_id AND receipt.payment_id = v_new.payment_id
+                WHERE leg.amount_minor > refundable_minor(receipt)) THEN
+        RAISE EXCEPTION 'a transfer has less to refund' USING ERRCODE = 'integrity_constraint_violation',
+            CONSTRAINT = 'refund_leg_takes_what_is_left', TABLE = 'refund_leg';
+    END IF;
     UPDATE payment SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.payment_id;
     UPDATE collection SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
@@ -2088,7 +2210,7 @@ BEGIN
     RETURN v_new.id;
 END
 $$;
-COMMENT ON FUNCTION start_refund IS 'Writes a refund, its amount on the payment or inflow, its legs, and the debit of the wallet. Its number.';
+COMMENT ON FUNCTION start_refund IS 'Writes a refund, its amount on the payment or inflow, its legs, and the debit of the wallet. Its number. Raises when a transfer of the payment has less left to refund.';
 
 
 -- Paystack
@@ -2421,6 +2543,7 @@ BEGIN
     DELETE FROM collection WHERE business_id = p_business_id;
     DELETE FROM collection_tally WHERE business_id = p_business_id;
     DELETE FROM receipt WHERE business_id = p_business_id;
+    DELETE FROM suspense_decision WHERE business_id = p_business_id OR given_to = p_business_id;
     DELETE FROM attempt WHERE business_id = p_business_id;
     DELETE FROM receipt_mail WHERE business_id = p_business_id;
     DELETE FROM idempotency_key WHERE business_id = p_business_id;

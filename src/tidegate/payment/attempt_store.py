@@ -234,6 +234,7 @@ def _receipt(receipt: Receipt) -> dict[str, Any]:
         "outcome": receipt.outcome,
         "reason": receipt.reason,
         "payer": receipt.payer,
+        "arrived_at": receipt.arrived_at,
     }
 
 

@@ -36,6 +36,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     # Why it is returned; for money in suspense, why it has no owner.
     reason: ReturnReason | str | None
     payer: dict[str, Any]
+    # The account that the rail named, empty for none; None where it is the attempt's own.
+    arrived_at: str | None = None
 
 
 class ChangeOutcome(Enum):

@@ -13,7 +13,7 @@ from tidegate.core.errors import NotFound, Unavailable
 from tidegate.core.fee import FeeRule
 from tidegate.infra import lease_store, leased_work
 from tidegate.infra.batcher import BATCH_MAX
-from tidegate.infra.db import Database, StaleChange
+from tidegate.infra.db import Database, StaleChange, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import LeaseLost
 from tidegate.merchant import store as merchant_store
@@ -208,12 +208,22 @@ def changing_too_fast() -> Unavailable:
 
 
 async def _rule_of(deps: PaymentDeps, snapshot: PaymentSnapshot) -> FeeRule:
+    rule = snapshot.business.fee_rule_by_id(_rule_id_of(snapshot))
+    if rule is not None:
+        return rule
+    async with deps.db.connection() as tx:
+        return await rule_of(tx, snapshot)
+
+
+async def rule_of(tx: Tx, snapshot: PaymentSnapshot) -> FeeRule:
     """The rule that priced the attempt, even if it has ended since."""
-    rule_id = snapshot.attempt.fee_rule_id if snapshot.attempt else snapshot.payment.fee_rule_id
+    rule_id = _rule_id_of(snapshot)
     rule = snapshot.business.fee_rule_by_id(rule_id)
-    if rule is None:
-        async with deps.db.connection() as tx:
-            rule = await merchant_store.find_fee_rule(tx, snapshot.business.id, rule_id)
+    rule = rule or await merchant_store.find_fee_rule(tx, snapshot.business.id, rule_id)
     if rule is None:
         raise NotFound(f"the fee rule {rule_id} does not exist")
     return rule
+
+
+def _rule_id_of(snapshot: PaymentSnapshot) -> str:
+    return snapshot.attempt.fee_rule_id if snapshot.attempt else snapshot.payment.fee_rule_id

@@ -106,6 +106,9 @@ async def list_balances(tx: Tx) -> list[Balance]:
                  WHERE reversal.applied_at IS NOT NULL
                    AND reversal.account_number = coalesce(receipt.account_number, '')
                 UNION ALL
+                -- Settled outside by an operator.
+                SELECT currency, -amount_minor, 0 FROM suspense_decision WHERE decision = 'closed'
+                UNION ALL
                 SELECT currency, -amount_minor, 0 FROM money_return WHERE status = 'confirmed'
                 UNION ALL
                 SELECT currency, -amount_minor, 0 FROM refund_leg WHERE status = 'successful'

@@ -92,6 +92,7 @@ class RefundApi:
                 errors.AccessDenied,
                 errors.NotFound,
                 errors.Conflict,
+                errors.PaymentDisputed,
                 errors.InsufficientBalance,
                 errors.RefundExceedsAvailable,
                 errors.RefundNeedsApproval,

@@ -9,7 +9,7 @@ import msgspec
 
 from tidegate.core import ids
 from tidegate.core.described_enum import DescribedEnum
-from tidegate.core.errors import Conflict, RefundExceedsAvailable
+from tidegate.core.errors import Conflict, PaymentDisputed, RefundExceedsAvailable
 from tidegate.core.fee import Fee, FeeOnRefund
 from tidegate.core.money import Money
 from tidegate.rail.action import FailureReason
@@ -32,6 +32,22 @@ class RefundableTransfer(msgspec.Struct, frozen=True, kw_only=True):
     left: Money
 
 
+class RefundObstacle(msgspec.Struct, frozen=True, kw_only=True):
+    """A dispute that is open or lost: the bank decides about its amount, or has decided."""
+
+    rail: str
+    dispute_id: str
+    is_open: bool
+    amount: Money
+
+    @property
+    def sentence(self) -> str:
+        what = f"dispute {self.dispute_id} of {self.amount}"
+        if self.is_open:
+            return f"{what} is open: to give that money back, accept the dispute at {self.rail}, or wait for its end"
+        return f"{what} was lost: the bank returns that money to the customer"
+
+
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """What is refunded, as read under its lock. Either a payment or a collection, so one of the ids is None."""
 
@@ -52,8 +68,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     fee_given: Fee
     # The newest transfer first.
     transfers: tuple[RefundableTransfer, ...]
-    # Reversed by the bank, beyond what was refunded of it.
+    # Reversed by the bank or disputed, beyond what was refunded of it.
     gone: Money | None = None
+    disputes: tuple[RefundObstacle, ...] = ()
     # Why it cannot be refunded.
     obstacle: str | None = None
 
@@ -110,6 +127,8 @@ def amount_of(subject: Subject, asked: Money | None) -> Money:
     """The requested amount; by default the excess of an overpayment, otherwise all that remains."""
     if subject.obstacle is not None:
         raise Conflict(subject.obstacle)
+    if subject.disputes and subject.left.minor <= 0:
+        raise PaymentDisputed(f"nothing can be refunded: {_disputed(subject)}")
     if asked is None:
         asked = _excess_of(subject) if subject.variance == "overpayment" else subject.left
     if asked.minor > subject.left.minor or asked.minor <= 0:
@@ -128,7 +147,12 @@ def _excess_of(subject: Subject) -> Money:
 def _too_much(subject: Subject) -> str:
     if subject.left.minor == 0:
         return f"all of the {subject.received} received is already refunded or in progress"
-    return f"amount must be at most {subject.left}, what is left of the {subject.received} received"
+    most = f"amount must be at most {subject.left}, what is left of the {subject.received} received"
+    return f"{most}; {_disputed(subject)}" if subject.disputes else most
+
+
+def _disputed(subject: Subject) -> str:
+    return "; ".join(one.sentence for one in subject.disputes)
 
 
 def begin(

@@ -60,21 +60,11 @@ async def get(tx: Tx, one: ReceiptReversal) -> Reversible:
 _GET = """
     SELECT payment.pay_code, payment.status, payment.currency, payment.received_minor, payment.reversed_minor,
            coalesce(payment.fee_minor, 0) AS fee_minor, coalesce(payment.vat_minor, 0) AS vat_minor,
-           (refunds.fee_minor + reversals.fee_minor)::bigint AS fee_given_minor,
-           (refunds.vat_minor + reversals.vat_minor)::bigint AS vat_given_minor,
+           given.fee_minor AS fee_given_minor, given.vat_minor AS vat_given_minor,
            (SELECT coalesce(sum(amount_minor), 0)::bigint FROM money_return
              WHERE business_id = $1 AND payment_id = $2 AND rail = $3 AND transaction_id = $4) AS sent_back_minor
       FROM payment
-     CROSS JOIN (SELECT coalesce(sum(fee_returned_minor), 0) AS fee_minor,
-                        coalesce(sum(vat_returned_minor), 0) AS vat_minor
-                   FROM refund WHERE business_id = $1 AND payment_id = $2 AND status <> 'failed') AS refunds
-     CROSS JOIN (SELECT coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'fee'), 0) AS fee_minor,
-                        coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'vat'), 0) AS vat_minor
-                   FROM receipt
-                   JOIN journal ON journal.business_id = $1 AND journal.kind = 'credit_reversed'
-                        AND journal.cause = receipt.rail || '/' || receipt.transaction_id
-                   JOIN entry ON entry.business_id = $1 AND entry.journal_id = journal.id
-                  WHERE receipt.business_id = $1 AND receipt.payment_id = $2) AS reversals
+     CROSS JOIN fee_returned($1, $2) AS given
      WHERE payment.business_id = $1 AND payment.id = $2
 """
 

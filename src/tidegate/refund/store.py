@@ -21,6 +21,7 @@ from tidegate.refund.model import Leg, Refund, RefundStatus
 _MORE_THAN_RECEIVED = {
     "payment_refunds_no_more_than_it_received": RefundExceedsAvailable,
     "collection_refunds_no_more_than_it_received": RefundExceedsAvailable,
+    "refund_leg_takes_what_is_left": RefundExceedsAvailable,
 }
 
 

@@ -9,7 +9,7 @@ import msgspec
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, Fee, FeeOnRefund
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.refund.model import RefundableTransfer, Subject
+from tidegate.refund.model import RefundableTransfer, RefundObstacle, Subject
 
 _NOT_PAID = "a payment can be refunded only in status success; this one is {}"
 _NOT_CREDITED = "a collection can be refunded only in status successful; this one is {}"
@@ -69,30 +69,59 @@ async def get(tx: Tx, key: SubjectKey) -> Subject:
         currency = Currency(row["currency"])
         transfers = await _list_transfers(tx, key.business_id, row["id"], currency)
         subject = payment_subject(row, row["on_refund"], await _get_fee_given(tx, key, currency), transfers)
-        return subject if row["is_taken_back"] is None else _taken_back(subject, is_done=row["is_taken_back"])
+        subject = msgspec.structs.replace(subject, disputes=await _list_disputes(tx, key, currency))
+        return _reduced(subject, is_taken_back=row["is_taken_back"])
     row = await tx.fetchrow(_COLLECTION, key.business_id, key.collection_id)
     assert row is not None
     fee_given = await _get_fee_given(tx, key, Currency(row["source_currency"]))
     return collection_subject(row, row["on_refund"], fee_given)
 
 
-def _taken_back(subject: Subject, *, is_done: bool) -> Subject:
-    """Of a payment by several transfers the bank may reverse only some."""
+def _reduced(subject: Subject, *, is_taken_back: bool | None) -> Subject:
+    """By what the bank took back or may take. `is_taken_back` is None without a reversal, False until it is booked.
+
+    Of a payment by several transfers the bank may reverse only some.
+    """
+    if is_taken_back is None and not subject.disputes:
+        return subject
     left = sum((transfer.left for transfer in subject.transfers), start=Money.zero(subject.received.currency))
-    obstacle = subject.obstacle or (None if is_done and left.minor else _TAKEN_BACK)
+    is_gone = is_taken_back is False or (is_taken_back and not left.minor)
+    obstacle = subject.obstacle or (_TAKEN_BACK if is_gone else None)
     return msgspec.structs.replace(subject, obstacle=obstacle, gone=subject.left - left)
 
 
+async def _list_disputes(tx: Tx, key: SubjectKey, currency: Currency) -> tuple[RefundObstacle, ...]:
+    """Those that keep money from being refunded."""
+    rows = await tx.fetch(
+        """
+        SELECT rail, id, status, amount_minor FROM dispute
+         WHERE business_id = $1 AND payment_id = $2 AND status IN ('open', 'lost') ORDER BY opened_at, id
+        """,
+        key.business_id, key.payment_id,
+    )  # fmt: skip
+    return tuple(
+        RefundObstacle(
+            rail=row["rail"], dispute_id=row["id"], is_open=row["status"] == "open",
+            amount=Money(row["amount_minor"], currency),
+        )
+        for row in rows
+    )  # fmt: skip
+
+
 async def _get_fee_given(tx: Tx, key: SubjectKey, currency: Currency) -> Fee:
-    """Of refunds in progress or paid out."""
+    """Of refunds in progress or paid out; of a payment, also of reversals."""
+    if key.payment_id is not None:
+        row = await tx.fetchrow("SELECT * FROM fee_returned($1, $2)", key.business_id, key.payment_id)
+        assert row is not None
+        return Fee(Money(row["fee_minor"], currency), Money(row["vat_minor"], currency))
     row = await tx.fetchrow(
         """
         SELECT coalesce(sum(fee_returned_minor), 0)::bigint AS fee, coalesce(sum(vat_returned_minor), 0)::bigint AS vat
           FROM refund
-         WHERE business_id = $1 AND (payment_id = $2 OR collection_id = $3) AND status <> 'failed'
+         WHERE business_id = $1 AND collection_id = $2 AND status <> 'failed'
         """,
-        *key,
-    )
+        key.business_id, key.collection_id,
+    )  # fmt: skip
     assert row is not None
     return Fee(Money(row["fee"], currency), Money(row["vat"], currency))
 
@@ -138,23 +167,10 @@ def payment_subject(
 async def _list_transfers(
     tx: Tx, business_id: str, payment_id: int, currency: Currency
 ) -> tuple[RefundableTransfer, ...]:
-    """The newest first, each less what was reversed, returned or refunded."""
+    """The newest first."""
     rows = await tx.fetch(
         """
-        SELECT receipt.rail, receipt.transaction_id,
-               CASE WHEN EXISTS (SELECT FROM credit_reversal AS reversal
-                                  WHERE reversal.rail = receipt.rail
-                                    AND reversal.account_number = coalesce(receipt.account_number, '')
-                                    AND reversal.transaction_id = receipt.transaction_id) THEN 0
-                    ELSE receipt.amount_minor
-                         - coalesce((SELECT sum(amount_minor) FROM money_return
-                                      WHERE money_return.business_id = $1 AND money_return.payment_id = $2
-                                        AND money_return.rail = receipt.rail
-                                        AND money_return.transaction_id = receipt.transaction_id), 0)
-                         - coalesce((SELECT sum(amount_minor) FROM refund_leg
-                                      WHERE refund_leg.business_id = $1 AND refund_leg.rail = receipt.rail
-                                        AND refund_leg.transaction_id = receipt.transaction_id
-                                        AND refund_leg.status <> 'failed'), 0) END AS left_minor
+        SELECT receipt.rail, receipt.transaction_id, refundable_minor(receipt) AS left_minor
           FROM receipt
          WHERE receipt.business_id = $1 AND receipt.payment_id = $2 AND receipt.outcome IN ('settled', 'held')
          ORDER BY receipt.id DESC
@@ -163,7 +179,7 @@ async def _list_transfers(
     )  # fmt: skip
     return tuple(
         RefundableTransfer(
-            rail=row["rail"], transaction_id=row["transaction_id"], left=Money(int(row["left_minor"]), currency)
+            rail=row["rail"], transaction_id=row["transaction_id"], left=Money(row["left_minor"], currency)
         )
         for row in rows
     )

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         "dispute_held",
         "dispute_released",
         "debt_collected",
+        "unclaimed_released",
     ]
     LinkKind = Literal["one_off", "reusable"]
     LinkState = Literal["open", "ended", "expired", "used_up"]

@@ -105,6 +105,13 @@ GUIDE: dict[type[Refusal], Guide] = {
         "Read the record again and act on its new state.",
         "it has changed in the meantime",
     ),
+    errors.PaymentDisputed: Guide(
+        "The customer disputes this money with the bank, which decides about it; a refund would pay it twice.",
+        "To give the money back, accept the dispute at the rail that `message` names. Otherwise wait for the event "
+        "`charge.disputed`: after a won dispute it can be refunded; after a lost one the customer has it.",
+        "nothing can be refunded: dispute 358950 of NGN 2,500.00 is open: to give that money back, accept the dispute "
+        "at paystack, or wait for its end",
+    ),
     errors.StillRunning: Guide(
         "The first request with this `Idempotency-Key` has not ended yet.",
         "Wait as long as `Retry-After` says and send the same request with the same key.",

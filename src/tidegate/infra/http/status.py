@@ -15,6 +15,7 @@ STATUS_OF: dict[type[errors.Refusal], int] = {
     errors.DuplicateReference: 409,
     errors.IllegalTransition: 409,
     errors.ChangedElsewhere: 409,
+    errors.PaymentDisputed: 409,
     errors.StillRunning: 409,
     errors.BodyTooLarge: 413,
     errors.UriTooLong: 414,

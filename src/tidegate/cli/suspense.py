@@ -1,0 +1,175 @@
+"""`tidegate suspense`: money without an owner, by any rail, and what an operator decides about it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import click
+from rich.table import Table
+
+from tidegate.audit.model import Actor
+from tidegate.bank_file.suspense import list_candidates
+from tidegate.bank_file.suspense_store import TransferCandidate
+from tidegate.cli.bank_payout import by_option
+from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
+from tidegate.cli.operator import SHOWN_MAX, any_business_option, limit_option, with_payment_deps, words
+from tidegate.core.clock import Clock
+from tidegate.infra.timestamp import to_iso
+from tidegate.intake import suspense as commands
+from tidegate.intake import suspense_store as store
+from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
+from tidegate.rail.deps import PaymentDeps
+
+SuspenseCase = tuple[SuspenseReceipt, list[TransferCandidate]]
+
+_id = click.argument("receipt_id", metavar="ID", type=click.IntRange(1, commands.RECEIPT_ID_MAX))
+_note = click.option(
+    "--note", metavar="TEXT", required=True, help="The reason; stored with the decision and in the audit trail."
+)
+
+
+@click.group()
+def suspense() -> None:
+    """Money without an owner: list it, assign it to a payment or an account, return it, or close it."""
+
+
+@suspense.command(name="list")
+@any_business_option
+@limit_option
+@as_json_option
+@speaks_plainly
+def list_(business_id: str | None, limit: int, as_json: bool) -> None:
+    """List money in suspense, the oldest first: in a currency that its account does not take, without an account, or
+    with a missing or wrong reference. Of transfers in bank files, payments of the same amount are shown.
+    """
+
+    async def run(deps: PaymentDeps, _: Clock) -> list[SuspenseCase]:
+        async with deps.db.connection() as tx:
+            # One more than shown, to know whether there are others.
+            found = await store.list_open(tx, business_id=business_id, limit=limit + 1)
+            return [(one, await list_candidates(tx, one)) for one in found]
+
+    found = with_payment_deps(run)
+    if as_json:
+        print_record([_record(*case) for case in found[:limit]])
+        return
+    table = Table()
+    for heading in ("ID", "Received", "Amount", "Payer, narration", "Account, rail's id", "Why", "May be for"):
+        table.add_column(heading, no_wrap=heading in ("ID", "Received", "Amount"), overflow="fold")
+    for one, candidates in found[:limit]:
+        table.add_row(
+            str(one.id), f"{one.received_at:%Y-%m-%d %H:%M} UTC", str(one.amount),
+            plain(f"{one.payer.get('name') or '–'}\n{one.remittance or '–'}"),
+            plain(f"{one.account_number or '–'}\n{one.rail} {one.transaction_id}"),
+            plain(one.reason + (f"\n{owner}" if (owner := _business_of(one)) else "")),
+            plain("\n".join(f"{it.merchant_reference} of {it.business_id} ({it.status})" for it in candidates) or "–"),
+        )  # fmt: skip
+    show_table(table, "[green]✓[/] Nothing is in suspense.")
+    if len(found) > limit:
+        out.print(f"[dim]There are more than these {limit}; --limit shows up to {SHOWN_MAX}.[/]")
+
+
+def _record(one: SuspenseReceipt, candidates: list[TransferCandidate]) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "receivedAt": to_iso(one.received_at),
+        "amount": one.amount.major,
+        "currency": one.amount.currency,
+        "payer": one.payer.get("name"),
+        "narration": one.remittance,
+        "accountNumber": one.account_number,
+        "reason": one.reason,
+        "rail": one.rail,
+        "transactionId": one.transaction_id,
+        "businessId": _business_of(one),
+        "candidates": [
+            {"businessId": it.business_id, "merchantReference": it.merchant_reference, "code": it.code,
+             "status": it.status}
+            for it in candidates
+        ],
+    }  # fmt: skip
+
+
+def _business_of(one: SuspenseReceipt) -> str | None:
+    """None when the account is unknown."""
+    return None if one.business_id == PLATFORM_BUSINESS_ID else one.business_id
+
+
+@suspense.command()
+@_id
+@click.option("--business", "business_id", metavar="ID", required=True, help="Whose money it is.")
+@click.option("--payment", metavar="REFERENCE", help="Its payment: pay code or merchant reference.")
+@click.option("--account", metavar="ID", help="Its virtual account.")
+@_note
+@by_option
+@as_json_option
+@speaks_plainly
+def assign(
+    *, receipt_id: int, business_id: str, payment: str | None, account: str | None, note: str, by: str, as_json: bool
+) -> None:
+    """Assign it to a payment or a virtual account. It is checked and booked as if it had come there at once; what the
+    rules would send back is refused.
+    """
+    if (payment is None) == (account is None):
+        fail("Give one of --payment and --account.")
+
+    def assigning(deps: PaymentDeps, actor: Actor, clock: Clock) -> Awaitable[SuspenseDecision]:
+        now, said = clock.now_of(business_id), words("--note", note)
+        if payment is not None:
+            return commands.assign_to_payment(
+                deps, receipt_id, business_id=business_id, reference=payment, note=said, by=actor, now=now
+            )
+        return commands.assign_to_account(
+            deps, receipt_id, business_id=business_id, account_id=account or "", note=said, by=actor, now=now
+        )
+
+    _decided(assigning, by, as_json)
+
+
+@suspense.command(name="return")
+@_id
+@_note
+@by_option
+@as_json_option
+@speaks_plainly
+def return_(receipt_id: int, note: str, by: str, as_json: bool) -> None:
+    """Return it to its payer, by the rail that it came by. The note is the reason that the payer is given."""
+
+    def returning(deps: PaymentDeps, actor: Actor, clock: Clock) -> Awaitable[SuspenseDecision]:
+        return commands.send_back(deps, receipt_id, note=words("--note", note), by=actor, now=clock.now())
+
+    _decided(returning, by, as_json)
+
+
+@suspense.command()
+@_id
+@_note
+@by_option
+@as_json_option
+@speaks_plainly
+def close(receipt_id: int, note: str, by: str, as_json: bool) -> None:
+    """Close it: you have settled it outside, such as by hand at the bank. It leaves the books, and moves no money."""
+
+    def closing(deps: PaymentDeps, actor: Actor, clock: Clock) -> Awaitable[SuspenseDecision]:
+        return commands.close(deps, receipt_id, note=words("--note", note), by=actor, now=clock.now())
+
+    _decided(closing, by, as_json)
+
+
+def _decided(
+    decide: Callable[[PaymentDeps, Actor, Clock], Awaitable[SuspenseDecision]], by: str, as_json: bool
+) -> None:
+    actor = Actor(f"operator/{words('--by', by)}")
+
+    async def run(deps: PaymentDeps, clock: Clock) -> SuspenseDecision:
+        return await decide(deps, actor, clock)
+
+    made = with_payment_deps(run)
+    if as_json:
+        print_record(
+            {"id": made.receipt_id, "decision": made.decision, "businessId": made.given_to, "subject": made.subject,
+             "note": made.note, "decidedBy": made.decided_by, "decidedAt": to_iso(made.decided_at)}
+        )  # fmt: skip
+        return
+    out.print(f"[green]✓[/] {made.amount} was {plain(str(made))}.", soft_wrap=True)

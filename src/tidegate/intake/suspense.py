@@ -1,0 +1,221 @@
+"""Money in suspense: an operator assigns it to a payment or a virtual account, returns it, or closes it.
+
+Each decision is one transaction, made once: a repeat of the same one changes nothing, any other is refused. Assigned
+money is judged and booked as if it had come to its owner at once. What the rules would send back is refused here: to
+return money is a decision of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+import msgspec
+
+from tidegate.account import store as account_store
+from tidegate.account.model import ID as ACCOUNT_ID
+from tidegate.audit import store as audit
+from tidegate.audit.model import Actor
+from tidegate.collection import decide as inflow
+from tidegate.collection import store as collection_store
+from tidegate.collection.model import AccountSnapshot, CollectionStatus
+from tidegate.core import ids
+from tidegate.core.errors import Conflict, NotFound, Unavailable
+from tidegate.infra.db import StaleChange, Tx
+from tidegate.intake import suspense_store as store
+from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
+from tidegate.ledger import postings
+from tidegate.money_return.reason import ReturnReason
+from tidegate.payment import attempt_store, decide, settle
+from tidegate.payment.change import PaymentSnapshot
+from tidegate.payment.decide import IncomingTransfer
+from tidegate.rail.deps import PaymentDeps
+from tidegate.rail.notification import AlreadyReceived
+from tidegate.webhook.model import EVENT_CHANNEL
+
+# The owner may change at the same moment; each try reads it again.
+TRIES = 20
+RECEIPT_ID_MAX = 2**63 - 1
+WAY_OUT = "assign it elsewhere, or return it"
+
+# Writes the decision and all that comes of it.
+Write = Callable[[Tx, SuspenseReceipt, SuspenseDecision], Awaitable[None]]
+
+
+async def assign_to_payment(
+    deps: PaymentDeps, receipt_id: int, *, business_id: str, reference: str, note: str, by: Actor, now: datetime
+) -> SuspenseDecision:
+    """`reference` is the payment's pay code or merchant reference."""
+    async with deps.db.connection() as tx:
+        pay_code = await store.find_pay_code(tx, business_id, reference)
+    if pay_code is None:
+        raise NotFound(f"the business {business_id} has no payment {reference}")
+
+    async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
+        snapshot = await store.find_payment(tx, business_id, pay_code, receipt)
+        assert snapshot is not None  # Payments stay.
+        await _release(tx, receipt, decision, now)
+        await _pay(deps, tx, receipt, snapshot, now)
+
+    wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=pay_code)
+    return await _decide(deps, receipt_id, wanted, write, by)
+
+
+async def assign_to_account(
+    deps: PaymentDeps, receipt_id: int, *, business_id: str, account_id: str, note: str, by: Actor, now: datetime
+) -> SuspenseDecision:
+    async with deps.db.connection() as tx:
+        known = ACCOUNT_ID.fullmatch(account_id) and await account_store.find(tx, business_id, account_id)
+    if not known:
+        raise NotFound(f"the business {business_id} has no virtual account {account_id}")
+
+    async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
+        place = await _place(tx, receipt, business_id, account_id)
+        await _release(tx, receipt, decision, now)
+        await _credit(deps, tx, receipt, place, now)
+
+    wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=account_id)
+    return await _decide(deps, receipt_id, wanted, write, by)
+
+
+async def send_back(
+    deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime
+) -> SuspenseDecision:  # fmt: skip
+    """To the payer, by the rail that it came by; the worker asks the rail."""
+
+    async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
+        journal = postings.held_returning(cause=receipt.cause, held=receipt.amount, event_at=now)
+        await store.decide(tx, receipt, decision, journal, return_reason=note)
+
+    wanted = _wanted("returned", note, by, now, subject=ids.new_return_reference())
+    return await _decide(deps, receipt_id, wanted, write, by)
+
+
+async def close(deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime) -> SuspenseDecision:
+    """It was settled outside, such as by hand at the bank: it leaves the books."""
+
+    async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
+        await _release(tx, receipt, decision, now)
+
+    return await _decide(deps, receipt_id, _wanted("closed", note, by, now), write, by)
+
+
+def _wanted(
+    decision: str, note: str, by: Actor, now: datetime, *, given_to: str | None = None, subject: str | None = None
+) -> SuspenseDecision:
+    return SuspenseDecision(
+        decision=decision, given_to=given_to, subject=subject, note=note, decided_by=by.actor, decided_at=now
+    )
+
+
+async def _decide(
+    deps: PaymentDeps, receipt_id: int, wanted: SuspenseDecision, write: Write, by: Actor
+) -> SuspenseDecision:
+    if not 0 < receipt_id <= RECEIPT_ID_MAX:
+        raise _unknown(receipt_id)
+    for _ in range(TRIES):
+        try:
+            async with deps.db.transaction() as tx:
+                receipt = await store.lock(tx, receipt_id)
+                if receipt is None:
+                    return _repeated(await store.find_decision(tx, receipt_id), wanted, receipt_id)
+                if await store.is_taken_back(tx, receipt):
+                    raise Conflict("the bank has taken this money back; the worker books that")
+                made = msgspec.structs.replace(wanted, receipt_id=receipt.id, amount=receipt.amount)
+                await write(tx, receipt, made)
+                await _audit(tx, receipt, made, by)
+        except StaleChange:
+            continue
+        except AlreadyReceived:
+            raise Conflict(f"{wanted.given_to} has this transaction already; close it") from None
+        deps.db.notify(EVENT_CHANNEL)
+        return made
+    raise Unavailable("its new owner is changing too fast; retry after 1 s", retry_after_s=1)
+
+
+def _repeated(made: SuspenseDecision | None, wanted: SuspenseDecision, receipt_id: int) -> SuspenseDecision:
+    if made is None:
+        raise _unknown(receipt_id)
+    is_same = made.decision == wanted.decision and made.given_to == wanted.given_to
+    if is_same and (made.decision != "assigned" or made.subject == wanted.subject):
+        return made
+    raise Conflict(f"{receipt_id} is not in suspense any more: it was {made}")
+
+
+def _unknown(receipt_id: int) -> NotFound:
+    return NotFound(f"{receipt_id} is not in suspense; `tidegate suspense list` shows what is")
+
+
+async def _audit(tx: Tx, receipt: SuspenseReceipt, made: SuspenseDecision, by: Actor) -> None:
+    """Under the business that it was booked under, and under the one that has it now."""
+    details = {"receipt": receipt.cause, "amount": str(receipt.amount), "note": made.note}
+    for business_id in {receipt.business_id, made.given_to or receipt.business_id}:
+        await audit.insert(
+            tx, business_id, by, action=f"suspense.{made.decision}", subject=made.subject or str(receipt.id),
+            details=details, now=made.decided_at,
+        )  # fmt: skip
+
+
+async def _release(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision, now: datetime) -> None:
+    journal = postings.unclaimed_released(cause=receipt.cause, held=receipt.amount, event_at=now)
+    await store.decide(tx, receipt, decision, journal)
+
+
+async def _pay(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, snapshot: PaymentSnapshot, now: datetime) -> None:
+    attempt, pay_code = snapshot.attempt, snapshot.payment.pay_code
+    if attempt is None:
+        kind = "transfer" if receipt.transfer else "attempt"
+        raise Conflict(f"the payment {pay_code} has no {kind} by {receipt.rail}, which this money came by; {WAY_OUT}")
+    expected = snapshot.payment.expected.currency
+    if receipt.amount.currency is not expected:
+        raise Conflict(f"the payment {pay_code} is in {expected}, not {receipt.amount.currency}; {WAY_OUT}")
+    change = decide.on_arrival(
+        snapshot, _arrival(receipt, attempt.created_at), rule=await settle.rule_of(tx, snapshot), names=deps.names,
+        public_ids=deps.public_ids, ref=None, now=now,
+    )  # fmt: skip
+    taken = change.receipt
+    assert taken is not None
+    if isinstance(taken.reason, ReturnReason):
+        raise Conflict(f"the payment {pay_code} cannot take it: {taken.reason.sentence}; {WAY_OUT}")
+    taken = msgspec.structs.replace(taken, arrived_at=receipt.account_number or "")
+    await attempt_store.apply(tx, msgspec.structs.replace(change, receipt=taken))
+
+
+def _arrival(receipt: SuspenseReceipt, begun_at: datetime) -> IncomingTransfer:
+    """In time or late as it was when it arrived, not by the day of the decision."""
+    valued_at = receipt.transfer.valued_at if receipt.transfer else receipt.received_at
+    return IncomingTransfer(
+        rail=receipt.rail,
+        transaction_id=receipt.transaction_id,
+        amount=receipt.amount,
+        payer=receipt.payer,
+        valued_at=valued_at if begun_at <= valued_at <= receipt.received_at else receipt.received_at,
+    )
+
+
+async def _place(tx: Tx, receipt: SuspenseReceipt, business_id: str, account_id: str) -> AccountSnapshot:
+    if receipt.transfer is None:
+        raise Conflict("this money came by an attempt of a checkout, not by transfer: assign it to a payment")
+    account = await account_store.find(tx, business_id, account_id)
+    assert account is not None  # Accounts stay.
+    if account.details is None or account.rail != receipt.rail:
+        raise Conflict(f"the account {account_id} is none of {receipt.rail}, which this money came by; {WAY_OUT}")
+    if account.currency is not receipt.amount.currency:
+        raise Conflict(f"the account {account_id} takes {account.currency}, not {receipt.amount.currency}; {WAY_OUT}")
+    number = account.details.account_number
+    place = await collection_store.find_account_snapshot(tx, receipt.rail, number)
+    if place is None or place.account.id != account_id:
+        raise Conflict(f"the number of the account {account_id} belongs to a newer account; {WAY_OUT}")
+    return place
+
+
+async def _credit(deps: PaymentDeps, tx: Tx, receipt: SuspenseReceipt, place: AccountSnapshot, now: datetime) -> None:
+    assert receipt.transfer is not None
+    change = inflow.on_arrival(
+        place, receipt.transfer, rail=receipt.rail, terms=deps.inflow_terms, ref=None, now=now
+    )  # fmt: skip
+    arrived = change.collection
+    if arrived.status is CollectionStatus.REVERSED:
+        assert arrived.reason is not None
+        raise Conflict(f"the account {arrived.account_id} cannot take it: {arrived.reason.sentence}; {WAY_OUT}")
+    await collection_store.record(tx, change, account_version=place.account.version)
