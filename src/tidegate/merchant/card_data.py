@@ -13,8 +13,7 @@ from tidegate.infra.http.strict_json import shown, walk
 
 # An exponent stands for digits that are not in the bytes.
 _EXPONENT = re.compile(rb"[0-9][eE]")
-# Of 13 to 19 digits.
-_SMALLEST, _TOO_LARGE = 10**12, 10**19
+_DIGITS_MIN, _DIGITS_MAX = 13, 19
 
 
 def may_be_in(body: bytes) -> bool:
@@ -35,7 +34,10 @@ def _is_card(item: Any) -> bool:
     """Of a number only the integer part: sixteen decimals are a fraction, not a card number."""
     if isinstance(item, str):
         return contains_card_number(item)
-    if isinstance(item, bool) or not isinstance(item, int | Decimal):
+    if isinstance(item, Decimal):
+        # A number may have a thousand digits (1e999), which are not expanded.
+        item = int(item) if item.adjusted() < _DIGITS_MAX else 0
+    if not isinstance(item, int):
         return False
-    # A number may have a thousand digits (1e999), which are not expanded.
-    return _SMALLEST <= abs(item) < _TOO_LARGE and is_card_number(str(int(abs(item))))
+    digits = str(abs(item))
+    return _DIGITS_MIN <= len(digits) <= _DIGITS_MAX and is_card_number(digits)
