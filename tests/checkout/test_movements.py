@@ -72,6 +72,19 @@ async def test_money_that_goes_back_is_followed_until_it_has_left(new_checkout: 
     assert back.confirmed_at - back.asked_at >= timedelta(seconds=5)
 
 
+@pytest.mark.breaks_the_books
+async def test_money_that_the_rail_did_not_return_is_still_shown_as_going_back(
+    new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    checkout = await new_checkout(settings={"variance_policy": "return"})
+    await checkout.transfer(await checkout.account(), "40")
+    await admin.execute("UPDATE money_return SET status = 'failed', failure = 'account closed', next_try_at = NULL")
+    [back] = (await movements_of(db, checkout)).returns
+    assert (back.status, back.confirmed_at) == (ReturnStatus.FAILED, None)
+    page = await checkout.shop.client.get(f"/pay/{checkout.pay_code}")
+    assert page.status_code == 200
+
+
 async def test_the_oldest_is_the_first(new_checkout: MakeCheckout, db: Database) -> None:
     checkout = await new_checkout(settings={"variance_policy": "return"})
     account = await checkout.account()

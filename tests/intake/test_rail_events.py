@@ -14,6 +14,7 @@ from tidegate.intake import commands as intake
 from tidegate.rail.event import (
     AskAbout,
     Asked,
+    AttemptOutcome,
     CreditReversed,
     DisputeChanged,
     DisputeStatus,
@@ -22,6 +23,7 @@ from tidegate.rail.event import (
     ReturnConfirmed,
     ReturnFailed,
 )
+from tidegate.rail.state import Succeeded
 from tidegate.runtime import Runtime
 
 PHONE = {"type": "mobile_money", "phone": "0712345678", "operator": "mpesa"}
@@ -51,6 +53,18 @@ async def test_a_hint_lets_the_worker_ask_at_once(new_checkout: MakeCheckout, ru
     await tell(runtime, AskAbout(subject=Asked.ATTEMPT, business_id=business_id, reference=attempt))
     assert await admin.fetchval("SELECT next_poll_at <= now() FROM attempt")
     assert await admin.fetchval("SELECT state FROM notification WHERE id LIKE 'test-%'") == "done"
+
+
+async def test_money_of_no_attempt_told_twice_in_other_words_is_no_contradiction(
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    await new_checkout()
+    paid = Succeeded("unasked-1", Money.of_major(5, Currency.KES))
+    outcome = AttemptOutcome(business_id="", reference="a-reference-of-somebody-else", state=paid)
+    await tell(runtime, outcome, outcome)
+    states = [row["state"] for row in await admin.fetch("SELECT state FROM notification")]
+    assert states == ["suspense", "suspense"]
+    assert await admin.fetchval("SELECT count(*) FROM receipt") == 1
 
 
 @pytest.mark.parametrize("subject", Asked)

@@ -13,6 +13,7 @@ import pytest
 
 from rail.paystack_world import ADDRESS, PaystackWorld, paystack_world, raw_of
 from rail.world import RETURN_URL
+from receiver import answer, receiving
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import Conflict, NotFound
 from tidegate.core.ids import new_refund_reference
@@ -52,7 +53,9 @@ from tidegate.rail.interface import (
 )
 from tidegate.rail.paystack import reference
 from tidegate.rail.paystack.notice import sign
+from tidegate.rail.paystack.rail import PaystackRail
 from tidegate.rail.state import Failed, Running, StillWaiting, Succeeded, Waiting
+from tidegate.rail_settings import PaystackSettings
 
 GHS, KES, NGN, ZAR = Currency.GHS, Currency.KES, Currency.NGN, Currency.ZAR
 SUCCEEDS, DECLINED, NO_MONEY = "4084084084084081", "4084080000005408", "4084080000670037"
@@ -319,6 +322,25 @@ async def test_a_start_that_never_arrived_is_not_found_after_a_minute(world: Pay
         await ask(world, order)
     with pytest.raises(NotFound):
         await ask(world, order, minutes=2)
+
+
+async def test_what_a_request_names_and_paystack_does_not_have_is_a_rejection(
+    world: PaystackWorld, db: Database
+) -> None:
+    """And a payment that was taken is never a failure, also when it is not found a moment later."""
+    unknown_bank = answer(400, b'{"status":false,"message":"Bank not found"}')
+    taken = answer(200, b'{"status":true,"message":"Charge attempted","data":{"status":"success"}}')
+    not_there = answer(404, b'{"status":false,"message":"Transaction reference not found"}')
+    async with receiving() as service:
+        service.script = [unknown_bank, taken, not_there]
+        rail = PaystackRail(PaystackSettings(secret_key="sk_test_x", base_url=service.url("")), db, webhook_url="")
+        await rail.open()
+        try:
+            assert await rail.start(by_transfer(world), now=now()) == Failed(FailureReason.NOT_STARTED)
+            with pytest.raises(RailTimeout):
+                await rail.start(by_transfer(world), now=now())
+        finally:
+            await rail.close()
 
 
 async def test_too_many_requests_are_no_failure_of_the_payer(world: PaystackWorld) -> None:

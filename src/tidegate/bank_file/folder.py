@@ -14,7 +14,7 @@ from tidegate.bank_file import imports
 from tidegate.bank_file.record import rail_in
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.clock import Clock
-from tidegate.infra.leased_work import RoundResult
+from tidegate.infra.leased_work import RoundResult, text_of
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.bankfiles.rail import FOLDERS
 from tidegate.rail.deps import PaymentDeps
@@ -48,9 +48,10 @@ class FolderWatch:
                 await _take(deps, rail.settings, name, now=clock.now())
             except FileNotFoundError:
                 continue  # Another worker was faster.
-            except OSError as error:
+            except Exception as error:
+                # One file must not hold up those after it.
                 failed += 1
-                log.error("a bank's file could not be imported", file=name, why=str(error))
+                log.error("a bank's file could not be imported", file=name, why=text_of(error), exc_info=error)
         return RoundResult(done=0, failed=failed)
 
 

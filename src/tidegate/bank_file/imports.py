@@ -61,7 +61,7 @@ async def import_file(deps: PaymentDeps, settings: BankFilesSettings, path: Path
         if known is not None and known.state == "read":
             return known
         one = ImportedFile(
-            id=file_id, name=path.name[:NAME_CHARS_MAX], kind=None, state="reading", why=None, byte_count=size,
+            id=file_id, name=_name_of(path), kind=None, state="reading", why=None, byte_count=size,
             entry_count=0, received_at=now,
         )  # fmt: skip
         return await _Import(deps, settings, source, one).run()
@@ -153,6 +153,11 @@ class _Import:
                     await store.insert_statement(
                         tx, self._id, part, is_binding=kind.is_statement, day=made, now=self._now
                     )
+
+
+def _name_of(path: Path) -> str:
+    """Of any bytes: a file system may have names that are no text."""
+    return path.name.encode(errors="replace").decode()[:NAME_CHARS_MAX]
 
 
 async def _in_thread(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:

@@ -26,6 +26,8 @@ class ReturnStatus(StrEnum):
     ASKED = "asked"
     SENT = "sent"
     CONFIRMED = "confirmed"
+    # The rail did not return it; an operator does, in another way.
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,11 @@ class PaystackClient:
             raise RailTimeout(f"Paystack does not tell: {rejected}") from rejected
 
     async def post(self, path: str, body: Mapping[str, Any], kind: type[T]) -> T:
-        return self._read(await self._call("POST", path, body=body), kind)
+        """Raises PaystackRejected, also for what the request names and Paystack does not have, such as a bank."""
+        try:
+            return self._read(await self._call("POST", path, body=body), kind)
+        except NotFound as unknown:
+            raise PaystackRejected(unknown.message, "") from unknown
 
     async def list(self, path: str, kind: type[T], query: Mapping[str, str]) -> AsyncIterator[T]:
         """Every page of a list."""

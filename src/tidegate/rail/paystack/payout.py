@@ -49,7 +49,7 @@ class Payouts:
         except (RailBusy, RailRefused):
             await self._forget(money)
             raise
-        except (PaystackRejected, NotFound) as rejected:
+        except PaystackRejected as rejected:
             return await self._rejected(money, str(rejected))
         return await self._found(money, refund)
 

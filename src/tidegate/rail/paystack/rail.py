@@ -110,7 +110,7 @@ class PaystackRail:
         charge = await self._client.post("/charge", offer.charge_request(attempt, sent_as), wire.PaystackCharge)
         answered = state.of_charge(charge)
         if answered is None:
-            return await self._verify(attempt.business_id, attempt.reference)
+            return await self._paid(attempt.business_id, attempt.reference)
         return await self._waits(attempt, answered) if isinstance(answered, Waiting) else answered
 
     async def _waits(self, attempt: StartAttempt | StartedAttempt, waiting: Waiting) -> Waiting:
@@ -135,7 +135,7 @@ class PaystackRail:
             return Waiting(started.action, FailureReason.WRONG_OTP)
         answered = state.of_charge(charge, given=started.action)
         if answered is None:
-            return await self._verify(business_id, reference)
+            return await self._paid(business_id, reference)
         return await self._waits(started, answered) if isinstance(answered, Waiting) else answered
 
     async def resend(self, business_id: str, reference: str, *, now: datetime) -> AttemptState:
@@ -157,6 +157,13 @@ class PaystackRail:
             # Paystack has it, but nobody was shown the page or the account: nobody can pay.
             return Failed(FailureReason.NOT_STARTED)
         return found
+
+    async def _paid(self, business_id: str, reference: str) -> AttemptState:
+        """Of a charge that has ended well, a moment ago."""
+        try:
+            return await self._verify(business_id, reference)
+        except NotFound as error:
+            raise RailTimeout("Paystack has taken the payment and does not tell of it yet") from error
 
     async def _verify(self, business_id: str, ours: str, *, started: StartedAttempt | None = None) -> AttemptState:
         started = started or await self._get(business_id, ours)
