@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt schema docs clients client-check demo shots browser bench bench-data bench-data-clean wheel lock clean
+.PHONY: help run test check fmt schema docs clients client-check demo shots browser published bench bench-data bench-data-clean wheel lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -20,7 +20,7 @@ help:  ## show this list
 run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 changes the port)
 	@PORT=$(PORT) $(BIN)/tidegate dev
 
-test: $(VENV)/.dev $(VENV)/.browser check  ## install what is needed, then run every check and every test
+test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.published check  ## install what is needed, then run every check and every test
 	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/.dev  ## formatting, lint, types and import directions
@@ -51,6 +51,8 @@ shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and 
 
 browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none
 	@$(BIN)/python tests/browser_install.py
+
+published: $(VENV)/.published  ## install a published client of pawaPay, which a test runs against the emulator
 
 bench: $(VENV)/.dev  ## measure against PostgreSQL itself and a bare server; prints ratios (15 minutes)
 	@$(BIN)/python -m bench $(ARGS)
@@ -89,6 +91,11 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.run
 $(VENV)/.browser: tests/browser_install.py | $(VENV)/.dev
 	@$(BIN)/python $<
 	@touch $@
+
+# Its test is skipped where npm or the network is missing.
+$(VENV)/.published: | $(VENV)/.dev
+	@npm install --prefix $(VENV)/published --no-audit --no-fund --ignore-scripts --loglevel=error pawapay-sdk@1.0.3 >/dev/null \
+		&& touch $@ || echo "pawapay-sdk is not installed, and its test is skipped: npm is missing, or the network"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tidegate needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
