@@ -94,7 +94,8 @@ $(VENV)/.browser: tests/browser_install.py | $(VENV)/.dev
 
 # Its test is skipped where npm or the network is missing.
 $(VENV)/.published: | $(VENV)/.dev
-	@npm install --prefix $(VENV)/published --no-audit --no-fund --ignore-scripts --loglevel=error pawapay-sdk@1.0.3 >/dev/null \
+	@npm install --prefix $(VENV)/published --no-audit --no-fund --ignore-scripts --loglevel=error --fetch-retries=1 --fetch-timeout=20000 \
+		pawapay-sdk@1.0.3 >/dev/null \
 		&& touch $@ || echo "pawapay-sdk is not installed, and its test is skipped: npm is missing, or the network"
 
 $(BIN)/python:
