@@ -18,11 +18,12 @@ from conftest import MakeCheckout
 from dashboard.people import SignedInPerson
 from mail.mail_server import MailServer, mail_server
 from pdf_file import text_of
-from tidegate.checkout import receipt_mail
+from tidegate.checkout import receipt_mail, receipt_store
 from tidegate.core.clock import SystemClock
 from tidegate.infra.leased_work import LEASE, RoundResult
 from tidegate.mail import send
 from tidegate.mail.send import SmtpTransport
+from tidegate.payment.pay import view
 from tidegate.runtime import Runtime
 
 ON = {"receipts_by_mail": True}
@@ -170,6 +171,20 @@ async def test_a_worker_that_dies_before_it_commits_loses_and_doubles_nothing(
     await admin.execute("UPDATE leased_work SET next_try_at = next_try_at - $1::interval", LEASE)
     assert (await write(runtime)).done == 1
     assert await write(runtime) == (0, 0)
+    assert await mails(admin) == 1
+
+
+async def test_one_that_is_asked_for_while_its_payment_ends_is_written(
+    new_checkout: MakeCheckout, runtime: Runtime, admin: Any
+) -> None:
+    """The attempt before has succeeded between the look at the payment and the note."""
+    checkout = await new_checkout()
+    payment = (await view(runtime.deps.db, checkout.shop.business_id, checkout.pay_code)).payment
+    await pay(checkout)
+    await admin.execute("UPDATE business SET receipts_by_mail = true")
+    async with runtime.deps.db.connection() as tx:
+        await receipt_store.ask(tx, payment, language="en", now=runtime.clock.now())
+    assert (await write(runtime)).done == 1
     assert await mails(admin) == 1
 
 

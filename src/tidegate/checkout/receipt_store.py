@@ -19,10 +19,16 @@ class WantedReceipt(NamedTuple):
 
 
 async def ask(tx: Tx, payment: Payment, *, language: str, now: datetime) -> None:
-    """Once for a payment; a later attempt only says in which language."""
+    """Once for a payment; a later attempt only says in which language.
+
+    The lock waits for a change that ends the payment at this moment, which would not see the row.
+    """
     await tx.execute(
         """
-        INSERT INTO receipt_mail (business_id, payment_id, language, created_at) VALUES ($1, $2, $3, $4)
+        INSERT INTO receipt_mail (business_id, payment_id, language, created_at, payment_ended_at)
+        SELECT $1, $2, $3, $4::timestamptz,
+               CASE WHEN status IN ('success', 'failed', 'expired') THEN $4::timestamptz END
+          FROM (SELECT status FROM payment WHERE business_id = $1 AND id = $2 FOR SHARE) AS payment
         ON CONFLICT ON CONSTRAINT receipt_mail_pk DO UPDATE SET language = excluded.language
               WHERE receipt_mail.language <> excluded.language
         """,
@@ -45,12 +51,11 @@ async def list_due(tx: Tx, now: datetime, *, limit: int) -> list[DueRow]:
     """Those whose payment has ended, paid or not."""
     rows = await tx.fetch(
         """
-        SELECT wanted.business_id, wanted.payment_id::text AS id
-          FROM receipt_mail AS wanted
-          JOIN payment ON payment.business_id = wanted.business_id AND payment.id = wanted.payment_id
-         WHERE wanted.ended_at IS NULL AND payment.status IN ('success', 'failed', 'expired')
-           AND NOT is_held_back(wanted.business_id, 'write_receipts', wanted.payment_id::text, $1)
-         ORDER BY wanted.payment_id LIMIT $2
+        SELECT business_id, payment_id::text AS id
+          FROM receipt_mail
+         WHERE payment_ended_at IS NOT NULL AND ended_at IS NULL
+           AND NOT is_held_back(business_id, 'write_receipts', payment_id::text, $1)
+         ORDER BY payment_ended_at LIMIT $2
         """,
         now, limit,
     )  # fmt: skip

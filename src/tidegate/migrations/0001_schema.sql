@@ -1135,6 +1135,7 @@ CREATE TABLE receipt_mail (
     payment_id  bigint      NOT NULL,
     language    text        NOT NULL,
     created_at  timestamptz NOT NULL,
+    payment_ended_at timestamptz,
     ended_at    timestamptz,
     CONSTRAINT receipt_mail_pk PRIMARY KEY (business_id, payment_id),
     CONSTRAINT receipt_mail_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
@@ -1142,8 +1143,10 @@ CREATE TABLE receipt_mail (
 );
 COMMENT ON TABLE receipt_mail IS 'Payments whose payer is to be sent the receipt: noted before an attempt begins, ended in the transaction that writes the mail. The key is what makes it one mail.';
 COMMENT ON COLUMN receipt_mail.language IS 'What the payer read last.';
+COMMENT ON COLUMN receipt_mail.payment_ended_at IS 'Set with the payment''s last status; from then on the worker has something to do.';
 COMMENT ON COLUMN receipt_mail.ended_at IS 'When the mail was written, or the payment ended unpaid.';
-CREATE INDEX receipt_mail_open ON receipt_mail (business_id, payment_id) WHERE ended_at IS NULL;
+-- Only what is due: payments that are still open cost the worker nothing.
+CREATE INDEX receipt_mail_to_write ON receipt_mail (payment_ended_at) WHERE payment_ended_at IS NOT NULL AND ended_at IS NULL;
 
 GRANT SELECT, INSERT, UPDATE ON payment_link, payment, attempt, receipt_mail TO tidegate_app;
 
@@ -1901,6 +1904,10 @@ BEGIN
             CONTINUE;
         END IF;
 
+        IF v_change.status IN ('success', 'failed', 'expired') THEN
+            UPDATE receipt_mail SET payment_ended_at = v_change.now
+             WHERE business_id = p_business_id AND payment_id = v_change.payment_id AND payment_ended_at IS NULL;
+        END IF;
         IF v_change.ref_id IS NOT NULL THEN
             INSERT INTO notification (rail, id, state, body, received_at)
             VALUES (v_change.ref_rail, v_change.ref_id, 'done', decode(v_change.ref_body, 'base64'), v_change.now);
