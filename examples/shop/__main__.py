@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+import httpx2
 import uvicorn
 from examples.shop.shop import Shop
 from examples.shop.store import ShopStore
@@ -44,9 +46,14 @@ def main() -> None:
                 raise SystemExit(f"No sandbox answers at {url}.")
             time.sleep(0.2)
         keys = json.loads((HOME / "sandbox.json").read_text())
-        client = Tidegate(keys["secretKey"], keys["publicKey"], keys["businessId"], base_url=keys["baseUrl"])
-        shop = Shop(client, ShopStore(HOME / "shop.sqlite"), OWN_URL)
+
+        def connect(http: httpx2.Client) -> Tidegate:
+            own = (keys["secretKey"], keys["publicKey"], keys["businessId"])
+            return Tidegate(*own, base_url=keys["baseUrl"], http_client=http)
+
+        shop = Shop(connect, ShopStore(HOME / "shop.sqlite"), OWN_URL)
         shop.register()
+        threading.Thread(target=shop.verify_silent_orders, daemon=True).start()
         print(f"The shop is open: {OWN_URL}", flush=True)
         uvicorn.run(application(shop), host="127.0.0.1", port=PORT, log_level="warning")
     finally:

@@ -2,168 +2,127 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from tidegate_client import CardFields, Conflict, DuplicateReference, Tidegate
+import httpx2
+from examples.shop.play import (
+    GOOD_CARD,
+    Play,
+    by_card,
+    by_phone,
+    by_transfer,
+    by_ussd,
+    cancel,
+    close_the_tab,
+    expire,
+    five_declines,
+    open_the_return,
+    pay_twice,
+    refund,
+    same_order,
+    to_a_closed_account,
+)
+from examples.shop.play_webhook import before_the_return, forged, late, shop_fails, shop_is_down, twice
 
-if TYPE_CHECKING:
-    from examples.shop.shop import Shop
-    from examples.shop.store import Purchase
-
-Play = Callable[["Shop", "Purchase"], None]
-WITHIN_S = 30
+Fault = Literal["answer lost", "429"]
 
 
 @dataclass(frozen=True)
 class Case:
     group: str
     label: str
+    # The order's state in the end, and why.
     expected: str
+    why: str
     play: Play
+    # Mobile money is paid in shillings.
+    currency: Literal["NGN", "KES"] = "NGN"
+    # What happens to the first request that creates the payment.
+    fault: Fault | None = None
 
     @property
     def name(self) -> str:
-        return f"{self.group}-{self.label}".lower().replace(" ", "-")
+        words = f"{self.group} {self.label}".lower().replace(",", "")
+        return words.replace(" ", "-")
 
 
-def card(number: str) -> CardFields:
-    return {"number": number, "expiry_month": 12, "expiry_year": 2040, "cvv": "123"}
+class Faulty(httpx2.HTTPTransport):
+    """A network that fails once."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__()
+        self._fault: Fault | None = fault
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        fault, self._fault = self._fault, None
+        if fault == "429":
+            return httpx2.Response(429, headers={"retry-after": "1"}, request=request)
+        answer = super().handle_request(request)
+        if fault:
+            answer.close()
+            raise httpx2.ReadTimeout("the answer was lost", request=request)
+        return answer
 
 
-def by_card(number: str, *, pin: str | None = None, otp: str | None = None) -> Play:
-    def play(shop: Shop, order: Purchase) -> None:
-        shop.client.checkouts.charge(order.pay_code, type="card", card=card(number))
-        if pin:
-            shop.client.checkouts.authorize(order.pay_code, pin=pin)
-        if otp:
-            shop.client.checkouts.authorize(order.pay_code, otp=otp)
-
-    return play
-
-
-def by_transfer(*shares: str, late: bool = False, reversed_: bool = False) -> Play:
-    """Each share of the amount as a transfer of its own."""
-
-    def play(shop: Shop, order: Purchase) -> None:
-        client = shop.client
-        action = client.checkouts.charge(order.pay_code, type="bank_transfer").action
-        assert action.virtual_account is not None
-        if late:
-            client.sandbox.charges.expire(order.pay_code)
-        sent = [
-            client.sandbox.transfers.send(
-                account_number=action.virtual_account.account_number,
-                amount=order.amount * Decimal(share),
-                currency="NGN",
-                payer={"name": "Ada Obi"},
-            )
-            for share in shares
-        ]
-        if reversed_:
-            wait_until_paid(client, order)
-            client.sandbox.transfers.reverse(sent[0].transaction_id)
-
-    return play
-
-
-def by_ussd(*, is_approved: bool) -> Play:
-    def play(shop: Shop, order: Purchase) -> None:
-        bank = shop.client.checkouts.get(order.pay_code).banks[0]
-        shop.client.checkouts.charge(order.pay_code, type="payAttitude", bank=bank.code)
-        charges = shop.client.sandbox.charges
-        charges.approve(order.pay_code) if is_approved else charges.decline(order.pay_code)
-
-    return play
-
-
-def wait_until_paid(client: Tidegate, order: Purchase) -> None:
-    ends_at = time.monotonic() + WITHIN_S
-    while client.payments.verify(order.reference).status != "success" and time.monotonic() < ends_at:
-        time.sleep(0.2)
-
-
-def cancel(shop: Shop, order: Purchase) -> None:
-    shop.client.checkouts.cancel(order.pay_code)
-
-
-def expire(shop: Shop, order: Purchase) -> None:
-    shop.client.sandbox.charges.expire(order.pay_code)
-
-
-def nothing(shop: Shop, order: Purchase) -> None:
-    shop.store.note(order.reference, "The customer has closed the tab, or opened the return address by hand")
-
-
-def pay_twice(shop: Shop, order: Purchase) -> None:
-    by_card(GOOD)(shop, order)
-    try:
-        by_card(GOOD)(shop, order)
-    except Conflict as refusal:
-        shop.store.note(order.reference, f"Paying again was refused: {refusal.message}")
-
-
-def same_order(shop: Shop, order: Purchase) -> None:
-    try:
-        shop.create(order.reference, order.amount)
-    except DuplicateReference as first:
-        is_same = first.link == order.link
-        shop.store.note(
-            order.reference, f"Created again: 409, {'with the first link' if is_same else 'without a link'}"
-        )
-
-
-def event_twice(shop: Shop, order: Purchase) -> None:
-    by_card(GOOD)(shop, order)
-    delivery = shop.wait_for_delivery(order.reference)
-    shop.client.webhooks.deliveries.resend(delivery)
-
-
-def shop_fails(shop: Shop, order: Purchase) -> None:
-    shop.answers_500 = 1
-    by_card(GOOD)(shop, order)
-
-
-def forged(shop: Shop, order: Purchase) -> None:
-    shop.receive_forged(order)
-
-
-def refund(share: str, cents: str = "0") -> Play:
-    def play(shop: Shop, order: Purchase) -> None:
-        by_card(GOOD)(shop, order)
-        wait_until_paid(shop.client, order)
-        amount = order.amount * Decimal(share) + Decimal(cents)
-        shop.client.refunds.create(trans_reference=order.reference, amount=amount)
-
-    return play
-
-
-GOOD = "5319317801366660"
+PAID = "The money is there, whole."
+OPEN = "The payment stays open: the customer may try again, or change the method."
 CASES = [
-    Case("Transfer", "Exact", "delivered", by_transfer("1")),
-    Case("Transfer", "Too little", "held", by_transfer("0.5")),
-    Case("Transfer", "Too much", "held", by_transfer("1.5")),
-    Case("Transfer", "Too late", "not paid", by_transfer("1", late=True)),
-    Case("Transfer", "Bank takes it back", "taken back", by_transfer("1", reversed_=True)),
-    Case("Card", "Paid at once", "delivered", by_card(GOOD)),
-    Case("Card", "PIN", "delivered", by_card("5366139833864633", pin="1234")),
-    Case("Card", "PIN and OTP", "delivered", by_card("5333018248439266", pin="1234", otp="123456")),
-    Case("Card", "3-D Secure", "delivered", by_card("4084080000000409", otp="123456")),
-    Case("Card", "Declined", "waiting", by_card("4084080000005408")),
-    Case("USSD", "Approved", "delivered", by_ussd(is_approved=True)),
-    Case("USSD", "Not approved", "waiting", by_ussd(is_approved=False)),
-    Case("Customer", "Closes the tab", "waiting", nothing),
-    Case("Customer", "Cancels", "not paid", cancel),
-    Case("Customer", "Pays twice", "delivered", pay_twice),
-    Case("Webhook", "Twice", "delivered", event_twice),
-    Case("Webhook", "Forged signature", "waiting", forged),
-    Case("Webhook", "Shop answers 500", "delivered", shop_fails),
-    Case("Server and time", "Same order again", "waiting", same_order),
-    Case("Server and time", "Session ends", "not paid", expire),
-    Case("Server and time", "Refund of a part", "refunded in part", refund("0.5")),
-    Case("Server and time", "Refund fails", "delivered", refund("0.5", "0.13")),
-]
+    Case("Transfer", "Exact", "delivered", PAID, by_transfer("1")),
+    Case("Transfer", "Too little", "held", "It succeeds with varianceType underpayment.", by_transfer("0.5")),
+    Case("Transfer", "Too much", "held", "It succeeds with varianceType overpayment.", by_transfer("1.5")),
+    Case(
+        "Transfer", "In two parts", "held",
+        "By the policy accept the first part ends the payment and the second is returned. By top_up both would count.",
+        by_transfer("0.5", "0.5"),
+    ),
+    Case("Transfer", "Too late", "not paid", "Its session had ended: it is returned.", by_transfer("1", late=True)),
+    Case(
+        "Transfer", "To a closed account", "delivered",
+        "A card has paid. The transfer to the account of the first try is returned.", to_a_closed_account,
+    ),
+    Case("Transfer", "Bank takes it back", "taken back", "isReversed is set.", by_transfer("1", reversed_=True)),
+    Case("Card", "Paid at once", "delivered", PAID, by_card(GOOD_CARD)),
+    Case("Card", "PIN", "delivered", PAID, by_card("5366139833864633", pin="1234")),
+    Case("Card", "PIN and OTP", "delivered", PAID, by_card("5333018248439266", pin="1234", otp="123456")),
+    Case("Card", "3-D Secure", "delivered", PAID, by_card("4084080000000409", otp="123456")),
+    Case("Card", "Address", "delivered", PAID, by_card("4960215093757593", has_address=True)),
+    Case("Card", "Declined", "waiting", OPEN, by_card("4084080000005408")),
+    Case("Card", "Five times declined", "waiting", "No sixth card is taken; other methods are.", five_declines),
+    Case("Phone and USSD", "Approved", "delivered", PAID, by_phone("0000"), "KES"),
+    Case("Phone and USSD", "Approved after 5 s", "delivered", PAID, by_phone("0001", seconds=6), "KES"),
+    Case("Phone and USSD", "No money", "waiting", OPEN, by_phone("0002"), "KES"),
+    Case("Phone and USSD", "Not approved", "waiting", OPEN, by_phone("0003"), "KES"),
+    Case("Phone and USSD", "No wallet", "waiting", OPEN, by_phone("0004"), "KES"),
+    Case(
+        "Phone and USSD", "No answer", "delivered", "The outcome is found by asking the operator again.",
+        by_phone("0005", seconds=15), "KES",
+    ),
+    Case("Phone and USSD", "USSD approved", "delivered", PAID, by_ussd(is_approved=True)),
+    Case("Phone and USSD", "USSD not approved", "waiting", OPEN, by_ussd(is_approved=False)),
+    Case("Customer", "Closes the tab", "waiting", "It can be paid until its session ends.", close_the_tab),
+    Case("Customer", "Cancels", "not paid", "The customer has given up.", cancel),
+    Case("Customer", "Pays twice", "delivered", "The second attempt is refused.", pay_twice),
+    Case("Customer", "Opens the return address by hand", "waiting", "The return proves nothing.", open_the_return),
+    Case("Webhook", "Twice", "delivered", "The second one is dropped by its webhook-id.", twice),
+    Case("Webhook", "Late, 10 min", "delivered", "Verifying was enough; the webhook changes nothing.", late),
+    Case("Webhook", "Before the return", "delivered", "The webhook is faster than the customer.", before_the_return),
+    Case("Webhook", "Forged signature", "waiting", "It is answered 401 and changes nothing.", forged),
+    Case("Webhook", "Shop answers 500", "delivered", "It is sent again.", shop_fails),
+    Case("Webhook", "Shop is down", "delivered", "The order is verified, and the delivery resent.", shop_is_down),
+    Case(
+        "Server and time", "Create times out", "waiting", "It is sent again with the same key: one payment.",
+        close_the_tab, fault="answer lost",
+    ),
+    Case("Server and time", "429 on create", "waiting", "The client waits as long as Retry-After says.",
+         close_the_tab, fault="429"),
+    Case("Server and time", "Same order again", "waiting", "409, with the first link.", same_order),
+    Case("Server and time", "Session ends", "not paid", "It was not paid in time.", expire),
+    Case("Server and time", "Refund of all", "refunded", "The customer has the money again.", refund("1")),
+    Case("Server and time", "Refund of a part", "refunded in part", "The rest stays the shop's.", refund("0.5")),
+    Case(
+        "Server and time", "Refund fails", "delivered", "The amount is back in the wallet.",
+        refund("0.5", cents="0.13"),
+    ),
+]  # fmt: skip
 BY_NAME = {case.name: case for case in CASES}

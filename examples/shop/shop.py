@@ -5,56 +5,75 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from decimal import Decimal
+from typing import Literal
 
-from examples.shop.cases import Case
+import httpx2
+from examples.shop.cases import Case, Faulty
 from examples.shop.store import Purchase, ShopStore
 
 from tidegate_client import Created, PaymentRecord, Tidegate, WebhookSignatureError, webhooks
 
 PLAYED = "The case has been played"
-THINGS = {"House blend, 1 kg": 8500, "Pour-over kit": 24000}
+# Without a webhook for this long, an order is asked about.
+SILENT_S = 30
+Currency = Literal["NGN", "KES"]
+THINGS: dict[str, dict[Currency, int]] = {
+    "House blend, 1 kg": {"NGN": 8500, "KES": 1200},
+    "Pour-over kit": {"NGN": 24000, "KES": 3400},
+}
+HOUSE_BLEND = "House blend, 1 kg"
 
 
 class Shop:
-    def __init__(self, client: Tidegate, store: ShopStore, own_url: str) -> None:
-        self.client = client
+    def __init__(self, connect: Callable[[httpx2.Client], Tidegate], store: ShopStore, own_url: str) -> None:
+        self._connect = connect
+        self.client = connect(httpx2.Client())
         self.store = store
         self.own_url = own_url
-        self.answers_500 = 0
+        self.hook_url = f"{own_url}/hook"
+        # By order: how many of the next webhooks are answered 500.
+        self.failures: dict[str, int] = {}
         self._secret = ""
 
     def register(self) -> None:
         """One endpoint of our own, with a secret that only we and Tidegate know."""
-        hook = f"{self.own_url}/hook"
         for endpoint in self.client.webhooks.endpoints.list():
-            if endpoint.url == hook:
+            if endpoint.url == self.hook_url:
                 self.client.webhooks.endpoints.delete(endpoint.id)
         made = self.client.webhooks.endpoints.create(
-            url=hook, events=["charge.reversed", "refund.successful", "refund.failed"], description="Demo shop"
+            url=self.hook_url,
+            events=["charge.reversed", "refund.successful", "refund.failed"],
+            description="Demo shop",
         )
         self._secret = made.secret or ""
 
-    def order(self, thing: str, expected: str | None = None) -> Purchase:
-        amount = THINGS[thing]
+    def order(self, thing: str, case: Case | None = None) -> Purchase:
+        currency: Currency = case.currency if case else "NGN"
+        amount = THINGS[thing][currency]
         reference = f"KC-{secrets.token_hex(4)}"
-        created = self.create(reference, amount)
-        purchase = Purchase(reference, thing, amount, created.link, created.pay_code, "waiting", expected)
+        client = self.client
+        if case and case.fault:
+            client = self._connect(httpx2.Client(transport=Faulty(case.fault)))
+        created = self.create(reference, amount, currency, client)
+        name = case.name if case else None
+        purchase = Purchase(reference, thing, amount, currency, created.link, created.pay_code, "waiting", name)
         self.store.add(purchase)
         self.store.note(reference, f"Created with payments.create ({created.request_id})")
         return purchase
 
-    def create(self, reference: str, amount: int) -> Created:
-        return self.client.payments.create(
+    def create(self, reference: str, amount: int, currency: Currency, client: Tidegate | None = None) -> Created:
+        return (client or self.client).payments.create(
             amount=amount,
-            currency="NGN",
+            currency=currency,
             reference=reference,
             customer={"name": "Ada Obi", "email": "ada@example.com"},
             redirect_url=f"{self.own_url}/thanks",
         )
 
     def play(self, case: Case) -> Purchase:
-        purchase = self.order("House blend, 1 kg", expected=case.expected)
+        purchase = self.order(HOUSE_BLEND, case)
         self.store.note(purchase.reference, f"Played: {case.group}, {case.label.lower()}")
 
         def work() -> None:
@@ -78,8 +97,8 @@ class Shop:
             return 401
         data = event.raw["data"]
         reference = data.get("merchantReference") or data.get("collectionMerchantReference") or ""
-        if self.answers_500:
-            self.answers_500 -= 1
+        if self.failures.get(reference):
+            self.failures[reference] -= 1
             self.store.note(reference, f"{event.event} arrived, and the shop answered 500")
             return 500
         if not self.store.keep_event(event.id, event.event, reference):
@@ -96,26 +115,24 @@ class Shop:
         headers |= {"webhook-signature": "v1,Zm9yZ2Vk", "x-order": purchase.reference}
         assert self.receive(body, headers) == 401
 
-    def wait_for_delivery(self, reference: str) -> str:
-        """The id of the delivery that told of the payment."""
-        for _ in range(100):
-            for delivery in self.client.webhooks.deliveries.list(reference=reference):
-                if delivery.status == "delivered":
-                    return delivery.id
-            time.sleep(0.2)
-        raise TimeoutError("no webhook has arrived")
-
     # Deciding.
 
-    def verify(self, reference: str) -> str:
+    def verify(self, reference: str) -> PaymentRecord:
         payment = self.client.payments.verify(reference)
         state = decide(payment)
         before = self.store.find(reference)
         if before and before.state != state:
             self.store.set_state(reference, state)
-            words = f"Verified: {payment.status}, {payment.amount_received:,} of {payment.amount_expected:,} NGN"
-            self.store.note(reference, f"{words}. The order is {state}")
-        return state
+            words = f"Verified: {payment.status}, {payment.amount_received:,} of {payment.amount_expected:,}"
+            self.store.note(reference, f"{words} {payment.currency}. The order is {state}")
+        return payment
+
+    def verify_silent_orders(self) -> None:
+        """A webhook may be lost with all its tries: what waits is asked about."""
+        while True:
+            time.sleep(SILENT_S)
+            for reference in self.store.waiting_since(time.time() - SILENT_S):
+                self.verify(reference)
 
 
 def decide(payment: PaymentRecord) -> str:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Literal
 
 _TABLES = """
-CREATE TABLE IF NOT EXISTS purchase (reference TEXT PRIMARY KEY, thing TEXT, amount INT, link TEXT, pay_code TEXT,
-                                     state TEXT DEFAULT 'waiting', expected TEXT, made_at REAL);
-CREATE TABLE IF NOT EXISTS note (reference TEXT, at REAL, words TEXT);
-CREATE TABLE IF NOT EXISTS event (id TEXT PRIMARY KEY, name TEXT, reference TEXT, at REAL);
+DROP TABLE IF EXISTS purchase;
+DROP TABLE IF EXISTS note;
+DROP TABLE IF EXISTS event;
+CREATE TABLE purchase (reference TEXT PRIMARY KEY, thing TEXT, amount INT, currency TEXT, link TEXT, pay_code TEXT,
+                       state TEXT, played TEXT, made_at REAL);
+CREATE TABLE note (reference TEXT, at REAL, words TEXT);
+CREATE TABLE event (id TEXT PRIMARY KEY, name TEXT, reference TEXT, at REAL);
+PRAGMA user_version = 2;
 """
-_COLUMNS = "reference, thing, amount, link, pay_code, state, expected"
+# Tables of another version are made again: the orders of an example are not kept for ever.
+_VERSION = 2
+_COLUMNS = "reference, thing, amount, currency, link, pay_code, state, played"
 
 
 @dataclass(frozen=True)
@@ -22,31 +29,29 @@ class Purchase:
     reference: str
     thing: str
     amount: int
+    currency: Literal["NGN", "KES"]
     link: str
     pay_code: str
-    # waiting, delivered, held, not paid, taken back, refunded
+    # waiting, delivered, held, not paid, taken back, refunded, refunded in part
     state: str
-    # Of a case that a button plays.
-    expected: str | None
-
-    @property
-    def is_as_expected(self) -> bool:
-        return self.state == self.expected
+    # The case that a button plays.
+    played: str | None
 
 
 class ShopStore:
     def __init__(self, path: Path) -> None:
         self._path = path
         with closing(self._open()) as db:
-            db.executescript(_TABLES)
+            if db.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+                db.executescript(_TABLES)
 
     def _open(self) -> sqlite3.Connection:
         return sqlite3.connect(self._path, isolation_level=None, timeout=10)
 
     def add(self, one: Purchase) -> None:
-        values = (one.reference, one.thing, one.amount, one.link, one.pay_code, one.state, one.expected, time.time())
         with closing(self._open()) as db:
-            db.execute(f"INSERT INTO purchase ({_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            values = (*astuple(one), time.time())
+            db.execute(f"INSERT INTO purchase ({_COLUMNS}, made_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def find(self, reference: str) -> Purchase | None:
         with closing(self._open()) as db:
@@ -57,6 +62,15 @@ class ShopStore:
         with closing(self._open()) as db:
             rows = db.execute(f"SELECT {_COLUMNS} FROM purchase ORDER BY made_at DESC LIMIT ?", (limit,)).fetchall()
         return [Purchase(*row) for row in rows]
+
+    def waiting_since(self, at: float) -> list[str]:
+        """References of orders that are open, and were made before that moment."""
+        with closing(self._open()) as db:
+            rows = db.execute(
+                "SELECT reference FROM purchase WHERE state = 'waiting' AND made_at < ? ORDER BY made_at DESC LIMIT 50",
+                (at,),
+            ).fetchall()
+        return [reference for (reference,) in rows]
 
     def set_state(self, reference: str, state: str) -> None:
         with closing(self._open()) as db:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,44 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from tidegate_client import PaymentRecord
+
 HERE = Path(__file__).parent
 BODY_BYTES_MAX = 100_000
+SIGNS = {"NGN": "₦", "KES": "KSh "}
+# By the order's state: the heading, and what the shop does.
+TITLES = {
+    "waiting": ("is waiting for its payment", "Wait"),
+    "delivered": ("is paid", "Deliver"),
+    "not paid": ("was not paid", "Do not deliver"),
+    "taken back": ("was taken back by the bank", "Ask the customer"),
+    "refunded": ("was refunded", "Do not deliver"),
+    "refunded in part": ("was refunded in part", "Deliver the rest"),
+}
+
+
+def money(amount: Decimal | int, currency: str) -> str:
+    return f"{SIGNS[currency]}{amount:,.2f}"
+
+
+def title(payment: PaymentRecord, state: str) -> tuple[str, str]:
+    if state != "held":
+        return TITLES[state]
+    difference = payment.amount_received - payment.amount_expected
+    words = "short" if difference < 0 else "too much"
+    return f"is paid, {money(abs(difference), payment.currency)} {words}", "Hold, ask the customer"
+
+
+def tone(words: str) -> str:
+    """Of a line of what the shop saw: good, odd, or nothing special."""
+    if "fits" in words or "is delivered" in words:
+        return "good"
+    odd = ("refused", "500", "is held", "is not paid", "taken back", "again", "could not")
+    return "odd" if any(part in words for part in odd) else "plain"
+
+
 _templates = Environment(loader=FileSystemLoader(HERE), autoescape=select_autoescape(("html",)), trim_blocks=True)
+_templates.filters.update(money=money, tone=tone)
 
 
 class ShopPages:
@@ -28,12 +64,11 @@ class ShopPages:
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
 
-    def _page(self, kind: str, purchase: Purchase | None = None, **facts: Any) -> HTMLResponse:
+    def _page(self, kind: str, **facts: Any) -> HTMLResponse:
         groups = [(name, list(cases)) for name, cases in groupby(CASES, lambda case: case.group)]
         base = self._shop.client.base_url
-        template = _templates.get_template("shop.html")
-        shown = template.render(kind=kind, things=THINGS, groups=groups, base=base, order=purchase, **facts)
-        return HTMLResponse(shown)
+        shown = {"kind": kind, "things": THINGS, "groups": groups, "base": base, "case": None, **facts}
+        return HTMLResponse(_templates.get_template("shop.html").render(shown))
 
     async def front(self, _: Request) -> Response:
         return self._page("shop")
@@ -55,14 +90,23 @@ class ShopPages:
 
     async def show_order(self, request: Request) -> Response:
         reference = request.path_params["reference"]
-        found = self._shop.store.find(reference)
-        if found is None:
+        if self._shop.store.find(reference) is None:
             return Response("there is no such order", 404)
-        # The webhook decides; an order that has heard nothing is asked about.
-        await run_in_threadpool(self._shop.verify, reference)
-        notes = self._shop.store.notes(reference)
+        # The customer may be faster than the webhook.
+        payment = await run_in_threadpool(self._shop.verify, reference)
+        found = self._shop.store.find(reference)
+        assert found is not None
+        return self._order(found, payment)
+
+    def _order(self, purchase: Purchase, payment: PaymentRecord) -> Response:
+        notes = self._shop.store.notes(purchase.reference)
+        case = BY_NAME.get(purchase.played or "")
         is_played = any(words == PLAYED for _, words in notes)
-        return self._page("order", self._shop.store.find(reference), notes=notes, is_played=is_played)
+        heading, advice = title(payment, purchase.state)
+        return self._page(
+            "order", order=purchase, payment=payment, heading=heading, advice=advice, notes=notes, case=case,
+            is_as_expected=is_played and case is not None and purchase.state == case.expected,
+        )  # fmt: skip
 
     async def thanks(self, request: Request) -> Response:
         """Anybody can open this address: the order's page says what is true."""
