@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from tidegate.dashboard.pages import Dashboard
 from tidegate.docs import routes as docs
 from tidegate.embed.pages import EmbedPages
 from tidegate.infra import memory, telemetry
+from tidegate.infra.db import Database
 from tidegate.infra.http import openapi, security_txt, server
 from tidegate.infra.http.application import Application
 from tidegate.infra.http.csp_reports import Reports
@@ -76,6 +78,9 @@ DESCRIPTION = (
     "Hosted checkout and foreign-currency inflows. JSON over HTTP; amounts are in major units and exact. "
     "Every failure has one shape: decide by `errorType`."
 )
+# Of each API process. A page that takes longer says so and asks for narrower dates.
+DASHBOARD_CONNECTIONS = 3
+DASHBOARD_STATEMENT_MS = 2_000
 EVENTS = (
     *payment_events.EVENTS,
     *collection_events.EVENTS,
@@ -104,7 +109,9 @@ def build(
     packages = [START_PACKAGE] if is_sandbox else []
     site = SitePages(Site(settings.base_url), is_sandbox=is_sandbox, has_docs=settings.has_docs, packages=packages)
     health = Health(runtime.db)
-    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, key_uses.keep_writing, recorder.keep_writing])
+    dashboard, dashboard_db = _dashboard(runtime)
+    tasks = [key_cache.watch, watch.run, key_uses.keep_writing, recorder.keep_writing, dashboard_db.keep_open]
+    life = _Life(runtime, key_cache, tasks)
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
@@ -117,7 +124,7 @@ def build(
         *health.routes(),
         *site.routes(),
         *_front_page(runtime, site, sandbox_keys),
-        *_dashboard(runtime).routes(),
+        *dashboard.routes(),
         *_console(runtime),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
         *(docs.routes(document, operations, EVENTS, sandbox_keys, site.router) if settings.has_docs else ()),
@@ -155,17 +162,26 @@ def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None
     if keys is None:
         return [*home.routes(), *mailbox]
     start = StartPage(
-        home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home
-    )
+        home, lambda: runtime.secret, runtime.db, runtime.clock, runtime.deps.names, keys.business_id, settings.home,
+        has_mailbox,
+    )  # fmt: skip
     return [*start.routes(), *mailbox]
 
 
-def _dashboard(runtime: Runtime) -> Dashboard:
-    limiter = _limiter(runtime.settings.rate_limit_file, "dashboard")
-    taken = partial(methods_taken, runtime.deps.rails)
-    return Dashboard(
-        runtime.settings, runtime.webhook_deps, runtime.clock, limiter, lambda: runtime.secret, taken=taken
+def _dashboard(runtime: Runtime) -> tuple[Dashboard, Database]:
+    """On connections of its own: long lists of merchants never take one from payers."""
+    settings = runtime.settings
+    db = Database(
+        settings.database_url or "",
+        connections_max=DASHBOARD_CONNECTIONS,
+        statement_timeout_ms=DASHBOARD_STATEMENT_MS,
+        is_pooled=settings.is_pooled,
+        direct_url=settings.direct_url,
     )
+    limiter = _limiter(settings.rate_limit_file, "dashboard")
+    taken = partial(methods_taken, runtime.deps.rails)
+    deps = replace(runtime.webhook_deps, db=db)
+    return Dashboard(settings, deps, runtime.clock, limiter, lambda: runtime.secret, taken=taken), db
 
 
 def _console(runtime: Runtime) -> list[Route]:

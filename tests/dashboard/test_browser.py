@@ -18,11 +18,12 @@ from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
 from tidegate.member.permission import Role
 
-# Each page on a phone and on a desk, in one theme each; those with most to show in both.
-VIEWS = ((390, "dark"), (1280, "light"), (390, "light"), (1280, "dark"))
-IN_EVERY_VIEW = ("", "/payments/{paid}")
+# Each page on a phone and on a desk, in one theme each; those with most to show in both, and at the widths between.
+VIEWS = ((390, "dark"), (1280, "light"), (390, "light"), (1280, "dark"), (768, "light"), (1440, "dark"))
+IN_EVERY_VIEW = ("", "/payments?currency=NGN", "/payments/{paid}")
 PAGES = (
-    "", "/payments", "/payments/{paid}", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/inflows",
+    "", "/payments?currency=NGN", "/payments/{paid}", "/links", "/find?q=pay", "/webhooks/replay",
+    "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/inflows",
     "/webhooks", "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",
 )  # fmt: skip
 GATES = ("/dashboard/sign-in", "/dashboard/forgot", "/dashboard/security", "/dashboard/two-step", "/mail")

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.usefixtures("unlimited")
 
 # As the design of the dashboard has it: owner, admin, developer, finance, support, viewer.
 DESIGN = {
-    "SEE": "yyyyyy", "SEE_PAYER": "yy-yy-", "EXPORT": "yy-y--", "DISABLE_PAYMENT": "yyyyy-", "SEND_RECEIPT": "yy-yy-",
+    "SEE": "yyyyyy", "SEE_PAYER": "yy-yy-", "EXPORT": "yy-y--", "EXPORT_MANY": "ss-s--", "SHARE_VIEWS": "yy-y--",
+    "DISABLE_PAYMENT": "yyyyy-", "SEND_RECEIPT": "yy-yy-",
     "REFUND": "ss-s2-", "REFUND_ABOVE": "22-22-", "APPROVE": "ss-s--", "REQUEST_ACCOUNT": "yy-y--",
     "DELIVERIES": "yyyyy-", "REPLAY": "yyy---", "REQUEST_LOG": "yyy---", "BRAND": "yyy---", "ENDPOINTS": "sss---",
     "KEYS": "sss---", "FULL_KEYS": "ss----", "SETTINGS": "ss-s--", "LIMITS": "s-----", "TEAM": "ss----",

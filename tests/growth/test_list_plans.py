@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import asyncpg
@@ -35,7 +36,8 @@ _PAYMENTS = """
            CASE WHEN is_paid THEN 0 END, CASE WHEN is_paid THEN 0 END, CASE WHEN is_paid THEN 100 + number END,
            '{card}', 'card', CASE WHEN is_paid THEN 'card' END,
            CASE WHEN is_paid THEN 'success' WHEN number <= 100 THEN 'failed' ELSE 'expired' END,
-           'Ada', 'payer-' || number % 5000 || '@example.com', '', CASE WHEN is_paid THEN at END, at, at, at
+           'Ada ' || number % 5000, 'payer-' || number % 5000 || '@example.com', '', CASE WHEN is_paid THEN at END,
+           at, at, at
       FROM generate_series(1, $2::integer) AS number,
            LATERAL (SELECT number > 100 AND number % 10 > 0 AS is_paid,
                            $3::timestamptz + number * interval '1 minute' AS at) AS given
@@ -63,8 +65,9 @@ async def blocks_read(database: Database, business_id: str, wanted: PaymentFilte
     async with database.connection() as tx:
         for _ in range(7):
             before = await tx.fetchval(_BLOCKS)
-            found = await list_store.list_page(tx, business_id, wanted, before=None, limit=51)
-            await list_store.count(tx, business_id, wanted, limit=101)
+            way = await list_store.find_way(tx, business_id, wanted)
+            found = await list_store.list_page(tx, business_id, wanted, way=way, before=None, limit=51)
+            await list_store.count(tx, business_id, wanted, way=way, limit=101)
             await tx.fetchval("SELECT pg_stat_force_next_flush()")
             most = max(most, await tx.fetchval(_BLOCKS) - before)
     return most, len(found)
@@ -88,8 +91,14 @@ EVERY_FILTER = {
     "a reference": (PaymentFilter(reference_prefix="ORDER-2999"), 11),
     "no such reference": (PaymentFilter(reference_prefix="INV"), 0),
     "all references": (PaymentFilter(reference_prefix="ORDER"), 51),
-    "no such amount": (PaymentFilter(currency=Currency.NGN, min_minor=10**9), 0),
-    "most amounts": (PaymentFilter(currency=Currency.NGN, min_minor=101), 51),
+    "a name": (PaymentFilter(name_prefix="ada 4711"), 6),
+    "no such name": (PaymentFilter(name_prefix="Bola"), 0),
+    "all names": (PaymentFilter(name_prefix="ada"), 51),
+    "a reference or a name": (PaymentFilter(either_prefix="ORDER-29999"), 1),
+    "no such amount": (PaymentFilter(currency=Currency.NGN, least_major=Decimal(10**7)), 0),
+    "most amounts": (PaymentFilter(currency=Currency.NGN, least_major=Decimal("1.01")), 51),
+    "no such amount in any currency": (PaymentFilter(least_major=Decimal(10**7)), 0),
+    "few amounts in any currency": (PaymentFilter(most_major=Decimal("1.10")), 10),
     "the oldest": (PaymentFilter(end=NOW + timedelta(minutes=31)), 30),
     "no such day": (PaymentFilter(end=NOW, status=PaymentStatus.SUCCESS), 0),
 }

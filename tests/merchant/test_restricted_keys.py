@@ -32,7 +32,15 @@ WISH: dict[str, Any] = {"name": "Till", "scopes": ["read"]}
 
 async def make(db: Database, business_id: str, now: datetime = NOW, **changes: Any) -> commands.NewKey:
     terms = terms_of(KeyWish(**{**WISH, **changes}), now=now)
-    return await commands.make_key(db, business_id, terms, mode=Mode.SANDBOX, by=OPERATOR, now=now)
+    async with db.transaction() as tx:
+        return await commands.make_key(tx, business_id, terms, mode=Mode.SANDBOX, by=OPERATOR, now=now)
+
+
+async def roll(db: Database, business_id: str, key_id: int, overlap: timedelta) -> commands.NewKey:
+    async with db.transaction() as tx:
+        return await commands.roll_key(
+            tx, business_id, key_id, overlap=overlap, mode=Mode.SANDBOX, by=OPERATOR, now=NOW
+        )
 
 
 async def with_key(db: Database, shop: Shop, **changes: Any) -> Shop:
@@ -153,9 +161,7 @@ async def test_another_currency_than_those_with_a_limit_needs_approval(db: Datab
 
 async def test_a_rolled_key_keeps_its_rights_and_the_old_one_ends_after_the_overlap(db: Database, shop: Shop) -> None:
     old = await make(db, shop.business_id, scopes=["refund"], refund_max={"NGN": 5}, addresses=["10.0.0.0/8"])
-    new = await commands.roll_key(
-        db, shop.business_id, old.key.id, overlap=timedelta(days=7), mode=Mode.SANDBOX, by=OPERATOR, now=NOW
-    )
+    new = await roll(db, shop.business_id, old.key.id, timedelta(days=7))
     assert (new.key.scopes, new.key.refund_max, new.key.networks, new.key.name) == (
         old.key.scopes, old.key.refund_max, old.key.networks, old.key.name,
     )  # fmt: skip
@@ -169,20 +175,14 @@ async def test_a_rolled_key_keeps_its_rights_and_the_old_one_ends_after_the_over
 
 async def test_rolling_is_refused_for_too_long_an_overlap_and_for_ended_keys(db: Database, shop: Shop) -> None:
     made = await make(db, shop.business_id)
-
-    async def roll(key_id: int, overlap: timedelta) -> commands.NewKey:
-        return await commands.roll_key(
-            db, shop.business_id, key_id, overlap=overlap, mode=Mode.SANDBOX, by=OPERATOR, now=NOW
-        )
-
     for overlap in (timedelta(days=7, seconds=1), timedelta(seconds=-1)):
         with pytest.raises(Invalid):
-            await roll(made.key.id, overlap)
+            await roll(db, shop.business_id, made.key.id, overlap)
     with pytest.raises(NotFound):
-        await roll(made.key.id + 1_000, timedelta(0))
+        await roll(db, shop.business_id, made.key.id + 1_000, timedelta(0))
     await commands.revoke_key(db, shop.business_id, made.key.id, now=NOW)
     with pytest.raises(Conflict):
-        await roll(made.key.id, timedelta(0))
+        await roll(db, shop.business_id, made.key.id, timedelta(0))
 
 
 async def test_rolling_the_key_with_all_rights_leaves_restricted_ones(db: Database, shop: Shop) -> None:
@@ -194,9 +194,7 @@ async def test_rolling_the_key_with_all_rights_leaves_restricted_ones(db: Databa
 
 async def test_every_act_on_a_key_is_audited_without_the_key(db: Database, shop: Shop, admin: Any) -> None:
     made = await make(db, shop.business_id)
-    await commands.roll_key(
-        db, shop.business_id, made.key.id, overlap=timedelta(0), mode=Mode.SANDBOX, by=OPERATOR, now=NOW
-    )
+    await roll(db, shop.business_id, made.key.id, timedelta(0))
     await commands.revoke_key(db, shop.business_id, made.key.id, now=NOW)
     rows = await admin.fetch("SELECT action, details::text FROM audit ORDER BY id")
     assert [row["action"] for row in rows] == ["key.created", "key.rolled", "key.revoked"]

@@ -31,9 +31,10 @@ CONCEPTS = {
     ),
     "Staff": ("staff",),
     "Figures": ("takings", "takings_watermark"),
+    "Views": ("saved_view",),
     "Approval": ("approval", "refund_limit"),
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
-    "Payment": ("payment_link", "payment", "attempt", "receipt_mail"),
+    "Payment": ("payment_link", "payment", "case_link", "attempt", "receipt_mail"),
     "Intake": ("notification", "receipt", "suspense_decision", "dispute"),
     "Account": ("virtual_account",),
     "Collection": ("exchange_rate", "collection", "collection_tally", "credit_reversal"),
@@ -50,7 +51,7 @@ CONCEPTS = {
         "bank_payout",
     ),
     "Retention": ("retention",),
-    "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice"),
+    "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice", "sandbox_trade"),
 }  # fmt: skip
 
 _HEAD = """# The schema

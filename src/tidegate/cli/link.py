@@ -12,7 +12,7 @@ from rich.table import Table
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.merchant_webhooks import running_settings
-from tidegate.cli.operator import limit_option, with_payment_deps
+from tidegate.cli.operator import any_or_only_business, business_and, limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.infra.http.read import read
@@ -29,8 +29,7 @@ def link() -> None:
 
 
 @link.command()
-@click.argument("business_id", metavar="BUSINESS")
-@click.argument("name")
+@click.argument("words", metavar="[BUSINESS] NAME", nargs=-1, required=True)
 @click.option("--currency", type=click.Choice([currency.value for currency in CHECKOUT_OFFERS]), required=True)
 @click.option("--amount", type=int, help="In major units; without it the customer chooses.")
 @click.option("--min", "amountMin", type=int, help="The least that the customer may choose.")
@@ -42,13 +41,14 @@ def link() -> None:
 @click.option("--message", "successMessage", metavar="TEXT", help="Shown after a successful payment.")
 @as_json_option
 @speaks_plainly
-def create(business_id: str, name: str, once: bool, as_json: bool, **fields: Any) -> None:
-    """Create a payment link. NAME is what is paid for."""
+def create(words: tuple[str, ...], once: bool, as_json: bool, **fields: Any) -> None:
+    """Create a payment link. NAME is what is paid for. BUSINESS may be left out where there is one."""
+    business_id, name = business_and(words)
     settings = running_settings()
 
     async def run(deps: PaymentDeps, clock: Clock) -> wire.LinkRecord:
-        business = await merchants.get(deps.db, business_id)
-        now = clock.now_of(business_id)
+        business = await merchants.get_or_only(deps.db, business_id)
+        now = clock.now_of(business.id)
         kind = LinkKind.ONE_OFF if once else LinkKind.REUSABLE
         value = {name: given for name, given in fields.items() if given is not None} | {
             "name": name,
@@ -72,17 +72,17 @@ def create(business_id: str, name: str, once: bool, as_json: bool, **fields: Any
 
 
 @link.command(name="list")
-@click.argument("business_id", metavar="BUSINESS")
+@any_or_only_business
 @limit_option
 @as_json_option
 @speaks_plainly
-def list_(business_id: str, limit: int, as_json: bool) -> None:
+def list_(business_id: str | None, limit: int, as_json: bool) -> None:
     """List the payment links of a business, the newest first."""
 
     async def run(deps: PaymentDeps, clock: Clock) -> tuple[PaymentDeps, list[LinkView], datetime]:
-        await merchants.get(deps.db, business_id)
-        now = clock.now_of(business_id)
-        page = await commands.list_page(deps.db, business_id, is_ended=None, before_number=None, limit=limit, now=now)
+        business = await merchants.get_or_only(deps.db, business_id)
+        now = clock.now_of(business.id)
+        page = await commands.list_page(deps.db, business.id, is_ended=None, before_number=None, limit=limit, now=now)
         return deps, page.views, now
 
     deps, views, now = with_payment_deps(run)
@@ -103,16 +103,17 @@ def list_(business_id: str, limit: int, as_json: bool) -> None:
 
 
 @link.command()
-@click.argument("business_id", metavar="BUSINESS")
-@click.argument("link_id", metavar="LINK")
+@click.argument("words", metavar="[BUSINESS] LINK", nargs=-1, required=True)
 @as_json_option
 @speaks_plainly
-def end(business_id: str, link_id: str, as_json: bool) -> None:
+def end(words: tuple[str, ...], as_json: bool) -> None:
     """End a payment link: it takes no new payments."""
+    business_id, link_id = business_and(words)
 
     async def run(deps: PaymentDeps, clock: Clock) -> tuple[PaymentDeps, LinkView, datetime]:
-        now = clock.now_of(business_id)
-        return deps, await commands.end(deps.db, business_id, link_id, by=OPERATOR, now=now), now
+        business = await merchants.get_or_only(deps.db, business_id)
+        now = clock.now_of(business.id)
+        return deps, await commands.end(deps.db, business.id, link_id, by=OPERATOR, now=now), now
 
     deps, view, now = with_payment_deps(run)
     if as_json:

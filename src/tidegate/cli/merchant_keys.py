@@ -56,7 +56,8 @@ def create(
     async def run(db: Database) -> commands.NewKey:
         now = (await clock_of(settings, db)).now_of(business_id)
         terms = terms_of(wish, now=now)
-        return await commands.make_key(db, business_id, terms, mode=settings.mode, by=OPERATOR, now=now)
+        async with db.transaction() as tx:
+            return await commands.make_key(tx, business_id, terms, mode=settings.mode, by=OPERATOR, now=now)
 
     made = run_on_database(settings, run)
     facts = {"businessId": business_id, "keyId": made.key.id, "secretKey": made.secret, "scopes": list(scopes)}
@@ -140,9 +141,10 @@ def roll(business_id: str, key_id: int | None, overlap_hours: float, as_json: bo
         now = (await clock_of(settings, db)).now_of(business_id)
         if key_id is None:
             return await commands.roll_secret_key(db, business_id, mode=settings.mode, overlap=overlap, now=now)
-        made = await commands.roll_key(
-            db, business_id, key_id, overlap=overlap, mode=settings.mode, by=OPERATOR, now=now
-        )
+        async with db.transaction() as tx:
+            made = await commands.roll_key(
+                tx, business_id, key_id, overlap=overlap, mode=settings.mode, by=OPERATOR, now=now
+            )
         return made.secret
 
     secret_key = run_on_database(settings, run)

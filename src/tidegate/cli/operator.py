@@ -21,6 +21,7 @@ T = TypeVar("T")
 SHOWN, SHOWN_MAX = 50, 1_000
 
 any_business_option = click.option("--business", "business_id", metavar="ID", help="Only this business.")
+any_or_only_business = click.argument("business_id", metavar="[BUSINESS]", required=False)
 limit_option = click.option("--limit", type=click.IntRange(1, SHOWN_MAX), default=SHOWN, show_default=True)
 
 
@@ -33,6 +34,13 @@ def with_payment_deps(work: Callable[[PaymentDeps, Clock], Awaitable[T]]) -> T:
         return await work(runtime.deps, runtime.clock)
 
     return run_on_database(settings, run)
+
+
+def business_and(given: tuple[str, ...]) -> tuple[str | None, str]:
+    """The business, which may be left out, and what stands after it."""
+    if len(given) > 2:
+        fail(f"Two words at most, and {len(given)} were given; a text with spaces stands in quotes.")
+    return (given[0] if len(given) == 2 else None), given[-1]
 
 
 def words(option: str, text: str) -> str:

@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
-from tidegate.cli.operator import ago, limit_option, with_payment_deps
+from tidegate.cli.operator import ago, any_or_only_business, business_and, limit_option, with_payment_deps
 from tidegate.core.clock import Clock
 from tidegate.core.money import CHECKOUT_OFFERS, Money
 from tidegate.infra.http import csv_text
@@ -33,7 +33,7 @@ def payment() -> None:
 
 
 @payment.command(name="list")
-@click.argument("business_id", metavar="BUSINESS")
+@any_or_only_business
 @click.option("--status", type=click.Choice([status.value for status in PaymentStatus]))
 @click.option("--variance", "varianceType", type=click.Choice([variance.value for variance in Variance]))
 @click.option("--method", "paymentMethod", metavar="METHOD", help="Paid by this method.")
@@ -48,18 +48,18 @@ def payment() -> None:
 @limit_option
 @as_json_option
 @speaks_plainly
-def list_(business_id: str, csv_file: BinaryIO | None, limit: int, as_json: bool, **query: str | None) -> None:
-    """List payments of a business, the newest first. Filters combine."""
+def list_(business_id: str | None, csv_file: BinaryIO | None, limit: int, as_json: bool, **query: str | None) -> None:
+    """List payments of a business, the newest first. Filters combine. BUSINESS may be left out where there is one."""
 
     async def run(deps: PaymentDeps, clock: Clock) -> tuple[PaymentDeps, list[PaymentRow], search.PaymentCount, Any]:
-        await merchants.get(deps.db, business_id)
+        business = await merchants.get_or_only(deps.db, business_id)
         given = {name: value for name, value in query.items() if value is not None}
         check = partial(list_wire.problems_between, names=deps.names)
         wanted = list_wire.filter_from(read(given, list_wire.ListPayments, check), deps.names)
         if csv_file:
-            await _write_csv(deps, business_id, wanted, csv_file)
-        page = await search.list_page(deps.db, business_id, wanted, before_id=None, limit=limit)
-        return deps, page.rows, await search.count(deps.db, business_id, wanted), clock.now_of(business_id)
+            await _write_csv(deps, business.id, wanted, csv_file)
+        page = await search.list_page(deps.db, business.id, wanted, before_id=None, limit=limit)
+        return deps, page.rows, await search.count(deps.db, business.id, wanted), clock.now_of(business.id)
 
     deps, rows, count, now = with_payment_deps(run)
     if as_json:
@@ -90,17 +90,17 @@ def _show_rows(rows: list[PaymentRow], count: search.PaymentCount, now: datetime
 
 
 @payment.command()
-@click.argument("business_id", metavar="BUSINESS")
-@click.argument("reference")
+@click.argument("words", metavar="[BUSINESS] REFERENCE", nargs=-1, required=True)
 @as_json_option
 @speaks_plainly
-def show(business_id: str, reference: str, as_json: bool) -> None:
+def show(words: tuple[str, ...], as_json: bool) -> None:
     """Show a payment. REFERENCE is the merchant's reference or the pay code."""
+    business_id, reference = business_and(words)
 
     async def run(deps: PaymentDeps, clock: Clock) -> tuple[PaymentDeps, PaymentRow, datetime]:
-        business = await merchants.get(deps.db, business_id)
+        business = await merchants.get_or_only(deps.db, business_id)
         row = await commands.verify(PaymentBatching(deps.db).find, business, reference)
-        return deps, row, clock.now_of(business_id)
+        return deps, row, clock.now_of(business.id)
 
     deps, row, now = with_payment_deps(run)
     record = wire.record_of(row, deps.names, deps.public_ids)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import commands as merchants
+from tidegate.merchant.commands import NewKey
 from tidegate.merchant.key_terms import KeyWish, terms_of
 from tidegate.merchant.model import ApiKey, KeyScope
 from tidegate.request_log import commands as requests
@@ -18,7 +21,7 @@ from tidegate.request_log import store as request_store
 from tidegate.request_log.store import RequestFilter
 
 PAGE = 50
-OVERLAPS = ("0", "1", "7")
+OVERLAPS = {"0": "ends now", "1": "works 1 day more", "7": "works 7 days more"}
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,21 @@ class DeveloperPages:
                 addresses=form.get("addresses", "").replace(",", " ").split(),
                 expires_at=visitor.now + timedelta(days=int(days)) if days else None,
             )
-            made = await merchants.make_key(
-                self.shell.db, visitor.business.id, terms_of(wish, now=visitor.now), mode=self.shell.mode,
-                by=visitor.by, now=visitor.now,
-            )  # fmt: skip
+            terms = terms_of(wish, now=visitor.now)
         except Invalid as wrong:
             return await self._keys_page(visitor, wrong)
-        return await self._keys_page(visitor, secret=made.secret)
+
+        async def act(tx: Tx) -> NewKey:
+            return await merchants.make_key(
+                tx, visitor.business.id, terms, mode=self.shell.mode, by=visitor.by, now=visitor.now
+            )
+
+        return await self._shown_once(visitor, act)
+
+    async def _shown_once(self, visitor: DashboardVisitor, act: Callable[[Tx], Awaitable[NewKey]]) -> Html:
+        """A reload of the answer makes no second key, and does not show the first one again."""
+        made = await self.shell.first_time(visitor, "/keys", act)
+        return self.shell.to(visitor, "/keys") if made is None else await self._keys_page(visitor, secret=made.secret)
 
     async def change_key(self, visitor: DashboardVisitor) -> Html:
         """Roll or revoke."""
@@ -73,16 +84,21 @@ class DeveloperPages:
             await merchants.revoke_key(self.shell.db, business_id, key_id, by=visitor.by, now=visitor.now)
             return self.shell.to(visitor, "/keys")
         days = form.get("overlap", "")
-        try:
-            if days not in OVERLAPS:
-                raise Invalid(Problem("overlap", "Choose how long the old key still works."))
-            made = await merchants.roll_key(
-                self.shell.db, business_id, key_id, overlap=timedelta(days=int(days)), mode=self.shell.mode,
-                by=visitor.by, now=visitor.now,
+        if days not in OVERLAPS:
+            return await self._keys_page(
+                visitor, Invalid(Problem("overlap", "Choose how long the old key still works."))
+            )
+
+        async def act(tx: Tx) -> NewKey:
+            return await merchants.roll_key(
+                tx, business_id, key_id, overlap=timedelta(days=int(days)), mode=self.shell.mode, by=visitor.by,
+                now=visitor.now,
             )  # fmt: skip
+
+        try:
+            return await self._shown_once(visitor, act)
         except (Invalid, Conflict) as wrong:
             return await self._keys_page(visitor, wrong)
-        return await self._keys_page(visitor, secret=made.secret)
 
     async def show_requests(self, visitor: DashboardVisitor) -> Html:
         query = visitor.request.query

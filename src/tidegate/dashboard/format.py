@@ -32,8 +32,9 @@ def typed(money: Money) -> str:
     return digits(money.minor, money.currency).replace(",", "")
 
 
-def count(number: int, *, most: int) -> str:
-    return f"{most:,}+" if number > most else f"{number:,}"
+def many(number: int, one: str, more: str = "") -> str:
+    """1 row, 2 rows; 1 try, 2 tries."""
+    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
 
 
 def percent(part: int, whole: int) -> str:
@@ -96,6 +97,10 @@ class Times:
 
     def second(self, moment: datetime) -> str:
         return f"{moment.astimezone(self.zone):%H:%M:%S}"
+
+    def day(self, moment: datetime) -> str:
+        local = moment.astimezone(self.zone)
+        return f"{local.day} {local:%b}"
 
     def utc(self, moment: datetime | None) -> str:
         return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if moment else ""

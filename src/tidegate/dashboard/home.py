@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from tidegate.approval import store as approvals
-from tidegate.core.money import Currency, Money
-from tidegate.dashboard import chart, home_store
+from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
+from tidegate.dashboard import chart, from_code, home_store
 from tidegate.dashboard.chart import DayBar
-from tidegate.dashboard.format import Times, amount, percent, weekday
+from tidegate.dashboard.format import Times, amount, many, percent, weekday
 from tidegate.dashboard.home_store import AttentionFacts, TakingsRow
 from tidegate.dashboard.payment_page import METHOD_WORDS, difference_of, status_of
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.db import Tx
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
-from tidegate.payment.model import Payment
+from tidegate.payment import list_store
+from tidegate.payment.list_store import PaymentFilter
+from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
 from tidegate.wallet import commands as wallets
 
 DAYS = 14
 LATEST = 6
 UNUSUAL_MAX = 5
-# Of the newest payments, for what is counted live.
-LOOKED_AT_MAX = 20_000
+# How far back an amount that differs still asks for attention, and how many of each kind are looked through.
+UNUSUAL_FOR = timedelta(days=7)
+UNUSUAL_READ_MAX = 20
+# How many ended without money, by currency and method.
+Unpaid = Mapping[tuple[Currency, str], int]
 
 
 class FigureLine(NamedTuple):
@@ -36,6 +44,8 @@ class FigureLine(NamedTuple):
     paid: str
     success: str
     is_inner: bool
+    # The entries that make the figures.
+    below: str
 
 
 class AttentionItem(NamedTuple):
@@ -45,112 +55,137 @@ class AttentionItem(NamedTuple):
     act: str
 
 
+class DayTaken(NamedTuple):
+    day: date
+    money: Money
+
+
+@dataclass(frozen=True)
+class HomeFigures:
+    """Takings of the last days by currency and method, and the time of day a week ago."""
+
+    times: Times
+    takings: Sequence[TakingsRow]
+    unpaid: Unpaid
+
+    @property
+    def today(self) -> list[TakingsRow]:
+        # One span more than days: that of a week ago has two, before this time of day and after it.
+        return [row for row in self.takings if row.span == DAYS + 1]
+
+    @property
+    def week_ago(self) -> list[TakingsRow]:
+        return [row for row in self.takings if row.span == DAYS - 7]
+
+    def days(self, currency: Currency) -> list[DayTaken]:
+        sums: Counter[int] = Counter()
+        for row in self.takings:
+            if row.currency is currency:
+                sums[row.span if row.span <= DAYS - 7 else row.span - 1] += row.received.minor
+        return [DayTaken(day, Money(sums[at], currency)) for at, day in enumerate(self.times.days(DAYS), 1)]
+
+    @property
+    def main(self) -> Currency | None:
+        """The currency with most payments."""
+        counts: Counter[Currency] = Counter()
+        for row in self.takings:
+            counts[row.currency] += row.payments
+        return max(counts, key=lambda one: counts[one]) if counts else None
+
+
+def bounds_of(times: Times) -> list[datetime]:
+    """Midnights of the last days, and this time of day a week ago between two of them."""
+    return sorted([*(times.start_of(day) for day in times.days(DAYS)), times.now - timedelta(days=7)])
+
+
 @dataclass(frozen=True)
 class Home:
     shell: DashboardShell
 
     async def show(self, visitor: DashboardVisitor) -> Html:
         times, business_id = visitor.times, visitor.business.id
-        days = times.days(DAYS)
-        bounds = [times.start_of(day) for day in days]
-        week_ago = times.now - timedelta(days=7)
         async with self.shell.db.connection() as tx:
-            takings = await home_store.list_takings(tx, business_id, bounds)
-            before = await home_store.list_takings(tx, business_id, _until(times, week_ago))
-            ended = await home_store.count_ended(tx, business_id, bounds[-1], limit=LOOKED_AT_MAX)
-            latest = await home_store.list_newest(tx, business_id, before_id=None, limit=LATEST)
-            unusual = await home_store.list_unusual(tx, business_id, limit=UNUSUAL_MAX, newest=500)
+            takings = await home_store.list_takings(tx, business_id, bounds_of(times))
+            unpaid = await home_store.count_unpaid(tx, business_id, times.start_of(times.today))
+            latest = await home_store.list_newest(tx, business_id, limit=LATEST)
+            unusual = await _unusual(tx, visitor)
             facts = await home_store.get_attention(tx, business_id, now=visitor.now)
             others = await approvals.count_other_approvers(tx, business_id, visitor.session.member.id)
-        main = main_currency(takings)
+        figures = HomeFigures(times, takings, unpaid)
+        main = figures.main
         return self.shell.page(
             visitor, "home.html", title=weekday(times.today), section="Home",
-            main=_main(takings, before, ended, main) if main else None,
-            chart=chart.bars(list(_bars(visitor, takings, days, main))) if main else "",
-            days=[(weekday(day.day), day.money) for day in _days(takings, days, main)] if main else [],
-            lines=list(_lines(takings, ended)),
+            main=_main(figures, main) if main else None,
+            chart=chart.bars(list(_bars(self.shell, visitor, figures.days(main)))) if main else "",
+            days=[(weekday(day), money, takings_of(day, main)) for day, money in figures.days(main)] if main else [],
+            lines=list(_lines(figures)),
             attention=[*_attention(unusual, facts), *_alone(visitor, others)],
             latest=[(payment, *status_of(payment), difference_of(payment)) for payment in latest],
             holdings=await wallets.list_holdings(self.shell.db, business_id),
+            code=from_code.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:
         return [DashboardRoute("GET", "", "showDashboardHome", Permission.SEE, self.show)]
 
 
-def _until(times: Times, moment: datetime) -> list[datetime]:
-    """From midnight of that day to that time of day."""
-    return [times.start_of(moment.astimezone(times.zone).date()), moment]
+def takings_of(day: date, currency: Currency, method: str = "") -> str:
+    """The page of the entries that make a figure of takings."""
+    more = {"method": method} if method else {}
+    return f"/takings?{urlencode({'day': day.isoformat(), 'currency': currency.value, **more})}"
 
 
-def main_currency(takings: Sequence[TakingsRow]) -> Currency | None:
-    """The one with most payments."""
-    counts: dict[Currency, int] = {}
-    for row in takings:
-        counts[row.currency] = counts.get(row.currency, 0) + row.payments
-    return max(counts, key=lambda one: counts[one]) if counts else None
-
-
-class DayTaken(NamedTuple):
-    day: date
-    money: Money
-
-
-def _days(takings: Sequence[TakingsRow], days: Sequence[date], currency: Currency) -> list[DayTaken]:
-    sums = [0] * (len(days) + 1)
-    for row in takings:
-        if row.currency is currency and 1 <= row.day <= len(days):
-            sums[row.day] += row.received.minor
-    return [DayTaken(day, Money(sums[at], currency)) for at, day in enumerate(days, 1)]
-
-
-def _bars(
-    visitor: DashboardVisitor, takings: Sequence[TakingsRow], days: Sequence[date], currency: Currency | None
-) -> Iterator[DayBar]:
-    if currency is None:
-        return
-    for at, one in enumerate(_days(takings, days, currency)):
+def _bars(shell: DashboardShell, visitor: DashboardVisitor, days: Sequence[DayTaken]) -> Iterator[DayBar]:
+    for at, one in enumerate(days):
         label = f"{one.day.day} {one.day:%b}" if (len(days) - at) % 2 else ""
-        yield DayBar(label, weekday(one.day), one.money, visitor.path("/payments"))
+        href = shell.site.url(visitor.path(takings_of(one.day, one.money.currency)))
+        yield DayBar(label, weekday(one.day), one.money, href)
 
 
-def _main(
-    takings: Sequence[TakingsRow], before: Sequence[TakingsRow],
-    ended: dict[Currency, dict[str, tuple[int, int]]], currency: Currency,
-) -> dict[str, str]:  # fmt: skip
-    today = sum(row.received.minor for row in takings if row.currency is currency and row.day == DAYS)
-    then = sum(row.received.minor for row in before if row.currency is currency and row.day == 1)
-    paid, of = _ended_of(ended.get(currency, {}))
+def _main(figures: HomeFigures, currency: Currency) -> dict[str, str]:
+    today = sum(row.received.minor for row in figures.today if row.currency is currency)
+    then = sum(row.received.minor for row in figures.week_ago if row.currency is currency)
+    paid, of = _ended(figures.today, figures.unpaid, currency)
     more = Money(today - then, currency)
     return {
         "currency": currency.value,
         "sign": currency.spec.sign,
         "digits": amount(Money(today, currency)).removeprefix(currency.spec.sign).strip(),
         "change": f"{'+' if more.minor >= 0 else ''}{amount(more)}",
+        "then": f"{figures.times.today - timedelta(days=7):%A}",
         "paid": f"{paid:,} of {of:,}",
         "share": percent(paid, of),
+        "below": takings_of(figures.times.today, currency),
     }
 
 
-def _ended_of(by_method: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    return sum(paid for paid, _ in by_method.values()), sum(of for _, of in by_method.values())
+def _ended(rows: Sequence[TakingsRow], unpaid: Unpaid, currency: Currency, method: str = "") -> tuple[int, int]:
+    """How many were paid, of those that ended."""
+    paid = sum(row.payments for row in rows if row.currency is currency and method in ("", row.method))
+    missed = sum(count for (code, by), count in unpaid.items() if code is currency and method in ("", by))
+    return paid, paid + missed
 
 
-def _lines(takings: Sequence[TakingsRow], ended: dict[Currency, dict[str, tuple[int, int]]]) -> Iterator[FigureLine]:
-    today = [row for row in takings if row.day == DAYS]
-    for currency in dict.fromkeys([*(row.currency for row in today), *ended]):
+def _lines(figures: HomeFigures) -> Iterator[FigureLine]:
+    today, unpaid, day = figures.today, figures.unpaid, figures.times.today
+    for currency in dict.fromkeys([*(row.currency for row in today), *(code for code, _ in unpaid)]):
         rows = [row for row in today if row.currency is currency]
-        yield _line(currency.value, currency, rows, _ended_of(ended.get(currency, {})), is_inner=False)
-        methods = dict.fromkeys([*(row.method for row in rows), *ended.get(currency, {})])
-        for method in methods:
-            of_method = [row for row in rows if row.method == method]
-            counted = ended.get(currency, {}).get(method, (0, 0))
-            yield _line(METHOD_WORDS.get(method, method), currency, of_method, counted, is_inner=True)
+        yield _line(currency.value, currency, rows, _ended(rows, unpaid, currency), takings_of(day, currency))
+        for method in dict.fromkeys([*(row.method for row in rows), *(by for code, by in unpaid if code is currency)]):
+            yield _line(
+                METHOD_WORDS.get(method, method),
+                currency,
+                [row for row in rows if row.method == method],
+                _ended(rows, unpaid, currency, method),
+                takings_of(day, currency, method),
+                is_inner=True,
+            )
 
 
 def _line(
-    name: str, currency: Currency, rows: Sequence[TakingsRow], counted: tuple[int, int], *, is_inner: bool
-) -> FigureLine:
+    name: str, currency: Currency, rows: Sequence[TakingsRow], counted: tuple[int, int], below: str, *,
+    is_inner: bool = False,
+) -> FigureLine:  # fmt: skip
     nothing = Money.zero(currency)
     return FigureLine(
         name,
@@ -160,38 +195,48 @@ def _line(
         f"{counted[0]:,} of {counted[1]:,}",
         percent(*counted),
         is_inner,
+        below,
     )
 
 
-def _attention(unusual: Sequence[Payment], facts: AttentionFacts) -> Iterator[AttentionItem]:
-    for payment in unusual:
-        is_over = payment.variance is Variance.OVERPAYMENT
-        gap = payment.received - payment.expected if is_over else payment.expected - payment.received
-        words = f"{amount(gap)} too {'much' if is_over else 'little'}"
-        more = f"{payment.reference} · {payment.order.customer.name}"
-        yield AttentionItem(words, more, f"/payments/{payment.pay_code}", "Refund excess" if is_over else "Decide")
+async def _unusual(tx: Tx, visitor: DashboardVisitor) -> list[PaymentRow]:
+    """The newest that were paid with too much or too little, and that nobody has answered with a refund."""
+    found: list[PaymentRow] = []
+    for variance in Variance:
+        wanted = PaymentFilter(variance=variance, start=visitor.now - UNUSUAL_FOR)
+        found += await list_store.list_page(
+            tx, visitor.business.id, wanted, way="combination", before=None, limit=UNUSUAL_READ_MAX
+        )
+    unanswered = [row for row in found if row.refunded_minor == 0]
+    return sorted(unanswered, key=lambda row: row.id, reverse=True)[:UNUSUAL_MAX]
+
+
+def _attention(unusual: Sequence[PaymentRow], facts: AttentionFacts) -> Iterator[AttentionItem]:
+    for row in unusual:
+        is_over = row.variance is Variance.OVERPAYMENT
+        gap = amount(Money(abs(row.received_minor - row.expected_minor), row.currency))
+        words = f"{gap} too {'much' if is_over else 'little'}"
+        more = f"{row.reference} · {row.customer_name}"
+        yield AttentionItem(words, more, f"/payments/{row.pay_code}", "Refund excess" if is_over else "Decide")
     if facts.open_approvals:
         yield AttentionItem(
-            _many(facts.open_approvals, "refund"), "waiting for a second person", "/refunds?tab=approve", "Review"
+            many(facts.open_approvals, "refund"), "waiting for a second person", "/refunds?tab=approve", "Review"
         )
     if facts.held_inflows:
         yield AttentionItem(
-            _many(facts.held_inflows, "inflow"), "held for a decision", "/inflows?status=pending", "See why"
+            many(facts.held_inflows, "inflow"), "held for a decision", "/inflows?status=pending", "See why"
         )
     if facts.failed_refunds:
         yield AttentionItem(
-            _many(facts.failed_refunds, "refund"), "failed in the last week", "/refunds?status=failed", "Open"
+            many(facts.failed_refunds, "refund"), "failed in the last week", "/refunds?status=failed", "Open"
         )
     for url in facts.failing_endpoints:
-        yield AttentionItem("Endpoint failing", f"{url} · {facts.undelivered} events wait", "/webhooks", "Open")
+        waiting = f"{many(facts.undelivered, 'event')} {'waits' if facts.undelivered == 1 else 'wait'}"
+        yield AttentionItem("Endpoint failing", f"{url} · {waiting}", "/webhooks?status=pending", "Open")
 
 
 def _alone(visitor: DashboardVisitor, others: int) -> Iterator[AttentionItem]:
     if others == 0 and visitor.may(Permission.APPROVE):
         yield AttentionItem(
-            "Nobody else can approve refunds", "so refunds have no limit yet", "/team", "Invite somebody"
+            "No second person can approve refunds", "so refunds have no limit yet", "/team", "Invite one"
         )
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,7 +18,7 @@ SETTLED_S = 30
 
 
 class TakingsRow(msgspec.Struct, frozen=True):
-    day: int
+    span: int
     currency: Currency
     method: str
     payments: int
@@ -35,11 +36,11 @@ class AttentionFacts(msgspec.Struct, frozen=True):
 
 
 async def list_takings(tx: Tx, business_id: str, bounds: Sequence[datetime]) -> list[TakingsRow]:
-    """Between consecutive bounds, such as midnights: the roll-up, and what was booked after it."""
+    """Between consecutive bounds, such as midnights: the roll-up, and what was booked after it. The first span is 1."""
     rows = await tx.fetch(_TAKINGS, business_id, list(bounds))
     return [
         TakingsRow(
-            row["day"],
+            row["span"],
             currency,
             row["method"],
             row["payments"],
@@ -64,11 +65,63 @@ _TAKINGS = """
          WHERE journal.business_id = $1 AND journal.kind = 'checkout_settled'
            AND journal.id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = $1), 0)
            AND journal.created_at >= ($2::timestamptz[])[1])
-    SELECT width_bucket(at, $2::timestamptz[]) AS day, currency, method, sum(payments)::bigint AS payments,
+    SELECT width_bucket(at, $2::timestamptz[]) AS span, currency, method, sum(payments)::bigint AS payments,
            sum(received_minor)::bigint AS received_minor, sum(fee_minor)::bigint AS fee_minor,
            sum(settled_minor)::bigint AS settled_minor
       FROM booked GROUP BY 1, 2, 3 ORDER BY 2, 5 DESC
 """
+
+
+class TakingsWish(msgspec.Struct, frozen=True, kw_only=True):
+    """Which bookings of payments."""
+
+    business_id: str
+    currency: Currency
+    method: str | None
+    start: datetime
+    end: datetime
+
+
+class TakenLine(NamedTuple):
+    """A payment as it was booked."""
+
+    journal_id: int
+    at: datetime
+    pay_code: str
+    reference: str
+    method: str
+    received: Money
+    fee: Money
+    settled: Money
+
+
+async def list_taken(tx: Tx, wish: TakingsWish, *, before_id: int | None, limit: int) -> list[TakenLine]:
+    """The newest booking first."""
+    rows = await tx.fetch(
+        """
+        SELECT journal.id, journal.created_at, payment.pay_code, payment.reference, payment.method,
+               payment.received_minor, payment.fee_minor + payment.vat_minor AS fee_minor, payment.settled_minor
+          FROM entry
+          JOIN journal ON journal.business_id = $1 AND journal.id = entry.journal_id
+               AND journal.kind = 'checkout_settled'
+          JOIN payment ON payment.business_id = $1 AND payment.id = substr(journal.cause, 9)::bigint
+         WHERE entry.business_id = $1 AND entry.account = 'wallet' AND entry.currency = $2
+           AND entry.journal_id >= first_wallet_journal($1, $2, $4)
+           AND entry.journal_id < least(first_wallet_journal($1, $2, $5), $6)
+           AND ($3::text IS NULL OR payment.method = $3)
+         ORDER BY entry.journal_id DESC LIMIT $7
+        """,
+        wish.business_id, wish.currency, wish.method, wish.start, wish.end, before_id, limit,
+    )  # fmt: skip
+    currency = wish.currency
+    return [
+        TakenLine(
+            row["id"], row["created_at"], row["pay_code"], row["reference"], row["method"],
+            Money(row["received_minor"], currency), Money(row["fee_minor"], currency),
+            Money(row["settled_minor"], currency),
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 async def roll_up(tx: Tx, business_id: str, *, before: datetime, limit: int) -> int:
@@ -149,48 +202,22 @@ async def list_wrong_takings(tx: Tx) -> list[str]:
     return [row["business_id"] for row in rows]
 
 
-async def count_ended(
-    tx: Tx, business_id: str, since: datetime, *, limit: int
-) -> dict[Currency, dict[str, tuple[int, int]]]:
-    """Of payments created since: paid, and ended, by currency and method. Reads at most so many rows."""
+async def count_unpaid(tx: Tx, business_id: str, since: datetime) -> dict[tuple[Currency, str], int]:
+    """Payments created since that ended without money, by currency and method."""
     rows = await tx.fetch(
         """
-        SELECT currency, coalesce(method, default_method) AS method,
-               count(*) FILTER (WHERE status = 'success') AS paid,
-               count(*) FILTER (WHERE status IN ('success', 'failed', 'expired')) AS ended
-          FROM (SELECT currency, method, default_method, status, created_at FROM payment
-                 WHERE business_id = $1 ORDER BY id DESC LIMIT $3) AS newest
-         WHERE created_at >= $2 GROUP BY 1, 2
+        SELECT currency, default_method AS method, count(*) AS ended FROM payment
+         WHERE business_id = $1 AND created_at >= $2 AND status IN ('failed', 'expired') GROUP BY 1, 2
         """,
-        business_id, since, limit,
+        business_id, since,
     )  # fmt: skip
-    found: dict[Currency, dict[str, tuple[int, int]]] = {}
-    for row in rows:
-        found.setdefault(Currency(row["currency"]), {})[row["method"]] = (row["paid"], row["ended"])
-    return found
+    return {(Currency(row["currency"]), row["method"]): row["ended"] for row in rows}
 
 
-async def list_newest(tx: Tx, business_id: str, *, before_id: int | None, limit: int) -> list[Payment]:
+async def list_newest(tx: Tx, business_id: str, *, limit: int) -> list[Payment]:
     rows = await tx.fetch(
-        """
-        SELECT payment_row(payment) AS text FROM payment
-         WHERE business_id = $1 AND ($2::bigint IS NULL OR id < $2) ORDER BY id DESC LIMIT $3
-        """,
-        business_id, before_id, limit,
-    )  # fmt: skip
-    return [payment_of(row["text"]) for row in rows]
-
-
-async def list_unusual(tx: Tx, business_id: str, *, limit: int, newest: int) -> list[Payment]:
-    """Over- and underpaid ones among the newest that nobody has answered with a refund."""
-    rows = await tx.fetch(
-        """
-        SELECT payment_row(payment) AS text
-          FROM (SELECT payment FROM payment WHERE business_id = $1 ORDER BY id DESC LIMIT $3) AS newest
-         WHERE (payment).variance IS NOT NULL AND (payment).status = 'success' AND (payment).refunded_minor = 0
-         LIMIT $2
-        """,
-        business_id, limit, newest,
+        "SELECT payment_row(payment) AS text FROM payment WHERE business_id = $1 ORDER BY id DESC LIMIT $2",
+        business_id, limit,
     )  # fmt: skip
     return [payment_of(row["text"]) for row in rows]
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
+from tidegate.dashboard.cases import CasePages
 from tidegate.dashboard.developer_pages import DeveloperPages
+from tidegate.dashboard.find import FindPages
 from tidegate.dashboard.home import Home
 from tidegate.dashboard.links import LinkDashboard
 from tidegate.dashboard.member_gate import MemberGate
@@ -15,9 +17,12 @@ from tidegate.dashboard.money_pages import MoneyPages
 from tidegate.dashboard.payments import PaymentPages
 from tidegate.dashboard.refunds import RefundPages
 from tidegate.dashboard.renderer import Renderer
+from tidegate.dashboard.replay import ReplayPages
 from tidegate.dashboard.settings_pages import SandboxPages, SettingsPages
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell
+from tidegate.dashboard.takings import TakingsPages
 from tidegate.dashboard.team_pages import TeamPages
+from tidegate.dashboard.views import ViewPages
 from tidegate.dashboard.webhooks import WebhookPages
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.routing import Route
@@ -43,13 +48,20 @@ class Dashboard:
         self.shell = DashboardShell(deps.db, clock, settings.mode, site, sign_in, limit, Renderer(site), secret)
         team = Team(deps.db, sign_in)
         self.gate = MemberGate(self.shell, team)
+        payment_pages = PaymentPages(self.shell, names, public_ids)
+        self.cases = CasePages(self.shell, payment_pages)
         self.table: list[DashboardRoute] = [
             *Home(self.shell).routes(),
-            *PaymentPages(self.shell, names, public_ids).routes(),
+            *TakingsPages(self.shell).routes(),
+            *payment_pages.routes(),
+            *self.cases.table(),
+            *FindPages(self.shell, payment_pages).routes(),
+            *ViewPages(self.shell).routes(),
             *LinkDashboard(self.shell, names, taken, settings.links_url).routes(),
             *RefundPages(self.shell).routes(),
             *MoneyPages(self.shell).routes(),
             *WebhookPages(self.shell, deps).routes(),
+            *ReplayPages(self.shell).routes(),
             *TeamPages(self.shell, team, sends_mail=settings.mail is not None).routes(),
             *SettingsPages(self.shell).routes(),
             *DeveloperPages(self.shell).routes(),
@@ -61,6 +73,7 @@ class Dashboard:
         return [
             *static.routes(self.shell.renderer.static_files),
             *self.gate.routes(),
+            *self.cases.routes(),
             *self.shell.routes(self.table),
             self.shell.router.nothing_else(f"{PATH}/{{rest:path}}"),
         ]

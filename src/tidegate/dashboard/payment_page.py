@@ -9,6 +9,7 @@ from datetime import datetime
 from tidegate.core.money import Money
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.payment_store import (
+    ActFact,
     AttemptFact,
     DeliveryFact,
     JournalFact,
@@ -109,22 +110,37 @@ def timeline_of(
         TimelineStep(payment.created_at, f"Created for {amount(payment.expected)}", f"Reference {payment.reference}")
     ]
     for attempt in history.attempts:
-        steps += _attempt_steps(attempt)
+        steps += _attempt_steps(attempt, is_masked=is_masked)
     for receipt in history.receipts:
         steps.append(_receipt_step(receipt, payment, business, is_masked=is_masked))
     steps += [_journal_step(one, payment) for one in history.journals if one.kind == "checkout_settled"]
     steps += [_delivery_step(one) for one in history.deliveries]
     for refund in history.refunds:
         steps += _refund_steps(refund, Money(refund.amount_minor, currency))
-    steps += [
-        TimelineStep(act.created_at, f"{act.action.replace('.', ' ').capitalize()} by {act.who}")
-        for act in history.acts
-        if act.action in ("refund.proposed", "refund.approved", "refund.declined", "payment.disabled")
-    ]
+    steps += [step for act in history.acts if (step := _act_step(act)) is not None]
     return sorted(steps, key=lambda step: step.at)
 
 
-def _attempt_steps(attempt: AttemptFact) -> Iterator[TimelineStep]:
+_ACTS = {
+    "refund.proposed": "Refund of {amount} proposed by {who}",
+    "refund.approved": "Refund of {amount} approved by {who}",
+    "refund.declined": "Refund of {amount} declined by {who}",
+    "payment.disabled": "Disabled by {who}",
+    "payment.enabled": "Enabled by {who}",
+    "case.shared": "Case shared by {who}",
+    "case.revoked": "Case link revoked by {who}",
+}
+
+
+def _act_step(act: ActFact) -> TimelineStep | None:
+    if act.action not in _ACTS:
+        return None
+    words = _ACTS[act.action].format(amount=act.details.get("amount", "–"), who=act.who)
+    number = act.details.get("approval")
+    return TimelineStep(act.created_at, words, f"Proposal {number}" if number else "")
+
+
+def _attempt_steps(attempt: AttemptFact, *, is_masked: bool) -> Iterator[TimelineStep]:
     method = METHOD_WORDS.get(attempt.method, attempt.method)
     details = attempt.details
     what = str(details.get("brand") or details.get("bank_name") or details.get("phone") or "")
@@ -132,7 +148,7 @@ def _attempt_steps(attempt: AttemptFact) -> Iterator[TimelineStep]:
     more = f"{what} ··{last_four}".strip() if last_four else what
     if attempt.account_number:
         more = f"account {attempt.account_number}"
-    yield TimelineStep(attempt.created_at, f"{method} chosen", more)
+    yield TimelineStep(attempt.created_at, f"{method} chosen", "" if is_masked else more)
     if attempt.status == "failed":
         yield TimelineStep(attempt.updated_at, f"{method} failed", _reason(attempt.failure), "bad")
     elif attempt.status == "expired":
@@ -150,19 +166,24 @@ def _receipt_step(receipt: ReceiptFact, payment: Payment, business: Business, *,
     who = f" from {name}" if name and not is_masked else ""
     return TimelineStep(
         receipt.created_at, f"{amount(got)} received{who}", str(bank or "") if not is_masked else "", "good",
-        _why(receipt, payment, business),
+        _why(payment, business),
     )  # fmt: skip
 
 
-def _why(receipt: ReceiptFact, payment: Payment, business: Business) -> str:
+def _why(payment: Payment, business: Business) -> str:
     if payment.variance is None or payment.status is not PaymentStatus.SUCCESS:
         return ""
     words = {"accept": "Accept", "top_up": "Top up", "return": "Return"}
     policy = words.get(business.variance_policy, business.variance_policy)
-    return (
-        f"your policy is {policy} now, and the amount differed from what was asked, so it was settled as it came. "
-        "With Return, or Top up where it was too little, it would have waited or gone back."
-    )
+    if payment.variance is Variance.OVERPAYMENT:
+        gap, other = (
+            f"{amount(payment.received - payment.expected)} too much",
+            "With Return the excess would have gone back.",
+        )
+        return f"your policy is {policy} now. {gap} was settled with the rest, and is yours to refund. {other}"
+    gap = f"{amount(payment.expected - payment.received)} too little"
+    other = "With Top up it would have waited for the rest, with Return it would have gone back."
+    return f"your policy is {policy} now. {gap} came, and was settled as it is. {other}"
 
 
 def _journal_step(journal: JournalFact, payment: Payment) -> TimelineStep:

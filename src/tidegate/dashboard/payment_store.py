@@ -72,6 +72,8 @@ class ActFact(msgspec.Struct, frozen=True, array_like=True):
     action: str
     who: str
     created_at: datetime
+    # As the audit log has it.
+    details: dict[str, Any]
 
 
 class PaymentHistory(msgspec.Struct, frozen=True):
@@ -130,8 +132,8 @@ _HISTORY = """
                       FROM (SELECT * FROM refund WHERE business_id = $1 AND payment_id = $2
                              ORDER BY id DESC LIMIT 50) AS refund),
         'acts', (SELECT coalesce(json_agg(json_build_array(action,
-                        coalesce((SELECT name FROM person WHERE 'person/' || person.id = actor), actor), created_at)
-                        ORDER BY audit.id), '[]')
+                        coalesce((SELECT name FROM person WHERE 'person/' || person.id = actor), actor), created_at,
+                        details) ORDER BY audit.id), '[]')
                    FROM (SELECT audit.* FROM refs, audit
                           WHERE audit.business_id = $1 AND audit.subject = ANY (refs.list)
                           ORDER BY audit.id DESC LIMIT 50) AS audit),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+
+import msgspec
 
 from tidegate.approval import commands as approvals
 from tidegate.approval.commands import RefundAsked, RefundTerms
@@ -22,7 +25,7 @@ from tidegate.core.errors import (
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.core.public_id import PublicIds
-from tidegate.dashboard import payment_store, search_box
+from tidegate.dashboard import case_store, from_code, payment_store, search_box, view_store
 from tidegate.dashboard.format import amount
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.payment_page import (
@@ -35,10 +38,13 @@ from tidegate.dashboard.payment_page import (
     status_of,
     timeline_of,
 )
+from tidegate.dashboard.payment_store import PaymentHistory
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.dashboard.views import VIEWS_MAX, tabs
 from tidegate.infra.db import Tx
 from tidegate.infra.http import csv_text
-from tidegate.infra.page.response import File, Html
+from tidegate.infra.http.operation import Csv, Stream
+from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.member.permission import Permission
 from tidegate.merchant.field import Remark
 from tidegate.payment import commands as payment_commands
@@ -55,8 +61,16 @@ from tidegate.refund.model import Subject
 from tidegate.refund.subject_store import SubjectKey
 
 PAGE = 50
-EXPORTED_MAX = 10_000
 AMOUNT_CHARS_MAX = 20
+CASES_MAX = 10
+CASE_DAYS = (1, 7, 30)
+CASE_PARTS = {
+    "payer": "The payer’s name and e-mail address",
+    "attempts": "How it was tried to pay, and why it failed",
+    "webhooks": "Webhooks and their tries",
+}
+# How pay codes begin; references of merchants seldom do.
+PAY_CODE = "tg_"
 _AMOUNT = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,4})?")
 _VERSION = re.compile(r"[0-9]{1,18}")
 _REFUSED = (Invalid, Conflict, InsufficientBalance, RefundExceedsAvailable)
@@ -69,57 +83,77 @@ class PaymentPages:
     public_ids: PublicIds
 
     async def show_list(self, visitor: DashboardVisitor) -> Html:
+        """A pay code leads to its payment."""
         query, business_id = visitor.request.query, visitor.business.id
         before, wrong = number_in(query.get("before", "")), None
-        page, count = PaymentPage([], False), PaymentCount(0, True)
+        page, count, wanted = PaymentPage([], False), PaymentCount(0, True), PaymentFilter()
+        if (code := query.get("q", "").strip()).startswith(PAY_CODE) and await self.find(visitor, code) is not None:
+            return self.shell.to(visitor, f"/payments/{code}")
         try:
-            wanted = wanted_in(visitor)
-            page = await search.list_page(self.shell.db, business_id, wanted, before_id=before, limit=PAGE)
-            count = await search.count(self.shell.db, business_id, wanted)
+            wanted = wanted_in(visitor, query)
+            page, count = await search.list_counted(self.shell.db, business_id, wanted, before_id=before, limit=PAGE)
         except Invalid as refused:
-            wrong = refused
-        kept = search_box.address_of(query)
+            wrong = _in_words(refused)
+        async with self.shell.db.connection() as tx:
+            views = await view_store.list_seen(tx, business_id, visitor.session.member.id, limit=VIEWS_MAX * 2)
         older = search_box.address_of(query, before=str(page.rows[-1].id)) if page.has_more else None
         return self.shell.page(
             visitor, "payments.html", title="Payments", section="Payments", wrong=wrong, status=422 if wrong else 200,
-            rows=[row_of(visitor, row) for row in page.rows], count=str(count), kept=kept, query=query,
+            rows=[row_of(visitor, row) for row in page.rows], count=count, query=query,
+            kept=search_box.address_of(query), filters=search_box.kept_in(query), tabs=tabs(views, query),
+            drops=search_box.drops(query), works=search_box.WORKS,
             older=self.shell.site.url(f"{visitor.path('/payments')}?{older}") if older else None,
             is_first=before is None, methods=METHOD_WORDS, currencies=list(CHECKOUT_OFFERS),
             statuses=[(status.value, word) for status, (word, _) in STATUS_WORDS.items()],
+            code=from_code.list_payments(self.shell.site.base_url, wanted, self.names),
+            create_code=from_code.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
-    async def export(self, visitor: DashboardVisitor) -> File:
-        """The whole filtered set, up to a limit; the API streams more."""
-        wanted, rows = wanted_in(visitor), [csv_text.row(list_wire.CSV_COLUMNS)]
-        async for batch in search.batches(self.shell.db, visitor.business.id, wanted):
-            rows += [csv_text.row(list_wire.csv_row(row, self.names, self.public_ids)) for row in batch]
-            if len(rows) > EXPORTED_MAX + 1:
-                most = f"{EXPORTED_MAX:,}"
-                raise Invalid(Problem("from", f"More than {most} rows: narrow the dates, or ask the API for CSV."))
-        headers = [(b"content-disposition", b'attachment; filename="payments.csv"'), (b"cache-control", b"no-store")]
-        return File(b"".join(rows), "text/csv; charset=utf-8", headers=headers)
+    async def export(self, visitor: DashboardVisitor) -> Html | StreamedFile:
+        """The whole filtered set. Very many are sent only after a fresh proof, from the form."""
+        wanted = wanted_in(visitor, visitor.request.query)
+        if not (await search.count(self.shell.db, visitor.business.id, wanted)).is_exact:
+            return self.shell.to(visitor, f"/payments?{search_box.address_of(visitor.request.query)}")
+        return self._file(visitor, wanted)
 
-    async def _find(self, visitor: DashboardVisitor, reference: str) -> Payment | None:
+    async def export_many(self, visitor: DashboardVisitor) -> StreamedFile:
+        return self._file(visitor, wanted_in(visitor, visitor.form))
+
+    def _file(self, visitor: DashboardVisitor, wanted: PaymentFilter) -> StreamedFile:
+        stream = Stream(self._rows(visitor.business.id, wanted), "payments.csv")
+        caller = f"{visitor.business.id} {visitor.session.member.id}"
+        return StreamedFile(stream, Csv.content_type, csv_text.row(list_wire.CSV_COLUMNS), caller)
+
+    async def _rows(self, business_id: str, wanted: PaymentFilter) -> AsyncGenerator[bytes, None]:
+        async for rows in search.batches(self.shell.db, business_id, wanted):
+            yield b"".join(csv_text.row(list_wire.csv_row(row, self.names, self.public_ids)) for row in rows)
+
+    async def find(self, visitor: DashboardVisitor, reference: str) -> Payment | None:
         async with self.shell.db.connection() as tx:
             return await payments.find(tx, PaymentKey(visitor.business.id, reference))
 
-    async def _get(self, visitor: DashboardVisitor) -> Payment:
-        found = await self._find(visitor, visitor.request.path["payment"])
+    async def get(self, visitor: DashboardVisitor) -> Payment:
+        found = await self.find(visitor, visitor.request.path["payment"])
         if found is None:
             raise NotFound("there is nothing at this address")
         return found
 
     async def show(self, visitor: DashboardVisitor) -> Html:
-        return await self._page(visitor, await self._get(visitor))
+        return await self.page(visitor, await self.get(visitor))
 
-    async def _page(self, visitor: DashboardVisitor, payment: Payment, wrong: Refusal | None = None) -> Html:
+    async def page(
+        self, visitor: DashboardVisitor, payment: Payment, wrong: Refusal | None = None, *, case_address: str = ""
+    ) -> Html:
+        """`case_address` is shown in this answer alone."""
         async with self.shell.db.connection() as tx:
             history = await payment_store.get_history(tx, visitor.business.id, payment.id)
             terms = await approvals.terms(tx, visitor.business.id, payment.expected.currency, visitor.session.member.id)
+            cases = await case_store.list_newest(tx, visitor.business.id, payment.id, limit=CASES_MAX)
             subject = await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
         word, tint = status_of(payment)
         is_masked = not visitor.may(Permission.SEE_PAYER)
         choices = refund_choices(payment, subject) if visitor.may(Permission.REFUND) else []
+        base_url = self.shell.site.base_url
         return self.shell.page(
             visitor, "payment.html", title=sentence_of(payment), section="Payments", wrong=wrong,
             status=_status(wrong), payment=payment, word=word, tint=tint, difference=difference_of(payment),
@@ -132,10 +166,15 @@ class PaymentPages:
             customer_name=payer_of(visitor, payment.order.customer.name),
             customer_email=payer_of(visitor, payment.order.customer.email),
             is_open=payment.status in (PaymentStatus.INITIATED, PaymentStatus.PENDING),
+            settled_in=_journal_of(history, "checkout_settled"), refunded_in=_journal_of(history, "refund_started"),
+            cases=cases, case_address=case_address, case_parts=CASE_PARTS, case_days=CASE_DAYS,
+            real_now=self.shell.sign_in.clock.now(),
+            code=from_code.verify(base_url, payment.reference),
+            refund_code=from_code.refund(base_url, payment.pay_code, choices[0].amount) if choices else "",
         )  # fmt: skip
 
     async def refund(self, visitor: DashboardVisitor) -> Html:
-        payment = await self._get(visitor)
+        payment = await self.get(visitor)
         async with self.shell.db.connection() as tx:
             subject = await subject_store.get(tx, SubjectKey(visitor.business.id, payment.id, None))
         try:
@@ -150,10 +189,10 @@ class PaymentPages:
 
             return await self.shell.once(visitor, act)
         except _REFUSED as wrong:
-            return await self._page(visitor, await self._get(visitor), wrong)
+            return await self.page(visitor, await self.get(visitor), wrong)
 
     async def disable(self, visitor: DashboardVisitor) -> Html:
-        payment = await self._get(visitor)
+        payment = await self.get(visitor)
         is_disabled = visitor.form.get("disabled") == "yes"
         await payment_commands.set_disabled(
             self.shell.db, visitor.business, payment.pay_code, is_disabled=is_disabled, now=visitor.now
@@ -164,6 +203,7 @@ class PaymentPages:
         return [
             DashboardRoute("GET", "/payments", "showPayments", Permission.SEE, self.show_list),
             DashboardRoute("GET", "/payments.csv", "exportPayments", Permission.EXPORT, self.export),
+            DashboardRoute("POST", "/payments.csv", "exportManyPayments", Permission.EXPORT_MANY, self.export_many),
             DashboardRoute("GET", "/payments/{payment}", "showPaymentDetail", Permission.SEE, self.show),
             DashboardRoute("POST", "/payments/{payment}/refund", "refundOnDashboard", Permission.REFUND, self.refund),
             DashboardRoute(
@@ -172,11 +212,22 @@ class PaymentPages:
         ]
 
 
-def wanted_in(visitor: DashboardVisitor) -> PaymentFilter:
-    wanted = search_box.filter_in(visitor.request.query, visitor.times)
-    if wanted.email is not None and not visitor.may(Permission.SEE_PAYER):
-        raise Invalid(Problem("q", "Your role does not see payers, so it does not search by e-mail address."))
-    return wanted
+def wanted_in(visitor: DashboardVisitor, given: Mapping[str, str]) -> PaymentFilter:
+    wanted = search_box.filter_in(given, visitor.times)
+    if visitor.may(Permission.SEE_PAYER):
+        return wanted
+    if wanted.email is not None or wanted.name_prefix is not None:
+        raise Invalid(Problem("q", "Your role does not see payers, so it does not search by e-mail address or name."))
+    return msgspec.structs.replace(
+        wanted, reference_prefix=wanted.reference_prefix or wanted.either_prefix, either_prefix=None
+    )
+
+
+def _in_words(wrong: Invalid) -> Invalid:
+    """The one refusal of the search itself, with the names of the form."""
+    if [problem.field for problem in wrong.problems] == ["dateFrom"]:
+        return Invalid(Problem("from", "The search took too long. Narrow the dates, or add a filter."))
+    return wrong
 
 
 def row_of(visitor: DashboardVisitor, row: PaymentRow) -> dict[str, object]:
@@ -259,6 +310,12 @@ def payer_of(visitor: DashboardVisitor, text: str) -> str:
         return text
     name, at, host = text.partition("@")
     return f"{name[:1]}…{at}{host}"
+
+
+def _journal_of(history: PaymentHistory, kind: str) -> int | None:
+    """Where a figure of the payment was booked, when it was by one journal."""
+    found = [journal.id for journal in history.journals if journal.kind == kind]
+    return found[0] if len(found) == 1 else None
 
 
 def _terms(visitor: DashboardVisitor, terms: RefundTerms, first: Money | None) -> dict[str, object]:

@@ -35,6 +35,8 @@ class Renderer:
             script=self.files["dashboard.js"],
             site=site,
             amount=shown.amount,
+            many=shown.many,
+            account=account_words,
             once=_new_once,
         )
 
@@ -44,6 +46,11 @@ class Renderer:
     @property
     def static_files(self) -> list[StaticFile]:
         return list(self.files.values())
+
+
+def account_words(name: str) -> str:
+    """An account of the ledger, as people write it."""
+    return "VAT" if name == "vat" else name.replace("_", " ").capitalize()
 
 
 def _new_once() -> str:

@@ -11,87 +11,114 @@ from urllib.parse import urlencode
 
 from tidegate.core.errors import Invalid, Problem
 from tidegate.core.method import Method
-from tidegate.core.money import CHECKOUT_OFFERS, Currency
+from tidegate.core.money import CHECKOUT_OFFERS
 from tidegate.dashboard.format import Times
 from tidegate.payment.list_store import PaymentFilter
 from tidegate.payment.model import PaymentStatus
 from tidegate.payment.variance import Variance
 
 TEXT_CHARS_MAX = 200
-NAMES = ("q", "status", "method", "currency", "from", "to")
-HINT = "Try an e-mail address, the beginning of a reference, >5000, status:failed, is:over or is:under."
+NAMES = ("q", "status", "variance", "method", "currency", "link", "from", "to")
 _REFERENCE = re.compile(r"[A-Za-z0-9\-_.=:]{1,100}")
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
-_AMOUNT = re.compile(r"([<>]?)([0-9]{1,12})(?:\.([0-9]{1,2}))?")
-_VARIANCES = {"over": Variance.OVERPAYMENT, "under": Variance.UNDERPAYMENT}
+_AMOUNT = re.compile(r"([<>]?)([0-9]{1,12}(?:\.[0-9]{1,2})?)")
+# Letters of any script, and what stands between them in a name.
+_NAME = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f .'’-]){0,99}")
+_LINK = re.compile(r"[A-Za-z0-9_]{1,40}")
+_OPERATOR = re.compile(r"(email|ref|name|amount|status|is):(.*)")
+_IS = {"over": Variance.OVERPAYMENT, "under": Variance.UNDERPAYMENT}
+# What each operator takes, as the page says it.
+WORKS = {
+    "email": "an address, such as email:ada@example.com",
+    "ref": "the beginning of a reference, such as ref:ORDER-10",
+    "name": "the beginning of a name, such as name:Ada",
+    "amount": "a number, such as amount:5000, amount:>5000 or amount:<99.50",
+    "status": "one of initiated, pending, processing, paid, failed, expired",
+    "is": "over or under",
+}
+HINT = "Search for an e-mail address, a reference, a name, >5000, status:failed, is:over or is:under."
 
 
 def filter_in(query: Mapping[str, str], times: Times) -> PaymentFilter:
     """Raises Invalid; a filter is never ignored."""
     found: dict[str, Any] = {}
-    if text := query.get("status", ""):
-        found["status"] = _status(text)
-    if text := query.get("method", ""):
-        found["method"] = _one_of(text, {method.value: method for method in Method}, "method")
-    if text := query.get("currency", ""):
-        found["currency"] = _one_of(text, {currency.value: currency for currency in CHECKOUT_OFFERS}, "currency")
+    for name, (field, known) in _CHOICES.items():
+        if text := query.get(name, ""):
+            found[field] = _one_of(text, known, name)
+    if text := query.get("link", ""):
+        if not _LINK.fullmatch(text):
+            raise Invalid(Problem("link", "Choose a payment link of this business."))
+        found["link_id"] = text
     if text := query.get("from", ""):
-        found["start"] = times.start_of(_day(text, "from"))
+        found["start"] = times.start_of(day_in(text, "from"))
     if text := query.get("to", ""):
-        found["end"] = times.start_of(_day(text, "to") + timedelta(days=1))
+        found["end"] = times.start_of(day_in(text, "to") + timedelta(days=1))
     typed = query.get("q", "").strip()
     if len(typed) > TEXT_CHARS_MAX:
         raise Invalid(Problem("q", f"Enter at most {TEXT_CHARS_MAX} characters."))
-    for word in typed.split():
-        _read(word, found)
+    _read(typed, found)
     return PaymentFilter(**found)
 
 
-def _read(word: str, found: dict[str, Any]) -> None:
-    name, colon, value = word.partition(":")
-    if colon and name in ("email", "ref", "amount", "status", "is"):
-        _read_named(name, value, found)
-    elif _EMAIL.fullmatch(word):
-        found["email"] = word.lower()
-    elif word[0] in "<>":
-        _read_named("amount", word, found)
-    elif _REFERENCE.fullmatch(word):
-        found["reference_prefix"] = word
+def _read(typed: str, found: dict[str, Any]) -> None:
+    """Words with an operator, an address or an amount filter by themselves; the rest is a reference or a name."""
+    rest = []
+    for word in typed.split():
+        if operator := _OPERATOR.fullmatch(word):
+            _read_operator(operator[1], operator[2], found)
+        elif _EMAIL.fullmatch(word):
+            found["email"] = word.lower()
+        elif word[0] in "<>":
+            _read_operator("amount", word, found)
+        else:
+            rest.append(word)
+    if rest:
+        _read_text(" ".join(rest), found)
+
+
+def _read_text(text: str, found: dict[str, Any]) -> None:
+    if "name_prefix" in found and _NAME.fullmatch(f"{found['name_prefix']} {text}"):
+        found["name_prefix"] += f" {text}"  # name:Ada Obi
+    elif _NAME.fullmatch(text):
+        found["either_prefix" if _REFERENCE.fullmatch(text) else "name_prefix"] = text
+    elif _REFERENCE.fullmatch(text):
+        found["reference_prefix"] = text
     else:
-        raise Invalid(Problem("q", f"This is not understood. {HINT}"))
+        raise Invalid(Problem("q", f"“{text[:40]}” is neither a reference nor a name. {HINT}"))
 
 
-def _read_named(name: str, value: str, found: dict[str, Any]) -> None:
+def _read_operator(name: str, value: str, found: dict[str, Any]) -> None:
     if name == "email" and _EMAIL.fullmatch(value):
         found["email"] = value.lower()
     elif name == "ref" and _REFERENCE.fullmatch(value):
         found["reference_prefix"] = value
-    elif name == "status":
-        found["status"] = _status(value)
-    elif name == "is" and value in _VARIANCES:
-        found["variance"] = _VARIANCES[value]
+    elif name == "name" and _NAME.fullmatch(value):
+        found["name_prefix"] = value
+    elif name == "status" and value in _STATUSES:
+        found["status"] = _STATUSES[value]
+    elif name == "is" and value in _IS:
+        found["variance"] = _IS[value]
     elif name == "amount" and (amount := _AMOUNT.fullmatch(value)):
-        _read_amount(amount, found)
+        _read_amount(amount[1], Decimal(amount[2]), found)
     else:
-        raise Invalid(Problem("q", f"{name}: is not understood so. {HINT}"))
+        raise Invalid(Problem("q", f"“{name}:{value[:40]}” is not understood: after {name}: stands {WORKS[name]}."))
 
 
-def _read_amount(amount: re.Match[str], found: dict[str, Any]) -> None:
-    currency: Currency | None = found.get("currency")
-    if currency is None:
-        raise Invalid(Problem("currency", "Choose a currency too: amounts of two currencies are not compared."))
-    minor = int(Decimal(f"{amount[2]}.{amount[3] or '0'}").scaleb(currency.exponent))
-    if amount[1] != "<":
-        found["min_minor"] = minor
-    if amount[1] != ">":
-        found["max_minor"] = minor
+def _read_amount(sign: str, major: Decimal, found: dict[str, Any]) -> None:
+    if sign != "<":
+        found["least_major"] = major
+    if sign != ">":
+        found["most_major"] = major
 
 
-def _status(text: str) -> PaymentStatus:
-    known = {status.value: status for status in PaymentStatus} | {"paid": PaymentStatus.SUCCESS}
-    return _one_of(text, known, "status")
-
-
+_STATUSES = {status.value: status for status in PaymentStatus} | {"paid": PaymentStatus.SUCCESS}
+# What is chosen from a list: the field of the filter, and its values.
+_CHOICES: dict[str, tuple[str, Mapping[str, object]]] = {
+    "status": ("status", _STATUSES),
+    "variance": ("variance", _IS),
+    "method": ("method", {method.value: method for method in Method}),
+    "currency": ("currency", {currency.value: currency for currency in CHECKOUT_OFFERS}),
+}
 T = TypeVar("T")
 
 
@@ -101,13 +128,45 @@ def _one_of(text: str, known: Mapping[str, T], field: str) -> T:
     return known[text]
 
 
-def _day(text: str, field: str) -> date:
+def day_in(text: str, field: str) -> date:
     try:
-        return date.fromisoformat(text[:10])
+        day = date.fromisoformat(text[:10])
     except ValueError:
-        raise Invalid(Problem(field, "Enter a day such as 2026-11-16.")) from None
+        day = date.min
+    # Other years have days that no clock of the world has.
+    if not 2000 <= day.year <= 2999:
+        raise Invalid(Problem(field, "Enter a day such as 2026-11-16."))
+    return day
+
+
+def kept_in(query: Mapping[str, str]) -> dict[str, str]:
+    """The filters of an address, without the page."""
+    return {name: query[name] for name in NAMES if query.get(name)}
+
+
+_FILTER_WORDS = {
+    "q": "the search",
+    "status": "the status",
+    "variance": "the difference",
+    "method": "the method",
+    "currency": "the currency",
+    "link": "the link",
+}
+
+
+def drops(query: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Words and address without one of the filters each, where there is more than one to drop."""
+    kept = kept_in(query)
+    found = [
+        (words, urlencode({other: value for other, value in kept.items() if other != name}))
+        for name, words in _FILTER_WORDS.items()
+        if name in kept
+    ]
+    if "from" in kept or "to" in kept:
+        found.append(("the dates", urlencode({name: kept[name] for name in kept if name not in ("from", "to")})))
+    return found if len(found) > 1 else []
 
 
 def address_of(query: Mapping[str, str], **more: str) -> str:
     """The filters in the address, so that a reload and a colleague see the same."""
-    return urlencode({name: query[name] for name in NAMES if query.get(name)} | more)
+    return urlencode(kept_in(query) | more)

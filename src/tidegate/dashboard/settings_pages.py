@@ -160,8 +160,12 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
 
 def hosts_in(visitor: DashboardVisitor) -> dict[str, Any]:
     hosts = [host for host in re.split(r"[\s,]+", visitor.form.get("hosts", "").lower()) if host]
-    if len(hosts) > HOSTS_MAX or not all(len(host) <= 253 and _HOST.fullmatch(host) for host in hosts):
-        raise Invalid(Problem("hosts", f"Enter at most {HOSTS_MAX} host names, such as shop.example.com."))
+    if len(hosts) > HOSTS_MAX:
+        raise Invalid(Problem("hosts", f"{len(hosts)} hosts were entered, and {HOSTS_MAX} is the most; remove some."))
+    wrong = next((host for host in hosts if len(host) > 253 or not _HOST.fullmatch(host)), None)
+    if wrong is not None:
+        hint = "Enter names such as shop.example.com, without https:// and without a path."
+        raise Invalid(Problem("hosts", f"“{wrong[:60]}” is not the name of a host. {hint}"))
     return {"redirect_hosts": hosts}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -16,7 +16,7 @@ from tidegate.audit import model as audit_model
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.core.clock import Clock
-from tidegate.core.errors import AccessDenied, Invalid, NotFound, Refusal
+from tidegate.core.errors import AccessDenied, Invalid, NotFound, Problem, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard import navigation
 from tidegate.dashboard.form import OnceAct, do_once, show_factor
@@ -27,9 +27,9 @@ from tidegate.infra.db import Database
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
-from tidegate.infra.page.form import Form
-from tidegate.infra.page.response import File, Html, see_other
-from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
+from tidegate.infra.page.form import NOTHING_SENT, Form
+from tidegate.infra.page.response import Html, StreamedFile, see_other
+from tidegate.infra.page.router import PageAnswer, PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.site import Site
 from tidegate.member import permission
 from tidegate.member.limit import SignInLimit
@@ -81,7 +81,8 @@ class DashboardVisitor:
         return f"{PATH}/{self.membership.business_code}{below}"
 
 
-DashboardHandler = Callable[[DashboardVisitor], Awaitable[Html | File]]
+T = TypeVar("T")
+DashboardHandler = Callable[[DashboardVisitor], Awaitable[PageAnswer]]
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ class DashboardRoute:
     name: str
     permission: Permission
     handler: DashboardHandler
+    # Of a form: the page that has it, where that is not the nearest one above.
+    page: str | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,10 @@ class DashboardShell:
     renderer: Renderer
     # Available once the database is open.
     secret: Callable[[], bytes]
+
+    @property
+    def is_sandbox(self) -> bool:
+        return self.mode is Mode.SANDBOX
 
     @cached_property
     def csrf(self) -> Csrf:
@@ -124,21 +131,36 @@ class DashboardShell:
         return PageRouter(self.render_error)
 
     def routes(self, table: Sequence[DashboardRoute]) -> list[Route]:
+        pages = {row.path for row in table if row.method == "GET"}
+        forms = [row for row in table if row.method == "POST" and row.path not in pages]
         return self.router.routes(
             [
-                PageRoute(
-                    row.method,
-                    f"{PATH}/{{business}}{row.path}",
-                    row.name,
-                    self._guarded(row),
-                    self.limit.form if row.method == "POST" else None,
-                )
-                for row in table
+                *(self._way_back(row, pages) for row in forms),
+                *(
+                    PageRoute(
+                        row.method,
+                        f"{PATH}/{{business}}{row.path}",
+                        row.name,
+                        self._guarded(row),
+                        self.limit.form if row.method == "POST" else None,
+                    )
+                    for row in table
+                ),
             ]
         )
 
-    def _guarded(self, row: DashboardRoute) -> Callable[[PageRequest], Awaitable[Html | File]]:
-        async def handle(request: PageRequest) -> Html | File:
+    def _way_back(self, row: DashboardRoute, pages: Set[str]) -> PageRoute:
+        """A refused form leaves its own address in the browser; a reload of it leads to the page that has the form."""
+        below = page_of(row, pages)
+
+        async def handle(request: PageRequest) -> Html:
+            path = f"{PATH}/{{business}}{below}".format(**{name: quote(text) for name, text in request.path.items()})
+            return see_other(self.site.url(path))
+
+        return PageRoute("GET", f"{PATH}/{{business}}{row.path}", f"{row.name}Page", handle)
+
+    def _guarded(self, row: DashboardRoute) -> Callable[[PageRequest], Awaitable[PageAnswer]]:
+        async def handle(request: PageRequest) -> PageAnswer:
             visitor = await self._visitor(request, row.permission)
             if isinstance(visitor, Html):
                 return visitor
@@ -149,8 +171,10 @@ class DashboardShell:
                     return stepped
                 visitor = stepped
             answer = await row.handler(visitor)
-            if visitor.cookies and isinstance(answer, Html):
+            if isinstance(answer, Html) and visitor.cookies:
                 answer = msgspec.structs.replace(answer, cookies=(*answer.cookies, *visitor.cookies))
+            elif isinstance(answer, StreamedFile):
+                answer.stream.headers += visitor.cookies
             return answer
 
         return handle
@@ -193,8 +217,7 @@ class DashboardShell:
 
     async def _stepped_up(self, visitor: DashboardVisitor, row: DashboardRoute) -> DashboardVisitor | Html:
         """Where the role needs it: a factor of the last ten minutes, or the page that asks for one and goes on."""
-        is_needed = permission.grant(visitor.membership.role, row.permission) is Grant.STEP_UP
-        if not is_needed or visitor.session.is_stepped_up(self.sign_in.clock.now()):
+        if not self._asks_for_factor(visitor, row.permission):
             return visitor
         given = visitor.form.get("factor")
         if given is None:
@@ -204,6 +227,10 @@ class DashboardShell:
         except Invalid as wrong:
             return self._ask_for_factor(visitor, row, wrong)
         return replace(visitor, cookies=self.session_cookie.set(token))
+
+    def _asks_for_factor(self, visitor: DashboardVisitor, wanted: Permission) -> bool:
+        is_needed = permission.grant(visitor.membership.role, wanted) is Grant.STEP_UP
+        return is_needed and not visitor.session.is_stepped_up(self.sign_in.clock.now())
 
     def _ask_for_factor(self, visitor: DashboardVisitor, row: DashboardRoute, wrong: Invalid | None) -> Html:
         """The form waits in this page's own form, and goes on with it."""
@@ -231,9 +258,11 @@ class DashboardShell:
             times=visitor.times,
             path=lambda below="": self.site.url(visitor.path(below)),
             problems=problems_of(wrong),
-            is_sandbox=self.mode is Mode.SANDBOX,
+            is_sandbox=self.is_sandbox,
             may=lambda name: visitor.may(Permission[name]),
-            typed=visitor.form,
+            asks_factor=lambda name: self._asks_for_factor(visitor, Permission[name]),
+            # Kept only where something has to be corrected: a form that was taken is empty again.
+            typed=visitor.form if wrong else NOTHING_SENT,
             **facts,
         )
         return Html(body, status, [(b"cache-control", b"no-store")], self.csrf.cookie(guest))
@@ -244,6 +273,17 @@ class DashboardShell:
     async def once(self, visitor: DashboardVisitor, act: OnceAct) -> Html:
         return self.to(visitor, await do_once(self.db, visitor.business.id, visitor.form, act, now=visitor.now))
 
+    async def first_time(self, visitor: DashboardVisitor, below: str, act: Callable[[Tx], Awaitable[T]]) -> T | None:
+        """For what is shown in the answer alone. None where the form was sent before: `below` is then the page."""
+        made: list[T] = []
+
+        async def keep(tx: Tx) -> str:
+            made.append(await act(tx))
+            return below
+
+        await self.once(visitor, keep)
+        return made[0] if made else None
+
     def render_error(self, refusal: Refusal, status: int, request: PageRequest) -> Html:
         body = self.renderer.render(
             "error.html",
@@ -252,7 +292,7 @@ class DashboardShell:
             message=refusal.message[:1].upper() + refusal.message[1:],
             request_id=request.request_id,
             home=self.site.url(PATH),
-            is_sandbox=self.mode is Mode.SANDBOX,
+            is_sandbox=self.is_sandbox,
         )
         return Html(body, status, [(b"cache-control", b"no-store")])
 
@@ -270,6 +310,16 @@ def title_of(status: int) -> str:
     return _TITLES.get(status, "This did not work")
 
 
+def page_of(row: DashboardRoute, pages: Set[str]) -> str:
+    """The page that has the form of a row."""
+    if row.page is not None:
+        return row.page
+    below = row.path
+    while below not in pages:
+        below = below.rpartition("/")[0]
+    return below
+
+
 def scope_of(session: MemberSession) -> str:
     """A form belongs to the session that it was drawn for."""
     return f"session/{session.id}"
@@ -280,10 +330,33 @@ def problems_of(wrong: Refusal | None) -> list[tuple[str, str]]:
     if wrong is None:
         return []
     if isinstance(wrong, Invalid):
-        return [
-            (one.field, _sentence(one.message if one.message[:1].isupper() else one.text)) for one in wrong.problems
-        ]
+        return [(one.field, _sentence(_words_of(one))) for one in wrong.problems]
     return [("", _sentence(wrong.message))]
+
+
+# Fields as the forms call them. The rules behind them are the API's, and call them by the API's names.
+_LABELS = {
+    "url": "The address",
+    "redirectUrl": "The address where the customer goes",
+    "endsAt": "The last day",
+    "amountMin": "The least amount",
+    "amountMax": "The greatest amount",
+    "paymentsMax": "How often it may be paid",
+    "successMessage": "The text after the payment",
+    "name": "The name",
+    "currency": "The currency",
+    "amount": "The amount",
+    "addresses": "An address",
+    "scopes": "What the key may do",
+}
+
+
+def _words_of(problem: Problem) -> str:
+    if problem.message[:1].isupper():
+        return problem.message
+    if problem.field in _LABELS:
+        return f"{_LABELS[problem.field]} {problem.message}"
+    return problem.text
 
 
 def _sentence(text: str) -> str:

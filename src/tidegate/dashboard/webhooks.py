@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from tidegate.core.errors import Conflict, Invalid, NotFound, Problem, Refusal
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
@@ -26,9 +28,11 @@ from tidegate.webhook.model import (
     DeliveryStatus,
     EndpointStatus,
     NewEndpoint,
+    WithSecret,
 )
 
 PAGE = 50
+REFERENCE_CHARS_MAX = 100
 STATUS_WORDS = {
     DeliveryStatus.PENDING: ("Waiting", "warn"),
     DeliveryStatus.DELIVERED: ("Delivered", "good"),
@@ -47,21 +51,25 @@ class WebhookPages:
 
     async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None, **facts: Any) -> Html:
         query = visitor.request.query
-        status = next((one for one in DeliveryStatus if one.value == query.get("status")), None)
-        event = query.get("event") if query.get("event") in EVENTS else None
+        endpoints = await commands.list_all(self.shell.db, visitor.business.id)
         before = delivery_id_in(query.get("before", "")) if query.get("before") else None
-        wanted = DeliveryFilter(status=status, event_type=event, before_id=before)
+        wanted = DeliveryFilter(
+            status=next((one for one in DeliveryStatus if one.value == query.get("status")), None),
+            event_type=next((one for one in EVENTS if one == query.get("event")), None),
+            endpoint_id=next((one.id for one in endpoints if one.id == query.get("endpoint")), None),
+            reference=query.get("reference", "").strip()[:REFERENCE_CHARS_MAX] or None,
+            before_id=before,
+        )
         async with self.shell.db.connection() as tx:
             found = await log_store.list_deliveries(tx, visitor.business.id, wanted, limit=PAGE + 1)
-        endpoints = await commands.list_all(self.shell.db, visitor.business.id)
-        kept = "".join(f"{name}={value}&" for name, value in (("status", status), ("event", event)) if value)
-        older = (
-            f"{visitor.path('/webhooks')}?{kept}before={delivery_id(found[PAGE - 1].id)}" if len(found) > PAGE else None
-        )
+        kept = {name: query[name] for name in ("status", "event", "endpoint", "reference") if query.get(name)}
+        older = urlencode(kept | {"before": delivery_id(found[PAGE - 1].id)}) if len(found) > PAGE else ""
         return self.shell.page(
             visitor, "webhooks.html", title="Webhooks", section="Webhooks", wrong=wrong, status=422 if wrong else 200,
-            public_id=delivery_id, endpoints=endpoints, deliveries=found[:PAGE], words=STATUS_WORDS, older=older,
-            wanted=wanted, events=EVENTS_ON_REQUEST, always=EVENTS_ALWAYS, meanings=MEANING_OF_EVENT,
+            public_id=delivery_id, endpoints=endpoints, deliveries=found[:PAGE], words=STATUS_WORDS,
+            older=self.shell.site.url(f"{visitor.path('/webhooks')}?{older}") if older else None, wanted=wanted,
+            is_filtered=bool(kept), every_event=EVENTS, events=EVENTS_ON_REQUEST, always=EVENTS_ALWAYS,
+            meanings=MEANING_OF_EVENT,
             **{"secret": "", **facts},
         )  # fmt: skip
 
@@ -72,14 +80,21 @@ class WebhookPages:
             url = _url_in(form.get("url", ""))
             await commands.refuse_forbidden(self.deps.guard, url)
             events = (*EVENTS_ALWAYS, *(name for name in EVENTS_ON_REQUEST if form.get(f"event-{name}")))
-            async with self.shell.db.transaction() as tx:
-                made = await commands.create(
+
+            async def act(tx: Tx) -> WithSecret:
+                return await commands.create(
                     tx, self.deps.vault, visitor.business.id, NewEndpoint(url=str(url), events=events), by=visitor.by,
                     now=visitor.now,
                 )  # fmt: skip
+
+            return await self._shown_once(visitor, act)
         except (Invalid, Conflict) as wrong:
             return await self._page(visitor, wrong)
-        return await self._page(visitor, secret=made.secret)
+
+    async def _shown_once(self, visitor: DashboardVisitor, act: Callable[[Tx], Awaitable[WithSecret]]) -> Html:
+        """A reload of the answer makes no second secret, and does not show the first one again."""
+        made = await self.shell.first_time(visitor, "/webhooks", act)
+        return self.shell.to(visitor, "/webhooks") if made is None else await self._page(visitor, secret=made.secret)
 
     async def change(self, visitor: DashboardVisitor) -> Html:
         """Enable, disable, rotate, test or delete: one button each."""
@@ -92,12 +107,21 @@ class WebhookPages:
         elif what == "delete":
             await commands.delete(self.shell.db, business_id, endpoint_id, by=by, now=now)
         elif what == "rotate":
-            async with self.shell.db.transaction() as tx:
-                made = await commands.rotate(tx, self.deps.vault, business_id, endpoint_id, by=by, now=now)
-            return await self._page(visitor, secret=made.secret)
+            return await self._rotate(visitor, endpoint_id)
         else:
             raise NotFound("there is no such action")
         return self.shell.to(visitor, "/webhooks")
+
+    async def _rotate(self, visitor: DashboardVisitor, endpoint_id: str) -> Html:
+        async def act(tx: Tx) -> WithSecret:
+            return await commands.rotate(
+                tx, self.deps.vault, visitor.business.id, endpoint_id, by=visitor.by, now=visitor.now
+            )
+
+        try:
+            return await self._shown_once(visitor, act)
+        except Conflict as wrong:
+            return await self._page(visitor, wrong)
 
     async def send_test(self, visitor: DashboardVisitor) -> Html:
         async def act(tx: Tx) -> str:

@@ -109,6 +109,14 @@ class Database:
             ringing.cancel()
         await self._pool.close()
 
+    async def keep_open(self) -> None:
+        """Until cancelled. Connects when a connection is first needed."""
+        self._pool = self._new_pool()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.close()
+
     def _new_pool(self) -> Pool:
         return Pool(self._connect, connections_max=self._connections_max, wait_s=self._pool_wait_s)
 

@@ -29,8 +29,10 @@ class Permission(StrEnum):
     SEE = "see payments, inflows, refunds and wallets"
     SEE_PAYER = "see payers' data in full"
     EXPORT = "export lists"
+    EXPORT_MANY = "export more than 10,000 rows"
+    SHARE_VIEWS = "share views with the team"
     DISABLE_PAYMENT = "create and disable payments"
-    SEND_RECEIPT = "send receipts"
+    SEND_RECEIPT = "send receipts and share cases"
     REFUND = "refund up to the limit"
     REFUND_ABOVE = "refund above the limit"
     APPROVE = "approve refunds"
@@ -55,6 +57,8 @@ _TABLE = {
     Permission.SEE:                "yyyyyy",
     Permission.SEE_PAYER:          "yy-yy-",
     Permission.EXPORT:             "yy-y--",
+    Permission.EXPORT_MANY:        "ss-s--",
+    Permission.SHARE_VIEWS:        "yy-y--",
     Permission.DISABLE_PAYMENT:    "yyyyy-",
     Permission.SEND_RECEIPT:       "yy-yy-",
     Permission.REFUND:             "ss-s2-",

@@ -53,6 +53,16 @@ async def list_all(db: Database) -> list[Business]:
         return await store.list_businesses(tx)
 
 
+async def get_or_only(db: Database, business_id: str | None) -> Business:
+    """The one that is named, or the only one there is, as in a sandbox."""
+    if business_id is not None:
+        return await get(db, business_id)
+    found = await list_all(db)
+    if len(found) != 1:
+        raise NotFound(f"there are {len(found)} businesses; name one, `tidegate merchant list` shows them")
+    return found[0]
+
+
 async def get(db: Database, business_id: str) -> Business:
     async with db.connection() as tx:
         return await store.find_business(tx, business_id) or _no_business(business_id)
@@ -94,39 +104,35 @@ async def roll_secret_key(db: Database, business_id: str, *, mode: ids.Mode, ove
     return secret_key
 
 
-async def make_key(
-    db: Database, business_id: str, terms: KeyTerms, *, mode: ids.Mode, by: Actor, now: datetime
-) -> NewKey:
+async def make_key(tx: Tx, business_id: str, terms: KeyTerms, *, mode: ids.Mode, by: Actor, now: datetime) -> NewKey:
     """A restricted secret key, known only here."""
     secret = ids.new_secret_key(mode)
-    async with db.transaction() as tx:
-        if await store.find_business(tx, business_id) is None:
-            _no_business(business_id)
-        key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
-        await _note(tx, key, by, "key.created", now)
+    if await store.find_business(tx, business_id) is None:
+        _no_business(business_id)
+    key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
+    await _note(tx, key, by, "key.created", now)
     return NewKey(key, secret)
 
 
 async def roll_key(
-    db: Database, business_id: str, key_id: int, *, overlap: timedelta, mode: ids.Mode, by: Actor, now: datetime
+    tx: Tx, business_id: str, key_id: int, *, overlap: timedelta, mode: ids.Mode, by: Actor, now: datetime
 ) -> NewKey:
     """A new key with the rights of this one, which still works for the overlap."""
     if not timedelta(0) <= overlap <= ROLL_OVERLAP_MAX:
         raise Invalid(Problem("overlap", f"must be from 0 to {ROLL_OVERLAP_MAX.days} days"))
     secret = ids.new_secret_key(mode)
-    async with db.transaction() as tx:
-        old = await store.find_key(tx, business_id, key_id)
-        if old is None or old.kind is not KeyKind.SECRET:
-            _no_key(business_id, key_id)
-        if not old.is_valid_at(now):
-            raise Conflict("this key has ended; make a new one")
-        terms = KeyTerms(
-            name=old.name, scopes=old.scopes, networks=old.networks, refund_max=old.refund_max,
-            expires_at=old.expires_at,
-        )  # fmt: skip
-        key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
-        await store.end_key(tx, business_id, key_id, at=now + overlap)
-        await _note(tx, key, by, "key.rolled", now, of=key_id)
+    old = await store.find_key(tx, business_id, key_id)
+    if old is None or old.kind is not KeyKind.SECRET:
+        _no_key(business_id, key_id)
+    if not old.is_valid_at(now):
+        raise Conflict("this key has ended; make a new one")
+    terms = KeyTerms(
+        name=old.name, scopes=old.scopes, networks=old.networks, refund_max=old.refund_max,
+        expires_at=old.expires_at,
+    )  # fmt: skip
+    key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
+    await store.end_key(tx, business_id, key_id, at=now + overlap)
+    await _note(tx, key, by, "key.rolled", now, of=key_id)
     return NewKey(key, secret)
 
 

@@ -524,6 +524,25 @@ COMMENT ON TABLE takings_watermark IS 'The last journal of a business that takin
 GRANT SELECT, INSERT, UPDATE ON takings, takings_watermark TO tidegate_app;
 
 
+-- Views
+
+CREATE TABLE saved_view (
+    business_id text        NOT NULL CONSTRAINT saved_view_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    person_id   text        NOT NULL CONSTRAINT saved_view_person_fk REFERENCES person (id),
+    name        text        NOT NULL,
+    filters     jsonb       NOT NULL,
+    is_shared   boolean     NOT NULL,
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT saved_view_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT saved_view_has_a_name CHECK (length(name) BETWEEN 1 AND 60)
+);
+COMMENT ON TABLE saved_view IS 'Filters of the list of payments that a person keeps under a name, for itself or for the team.';
+COMMENT ON COLUMN saved_view.filters IS 'As they stand in the address of the list.';
+
+GRANT SELECT, INSERT, DELETE, UPDATE (name) ON saved_view TO tidegate_app;
+
+
 -- Approval
 
 CREATE TABLE approval (
@@ -959,7 +978,10 @@ CREATE INDEX payment_that_owes ON payment (id) WHERE owed_minor > 0;
 CREATE INDEX payment_by_time ON payment (business_id, created_at, id);
 CREATE INDEX payment_by_state ON payment (business_id, status, currency, coalesce(method, ''), coalesce(variance, ''), (created_at AT TIME ZONE 'UTC'), id);
 CREATE INDEX payment_by_email ON payment (business_id, lower(customer_email), (created_at AT TIME ZONE 'UTC'), id);
+CREATE INDEX payment_by_name ON payment (business_id, (lower(customer_name) COLLATE "C"));
 CREATE INDEX payment_by_amount ON payment (business_id, currency, expected_minor);
+-- Counted on the dashboard; written only when a payment ends without money.
+CREATE INDEX payment_ended_unpaid ON payment (business_id, created_at, currency, default_method) WHERE status IN ('failed', 'expired');
 CREATE INDEX payment_by_link ON payment (business_id, payment_link_id, (created_at AT TIME ZONE 'UTC'), id) WHERE payment_link_id IS NOT NULL;
 
 -- The only projection of a payment. One text is read in 5 µs, so many columns in 8.
@@ -975,32 +997,43 @@ COMMENT ON FUNCTION payment_row(payment) IS 'A payment as the program reads it: 
 
 CREATE FUNCTION payment_fits(
     payment, p_status text, p_variance text, p_method text, p_currency text, p_email text, p_reference_from text,
-    p_reference_to text, p_min_minor bigint, p_max_minor bigint, p_link_id text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    p_reference_to text, p_name_from text, p_name_to text, p_is_either boolean, p_amounts jsonb, p_link_id text)
+    RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (p_status IS NULL OR $1.status = p_status) AND (p_variance IS NULL OR $1.variance = p_variance)
        AND (p_method IS NULL OR $1.method = p_method) AND (p_currency IS NULL OR $1.currency = p_currency)
        AND (p_email IS NULL OR lower($1.customer_email) = lower(p_email))
-       AND $1.reference >= p_reference_from AND $1.reference < p_reference_to
-       AND $1.expected_minor >= p_min_minor AND $1.expected_minor <= p_max_minor
-       AND (p_link_id IS NULL OR $1.payment_link_id = p_link_id);
-COMMENT ON FUNCTION payment_fits(payment, text, text, text, text, text, text, text, bigint, bigint, text) IS 'Whether a payment is one that a list asks for. NULL does not filter; the list''s dates are bounds of its index.';
+       AND (p_amounts IS NULL OR ($1.expected_minor >= (p_amounts #>> ARRAY[$1.currency, '0'])::bigint
+                              AND $1.expected_minor <= (p_amounts #>> ARRAY[$1.currency, '1'])::bigint))
+       AND (p_link_id IS NULL OR $1.payment_link_id = p_link_id)
+       AND CASE WHEN p_is_either
+                THEN ($1.reference >= p_reference_from AND $1.reference < p_reference_to)
+                  OR (p_name_from <> '' AND lower($1.customer_name) COLLATE "C" >= p_name_from
+                      AND lower($1.customer_name) COLLATE "C" < p_name_to)
+                ELSE $1.reference >= p_reference_from AND $1.reference < p_reference_to
+                 AND (p_name_from = '' OR (lower($1.customer_name) COLLATE "C" >= p_name_from
+                                           AND lower($1.customer_name) COLLATE "C" < p_name_to)) END;
+COMMENT ON FUNCTION payment_fits IS 'Whether a payment is one that a list asks for. NULL, or no name, does not filter; p_is_either: the reference or the name begins so; p_amounts: the least and the most by currency. The list''s dates are bounds of its index.';
 
 -- Bitmaps and sorts are refused: they would fetch all that fits before the first row, and the planner cannot know how much
 -- that is. An index read in its order stops at the limit.
 CREATE FUNCTION list_payments(
     p_way text, p_business_id text, p_start timestamptz, p_at timestamptz, p_id bigint, p_limit integer, p_status text,
     p_variance text, p_method text, p_currency text, p_email text, p_reference_from text, p_reference_to text,
-    p_min_minor bigint, p_max_minor bigint, p_link_id text, p_combinations json)
+    p_name text, p_is_either boolean, p_amounts jsonb, p_link_id text, p_combinations json)
 RETURNS SETOF payment LANGUAGE plpgsql STABLE ROWS 50 SET enable_sort = off SET enable_bitmapscan = off AS $$
 DECLARE
     v_start timestamp := p_start AT TIME ZONE 'UTC';
     v_at    timestamp := p_at AT TIME ZONE 'UTC';
+    v_name  text := lower(p_name);
+    -- Above every name that begins so.
+    v_past_name text := lower(p_name) || chr(1114111);
 BEGIN
     CASE p_way
     WHEN 'time' THEN RETURN QUERY
         SELECT payment.* FROM payment
          WHERE business_id = p_business_id AND created_at >= p_start AND (created_at, id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              p_min_minor, p_max_minor, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY created_at DESC, id DESC LIMIT p_limit;
     WHEN 'combination' THEN RETURN QUERY
         SELECT found.*
@@ -1012,7 +1045,7 @@ BEGIN
                  AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
                  AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
                  AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              p_min_minor, p_max_minor, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          ORDER BY found.created_at DESC, found.id DESC LIMIT p_limit;
     WHEN 'combination, in any order' THEN RETURN QUERY
@@ -1025,7 +1058,7 @@ BEGIN
                  AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
                  AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
                  AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              p_min_minor, p_max_minor, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          LIMIT p_limit;
     WHEN 'email' THEN RETURN QUERY
@@ -1033,14 +1066,14 @@ BEGIN
          WHERE business_id = p_business_id AND lower(customer_email) = lower(p_email)
            AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              p_min_minor, p_max_minor, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit;
     WHEN 'link' THEN RETURN QUERY
         SELECT payment.* FROM payment
          WHERE business_id = p_business_id AND payment_link_id = p_link_id
            AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              p_min_minor, p_max_minor, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit;
     WHEN 'reference' THEN RETURN QUERY
         WITH near AS MATERIALIZED (
@@ -1049,17 +1082,45 @@ BEGIN
         SELECT (payment).* FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              p_min_minor, p_max_minor, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
-    WHEN 'amount' THEN RETURN QUERY
+    WHEN 'name' THEN RETURN QUERY
         WITH near AS MATERIALIZED (
             SELECT payment FROM payment
-             WHERE business_id = p_business_id AND currency = p_currency AND expected_minor >= p_min_minor
-               AND expected_minor <= p_max_minor)
+             WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= v_name
+               AND lower(customer_name) COLLATE "C" < v_past_name)
         SELECT (payment).* FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
-                              p_min_minor, p_max_minor, p_link_id)
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+         ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
+    WHEN 'reference or name' THEN RETURN QUERY
+        WITH near AS MATERIALIZED (
+            SELECT payment FROM payment
+             WHERE business_id = p_business_id AND reference >= p_reference_from AND reference < p_reference_to
+             UNION ALL
+            SELECT payment FROM payment
+             WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= v_name
+               AND lower(customer_name) COLLATE "C" < v_past_name
+               AND NOT (reference >= p_reference_from AND reference < p_reference_to))
+        SELECT (payment).* FROM near
+         WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+         ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
+    WHEN 'amount' THEN RETURN QUERY
+        WITH near AS MATERIALIZED (
+            SELECT found.payment FROM jsonb_each(p_amounts) AS given (code, bounds)
+             -- The limit keeps it a look into the index for each currency.
+             CROSS JOIN LATERAL (
+                  SELECT payment FROM payment
+                   WHERE business_id = p_business_id AND currency = given.code
+                     AND expected_minor >= (given.bounds ->> 0)::bigint AND expected_minor <= (given.bounds ->> 1)::bigint
+                   LIMIT 1000000) AS found)
+        SELECT (payment).* FROM near
+         WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
     END CASE;
 END
@@ -1080,6 +1141,29 @@ RETURNS TABLE (made integer, under_way integer, paid integer, received_minor big
              LIMIT p_most) AS paid
 $$;
 COMMENT ON FUNCTION use_of_link IS 'What became of a payment link: payments made, under way, and paid with their sum. No more than p_most are counted.';
+
+CREATE TABLE case_link (
+    business_id    text        NOT NULL,
+    token_hash     bytea       NOT NULL,
+    payment_id     bigint      NOT NULL,
+    shows          text[]      NOT NULL,
+    created_by     text        NOT NULL CONSTRAINT case_link_created_by_fk REFERENCES person (id),
+    created_at     timestamptz NOT NULL,
+    expires_at     timestamptz NOT NULL,
+    revoked_at     timestamptz,
+    openings       integer     NOT NULL DEFAULT 0,
+    last_opened_at timestamptz,
+    CONSTRAINT case_link_pk PRIMARY KEY (business_id, token_hash),
+    CONSTRAINT case_link_payment_fk FOREIGN KEY (business_id, payment_id) REFERENCES payment (business_id, id),
+    CONSTRAINT case_link_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
+    CONSTRAINT case_link_lasts_at_most_30_days
+        CHECK (expires_at > created_at AND expires_at <= created_at + interval '30 days'),
+    CONSTRAINT case_link_shows_known_parts CHECK (shows <@ ARRAY['payer', 'attempts', 'webhooks'])
+);
+COMMENT ON TABLE case_link IS 'A link that shows one payment without a sign-in: to the payer, or to support elsewhere. By the real clock, also in a sandbox.';
+COMMENT ON COLUMN case_link.shows IS 'What is shown besides amounts, times and refunds.';
+CREATE INDEX case_link_by_payment ON case_link (business_id, payment_id);
+GRANT SELECT, INSERT, UPDATE (revoked_at, openings, last_opened_at) ON case_link TO tidegate_app;
 
 CREATE TABLE attempt (
     business_id    text        NOT NULL,
@@ -2558,6 +2642,7 @@ BEGIN
     DELETE FROM approval WHERE business_id = p_business_id;
     DELETE FROM takings WHERE business_id = p_business_id;
     DELETE FROM takings_watermark WHERE business_id = p_business_id;
+    DELETE FROM case_link WHERE business_id = p_business_id;
     DELETE FROM payment WHERE business_id = p_business_id;
     DELETE FROM journal_to_link WHERE business_id = p_business_id;
     DELETE FROM journal_link WHERE business_id = p_business_id;

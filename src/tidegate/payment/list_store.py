@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,7 +23,8 @@ _PAST_ALL = "\x7f"
 
 
 class PaymentFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """None does not filter. `start` is included, `end` is not. Amounts are of `expected`, in `currency`."""
+    """None does not filter. `start` is included, `end` is not. Amounts are of `expected`, in major units: without a
+    currency they are compared in each payment's own."""
 
     status: PaymentStatus | None = None
     variance: Variance | None = None
@@ -31,8 +33,12 @@ class PaymentFilter(msgspec.Struct, frozen=True, kw_only=True):
     currency: Currency | None = None
     email: str | None = None
     reference_prefix: str | None = None
-    min_minor: int | None = None
-    max_minor: int | None = None
+    # In any letter case.
+    name_prefix: str | None = None
+    # The reference or the name begins so; a reference in its own letter case.
+    either_prefix: str | None = None
+    least_major: Decimal | None = None
+    most_major: Decimal | None = None
     link_id: str | None = None
     start: datetime | None = None
     end: datetime | None = None
@@ -61,49 +67,67 @@ async def find_position(tx: Tx, business_id: str, payment_id: int) -> ListPositi
 
 
 async def list_page(
-    tx: Tx, business_id: str, wanted: PaymentFilter, *, before: ListPosition | None, limit: int
+    tx: Tx, business_id: str, wanted: PaymentFilter, *, way: str, before: ListPosition | None, limit: int
 ) -> list[PaymentRow]:
-    """The newest first."""
+    """The newest first, by the way of `find_way`."""
     with naming({"57014": ListTookTooLong}):
-        way = await _way_to(tx, business_id, wanted)
         rows = await tx.fetch(
             """
             SELECT payment_row(payment) AS row
-              FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS payment
+              FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                   AS payment
             """,
             *_arguments(way, business_id, wanted, before, limit),
         )
     return [row_of(row["row"]) for row in rows]
 
 
-async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, limit: int) -> int:
+async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, way: str, limit: int) -> int:
     """Exact up to the limit; more are not counted."""
+    if way == "combination":
+        way = "combination, in any order"
     with naming({"57014": ListTookTooLong}):
-        way = await _way_to(tx, business_id, wanted)
-        if way == "combination":
-            way = "combination, in any order"
         found: int = await tx.fetchval(
             """
             SELECT count(*)
-              FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+              FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
             """,
             *_arguments(way, business_id, wanted, None, limit),
         )
     return found
 
 
-async def _way_to(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
+async def find_way(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
     """The index that finds few rows without reading all."""
+    with naming({"57014": ListTookTooLong}):
+        return await _find_way(tx, business_id, wanted)
+
+
+async def _find_way(tx: Tx, business_id: str, wanted: PaymentFilter) -> str:
     if wanted.email is not None:
         return "email"
     if wanted.link_id is not None:
         return "link"
-    if wanted.reference_prefix is not None and await _are_few_references(tx, business_id, wanted.reference_prefix):
-        return "reference"
-    if (wanted.min_minor, wanted.max_minor) != (None, None) and await _are_few_amounts(tx, business_id, wanted):
+    if (by_text := await _way_by_text(tx, business_id, wanted)) is not None:
+        return by_text
+    amounts = _amounts(wanted)
+    if amounts is not None and await _are_few_amounts(tx, business_id, amounts):
         return "amount"
     is_by_time = (wanted.status, wanted.variance, wanted.method, wanted.currency) == (None, None, None, None)
     return "time" if is_by_time else "combination"
+
+
+async def _way_by_text(tx: Tx, business_id: str, wanted: PaymentFilter) -> str | None:
+    """None where too many begin so."""
+    reference = wanted.reference_prefix or wanted.either_prefix
+    name = wanted.name_prefix or wanted.either_prefix
+    has_few_references = reference is not None and await _are_few_references(tx, business_id, reference)
+    if has_few_references and wanted.either_prefix is None:
+        return "reference"
+    has_few_names = name is not None and await _are_few_names(tx, business_id, name)
+    if wanted.either_prefix is not None:
+        return "reference or name" if has_few_references and has_few_names else None
+    return "name" if has_few_names else None
 
 
 async def _are_few_references(tx: Tx, business_id: str, prefix: str) -> bool:
@@ -117,21 +141,53 @@ async def _are_few_references(tx: Tx, business_id: str, prefix: str) -> bool:
     return found <= _SORTED_MAX
 
 
-async def _are_few_amounts(tx: Tx, business_id: str, wanted: PaymentFilter) -> bool:
+async def _are_few_names(tx: Tx, business_id: str, prefix: str) -> bool:
     found: int = await tx.fetchval(
         """
         SELECT count(*) FROM (
             SELECT FROM payment
-             WHERE business_id = $1 AND currency = $2 AND expected_minor >= $3 AND expected_minor <= $4
-             LIMIT $5) AS near
+             WHERE business_id = $1 AND lower(customer_name) COLLATE "C" >= lower($2)
+               AND lower(customer_name) COLLATE "C" < lower($2) || chr(1114111)
+             LIMIT $3) AS near
         """,
-        business_id, wanted.currency, *_amounts(wanted), _SORTED_MAX + 1,
+        business_id, prefix, _SORTED_MAX + 1,
     )  # fmt: skip
     return found <= _SORTED_MAX
 
 
-def _amounts(wanted: PaymentFilter) -> tuple[int, int]:
-    return wanted.min_minor or 0, 2**63 - 1 if wanted.max_minor is None else wanted.max_minor
+async def _are_few_amounts(tx: Tx, business_id: str, amounts: str) -> bool:
+    found: int = await tx.fetchval(
+        """
+        SELECT count(*) FROM (
+            SELECT FROM jsonb_each($2::jsonb) AS given (code, bounds)
+             CROSS JOIN LATERAL (
+                  SELECT FROM payment
+                   WHERE business_id = $1 AND currency = given.code
+                     AND expected_minor >= (given.bounds ->> 0)::bigint
+                     AND expected_minor <= (given.bounds ->> 1)::bigint
+                   LIMIT $3) AS found
+             LIMIT $3) AS near
+        """,
+        business_id, amounts, _SORTED_MAX + 1,
+    )  # fmt: skip
+    return found <= _SORTED_MAX
+
+
+def _amounts(wanted: PaymentFilter) -> str | None:
+    """The least and the most in minor units, by currency."""
+    if wanted.least_major is None and wanted.most_major is None:
+        return None
+    currencies = [wanted.currency] if wanted.currency else list(Currency)
+    return msgspec.json.encode({currency: _bounds(wanted, currency) for currency in currencies}).decode()
+
+
+def _bounds(wanted: PaymentFilter, currency: Currency) -> tuple[int, int]:
+    """Between two amounts that a currency has: what is finer than it is rounded inwards."""
+    least, most = wanted.least_major or Decimal(0), wanted.most_major
+    lower = (least * currency.minor_per_major).to_integral_value(ROUND_CEILING)
+    if most is None:
+        return int(lower), 2**63 - 1
+    return int(lower), int((most * currency.minor_per_major).to_integral_value(ROUND_FLOOR))
 
 
 def _arguments(
@@ -139,11 +195,11 @@ def _arguments(
 ) -> tuple[Any, ...]:
     # No id is 0, so this is the position just before everything that was created at the end or later.
     end = ListPosition(wanted.end or _END, 0)
-    prefix = wanted.reference_prefix
+    prefix, name = (one or wanted.either_prefix or "" for one in (wanted.reference_prefix, wanted.name_prefix))
     return (
         way, business_id, wanted.start or _START, *min(end, before or end), limit, wanted.status, wanted.variance,
-        wanted.method, wanted.currency, wanted.email, prefix or "", (prefix or "") + _PAST_ALL, *_amounts(wanted),
-        wanted.link_id, _combinations(wanted),
+        wanted.method, wanted.currency, wanted.email, prefix, prefix + _PAST_ALL, name,
+        wanted.either_prefix is not None, _amounts(wanted), wanted.link_id, _combinations(wanted),
     )  # fmt: skip
 
 

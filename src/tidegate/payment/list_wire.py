@@ -107,16 +107,15 @@ def _bound_problems(name: str, bound: AmountBound, currency: Any) -> Iterator[Pr
 
 
 def filter_from(request: ListPayments, names: MethodNames) -> PaymentFilter:
-    currency = None if request.currency is UNSET else Currency(request.currency)
     return PaymentFilter(
         status=_given(request.status),
         variance=_given(request.variance_type),
         method=names.find(request.payment_method) if isinstance(request.payment_method, str) else None,
-        currency=currency,
+        currency=None if request.currency is UNSET else Currency(request.currency),
         email=str(request.email) if isinstance(request.email, str) else None,
         reference_prefix=_given(request.reference_prefix),
-        min_minor=_minor(request.amount_min, currency),
-        max_minor=_minor(request.amount_max, currency),
+        least_major=_given(request.amount_min),
+        most_major=_given(request.amount_max),
         link_id=_given(request.payment_link_id),
         start=request.date_from.start if isinstance(request.date_from, Moment) else None,
         end=request.date_to.end if isinstance(request.date_to, Moment) else None,
@@ -125,10 +124,6 @@ def filter_from(request: ListPayments, names: MethodNames) -> PaymentFilter:
 
 def _given(value: Any) -> Any:
     return None if value is UNSET else value
-
-
-def _minor(bound: Any, currency: Currency | None) -> int | None:
-    return int(bound * currency.minor_per_major) if isinstance(bound, AmountBound) and currency else None
 
 
 CSV_COLUMNS = (

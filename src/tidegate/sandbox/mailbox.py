@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
@@ -20,6 +21,8 @@ PATH = "/mail"
 MAILS_SHOWN_MAX = 50
 _URL = re.compile(r"https?://[!-~]+")
 _LINK = Markup('<a href="{url}">{url}</a>')
+# What our own mails carry.
+_KNOWN_KINDS = ("application/pdf",)
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
@@ -28,7 +31,7 @@ class MailboxLine:
     id: int
     recipient: str
     subject: str
-    at: str
+    at: datetime
     text: Markup
     # Address and name.
     attachments: list[tuple[str, str]]
@@ -42,7 +45,9 @@ class Mailbox:
     async def show(self, request: PageRequest) -> Html:
         async with self.db.connection() as tx:
             mails = await store.list_newest(tx, limit=MAILS_SHOWN_MAX)
-        return self.pages.html("mail.html", mails=[self._line(mail) for mail in mails], shown_max=MAILS_SHOWN_MAX)
+        return self.pages.html(
+            "mail.html", mails=[self._line(mail) for mail in mails], shown_max=MAILS_SHOWN_MAX, iso=to_iso, when=when
+        )
 
     async def show_attachment(self, request: PageRequest) -> File:
         """Always downloaded: a file from a mail is never a page of ours."""
@@ -55,13 +60,14 @@ class Mailbox:
             raise NotFound("there is no such attachment")
         name = re.sub(r"[^A-Za-z0-9._-]", "_", found.name)
         disposition = f'attachment; filename="{name}"'.encode("ascii")
-        return File(found.body, "application/octet-stream", headers=[(b"content-disposition", disposition)])
+        kind = found.media_type if found.media_type in _KNOWN_KINDS else "application/octet-stream"
+        return File(found.body, kind, headers=[(b"content-disposition", disposition)])
 
     def _line(self, mail: store.ShownMail) -> MailboxLine:
         links = [
             (self.pages.site.url(f"{PATH}/{mail.id}/{number}"), name) for number, name in enumerate(mail.attachments, 1)
         ]
-        return MailboxLine(mail.id, mail.recipient, mail.subject, to_iso(mail.created_at), with_links(mail.text), links)
+        return MailboxLine(mail.id, mail.recipient, mail.subject, mail.created_at, with_links(mail.text), links)
 
     def routes(self) -> list[Route]:
         return self.pages.router.routes(
@@ -70,6 +76,11 @@ class Mailbox:
                 PageRoute("GET", f"{PATH}/{{mail}}/{{number}}", "showMailAttachment", self.show_attachment),
             ]
         )
+
+
+def when(moment: datetime) -> str:
+    moment = moment.astimezone(UTC)
+    return f"{moment:%A}, {moment.day} {moment:%B %Y}, {moment:%H:%M} UTC"
 
 
 def with_links(text: str) -> Markup:

@@ -24,6 +24,7 @@ from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute
 from tidegate.infra.site.pages import HomePage, SitePages, wants_page
+from tidegate.member import entrance
 from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.payment import commands, wire
@@ -67,6 +68,7 @@ class StartPage:
     names: MethodNames
     business_id: str
     home: Path
+    has_mailbox: bool
 
     @property
     def pages(self) -> SitePages:
@@ -94,6 +96,12 @@ class StartPage:
         except Invalid as wrong:
             return await self._page(request, wrong=wrong)
         return see_other(self.pages.site.url(f"/pay/{pay_code}"))
+
+    async def open_dashboard(self, request: PageRequest) -> Html:
+        """By a link that enters once, as `make run` prints it."""
+        self._admit(request)
+        link = await entrance.new_link(self.db, self.pages.site.base_url)
+        return see_other(urlsplit(link).path)
 
     def _admit(self, request: PageRequest) -> None:
         if not self._is_local(request):
@@ -138,6 +146,7 @@ class StartPage:
             amount=request.form.get("amount", _AMOUNT),
             currency=request.form.get("currency", _CURRENCY),
             wrong=" ".join(_sentence(problem, request.form) for problem in wrong.problems) if wrong else "",
+            has_mailbox=self.has_mailbox,
             version=__version__,
         )
 
@@ -166,6 +175,7 @@ class StartPage:
                 PageRoute("GET", "/", "showStart", self.show),
                 PageRoute("POST", "/start/payment", "createTestPayment", self.create),
                 PageRoute("POST", "/start/keys", "showTestKeys", self.show_keys),
+                PageRoute("POST", "/start/dashboard", "openTestDashboard", self.open_dashboard),
             ]
         )
 

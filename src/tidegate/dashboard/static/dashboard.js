@@ -1,4 +1,4 @@
-// Every page works without this: it copies, finds the search box by a key, and tells before a session ends.
+// Every page works without this: it copies, searches while one types, and tells before a session ends.
 "use strict";
 const said = document.getElementById("said");
 for (const button of document.querySelectorAll("[data-copy]")) {
@@ -9,12 +9,45 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     button.textContent = "Copied";
   });
 }
+// The palette: what is found is read from the page of the search, as it is without script.
+const KEYS = "tidegate-keys";
+const box = document.querySelector("[data-search]");
+const hasKeys = () => localStorage.getItem(KEYS) !== "off";
 document.addEventListener("keydown", (event) => {
-  if ((event.ctrlKey || event.metaKey) && event.key === "k") {
-    const box = document.querySelector("[data-search]");
-    if (box) { event.preventDefault(); box.focus(); box.select(); }
-  }
+  if (box && hasKeys() && (event.ctrlKey || event.metaKey) && event.key === "k") { event.preventDefault(); box.focus(); box.select(); }
+  if (event.key === "Escape") document.querySelector(".palette #found")?.remove();
 });
+for (const hint of document.querySelectorAll(".palette kbd")) hint.hidden = !hasKeys();
+for (const choice of document.querySelectorAll("[data-keys]")) {
+  const tick = choice.querySelector("input");
+  choice.hidden = false;
+  tick.checked = hasKeys();
+  tick.addEventListener("change", () => localStorage.setItem(KEYS, tick.checked ? "on" : "off"));
+}
+const palette = document.querySelector(".palette");
+if (palette) {
+  let waits = 0;
+  let asked = 0;
+  const show = (found) => { palette.querySelector("#found")?.remove(); if (found) palette.append(document.importNode(found, true)); };
+  const look = () => {
+    const text = box.value.trim();
+    const number = ++asked;
+    if (!text) { show(null); return; }
+    const request = new XMLHttpRequest();
+    request.open("GET", `${palette.action}?q=${encodeURIComponent(text)}`);
+    request.responseType = "document";
+    request.onload = () => { if (number === asked && request.status === 200) show(request.response.getElementById("found")); };
+    request.send();
+  };
+  box.addEventListener("input", () => { clearTimeout(waits); waits = setTimeout(look, 180); });
+  palette.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+    const links = [box, ...palette.querySelectorAll("#found a")];
+    const next = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+    if (links[next]) { event.preventDefault(); links[next].focus(); }
+  });
+  document.addEventListener("click", (event) => { if (!palette.contains(event.target)) show(null); });
+}
 for (const box of document.querySelectorAll("[data-submit]")) box.addEventListener("change", () => box.form.requestSubmit());
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
+from functools import partial
+from typing import Protocol
 
 import structlog
 from starlette.types import Receive, Scope, Send
@@ -34,22 +36,37 @@ class _Stalled(Exception):
     """The client took nothing for too long; never leaves this module."""
 
 
+class SentFile(Protocol):
+    """What a file is, and what stands at its beginning."""
+
+    @property
+    def content_type(self) -> bytes: ...
+    @property
+    def head(self) -> bytes: ...
+
+
 class Downloads:
     def __init__(self) -> None:
         self._by_caller: Counter[str] = Counter()
 
     async def send(self, file: FileAnswer, call: Call, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.send_made(file, partial(file.handler, call), scope, receive, send, caller=str(call.caller))
+
+    async def send_made(
+        self, kind: SentFile, make: Callable[[], Awaitable[Stream]], scope: Scope, receive: Receive, send: Send, *,
+        caller: str,
+    ) -> None:  # fmt: skip
         if scope["method"] == "HEAD":
-            await _send_head(file, await file.handler(call), send)
+            await _send_head(kind, await make(), send)
             return
-        with self._place(str(call.caller)):
-            stream = await file.handler(call)
+        with self._place(caller):
+            stream = await make()
             scope["app"].admission.release(scope)
             try:
-                await _send_while_taken(file, stream, receive, send)
+                await _send_while_taken(kind, stream, receive, send)
             except _Stalled:
                 # No mistake of ours. An answer that is left without its end closes the connection as well.
-                log.warning("download stalled", request_id=scope["tidegate.request_id"], caller=str(call.caller))
+                log.warning("download stalled", request_id=scope["tidegate.request_id"], caller=caller)
 
     @contextmanager
     def _place(self, caller: str) -> Iterator[None]:
@@ -69,13 +86,13 @@ class Downloads:
                 del self._by_caller[caller]
 
 
-async def _send_head(file: FileAnswer, stream: Stream, send: Send) -> None:
+async def _send_head(file: SentFile, stream: Stream, send: Send) -> None:
     async with aclosing(stream.chunks):  # Closed without having begun.
         await _begin(file, stream, send)
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_while_taken(file: FileAnswer, stream: Stream, receive: Receive, send: Send) -> None:
+async def _send_while_taken(file: SentFile, stream: Stream, receive: Receive, send: Send) -> None:
     """Until it is whole, or the client has gone."""
     sending = asyncio.create_task(_send_all(file, stream, send))
     leaving = asyncio.create_task(_until_gone(receive))
@@ -94,7 +111,7 @@ async def _until_gone(receive: Receive) -> None:
         pass
 
 
-async def _send_all(file: FileAnswer, stream: Stream, send: Send) -> None:
+async def _send_all(file: SentFile, stream: Stream, send: Send) -> None:
     async with aclosing(stream.chunks):
         # Before anything is said, so that what goes wrong at the start is answered like any other refusal.
         first = await anext(stream.chunks, b"")
@@ -114,7 +131,7 @@ async def _send_chunk(chunk: bytes, send: Send, *, is_last: bool = False) -> Non
     await asyncio.sleep(0)  # Rows may come without waiting; everybody else has a turn between them.
 
 
-async def _begin(file: FileAnswer, stream: Stream, send: Send) -> None:
+async def _begin(file: SentFile, stream: Stream, send: Send) -> None:
     headers = [
         (b"content-type", file.content_type),
         (b"content-disposition", f'attachment; filename="{stream.filename}"'.encode()),

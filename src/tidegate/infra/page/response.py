@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from tidegate.infra.http.operation import Headers, RawHeaders
+from tidegate.infra.http.operation import Headers, RawHeaders, Stream
 from tidegate.infra.page.compress import accepts_gzip, gzip_of
 from tidegate.infra.page.cookie import NOTHING_SET, CookieLines
 from tidegate.infra.page.security import page_headers
@@ -39,6 +39,16 @@ class File:
     media_type: str
     status: int = 200
     headers: RawHeaders = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class StreamedFile:
+    """A file of any length, sent as fast as the browser takes it. `caller` is whose downloads are counted together."""
+
+    stream: Stream
+    content_type: bytes
+    head: bytes
+    caller: str
 
 
 def see_other(path: str) -> Html:

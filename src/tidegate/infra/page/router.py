@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 from markupsafe import Markup
@@ -12,16 +12,17 @@ from starlette.types import Receive, Scope
 from tidegate.core.errors import MethodNotAllowed, NotFound, RateLimited, Refusal
 from tidegate.infra.http.client import client_of
 from tidegate.infra.http.csp_reports import REPORTS_PATH
+from tidegate.infra.http.download import Downloads
 from tidegate.infra.http.error_answer import headers_of, outcome_of
 from tidegate.infra.http.limit import Limit
-from tidegate.infra.http.operation import Headers
+from tidegate.infra.http.operation import Headers, Stream
 from tidegate.infra.http.reply import Reply
 from tidegate.infra.http.routing import Route, path_of
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
-from tidegate.infra.page.response import File, Html, Ready, ready
-from tidegate.infra.page.security import new_nonce
+from tidegate.infra.page.response import File, Html, Ready, StreamedFile, ready
+from tidegate.infra.page.security import new_nonce, page_headers
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +40,8 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     form: Form = NOTHING_SENT
 
 
-PageHandler = Callable[[PageRequest], Awaitable[Html | File]]
+PageAnswer = Html | File | StreamedFile
+PageHandler = Callable[[PageRequest], Awaitable[PageAnswer]]
 # Also for unexpected exceptions, with status 500.
 RenderError = Callable[[Refusal, int, PageRequest], Html]
 # The page of a visitor who is rate limited; raises the refusal for an ordinary error page.
@@ -73,6 +75,7 @@ class PageRouter:
     render_slowed: RenderSlowed | None = None
     # Where browsers send what they refused; see csp_reports.py.
     reports_to: str = REPORTS_PATH
+    downloads: Downloads = field(default_factory=Downloads)
 
     def routes(self, pages: Iterable[PageRoute]) -> list[Route]:
         by_path: dict[str, dict[str, PageRoute]] = {}
@@ -99,23 +102,38 @@ class _PageEndpoint:
         try:
             page = self._page_for(request.method)
             scope["tidegate.operation"] = page.name
-            answer = await self._answer_of(page, request, scope, receive)
+            made = await self._answer_of(page, request, scope, receive)
+            if isinstance(made, StreamedFile):
+                await self._send(made, request, scope, receive, reply)
+                return
+            answer = self._ready(made, request)
         except Exception as error:
+            if reply.status:
+                raise  # Part of a file is sent: the connection ends, and the browser knows that it is not whole.
             answer = self._ready_for(error, request, scope)
         await reply.whole(answer.status, answer.body, answer.headers)
 
-    async def _answer_of(self, page: PageRoute, request: PageRequest, scope: Scope, receive: Receive) -> Ready:
+    async def _send(
+        self, made: StreamedFile, request: PageRequest, scope: Scope, receive: Receive, reply: Reply
+    ) -> None:
+        made.stream.headers += page_headers(request.nonce, self._router.reports_to, None)
+
+        async def make() -> Stream:
+            return made.stream
+
+        await self._router.downloads.send_made(made, make, scope, receive, reply, caller=made.caller)
+
+    async def _answer_of(self, page: PageRoute, request: PageRequest, scope: Scope, receive: Receive) -> PageAnswer:
         try:
             if page.limit:
                 page.limit(scope)
             if request.method == "POST":
                 request = msgspec.structs.replace(request, form=await read_form(request.headers, scope, receive))
-            answer = await page.handler(request)
+            return await page.handler(request)
         except RateLimited as refusal:
             if self._router.render_slowed is None:
                 raise
-            answer = _refusing(await self._router.render_slowed(refusal, request), refusal, STATUS_OF[RateLimited])
-        return self._ready(answer, request)
+            return _refusing(await self._router.render_slowed(refusal, request), refusal, STATUS_OF[RateLimited])
 
     def _page_for(self, method: str) -> PageRoute:
         if method in self._by_method:
