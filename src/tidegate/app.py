@@ -106,12 +106,11 @@ def build(
     is_sandbox = isinstance(runtime.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
     pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, panel)
-    packages = [START_PACKAGE] if is_sandbox else []
-    site = SitePages(Site(settings.base_url), is_sandbox=is_sandbox, has_docs=settings.has_docs, packages=packages)
+    site = _site_pages(settings, is_sandbox=is_sandbox)
     health = Health(runtime.db)
-    dashboard, dashboard_db = _dashboard(runtime)
-    tasks = [key_cache.watch, watch.run, key_uses.keep_writing, recorder.keep_writing, dashboard_db.keep_open]
-    life = _Life(runtime, key_cache, tasks)
+    dashboard = _dashboard(runtime)
+    beside = [key_uses.keep_writing, recorder.keep_writing, dashboard.shell.db.keep_open]
+    life = _Life(runtime, key_cache, [key_cache.watch, watch.run, *beside])
     refused = RefusedNotifications(_limiter(settings.rate_limit_file, "notifications"), meter)
 
     routes: list[Route] = [
@@ -143,6 +142,11 @@ def build(
     return application
 
 
+def _site_pages(settings: Settings, *, is_sandbox: bool) -> SitePages:
+    packages = [START_PACKAGE] if is_sandbox else []
+    return SitePages(Site(settings.base_url), is_sandbox=is_sandbox, has_docs=settings.has_docs, packages=packages)
+
+
 def _authenticator(settings: Settings, key_cache: KeyCache, uses: KeyUses) -> Authenticator:
     file = settings.rate_limit_file
     return Authenticator(key_cache, RateLimit(file), _limiter(file, "unknown-keys"), uses)
@@ -168,7 +172,7 @@ def _front_page(runtime: Runtime, site: SitePages, keys: docs.SandboxKeys | None
     return [*start.routes(), *mailbox]
 
 
-def _dashboard(runtime: Runtime) -> tuple[Dashboard, Database]:
+def _dashboard(runtime: Runtime) -> Dashboard:
     """On connections of its own: long lists of merchants never take one from payers."""
     settings = runtime.settings
     db = Database(
@@ -181,7 +185,7 @@ def _dashboard(runtime: Runtime) -> tuple[Dashboard, Database]:
     limiter = _limiter(settings.rate_limit_file, "dashboard")
     taken = partial(methods_taken, runtime.deps.rails)
     deps = replace(runtime.webhook_deps, db=db)
-    return Dashboard(settings, deps, runtime.clock, limiter, lambda: runtime.secret, taken=taken), db
+    return Dashboard(settings, deps, runtime.clock, limiter, lambda: runtime.secret, taken=taken)
 
 
 def _console(runtime: Runtime) -> list[Route]:

@@ -23,7 +23,7 @@ from tidegate.dashboard.form import OnceAct, do_once, show_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.navigation import NavigationItem
 from tidegate.dashboard.renderer import Renderer
-from tidegate.infra.db import Database
+from tidegate.infra.db import Database, Tx
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
 from tidegate.infra.page.csrf import Csrf
