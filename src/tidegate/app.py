@@ -192,7 +192,10 @@ def _console(runtime: Runtime) -> list[Route]:
     if not runtime.settings.console_address:
         return []
     limiter = _limiter(runtime.settings.rate_limit_file, "console")
-    return Console(runtime.settings, runtime.webhook_deps, runtime.clock, limiter, lambda: runtime.secret).routes()
+    return Console(
+        runtime.settings, runtime.webhook_deps, runtime.deps, runtime.clock, limiter=limiter,
+        secret=lambda: runtime.secret,
+    ).routes()  # fmt: skip
 
 
 class _Life:

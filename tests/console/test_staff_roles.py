@@ -29,7 +29,8 @@ DESIGN = {
 
 def table_of(runtime: Runtime) -> list[ConsoleRoute]:
     limiter = Limiter(RateLimit(), b"test")
-    return Console(runtime.settings, runtime.webhook_deps, ShiftedClock(), limiter, lambda: b"x" * 32).table
+    deps = runtime.webhook_deps, runtime.deps
+    return Console(runtime.settings, *deps, ShiftedClock(), limiter=limiter, secret=lambda: b"x" * 32).table
 
 
 def path_of(row: ConsoleRoute) -> str:

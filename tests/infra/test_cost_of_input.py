@@ -60,6 +60,7 @@ DASHBOARD_FORMS = {
     "/forgot": ("email",),
     "/reset/{link}": ("password",),
     "/invitation/{link}": ("name", "password"),
+    "/view/{link}": ("unknown",),
     "/enter/{link}": ("unknown",),
     "/security": ("name", "old", "password", "session"),
     "/{business}/payments/{payment}/refund": ("amount", "reason", "note", "what", "version", "once", "factor"),
@@ -95,6 +96,17 @@ SHARED_FORMS = ("/sign-in", "/second-factor", "/sign-out", "/two-step", "/forgot
                 "/security")  # fmt: skip
 CONSOLE_FORMS = {
     "/sandbox/people": ("person",),
+    "/approvals/{business}/{approval}/approve": ("unknown",),
+    "/approvals/{business}/{approval}/decline": ("unknown",),
+    "/approvals/{business}/{approval}/withdraw": ("unknown",),
+    "/held/{inflow}": ("why", "version"),
+    "/accounts/{account}/propose": ("why",),
+    "/accounts/{account}/brake": ("reason",),
+    "/merchants": ("name", "email"),
+    "/merchants/{business}/brake": ("reason",),
+    "/merchants/{business}/propose": ("why", "rate", "percent"),
+    "/merchants/{business}/view": ("reason",),
+    "/staff": ("email", "name", "why"),
 }
 FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate", "again", "sent"))
 
@@ -282,7 +294,7 @@ async def test_a_form_of_the_dashboard_of_twice_the_size_costs_no_more_than_twic
     }  # fmt: skip
     for path, names in DASHBOARD_FORMS.items():
         at = f"/dashboard{_path(path.replace('{business}', owner.code).replace('{payment}', caller.pay_code), caller)}"
-        is_open = path.startswith(("/sign-in", "/forgot", "/reset", "/invitation", "/enter"))
+        is_open = path.startswith(("/sign-in", "/forgot", "/reset", "/invitation", "/enter", "/view"))
         for name, what in itertools.product(names, HARD_TO_CHECK):
             # Signing out would end the test.
             before = f"token={'x' if path == '/sign-out' else gate_token if is_open else token}&{name}="

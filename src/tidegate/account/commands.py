@@ -18,6 +18,7 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, NotFound, Unavailable
 from tidegate.core.money import Currency
 from tidegate.infra import leased_work
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
@@ -76,8 +77,9 @@ async def get_unscoped(db: Database, account_id: str) -> Account:
 
 
 async def approve(
-    deps: PaymentDeps, account_id: str, *, by: Actor, now: datetime, expires_at: datetime | None = None
-) -> Account:
+    deps: PaymentDeps, account_id: str, *, by: Actor, now: datetime, expires_at: datetime | None = None,
+    also: Also = nothing_else,
+) -> Account:  # fmt: skip
     """The rail opens the account first. After a crash, a repeat gets the same account from the rail."""
     account = await get_unscoped(deps.db, account_id)
     model.refuse_unless_allowed(account, AccountAction.APPROVE)
@@ -88,7 +90,7 @@ async def approve(
         return model.approve(found, details, rail=rail.name, expires_at=expires_at)
 
     try:
-        return await _act(deps.db, account_id, AccountAction.APPROVE, move, by=by, now=now)
+        return await _act(deps.db, account_id, AccountAction.APPROVE, move, by=by, now=now, also=also)
     except store.NumberTaken:
         number = details.account_number
         raise Conflict(
@@ -104,8 +106,8 @@ async def suspend(db: Database, account_id: str, reason: str, *, by: Actor, now:
     return await _act(db, account_id, AccountAction.SUSPEND, lambda found: model.suspend(found, reason), by=by, now=now)
 
 
-async def reinstate(db: Database, account_id: str, *, by: Actor, now: datetime) -> Account:
-    return await _act(db, account_id, AccountAction.REINSTATE, model.reinstate, by=by, now=now)
+async def reinstate(db: Database, account_id: str, *, by: Actor, now: datetime, also: Also = nothing_else) -> Account:
+    return await _act(db, account_id, AccountAction.REINSTATE, model.reinstate, by=by, now=now, also=also)
 
 
 async def close(db: Database, account_id: str, reason: str, *, by: Actor, now: datetime) -> Account:
@@ -123,11 +125,13 @@ async def _expire(db: Database, lease: Lease, now: datetime) -> bool:
 
 
 async def _act(
-    db: Database, account_id: str, action: AccountAction, move: Move, *, by: Actor, now: datetime
-) -> Account:
+    db: Database, account_id: str, action: AccountAction, move: Move, *, by: Actor, now: datetime,
+    also: Also = nothing_else,
+) -> Account:  # fmt: skip
     """The change, its event and its audit row, in one transaction."""
     _refuse_no_id(account_id)
     async with db.transaction() as tx:
+        await also(tx)
         before = await store.find_unscoped(tx, account_id) or _not_found()
         business = await merchant_store.find_business(tx, before.business_id) or _not_found()
         moved = move(before)

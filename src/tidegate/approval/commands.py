@@ -6,21 +6,20 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidegate.approval import store
-from tidegate.approval.model import LASTS, ApprovalRequest, RefundStep, default_limit, step_for
-from tidegate.approval.store import RefundArguments
+from tidegate.approval.four_eyes import NO_APPROVAL, open_request
+from tidegate.approval.model import LASTS, Proposal, RefundArguments, RefundStep, default_limit, step_for
 from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
-from tidegate.core.errors import AccessDenied, ChangedElsewhere, Conflict, NotFound
+from tidegate.core.errors import ChangedElsewhere, Conflict, NotFound
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
 from tidegate.member.permission import Role
+from tidegate.member.realm import DASHBOARD
 from tidegate.payment import store as payments
 from tidegate.payment.model import Payment
 from tidegate.payment.store import PaymentKey
 from tidegate.refund import commands as refunds
 from tidegate.refund.request import RefundRequest
-
-NO_APPROVAL = "nothing with this number waits for approval"
 
 
 class RefundAsked(NamedTuple):
@@ -60,10 +59,11 @@ async def refund(
     arguments = RefundArguments(
         currency=asked.amount.currency, amount_minor=asked.amount.minor, reason=asked.reason, note=asked.note
     )
-    approval_id = await store.insert(
-        tx, payment.business_id, arguments, subject=payment.pay_code, version=payment.version,
-        why=asked.note or asked.reason or "", asked_by=person_id, now=now, expires_at=now + LASTS,
+    proposal = Proposal(
+        business_id=payment.business_id, realm=DASHBOARD, command="refund", subject=payment.pay_code,
+        version=payment.version, arguments=arguments, why=asked.note or asked.reason or "", asked_by=person_id,
     )  # fmt: skip
+    approval_id = await store.insert(tx, proposal, now=now, expires_at=now + LASTS)
     await audit.insert(
         tx, payment.business_id, by, action="refund.proposed", subject=payment.pay_code,
         details={"amount": str(asked.amount), "approval": approval_id}, now=now,
@@ -85,13 +85,11 @@ async def _begin(tx: Tx, asked: RefundAsked, *, by: Actor, now: datetime) -> str
 
 async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> str:
     """Runs once. Void once the payment has changed. The reference of the refund."""
-    found = await _open(tx, business_id, approval_id, now)
-    if found.asked_by == person_id:
-        raise AccessDenied("a request cannot be approved by the person who made it; another approver has to")
+    found = await open_request(tx, business_id, approval_id, DASHBOARD, by=person_id, now=now)
     payment = await payments.find(tx, PaymentKey(business_id, found.subject))
     if payment is None or payment.version != found.subject_version:
         raise Conflict("the payment has changed since this was asked for; decline it, look again and ask anew")
-    asked = RefundAsked(payment, payment.version, found.amount, found.reason, found.note)
+    asked = RefundAsked(payment, payment.version, found.amount, found.refund.reason, found.refund.note)
     reference = await _begin(tx, asked, by=by, now=now)
     await store.decide(tx, found, status="approved", by=person_id, outcome=reference, now=now)
     await audit.insert(
@@ -103,7 +101,7 @@ async def approve(tx: Tx, business_id: str, approval_id: int, *, person_id: str,
 
 async def decline(tx: Tx, business_id: str, approval_id: int, *, person_id: str, by: Actor, now: datetime) -> None:
     """Only the person who asked may take it back."""
-    found = await store.lock(tx, business_id, approval_id)
+    found = await store.lock(tx, business_id, approval_id, DASHBOARD)
     if found is None or found.status != "open":
         raise NotFound(NO_APPROVAL)
     await store.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
@@ -111,12 +109,3 @@ async def decline(tx: Tx, business_id: str, approval_id: int, *, person_id: str,
         tx, business_id, by, action="refund.declined", subject=found.subject,
         details={"amount": str(found.amount)}, now=now,
     )  # fmt: skip
-
-
-async def _open(tx: Tx, business_id: str, approval_id: int, now: datetime) -> ApprovalRequest:
-    found = await store.lock(tx, business_id, approval_id)
-    if found is None or found.status != "open":
-        raise NotFound(NO_APPROVAL)
-    if not found.is_open(now):
-        raise Conflict("this was asked for more than three days ago; ask anew")
-    return found

@@ -1,4 +1,4 @@
-"""An approval, and the pure rule when a refund needs one."""
+"""An approval, and the pure rule when a refund of a merchant needs one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from tidegate.core.money import Currency, Money
 from tidegate.member import permission
 from tidegate.member.permission import Grant, Permission, Role
+from tidegate.member.realm import Realm
 
 LASTS = timedelta(days=3)
 # A checkout takes at most about 65,000 US dollars: about 325 of them.
@@ -24,19 +25,43 @@ class RefundStep(StrEnum):
     PROPOSE = "propose"
 
 
+class RefundArguments(msgspec.Struct, frozen=True, kw_only=True):
+    currency: Currency
+    amount_minor: int
+    reason: str | None = None
+    note: str | None = None
+
+
+_refund = msgspec.json.Decoder(RefundArguments)
+
+
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that one person asks for, on the version of its subject that was seen."""
+
+    business_id: str
+    realm: Realm
+    command: str
+    subject: str
+    version: int
+    arguments: msgspec.Struct
+    why: str
+    # None for the operator's command line.
+    asked_by: str | None
+
+
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What one person asks for and another one allows."""
 
     business_id: str
     id: int
-    # Of the payment.
+    realm: str
+    command: str
     subject: str
     subject_version: int
-    amount: Money
-    reason: str | None
-    note: str | None
+    # JSON.
+    arguments: str
     why: str
-    asked_by: str
+    asked_by: str | None
     asked_by_name: str
     asked_at: datetime
     expires_at: datetime
@@ -47,6 +72,15 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_open(self, now: datetime) -> bool:
         return self.status == "open" and now < self.expires_at
+
+    @property
+    def refund(self) -> RefundArguments:
+        """Of a merchant's refund."""
+        return _refund.decode(self.arguments)
+
+    @property
+    def amount(self) -> Money:
+        return Money(self.refund.amount_minor, self.refund.currency)
 
 
 def default_limit(currency: Currency) -> Money:

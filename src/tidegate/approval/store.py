@@ -6,58 +6,92 @@ from datetime import datetime
 
 import msgspec
 
-from tidegate.approval.model import ApprovalRequest
+from tidegate.approval.model import ApprovalRequest, Proposal
 from tidegate.core.money import Currency, Money
-from tidegate.infra.db import Row, Tx
+from tidegate.infra.db import Row, Tx, naming
+from tidegate.member.realm import Realm
 
 
-class RefundArguments(msgspec.Struct, frozen=True, kw_only=True):
-    currency: Currency
-    amount_minor: int
-    reason: str | None = None
-    note: str | None = None
+class AlreadyProposed(Exception):
+    """The same is open already; nothing was written."""
 
 
-_decode = msgspec.json.Decoder(RefundArguments).decode
-
-
-async def insert(
-    tx: Tx, business_id: str, arguments: RefundArguments, *, subject: str, version: int, why: str, asked_by: str,
-    now: datetime, expires_at: datetime,
-) -> int:  # fmt: skip
-    approval_id: int = await tx.fetchval(
+async def insert(tx: Tx, proposal: Proposal, *, now: datetime, expires_at: datetime) -> int:
+    """Raises AlreadyProposed where the staff have the same proposal open already; one that has lapsed is void."""
+    await tx.execute(
         """
-        INSERT INTO approval (business_id, command, subject, subject_version, arguments, why, asked_by, asked_at,
-                              expires_at)
-        VALUES ($1, 'refund', $2, $3, $4, $5, $6, $7, $8) RETURNING id
+        UPDATE approval SET status = 'void', decided_at = $5, outcome = 'lapsed'
+         WHERE business_id = $1 AND realm = $2 AND command = $3 AND subject = $4 AND status = 'open'
+           AND expires_at <= $5
         """,
-        business_id, subject, version, msgspec.json.encode(arguments).decode(), why, asked_by, now, expires_at,
+        proposal.business_id, proposal.realm.name, proposal.command, proposal.subject, now,
     )  # fmt: skip
+    with naming({"approval_one_open_release": AlreadyProposed}):
+        approval_id: int = await tx.fetchval(
+            """
+            INSERT INTO approval (business_id, realm, command, subject, subject_version, arguments, why, asked_by,
+                                  asked_at, expires_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id
+            """,
+            proposal.business_id, proposal.realm.name, proposal.command, proposal.subject, proposal.version,
+            msgspec.json.encode(proposal.arguments).decode(), proposal.why, proposal.asked_by, now, expires_at,
+        )  # fmt: skip
     return approval_id
 
 
 async def list_newest(tx: Tx, business_id: str, *, is_open: bool, limit: int) -> list[ApprovalRequest]:
+    """Of a merchant's people."""
     rows = await tx.fetch(
         """
         SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
           FROM approval JOIN person AS asker ON asker.id = asked_by
           LEFT JOIN person AS decider ON decider.id = decided_by
-         WHERE approval.business_id = $1 AND (approval.status = 'open') = $2 ORDER BY approval.id DESC LIMIT $3
+         WHERE approval.business_id = $1 AND realm = 'dashboard' AND (approval.status = 'open') = $2
+         ORDER BY approval.id DESC LIMIT $3
         """,
         business_id, is_open, limit,
     )  # fmt: skip
     return [_approval(row) for row in rows]
 
 
-async def lock(tx: Tx, business_id: str, approval_id: int) -> ApprovalRequest | None:
+async def list_of_staff(tx: Tx, *, is_open: bool, limit: int) -> list[ApprovalRequest]:
+    """Of all businesses: the open ones oldest first, the decided ones newest first."""
+    rows = await tx.fetch(
+        """
+        SELECT approval.*, coalesce(asker.name, 'command line') AS asked_by_name, decider.name AS decided_by_name
+          FROM approval LEFT JOIN person AS asker ON asker.id = asked_by
+          LEFT JOIN person AS decider ON decider.id = decided_by
+         WHERE realm = 'console' AND (approval.status = 'open') = $1
+         ORDER BY CASE WHEN $1 THEN approval.id ELSE -approval.id END LIMIT $2
+        """,
+        is_open, limit,
+    )  # fmt: skip
+    return [_approval(row) for row in rows]
+
+
+async def list_about(tx: Tx, business_id: str, subject: str) -> list[ApprovalRequest]:
+    """What the staff have open about a thing."""
+    rows = await tx.fetch(
+        """
+        SELECT approval.*, coalesce(asker.name, 'command line') AS asked_by_name, NULL AS decided_by_name
+          FROM approval LEFT JOIN person AS asker ON asker.id = asked_by
+         WHERE business_id = $1 AND realm = 'console' AND status = 'open' AND subject = $2 ORDER BY approval.id
+        """,
+        business_id, subject,
+    )  # fmt: skip
+    return [_approval(row) for row in rows]
+
+
+async def lock(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> ApprovalRequest | None:
     """Two who decide at once wait for each other here; the second finds it decided."""
     row = await tx.fetchrow(
         """
-        SELECT approval.*, (SELECT name FROM person WHERE person.id = asked_by) AS asked_by_name,
+        SELECT approval.*,
+               coalesce((SELECT name FROM person WHERE person.id = asked_by), 'command line') AS asked_by_name,
                NULL AS decided_by_name
-          FROM approval WHERE business_id = $1 AND id = $2 FOR UPDATE
+          FROM approval WHERE business_id = $1 AND id = $2 AND realm = $3 FOR UPDATE
         """,
-        business_id, approval_id,
+        business_id, approval_id, realm.name,
     )  # fmt: skip
     return _approval(row) if row else None
 
@@ -110,15 +144,14 @@ async def count_other_approvers(tx: Tx, business_id: str, person_id: str) -> int
 
 
 def _approval(row: Row) -> ApprovalRequest:
-    arguments = _decode(row["arguments"])
     return ApprovalRequest(
         business_id=row["business_id"],
         id=row["id"],
+        realm=row["realm"],
+        command=row["command"],
         subject=row["subject"],
         subject_version=row["subject_version"],
-        amount=Money(arguments.amount_minor, arguments.currency),
-        reason=arguments.reason,
-        note=arguments.note,
+        arguments=row["arguments"],
         why=row["why"],
         asked_by=row["asked_by"],
         asked_by_name=row["asked_by_name"],

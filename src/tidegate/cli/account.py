@@ -15,6 +15,7 @@ from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
+from tidegate.cli.release import Proposed, proposed_instead
 from tidegate.core.clock import Clock
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso
@@ -42,6 +43,8 @@ AccountCommand = Callable[[PaymentDeps, datetime], Awaitable[Account]]
 reason_option = click.option(
     "--reason", required=True, metavar="TEXT", help="The reason; shown to the merchant in the account's record."
 )
+
+why_option = click.option("--why", metavar="TEXT", help="For the approver, where one has to decide.")
 
 
 @click.group()
@@ -98,10 +101,13 @@ def show(account_id: str, as_json: bool) -> None:
 @account.command()
 @click.argument("account_id", metavar="ID")
 @click.option("--expires-at", metavar="DATE", help="The last day, or a time; permanent by default.")
+@why_option
 @as_json_option
 @speaks_plainly
-def approve(account_id: str, expires_at: str | None, as_json: bool) -> None:
+def approve(account_id: str, expires_at: str | None, why: str | None, as_json: bool) -> None:
     """Approve a pending account. The rail opens it, and it takes money from then on."""
+    if _propose("account.approve", account_id, why):
+        return
 
     async def run(deps: PaymentDeps, now: datetime) -> Account:
         ends_at = _end_in(expires_at, now) if expires_at else None
@@ -142,10 +148,13 @@ def suspend(account_id: str, reason: str, as_json: bool) -> None:
 
 @account.command()
 @click.argument("account_id", metavar="ID")
+@why_option
 @as_json_option
 @speaks_plainly
-def reinstate(account_id: str, as_json: bool) -> None:
+def reinstate(account_id: str, why: str | None, as_json: bool) -> None:
     """Reinstate a suspended account. It takes money again."""
+    if _propose("account.reinstate", account_id, why):
+        return
 
     async def run(deps: PaymentDeps, now: datetime) -> Account:
         return await commands.reinstate(deps.db, account_id, by=OPERATOR, now=now)
@@ -203,6 +212,19 @@ def _end_in(text: str, now: datetime) -> datetime:
     if end <= now:
         fail(f"--expires-at must be in the future; it is {to_iso(now)}.")
     return end
+
+
+def _propose(command: str, account_id: str, why: str | None) -> bool:
+    """Whether it was proposed instead."""
+
+    async def run(deps: PaymentDeps, clock: Clock) -> Proposed | None:
+        found = await commands.get_unscoped(deps.db, account_id)
+        return await proposed_instead(deps, clock, command, found.business_id, account_id, why=why)
+
+    proposed = with_payment_deps(run)
+    if proposed is not None:
+        proposed.report()
+    return proposed is not None
 
 
 def _act_and_show(act: AccountCommand, account_id: str, as_json: bool) -> None:

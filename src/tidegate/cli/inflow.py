@@ -12,6 +12,7 @@ from tidegate.audit.model import OPERATOR
 from tidegate.cli.account import show_name_check
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
+from tidegate.cli.release import Proposed, proposed_instead
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import Clock
@@ -93,7 +94,10 @@ def show(reference: str, as_json: bool) -> None:
 @speaks_plainly
 def credit(reference: str, note: str | None, as_json: bool) -> None:
     """Credit a held inflow to the merchant's wallet, less the fee. The merchant gets a webhook."""
-    after = _decide(review.credit, reference, note)
+    after = _decide(review.credit, "inflow.credit", reference, note)
+    if isinstance(after, Proposed):
+        after.report()
+        return
     if as_json:
         print_record(wire.record_of(after))
         return
@@ -108,7 +112,10 @@ def credit(reference: str, note: str | None, as_json: bool) -> None:
 @speaks_plainly
 def return_(reference: str, note: str | None, as_json: bool) -> None:
     """Return a held inflow to its payer."""
-    after = _decide(review.send_back, reference, note)
+    after = _decide(review.send_back, "inflow.return", reference, note)
+    if isinstance(after, Proposed):
+        after.report()
+        return
     if as_json:
         print_record(wire.record_of(after))
         return
@@ -118,11 +125,17 @@ def return_(reference: str, note: str | None, as_json: bool) -> None:
     )
 
 
-def _decide(decide: Callable[..., Awaitable[Collection]], reference: str, note: str | None) -> Collection:
+def _decide(
+    decide: Callable[..., Awaitable[Collection]], command: str, reference: str, note: str | None
+) -> Collection | Proposed:
     checked = None if note is None else words("--note", note)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> Collection:
-        now = clock.now_of((await review.get_unscoped(deps, reference)).business_id)
+    async def run(deps: PaymentDeps, clock: Clock) -> Collection | Proposed:
+        business_id = (await review.get_unscoped(deps, reference)).business_id
+        proposed = await proposed_instead(deps, clock, command, business_id, reference, why=checked)
+        if proposed is not None:
+            return proposed
+        now = clock.now_of(business_id)
         return await decide(deps, reference, note=checked, by=OPERATOR, now=now)
 
     return with_payment_deps(run)

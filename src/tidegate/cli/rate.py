@@ -11,17 +11,21 @@ import click
 from rich.table import Table
 
 from tidegate.audit.model import OPERATOR
+from tidegate.cli.account import why_option
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, with_payment_deps
+from tidegate.cli.release import Proposed, proposed_instead
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.core.clock import Clock
 from tidegate.core.money import Currency
 from tidegate.infra.http.read import read
 from tidegate.infra.timestamp import to_iso
+from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.bankfiles.ecb import ReferenceRate, rates_in
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
+from tidegate.release.arguments import RateArguments
 
 _currency = click.Choice([currency.value for currency in Currency])
 
@@ -38,6 +42,7 @@ def rate() -> None:
 @click.option("--source", required=True, help="The source of the rate, such as ecb.")
 @click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
 @click.option("--quoted-at", metavar="TIME", help="Time of the quote, such as 2026-11-15T09:30:00Z; now by default.")
+@why_option
 @as_json_option
 @speaks_plainly
 def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
@@ -53,14 +58,28 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     # As an API request, so that the same rules apply to both.
     request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> tuple[Rate, Rate, PaymentDeps]:
+    async def run(deps: PaymentDeps, clock: Clock) -> tuple[Rate, Rate, PaymentDeps] | Proposed:
         now = clock.now()
         made = rate_wire.rate_from(request, source=given["source"], now=now)
+        arguments = RateArguments(
+            base=made.base, quote=made.quote, rate=made.rate, source=made.source,
+            spread_basis_points=made.spread_basis_points,
+        )  # fmt: skip
+        proposed = await proposed_instead(
+            deps, clock, "rate.set", PLATFORM_BUSINESS_ID, f"{made.base}/{made.quote}", why=given["why"],
+            arguments=arguments,
+        )  # fmt: skip
+        if proposed is not None:
+            return proposed
         await set_rate.set_rate(deps.db, made, by=OPERATOR, now=now)
         used = [one for one in await set_rate.list_rates(deps.db) if (one.base, one.quote) == (made.base, made.quote)]
         return made, used[0], deps
 
-    made, used, deps = with_payment_deps(run)
+    done = with_payment_deps(run)
+    if isinstance(done, Proposed):
+        done.report()
+        return
+    made, used, deps = done
     if as_json:
         print_record(rate_wire.record_of(made, rate_lasts=deps.inflow_terms.rate_lasts))
         return

@@ -14,6 +14,7 @@ from tidegate.collection.reason import InflowReason
 from tidegate.core.clock import Clock
 from tidegate.core.errors import Conflict, IllegalTransition, NotFound
 from tidegate.infra import leased_work
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.infra.lease_store import Lease
 from tidegate.infra.leased_work import RoundResult, WorkKind
@@ -24,8 +25,11 @@ RETURN_OVERDUE = WorkKind(review_store.RETURN_OVERDUE, review_store.list_overdue
 NO_COLLECTION = "no collection has this reference"
 
 
-async def credit(deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime) -> Collection:
+async def credit(
+    deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime, also: Also = nothing_else
+) -> Collection:
     async with deps.db.transaction() as tx:
+        await also(tx)
         held = await _held(tx, reference)
         place = await _place_of(tx, held)
         change = decide.on_review_passed(place, held, note=note, terms=deps.inflow_terms, now=now)
@@ -42,8 +46,11 @@ def _way_out(reason: InflowReason) -> str:
     return "set one with `tidegate rate set`, or in the sandbox with POST /sandbox/rates"
 
 
-async def send_back(deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime) -> Collection:
+async def send_back(
+    deps: PaymentDeps, reference: str, *, note: str | None, by: Actor, now: datetime, also: Also = nothing_else
+) -> Collection:
     async with deps.db.transaction() as tx:
+        await also(tx)
         change = decide.on_review_refused(await _held(tx, reference), note=note, now=now)
         await _write(tx, change, by, "collection.sent_back")
     return change.collection
@@ -64,6 +71,13 @@ async def _return_overdue(deps: PaymentDeps, lease: Lease, now: datetime) -> boo
     except Conflict:
         return False  # It was decided at the same time.
     return True
+
+
+async def preview(deps: PaymentDeps, held: Collection, *, now: datetime) -> CollectionChange | InflowReason:
+    """What crediting it now would book. The reason when it cannot be credited."""
+    async with deps.db.connection() as tx:
+        place = await _place_of(tx, held)
+    return decide.on_review_passed(place, held, note=None, terms=deps.inflow_terms, now=now)
 
 
 async def get_unscoped(deps: PaymentDeps, reference: str) -> Collection:

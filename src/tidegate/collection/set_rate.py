@@ -8,13 +8,15 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import Actor
 from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 
 
 async def set_rate(
-    db: Database, rate: Rate, *, business_id: str = PLATFORM_BUSINESS_ID, by: Actor, now: datetime
-) -> None:
+    db: Database, rate: Rate, *, business_id: str = PLATFORM_BUSINESS_ID, by: Actor, now: datetime,
+    also: Also = nothing_else,
+) -> None:  # fmt: skip
     details = {
         "rate": str(rate.rate),
         "spreadBasisPoints": rate.spread_basis_points,
@@ -22,6 +24,7 @@ async def set_rate(
         "quotedAt": rate.quoted_at,
     }
     async with db.transaction() as tx:
+        await also(tx)
         await review_store.insert_rate(tx, rate, business_id=business_id, now=now)
         await audit.insert(
             tx, business_id, by, action="rate.set", subject=f"{rate.base}/{rate.quote}", details=details, now=now

@@ -19,5 +19,14 @@ def console_items(queues: QueueCounts) -> list[list[ConsoleItem]]:
     return [
         [
             ConsoleItem("Overview", ""),
+            ConsoleItem("Merchants", "/merchants", queues.merchants),
+            ConsoleItem("Approvals", "/approvals", queues.approvals, is_urgent=True),
+        ],
+        [
+            ConsoleItem("Accounts to approve", "/accounts", queues.accounts),
+            ConsoleItem("Held inflows", "/held", queues.held),
+        ],
+        [
+            ConsoleItem("Staff", "/staff"),
         ],
     ]

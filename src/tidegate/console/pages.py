@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
+from tidegate.console.accounts import AccountPages
+from tidegate.console.approvals import ApprovalPages
 from tidegate.console.fence import Fence, fenced
+from tidegate.console.held import HeldPages
+from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
 from tidegate.console.shell import PATH, ConsoleRoute, ConsoleShell
@@ -19,6 +23,8 @@ from tidegate.infra.page.site import Site
 from tidegate.member.limit import SignInLimit
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
+from tidegate.rail.deps import PaymentDeps
+from tidegate.release.table import ReleaseDeps
 from tidegate.settings import Settings
 from tidegate.staff.commands import may_enter
 from tidegate.webhook.commands import WebhookDeps
@@ -26,8 +32,9 @@ from tidegate.webhook.commands import WebhookDeps
 
 class Console:
     def __init__(
-        self, settings: Settings, deps: WebhookDeps, clock: Clock, limiter: Limiter, secret: Callable[[], bytes]
-    ) -> None:
+        self, settings: Settings, deps: WebhookDeps, payment_deps: PaymentDeps, clock: Clock, *,
+        limiter: Limiter, secret: Callable[[], bytes],
+    ) -> None:  # fmt: skip
         url = settings.console_address
         site, limit = Site(url), SignInLimit(limiter)
         sign_in = SignIn(deps.db, deps.vault, limit, url, realm=CONSOLE, may_enter=may_enter)
@@ -37,6 +44,10 @@ class Console:
         self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
+            *MerchantPages(self.shell, settings.base_url).routes(),
+            *ApprovalPages(self.shell, ReleaseDeps(payment_deps, clock, url)).routes(),
+            *AccountPages(self.shell).routes(),
+            *HeldPages(self.shell, payment_deps).routes(),
             *StaffPages(self.shell).routes(),
         ]
         if settings.mode is Mode.SANDBOX:

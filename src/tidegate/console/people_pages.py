@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.console.staff_gate import StaffGate
-from tidegate.core.errors import NotFound
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.infra.page.response import Html
 from tidegate.member import session_store
+from tidegate.member.model import email_in, name_in
+from tidegate.release import commands as releases
+from tidegate.release.arguments import StaffArguments
 from tidegate.staff import permission, store
+from tidegate.staff.model import staff_role_in
 from tidegate.staff.permission import StaffPermission, StaffRole
 
 
@@ -18,15 +23,39 @@ class StaffPages:
     shell: ConsoleShell
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         async with self.shell.db.connection() as tx:
             found = await store.list_all(tx)
+            versions = {
+                one.member.email: await releases.version_of(tx, "staff.remove", "", one.member.email) for one in found
+            }
         rights = [(one.value, [permission.grant_of(role, one).value for role in StaffRole]) for one in StaffPermission]
         return self.shell.page(
-            visitor, "staff.html", title="Staff", section="Staff", people=found, rights=rights, roles=list(StaffRole)
-        )
+            visitor, "staff.html", title="Staff", section="Staff", people=found, rights=rights, roles=list(StaffRole),
+            versions=versions, wrong=wrong, status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+        )  # fmt: skip
+
+    async def decide(self, visitor: ConsoleVisitor) -> Html:
+        """A role is changed by adding the address again."""
+        form = visitor.form
+        try:
+            email = email_in(form.get("email", ""))
+            if form.get("what") == "remove":
+                return await propose(self.shell, visitor, "staff.remove", "", email)
+            added = StaffArguments(name=name_in(form.get("name", "")), role=staff_role_in(form.get("role", "")))
+            async with self.shell.db.connection() as tx:
+                version = await releases.version_of(tx, "staff.add", "", email)
+            return await propose(self.shell, visitor, "staff.add", "", email, arguments=added, version=version)
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._page(visitor, wrong)
 
     def routes(self) -> list[ConsoleRoute]:
-        return [ConsoleRoute("GET", "/staff", "showStaff", StaffPermission.SEE, self.show)]
+        return [
+            ConsoleRoute("GET", "/staff", "showStaff", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", "/staff", "proposeOnStaff", StaffPermission.STAFF, self.decide),
+        ]
 
 
 @dataclass(frozen=True)

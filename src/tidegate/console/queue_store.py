@@ -11,16 +11,26 @@ COUNTED_MAX = 1_000
 
 @dataclass(frozen=True)
 class QueueCounts:
+    merchants: int = 0
+    approvals: int = 0
     accounts: int = 0
     held: int = 0
+    suspense: int = 0
+    stuck: int = 0
     parked: int = 0
 
 
 async def count(tx: Tx) -> QueueCounts:
     row = await tx.fetchrow(
         """
-        SELECT (SELECT count(*) FROM (SELECT FROM virtual_account WHERE status = 'pending' LIMIT $1)) AS accounts,
+        SELECT (SELECT count(*) FROM (SELECT FROM business LIMIT $1 + 1)) - 1 AS merchants,
+               (SELECT count(*) FROM (SELECT FROM approval WHERE realm = 'console' AND status = 'open'
+                                         AND expires_at > now() LIMIT $1)) AS approvals,
+               (SELECT count(*) FROM (SELECT FROM virtual_account WHERE status = 'pending' LIMIT $1)) AS accounts,
                (SELECT count(*) FROM (SELECT FROM collection WHERE status = 'pending' LIMIT $1)) AS held,
+               (SELECT count(*) FROM (SELECT FROM receipt WHERE outcome = 'suspense' LIMIT $1))
+                   + (SELECT count(*) FROM (SELECT FROM notification WHERE state = 'quarantined' LIMIT $1)) AS suspense,
+               (SELECT count(*) FROM (SELECT FROM money_return WHERE status = 'failed' LIMIT $1)) AS stuck,
                (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked
         """,
         COUNTED_MAX,

@@ -230,7 +230,8 @@ async def get_attention(tx: Tx, business_id: str, *, now: datetime) -> Attention
                (SELECT count(*) FROM (SELECT FROM refund WHERE business_id = $1 AND status = 'failed'
                                          AND completed_at > $2::timestamptz - interval '7 days'
                                        LIMIT 100) AS failed) AS failed_refunds,
-               (SELECT count(*) FROM approval WHERE business_id = $1 AND status = 'open' AND expires_at > $2)
+               (SELECT count(*) FROM approval
+                 WHERE business_id = $1 AND realm = 'dashboard' AND status = 'open' AND expires_at > $2)
                    AS open_approvals,
                ARRAY(SELECT url FROM endpoint_state JOIN webhook_endpoint AS endpoint
                          ON endpoint.business_id = $1 AND endpoint.id = endpoint_state.endpoint_id

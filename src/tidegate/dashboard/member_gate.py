@@ -8,9 +8,11 @@ from tidegate.core.errors import Invalid, RateLimited, Refusal
 from tidegate.dashboard.gate import Gate, GateRow
 from tidegate.infra.page.response import Html
 from tidegate.infra.page.router import PageRequest
-from tidegate.member import session_store
-from tidegate.member.model import Member, MemberSession
+from tidegate.member import session_store, store
+from tidegate.member.model import Member, MemberSession, hash_of_token
 from tidegate.member.team import Team
+from tidegate.member.view_as import VIEW
+from tidegate.merchant import store as merchants
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,21 @@ class MemberGate(Gate):
             return self.to(f"{self.path}/{memberships[0].business_code}")
         return self.page(request, "businesses.html", title="Businesses", memberships=memberships)
 
+    async def show_view(self, request: PageRequest) -> Html:
+        """Nothing is spent by looking."""
+        member = await self.shell.sign_in.find_link(request.path["link"], VIEW)
+        return self.page(request, "view_as.html", title="View a dashboard", member=member)
+
+    async def view(self, request: PageRequest) -> Html:
+        """To the one business that the link is about."""
+        self.check(request)
+        token_hash = hash_of_token(request.path["link"]) or b""
+        async with self.shell.db.connection() as tx:
+            business_id = await store.find_viewed(tx, token_hash)
+            business = await merchants.find_business(tx, business_id or "")
+        signed_in = await self.shell.sign_in.view(request.path["link"], self.visit(request))
+        return self.entered(signed_in, f"{self.path}/{business.code}" if business else self.path)
+
     async def role_of(self, member: Member) -> str:
         async with self.shell.db.connection() as tx:
             memberships = await session_store.list_memberships(tx, member.id)
@@ -55,4 +72,6 @@ class MemberGate(Gate):
             ("GET", "", "showBusinesses", self.signed(self.show_businesses)),
             ("GET", "/invitation/{link}", "showInvitation", self.show_invitation),
             ("POST", "/invitation/{link}", "acceptInvitation", self.accept),
+            ("GET", "/view/{link}", "showViewAs", self.show_view),
+            ("POST", "/view/{link}", "viewAs", self.view),
         ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tidegate.approval import commands as approvals
 from tidegate.approval import store as approval_store
+from tidegate.approval.four_eyes import NO_APPROVAL
 from tidegate.core.errors import Conflict, InsufficientBalance, NotFound, RefundExceedsAvailable
 from tidegate.core.money import Money
 from tidegate.dashboard import ledger_store
@@ -92,7 +93,7 @@ class RefundPages:
     def _number(self, visitor: DashboardVisitor) -> int:
         number = number_in(visitor.request.path["approval"])
         if number is None:
-            raise NotFound(approvals.NO_APPROVAL)
+            raise NotFound(NO_APPROVAL)
         return number
 
     async def show_journal(self, visitor: DashboardVisitor) -> Html:

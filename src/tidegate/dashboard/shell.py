@@ -196,6 +196,8 @@ class DashboardShell:
             business = await merchants.find_business(tx, found.membership.business_id)
         assert business is not None
         visitor = DashboardVisitor(request, found.session, found.membership, business, now)
+        if found.membership.is_viewed and request.method == "POST":
+            raise AccessDenied("you look at this business for the operator, and change nothing")
         if not visitor.may(wanted):
             await self._refuse(visitor, wanted)
         return visitor

@@ -78,6 +78,8 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     business_code: str
     business_name: str
     role: Role
+    # By the operator's staff, who change nothing.
+    is_viewed: bool = False
 
 
 class TeamMember(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ class OpenSession(NamedTuple):
 
 async def insert(
     tx: Tx, token_hash: bytes, member: Member, *, is_complete: bool, browser: str, address: str, now: datetime,
-    realm: Realm = DASHBOARD,
+    realm: Realm = DASHBOARD, viewed_business: str | None = None,
 ) -> None:  # fmt: skip
     """Sessions that are over go, so that the table stays small."""
     await tx.execute(
@@ -30,10 +30,10 @@ async def insert(
     await tx.execute(
         """
         INSERT INTO member_session (token_hash, person_id, has_second_factor, stepped_up_at, browser, address,
-                                    created_at, seen_at, realm)
-        VALUES ($1, $2, $3, CASE WHEN $3 THEN $6::timestamptz END, $4, $5, $6, $6, $7)
+                                    created_at, seen_at, realm, viewed_business)
+        VALUES ($1, $2, $3, CASE WHEN $3 THEN $6::timestamptz END, $4, $5, $6, $6, $7, $8)
         """,
-        token_hash, member.id, is_complete, browser, address, now, realm.name,
+        token_hash, member.id, is_complete, browser, address, now, realm.name, viewed_business,
     )  # fmt: skip
 
 
@@ -41,7 +41,9 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: R
     """With the membership in the business: one round trip of every request."""
     row = await tx.fetchrow(
         """
-        SELECT session, person, membership.role, business.id AS business_id, business.name AS business_name
+        SELECT session, person, business.id AS business_id, business.name AS business_name,
+               CASE WHEN session.viewed_business IS NULL THEN membership.role
+                    WHEN session.viewed_business = business.id THEN 'viewer' END AS role
           FROM member_session AS session
           JOIN person ON person.id = session.person_id
           LEFT JOIN business ON business.code = $2
@@ -56,7 +58,7 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: R
     if row["role"] is not None:
         membership = Membership(
             business_id=row["business_id"], business_code=business_code or "", business_name=row["business_name"],
-            role=Role(row["role"]),
+            role=Role(row["role"]), is_viewed=row["session"]["viewed_business"] is not None,
         )  # fmt: skip
     return OpenSession(session_of(row["session"], member_of(row["person"])), membership)
 

@@ -30,6 +30,7 @@ from tidegate.member.model import (
 from tidegate.member.password import PasswordHashing
 from tidegate.member.realm import DASHBOARD, Realm
 from tidegate.member.session_store import OpenSession
+from tidegate.member.view_as import VIEW
 
 WRONG = "This e-mail address and password do not belong together."
 WRONG_CODE = "This code is wrong, was used before, or is too old. Enter the newest one."
@@ -99,13 +100,16 @@ class SignIn:
         async with self.db.transaction() as tx:
             return await self.open(tx, found[0], visit)
 
-    async def open(self, tx: Tx, member: Member, visit: Visit, *, is_complete: bool = False) -> SignedIn:
+    async def open(
+        self, tx: Tx, member: Member, visit: Visit, *, is_complete: bool = False, viewed: str | None = None
+    ) -> SignedIn:
         """A new session; complete where nothing more has to be shown."""
         now, token = self.clock.now(), new_token()
         device = visit.device if visit.device and hash_of_token(visit.device) else new_token()
         await session_store.insert(
             tx, _hash(token), member, is_complete=is_complete, browser=visit.browser[:BROWSER_CHARS_MAX],
             address=visit.address, now=now, realm=self.realm,
+            viewed_business=viewed,
         )  # fmt: skip
         await store.note_device(tx, member.id, _hash(device), devices_max=DEVICES_MAX, now=now)
         return SignedIn(member, token, device)
@@ -279,6 +283,15 @@ class SignIn:
             if await store.spend_link(tx, _hash(token), purpose=self.realm.enter, now=self.clock.now()) is None:
                 raise NotFound(NO_LINK)
             return await self.open(tx, member, visit, is_complete=True)
+
+    async def view(self, token: str, visit: Visit) -> SignedIn:
+        """A session of the staff that looks at one business."""
+        member = await self.find_link(token, VIEW)
+        async with self.db.transaction() as tx:
+            business_id = await store.find_viewed(tx, _hash(token))
+            if await store.spend_link(tx, _hash(token), purpose=VIEW, now=self.clock.now()) is None:
+                raise NotFound(NO_LINK)
+            return await self.open(tx, member, visit, is_complete=True, viewed=business_id)
 
     async def _tell(self, tx: Tx, member: Member, what: str, now: datetime) -> None:
         await mail.insert(tx, PLATFORM_BUSINESS_ID, message.changed(member.email, what=what), now=now)

@@ -118,19 +118,20 @@ async def note_device(tx: Tx, person_id: str, device_hash: bytes, *, devices_max
 
 
 async def insert_link(
-    tx: Tx, email: str, *, purpose: str, token_hash: bytes, expires_at: datetime, now: datetime
-) -> Member | None:
+    tx: Tx, email: str, *, purpose: str, token_hash: bytes, expires_at: datetime, now: datetime,
+    business_id: str | None = None,
+) -> Member | None:  # fmt: skip
     """In one statement whether or not the address is known: None when it is unknown."""
     row = await tx.fetchrow(
         """
         WITH known AS (SELECT * FROM person WHERE email = $1),
         old AS (DELETE FROM one_time_link USING known WHERE person_id = known.id AND expires_at <= $5),
         made AS (
-            INSERT INTO one_time_link (token_hash, person_id, purpose, expires_at)
-            SELECT $3, id, $2, $4 FROM known)
+            INSERT INTO one_time_link (token_hash, person_id, purpose, expires_at, business)
+            SELECT $3, id, $2, $4, $6 FROM known)
         SELECT * FROM known
         """,
-        email, purpose, token_hash, expires_at, now,
+        email, purpose, token_hash, expires_at, now, business_id,
     )  # fmt: skip
     return member_of(row) if row else None
 
@@ -144,6 +145,12 @@ async def find_link(tx: Tx, token_hash: bytes, *, purpose: str, now: datetime) -
         token_hash, purpose, now,
     )  # fmt: skip
     return member_of(row) if row else None
+
+
+async def find_viewed(tx: Tx, token_hash: bytes) -> str | None:
+    """The business that a link looks at."""
+    found: str | None = await tx.fetchval("SELECT business FROM one_time_link WHERE token_hash = $1", token_hash)
+    return found
 
 
 async def spend_link(tx: Tx, token_hash: bytes, *, purpose: str, now: datetime) -> str | None:

@@ -13,6 +13,7 @@ from tidegate.core.errors import Conflict, Invalid, NotFound, Problem
 from tidegate.core.fee import FeeRule
 from tidegate.core.method import Priced
 from tidegate.core.money import Currency
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
 from tidegate.merchant.key_terms import ALL_RIGHTS, KeyTerms
@@ -68,10 +69,23 @@ async def get(db: Database, business_id: str) -> Business:
         return await store.find_business(tx, business_id) or _no_business(business_id)
 
 
-async def change(db: Database, business_id: str, changes: dict[str, Any], *, now: datetime) -> Business:
-    async with db.connection() as tx:
+async def change(
+    db: Database, business_id: str, changes: dict[str, Any], *, now: datetime, by: Actor = OPERATOR,
+    also: Also = nothing_else,
+) -> Business:  # fmt: skip
+    """With its row in the audit trail: before → after."""
+    async with db.transaction() as tx:
+        await also(tx)
+        before = await store.find_business(tx, business_id) or _no_business(business_id)
         business = await store.update_business(tx, business_id, changes=changes, now=now)
-    return business or _no_business(business_id)
+        if business is None:
+            return _no_business(business_id)
+        known = {name: value for name, value in changes.items() if value is not None and hasattr(before, name)}
+        details = {name: [getattr(before, name), value] for name, value in known.items()}
+        await audit.insert(
+            tx, business_id, by, action="business.changed", subject=business_id, details=details, now=now
+        )
+    return business
 
 
 async def set_logo(db: Database, business_id: str, body: bytes, *, now: datetime) -> Business:
@@ -154,12 +168,22 @@ async def revoke_key(db: Database, business_id: str, key_id: int, *, by: Actor =
 
 
 async def set_fee_rule(
-    db: Database, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime
-) -> FeeRule:
+    db: Database, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime,
+    by: Actor = OPERATOR, also: Also = nothing_else,
+) -> FeeRule:  # fmt: skip
     """A fee rule of this business, for payments from now on."""
     async with db.transaction() as tx:
+        await also(tx)
         if await store.find_business(tx, business_id) is None:
             _no_business(business_id)
+        details = {
+            "basisPoints": rule.basis_points,
+            "vatBasisPoints": rule.vat_basis_points,
+            "fixedMinor": rule.fixed_minor,
+            "capMinor": rule.cap_minor,
+        }
+        subject = f"{currency}/{method}"
+        await audit.insert(tx, business_id, by, action="price.set", subject=subject, details=details, now=now)
         return await store.insert_fee_rule(tx, business_id, currency=currency, method=method, rule=rule, now=now)
 
 

@@ -420,12 +420,14 @@ CREATE TABLE member_session (
     created_at        timestamptz NOT NULL,
     seen_at           timestamptz NOT NULL,
     realm             text        NOT NULL DEFAULT 'dashboard',
+    viewed_business   text        CONSTRAINT member_session_viewed_business_fk REFERENCES business (id),
     CONSTRAINT member_session_realm_is_known CHECK (realm IN ('dashboard', 'console')),
     CONSTRAINT member_session_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
     CONSTRAINT member_session_browser_is_at_most_200 CHECK (length(browser) <= 200)
 );
 COMMENT ON TABLE member_session IS 'Who is signed in, by the hash of the cookie. Read with the membership on every request.';
 COMMENT ON COLUMN member_session.realm IS 'The pages it opens: the cookie of one realm is worth nothing in the other.';
+COMMENT ON COLUMN member_session.viewed_business IS 'Of one of the staff who looks at this business alone, and changes nothing.';
 COMMENT ON COLUMN member_session.pending_secret IS 'Encrypted: a TOTP secret that is shown for enrolment and not confirmed yet.';
 COMMENT ON COLUMN member_session.stepped_up_at IS 'When a factor was last shown; some actions need one of the last ten minutes.';
 CREATE INDEX member_session_by_person ON member_session (person_id);
@@ -435,8 +437,10 @@ CREATE TABLE one_time_link (
     person_id  text        NOT NULL CONSTRAINT one_time_link_person_fk REFERENCES person (id),
     purpose    text        NOT NULL,
     expires_at timestamptz NOT NULL,
+    business   text        CONSTRAINT one_time_link_business_fk REFERENCES business (id),
     CONSTRAINT one_time_link_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
-    CONSTRAINT one_time_link_purpose_is_known CHECK (purpose IN ('reset', 'enter', 'enter_console'))
+    CONSTRAINT one_time_link_purpose_is_known CHECK (purpose IN ('reset', 'enter', 'enter_console', 'view')),
+    CONSTRAINT one_time_link_names_the_business_to_view CHECK ((purpose = 'view') = (business IS NOT NULL))
 );
 COMMENT ON TABLE one_time_link IS 'Links that set a new password, or enter a sandbox. Deleted when they are used.';
 CREATE INDEX one_time_link_by_person ON one_time_link (person_id);
@@ -548,12 +552,13 @@ GRANT SELECT, INSERT, DELETE, UPDATE (name) ON saved_view TO tidegate_app;
 CREATE TABLE approval (
     business_id     text        NOT NULL CONSTRAINT approval_business_fk REFERENCES business (id),
     id              bigint      GENERATED ALWAYS AS IDENTITY,
+    realm           text        NOT NULL DEFAULT 'dashboard',
     command         text        NOT NULL,
     subject         text        NOT NULL,
     subject_version bigint      NOT NULL,
     arguments       jsonb       NOT NULL,
     why             text        NOT NULL,
-    asked_by        text        NOT NULL CONSTRAINT approval_asked_by_fk REFERENCES person (id),
+    asked_by        text        CONSTRAINT approval_asked_by_fk REFERENCES person (id),
     asked_at        timestamptz NOT NULL,
     expires_at      timestamptz NOT NULL,
     status          text        NOT NULL DEFAULT 'open',
@@ -561,14 +566,21 @@ CREATE TABLE approval (
     decided_at      timestamptz,
     outcome         text,
     CONSTRAINT approval_pk PRIMARY KEY (business_id, id),
-    CONSTRAINT approval_command_is_known CHECK (command IN ('refund')),
+    CONSTRAINT approval_realm_is_known CHECK (realm IN ('dashboard', 'console')),
+    CONSTRAINT approval_of_a_merchant_is_a_refund CHECK (realm = 'console' OR (command = 'refund' AND asked_by IS NOT NULL)),
     CONSTRAINT approval_status_is_known CHECK (status IN ('open', 'approved', 'declined', 'void')),
-    CONSTRAINT approval_needs_another_person CHECK (status <> 'approved' OR decided_by <> asked_by),
+    CONSTRAINT approval_needs_another_person
+        CHECK (status <> 'approved' OR (decided_by IS NOT NULL AND decided_by IS DISTINCT FROM asked_by)),
     CONSTRAINT approval_is_decided_once CHECK ((status = 'open') = (decided_at IS NULL))
 );
 COMMENT ON TABLE approval IS 'What one person asks for and another one allows: a command with its arguments, for the version of the thing that was seen.';
+COMMENT ON COLUMN approval.realm IS 'Who decides: the people of the business, or the operator''s staff.';
+COMMENT ON COLUMN approval.asked_by IS 'NULL for the command line of the operator.';
 COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the reference of a refund; or why it is void.';
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
+CREATE UNIQUE INDEX approval_one_open_release ON approval (business_id, command, subject)
+    WHERE status = 'open' AND realm = 'console';
+CREATE INDEX approval_of_staff ON approval (decided_at) WHERE realm = 'console';
 
 CREATE TABLE refund_limit (
     business_id text   NOT NULL CONSTRAINT refund_limit_business_fk REFERENCES business (id),

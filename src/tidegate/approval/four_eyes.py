@@ -1,0 +1,27 @@
+"""One asks, another one allows: what is the same for a merchant's people and for the operator's staff."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tidegate.approval import store
+from tidegate.approval.model import ApprovalRequest
+from tidegate.core.errors import AccessDenied, Conflict, NotFound
+from tidegate.infra.db import Tx
+from tidegate.member.realm import Realm
+
+NO_APPROVAL = "nothing with this number waits for approval"
+
+
+async def open_request(
+    tx: Tx, business_id: str, approval_id: int, realm: Realm, *, by: str, now: datetime
+) -> ApprovalRequest:
+    """Locked, and another person's."""
+    found = await store.lock(tx, business_id, approval_id, realm)
+    if found is None or found.status != "open":
+        raise NotFound(NO_APPROVAL)
+    if not found.is_open(now):
+        raise Conflict("this was asked for more than three days ago; ask anew")
+    if found.asked_by == by:
+        raise AccessDenied("a request cannot be approved by the person who made it; another approver has to")
+    return found

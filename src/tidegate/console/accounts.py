@@ -1,0 +1,121 @@
+"""Accounts: what the merchant asked for, and the operator's decisions on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from tidegate.account import commands, model, store
+from tidegate.account.model import Account, AccountAction, AccountStatus
+from tidegate.approval import store as approval_store
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, IllegalTransition, Invalid, NotFound, Problem, Refusal
+from tidegate.infra.page.response import Html
+from tidegate.merchant import commands as merchants
+from tidegate.merchant.field import Remark
+from tidegate.staff.permission import StaffPermission
+
+PAGE = 100
+_STATES = {
+    AccountStatus.PENDING: ("To approve", "warn"),
+    AccountStatus.APPROVED: ("Open", "good"),
+    AccountStatus.DECLINED: ("Declined", ""),
+    AccountStatus.EXPIRED: ("Expired", ""),
+    AccountStatus.CLOSED: ("Closed", ""),
+}
+PROPOSALS = {"approve": "account.approve", "reinstate": "account.reinstate"}
+
+
+@dataclass(frozen=True)
+class AccountPages:
+    shell: ConsoleShell
+
+    async def show_list(self, visitor: ConsoleVisitor) -> Html:
+        is_all = visitor.request.query.get("status") == "all"
+        async with self.shell.db.connection() as tx:
+            found = await store.list_all(
+                tx, business_id=None, status=None if is_all else AccountStatus.PENDING, limit=PAGE
+            )
+        names = {one.business_id: (await merchants.get(self.shell.db, one.business_id)).name for one in found}
+        return self.shell.page(
+            visitor, "account_list.html", title="Accounts to approve", section="Accounts to approve",
+            accounts=[(one, *state_words(one)) for one in found], names=names, is_all=is_all,
+        )  # fmt: skip
+
+    async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+        account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
+        business = await merchants.get(self.shell.db, account.business_id)
+        async with self.shell.db.connection() as tx:
+            proposed = await approval_store.list_about(tx, account.business_id, account.id)
+        word, tint = state_words(account)
+        return self.shell.page(
+            visitor, "account.html", title=f"Account of {account.holder}", section="Accounts to approve", wrong=wrong,
+            status=422 if isinstance(wrong, Invalid) else 409 if wrong else 200, account=account, business=business,
+            proposed=proposed, word=word, tint=tint, facts=kyc_facts(account),
+            allowed={action.value for action in model.allowed(account)},
+        )  # fmt: skip
+
+    async def decide(self, visitor: ConsoleVisitor) -> Html:
+        account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
+        command = PROPOSALS.get(visitor.form.get("what", ""))
+        if command is None:
+            raise NotFound("there is no such decision")
+        try:
+            model.refuse_unless_allowed(account, AccountAction(visitor.form["what"]))
+            return await propose(self.shell, visitor, command, account.business_id, account.id)
+        except (Invalid, ChangedElsewhere, Conflict, IllegalTransition) as wrong:
+            return await self._page(visitor, wrong)
+
+    async def brake(self, visitor: ConsoleVisitor) -> Html:
+        """Stops money, so one person does it."""
+        acts = {"decline": commands.decline, "suspend": commands.suspend, "close": commands.close}
+        act, account_id = acts.get(visitor.form.get("what", "")), visitor.request.path["account"]
+        if act is None:
+            raise NotFound("there is no such decision")
+        account = await commands.get_unscoped(self.shell.db, account_id)
+        try:
+            reason = reason_in(visitor)
+            now = self.shell.clock.now_of(account.business_id)
+            await act(self.shell.db, account_id, reason, by=visitor.by, now=now)
+        except (Invalid, Conflict, IllegalTransition) as wrong:
+            return await self._page(visitor, wrong)
+        return self.shell.to(f"/accounts/{account_id}?said=done")
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/accounts/{account}"
+        return [
+            ConsoleRoute("GET", "/accounts", "showAccountsToApprove", StaffPermission.SEE, self.show_list),
+            ConsoleRoute("GET", at, "showAccountToApprove", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", f"{at}/propose", "proposeOnAccount", StaffPermission.PROPOSE, self.decide),
+            ConsoleRoute("POST", f"{at}/brake", "brakeAccount", StaffPermission.BRAKE, self.brake),
+        ]
+
+
+def reason_in(visitor: ConsoleVisitor) -> str:
+    """Shown to the merchant."""
+    text = visitor.form.get("reason", "").strip()
+    try:
+        if not text:
+            raise ValueError("must say why")
+        return str(Remark.parse(text))
+    except ValueError as error:
+        raise Invalid(Problem("reason", f"The reason {error}.")) from None
+
+
+def state_words(account: Account) -> tuple[str, str]:
+    return ("Suspended", "bad") if account.is_suspended else _STATES[account.status]
+
+
+def kyc_facts(account: Account) -> list[tuple[str, str]]:
+    """As the merchant sent them, one line each."""
+    given = msgspec.json.decode(account.kyc)
+    return [(str(name), _text(value)) for name, value in given.items()] if isinstance(given, dict) else []
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -1,0 +1,87 @@
+"""What waits for a second person, and what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from tidegate.approval import store
+from tidegate.approval.model import ApprovalRequest
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import AccessDenied, Conflict, NotFound, Refusal
+from tidegate.dashboard.paging import number_in
+from tidegate.infra.page.response import Html
+from tidegate.release import commands as releases
+from tidegate.release.table import RELEASES, ReleaseDeps
+from tidegate.staff.permission import StaffPermission
+
+PAGE = 100
+
+
+@dataclass(frozen=True)
+class ApprovalPages:
+    shell: ConsoleShell
+    deps: ReleaseDeps
+
+    async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor, None)
+
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None) -> Html:
+        async with self.shell.db.connection() as tx:
+            waiting = await store.list_of_staff(tx, is_open=True, limit=PAGE)
+            decided = await store.list_of_staff(tx, is_open=False, limit=PAGE)
+        return self.shell.page(
+            visitor, "staff_approvals.html", title="Approvals", section="Approvals", wrong=wrong,
+            status=409 if wrong else 200, waiting=[_shown(one) for one in waiting if one.is_open(visitor.now)],
+            decided=[_shown(one) for one in decided],
+        )  # fmt: skip
+
+    async def approve(self, visitor: ConsoleVisitor) -> Html:
+        business_id, approval_id = _key_in(visitor)
+        try:
+            await releases.approve(
+                self.deps, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by
+            )
+        except Conflict as wrong:
+            return await self._page(visitor, wrong)
+        return self.shell.to("/approvals?said=approved")
+
+    async def decline(self, visitor: ConsoleVisitor) -> Html:
+        business_id, approval_id = _key_in(visitor)
+        await releases.decline(
+            self.shell.db, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by, now=visitor.now
+        )
+        return self.shell.to("/approvals?said=declined")
+
+    async def withdraw(self, visitor: ConsoleVisitor) -> Html:
+        """Only one's own."""
+        business_id, approval_id = _key_in(visitor)
+        async with self.shell.db.connection() as tx:
+            waiting = await store.list_of_staff(tx, is_open=True, limit=PAGE)
+        own = {(one.business_id, one.id) for one in waiting if one.asked_by == visitor.staff.member.id}
+        if (business_id, approval_id) not in own:
+            raise AccessDenied("only the person who proposed this takes it back; an approver declines it")
+        return await self.decline(visitor)
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/approvals/{business}/{approval}"
+        return [
+            ConsoleRoute("GET", "/approvals", "showStaffApprovals", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", f"{at}/approve", "approveRelease", StaffPermission.APPROVE, self.approve),
+            ConsoleRoute("POST", f"{at}/decline", "declineRelease", StaffPermission.APPROVE, self.decline),
+            ConsoleRoute("POST", f"{at}/withdraw", "withdrawRelease", StaffPermission.PROPOSE, self.withdraw),
+        ]
+
+
+def _shown(one: ApprovalRequest) -> tuple[ApprovalRequest, str, str]:
+    """With its words, and the page of its subject."""
+    release = RELEASES[one.command]
+    return one, release.words(msgspec.json.decode(one.arguments, type=release.arguments)), release.page(one)
+
+
+def _key_in(visitor: ConsoleVisitor) -> tuple[str, int]:
+    number = number_in(visitor.request.path["approval"])
+    if number is None:
+        raise NotFound("there is nothing at this address")
+    return visitor.request.path["business"], number

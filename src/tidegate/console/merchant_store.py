@@ -1,0 +1,61 @@
+"""SQL of merchants as the operator sees them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Tx
+
+PAID_MAX, OWED_MAX = 10_000, 1_000
+
+
+class MerchantFigures(NamedTuple):
+    id: str
+    code: str
+    name: str
+    email: str
+    status: str
+    created_at: datetime
+    held: int
+    # In minor units of each currency, since 30 days.
+    taken: list[Money]
+    # Payments whose money a bank took back and the wallet did not cover.
+    owing: int
+
+
+async def list_merchants(tx: Tx, *, part: str, after: str, since: datetime, limit: int) -> list[MerchantFigures]:
+    """By name; `part` is the beginning of a name, an id, a code or an e-mail address."""
+    rows = await tx.fetch(
+        """
+        SELECT id, code, name, email, status, created_at,
+               (SELECT count(*) FROM (SELECT FROM collection WHERE business_id = business.id AND status = 'pending'
+                                       LIMIT $5)) AS held,
+               (SELECT count(*) FROM (SELECT FROM payment WHERE business_id = business.id AND owed_minor > 0
+                                       LIMIT $5)) AS owing,
+               ARRAY(SELECT currency || ' ' || sum(received_minor) FROM takings
+                      WHERE business_id = business.id AND hour >= $3 GROUP BY currency ORDER BY currency) AS taken
+          FROM business
+         WHERE id <> '000000000000000000000000' AND (name, id) > ($2, '')
+           AND ($1 = '' OR starts_with(lower(name), lower($1)) OR id = $1 OR code = $1 OR email = lower($1))
+         ORDER BY name, id LIMIT $4
+        """,
+        part, after, since, limit, OWED_MAX,
+    )  # fmt: skip
+    return [
+        MerchantFigures(**{**row, "taken": [_money(text) for text in row["taken"]]})
+        for row in rows
+    ]  # fmt: skip
+
+
+def _money(text: str) -> Money:
+    currency, _, minor = text.partition(" ")
+    return Money(int(minor), Currency(currency))
+
+
+async def list_wallets(tx: Tx, business_id: str) -> list[Money]:
+    rows = await tx.fetch(
+        "SELECT currency, balance_minor FROM wallet WHERE business_id = $1 ORDER BY currency", business_id
+    )
+    return [Money(row["balance_minor"], Currency(row["currency"])) for row in rows]

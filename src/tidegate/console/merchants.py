@@ -1,0 +1,206 @@
+"""Merchants: the list, one with its state, prices and limits, and looking at its dashboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal, InvalidOperation
+from urllib.parse import quote
+
+from tidegate.approval import store as approval_store
+from tidegate.console import merchant_store
+from tidegate.console.accounts import reason_in
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.core.fee import DEFAULT_FEE_RULES, fee_on
+from tidegate.core.method import PRICED, priced_in
+from tidegate.core.money import Currency, Money
+from tidegate.infra.page.response import Html
+from tidegate.member.team import invite_owner
+from tidegate.member.view_as import view_link
+from tidegate.merchant import commands
+from tidegate.merchant.field import EmailAddress, PersonName
+from tidegate.merchant.model import Business
+from tidegate.release import commands as releases
+from tidegate.release.arguments import LimitArguments, PriceArguments, percent_of
+from tidegate.staff.permission import StaffPermission
+
+PAGE = 50
+SINCE = timedelta(days=30)
+PART_CHARS_MAX = 100
+RATE_MAX = 100_000
+EXAMPLE_MAJOR = 10_000
+
+
+@dataclass(frozen=True)
+class MerchantPages:
+    shell: ConsoleShell
+    # Where merchants' people sign in.
+    base_url: str
+
+    async def show_list(self, visitor: ConsoleVisitor) -> Html:
+        return await self._list(visitor)
+
+    async def _list(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+        query = visitor.request.query
+        part, after = query.get("part", "")[:PART_CHARS_MAX], query.get("after", "")[:PART_CHARS_MAX]
+        async with self.shell.db.connection() as tx:
+            found = await merchant_store.list_merchants(
+                tx, part=part, after=after, since=visitor.now - SINCE, limit=PAGE + 1
+            )
+        older = f"?part={quote(part)}&after={quote(found[PAGE - 1].name)}" if len(found) > PAGE else None
+        return self.shell.page(
+            visitor, "merchants.html", title="Merchants", section="Merchants", merchants=found[:PAGE], older=older,
+            part=part, wrong=wrong, status=422 if wrong else 200,
+        )  # fmt: skip
+
+    async def create(self, visitor: ConsoleVisitor) -> Html:
+        """The keys are shown to the owner, who makes them in the dashboard; nobody sees them here."""
+        name, email = visitor.form.get("name", "").strip(), visitor.form.get("email", "").strip()
+        try:
+            _check_new(name, email)
+        except Invalid as wrong:
+            return await self._list(visitor, wrong)
+        new = await commands.create(self.shell.db, name=name, email=email, mode=self.shell.mode, now=visitor.now)
+        await commands.change(self.shell.db, new.business.id, {}, by=visitor.by, now=visitor.now)
+        url = await invite_owner(self.shell.db, self.base_url, new.business.id, email)
+        return await self._page(visitor, new.business.id, link=url)
+
+    async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor, visitor.request.path["business"])
+
+    async def _page(
+        self, visitor: ConsoleVisitor, business_id: str, wrong: Refusal | None = None, *, link: str = "",
+        view: str = "",
+    ) -> Html:  # fmt: skip
+        business = await commands.get(self.shell.db, business_id)
+        async with self.shell.db.connection() as tx:
+            version = await releases.version_of(tx, "merchant.limits", business_id, business_id)
+            proposed = await approval_store.list_about(tx, business_id, business_id)
+            wallets = await merchant_store.list_wallets(tx, business_id)
+        return self.shell.page(
+            visitor, "merchant.html", title=business.name, section="Merchants", business=business, version=version,
+            proposed=proposed, wallets=wallets, prices=prices_of(business), wrong=wrong, link=link, view=view,
+            status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+            currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),
+            methods=[method.value for method in PRICED],
+        )  # fmt: skip
+
+    async def suspend(self, visitor: ConsoleVisitor) -> Html:
+        business_id = visitor.request.path["business"]
+        try:
+            reason_in(visitor)
+            await commands.change(self.shell.db, business_id, {"status": "suspended"}, by=visitor.by, now=visitor.now)
+        except Invalid as wrong:
+            return await self._page(visitor, business_id, wrong)
+        return self.shell.to(f"/merchants/{business_id}?said=done")
+
+    async def decide(self, visitor: ConsoleVisitor) -> Html:
+        business_id = visitor.request.path["business"]
+        await commands.get(self.shell.db, business_id)
+        try:
+            match visitor.form.get("what"):
+                case "reinstate":
+                    return await propose(self.shell, visitor, "merchant.reinstate", business_id, business_id)
+                case "limits":
+                    limits = limits_in(visitor)
+                    return await propose(
+                        self.shell, visitor, "merchant.limits", business_id, business_id, arguments=limits
+                    )
+                case "price":
+                    price = price_in(visitor)
+                    return await propose(
+                        self.shell, visitor, "merchant.price", business_id, business_id, arguments=price
+                    )
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._page(visitor, business_id, wrong)
+        raise NotFound("there is no such decision")
+
+    async def view_as(self, visitor: ConsoleVisitor) -> Html:
+        """Read-only, with a reason that the merchant reads in its audit log."""
+        business_id = visitor.request.path["business"]
+        business = await commands.get(self.shell.db, business_id)
+        try:
+            reason = reason_in(visitor)
+        except Invalid as wrong:
+            return await self._page(visitor, business_id, wrong)
+        async with self.shell.db.transaction() as tx:
+            url = await view_link(
+                tx, self.base_url, business, visitor.session.member, reason=reason, by=visitor.by, now=visitor.now
+            )
+        return await self._page(visitor, business_id, view=url)
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/merchants/{business}"
+        return [
+            ConsoleRoute("GET", "/merchants", "showMerchants", StaffPermission.SEE, self.show_list),
+            ConsoleRoute("POST", "/merchants", "createMerchant", StaffPermission.CREATE, self.create),
+            ConsoleRoute("GET", at, "showMerchant", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", f"{at}/brake", "suspendMerchant", StaffPermission.BRAKE, self.suspend),
+            ConsoleRoute("POST", f"{at}/propose", "proposeOnMerchant", StaffPermission.PROPOSE, self.decide),
+            ConsoleRoute("POST", f"{at}/view", "viewAsMerchant", StaffPermission.SEE, self.view_as),
+        ]
+
+
+def _check_new(name: str, email: str) -> None:
+    problems = []
+    for check, value, field in ((PersonName, name, "name"), (EmailAddress, email, "email")):
+        try:
+            check.parse(value)
+        except ValueError as error:
+            problems.append(Problem(field, f"The {field} {error}."))
+    if problems:
+        raise Invalid(*problems)
+
+
+def limits_in(visitor: ConsoleVisitor) -> LimitArguments:
+    numbers = [visitor.form.get(name, "") for name in ("rate", "burst")]
+    if not all(text.isascii() and text.isdigit() and 0 < int(text[:9]) <= RATE_MAX for text in numbers):
+        raise Invalid(Problem("rate", f"Enter whole numbers from 1 to {RATE_MAX}."))
+    return LimitArguments(rate_per_second=int(numbers[0]), rate_burst=int(numbers[1]))
+
+
+def price_in(visitor: ConsoleVisitor) -> PriceArguments:
+    form = visitor.form
+    try:
+        key = Currency(form.get("currency", "")), priced_in(form.get("method", ""))
+        usual = DEFAULT_FEE_RULES[key]
+    except (ValueError, KeyError):
+        raise Invalid(Problem("method", "This method is not offered in this currency.")) from None
+    fixed, cap = form.get("fixed", "") or "0", form.get("cap", "")
+    if not all(text.isascii() and text.isdigit() and len(text) <= 12 for text in (fixed, cap or "0")):
+        raise Invalid(Problem("fixed", "Enter whole minor units, such as 10000 for 100.00."))
+    return PriceArguments(
+        currency=key[0],
+        method=form["method"],
+        basis_points=_basis_points(form.get("percent", "")),
+        vat_basis_points=usual.vat_basis_points,
+        fixed_minor=int(fixed),
+        cap_minor=int(cap) if cap else None,
+    )
+
+
+def _basis_points(text: str) -> int:
+    try:
+        percent = Decimal(text) if len(text) <= 6 else Decimal(-1)
+    except InvalidOperation:
+        percent = Decimal(-1)
+    points = percent * 100
+    if not 0 <= percent <= 100 or points != points.to_integral_value():
+        raise Invalid(Problem("percent", "Enter a percentage from 0 to 100 with at most two decimals."))
+    return int(points)
+
+
+def prices_of(business: Business) -> list[tuple[str, str, str, str, bool]]:
+    """Currency, method, price, the fee on a worked example, and whether it is this merchant's own."""
+    shown = []
+    for (currency, method), usual in DEFAULT_FEE_RULES.items():
+        rule = business.own_fee_rules.get((currency, method), usual)
+        example = Money.of_major(EXAMPLE_MAJOR, currency)
+        words = percent_of(rule.basis_points) + (f" + {Money(rule.fixed_minor, currency)}" if rule.fixed_minor else "")
+        if rule.cap_minor is not None:
+            words += f", at most {Money(rule.cap_minor, currency)}"
+        shown.append((currency.value, method.value, words, f"{fee_on(example, rule).total} of {example}",
+                      (currency, method) in business.own_fee_rules))  # fmt: skip
+    return shown

@@ -1,0 +1,247 @@
+"""Four eyes of the staff: one proposes, another one approves; once, on the version that was looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from console.people import SignedInStaff, StaffPeople
+from dashboard.people import People
+from inflow import CLOSE, DIFFERENT, Inflows, credit
+from tidegate.audit.model import OPERATOR
+from tidegate.collection import review
+from tidegate.core.ids import PLATFORM_BUSINESS_ID, Mode
+from tidegate.member.permission import Role
+from tidegate.release import commands as releases
+from tidegate.staff.permission import StaffRole
+from waiting import until_waiting
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+async def held(inflows: Inflows) -> str:
+    """The reference of an inflow that waits because the name is close."""
+    inflow = await inflows.notified(credit(await inflows.number(), 4_800_00, payeeName=CLOSE))
+    return str(inflow["reference"])
+
+
+async def proposed(operator: SignedInStaff, reference: str, what: str = "credit", why: str = "one letter") -> str:
+    """The address of the approval."""
+    answer = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what=what, why=why)
+    assert answer.headers["location"] == "/console/approvals?said=proposed", answer.text
+    return await open_approval(operator)
+
+
+async def open_approval(person: SignedInStaff) -> str:
+    page = (await person.get("/approvals")).text
+    return page.partition('action="/console/approvals/')[2].partition('"')[0].rpartition("/")[0]
+
+
+async def decide(person: SignedInStaff, approval: str, what: str = "approve") -> httpx.Response:
+    return await person.send(f"/approvals/{approval}/{what}", at="/approvals")
+
+
+async def test_a_held_inflow_is_credited_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    reference = await held(inflows)
+    page = (await operator.get(f"/held/{reference}")).text
+    assert "<mark>i</mark>" in page
+    approval = await proposed(operator, reference)
+    assert (await inflows.get(reference))["status"] == "pending"
+    # Neither the one who proposed nor another operator.
+    assert (await decide(operator, approval)).status_code == 403
+    assert (await decide(approver, approval)).headers["location"] == "/console/approvals?said=approved"
+    assert (await inflows.get(reference))["status"] == "successful"
+    # It runs once.
+    assert (await decide(approver, approval)).status_code == 404
+    rows = await admin.fetch("SELECT actor, action, details FROM audit WHERE subject = $1 ORDER BY id", reference)
+    assert [(row["actor"], row["action"]) for row in rows] == [
+        (f"staff/{operator.member.id}", "inflow.credit.proposed"),
+        (f"staff/{approver.member.id}", "inflow.credit.approved"),
+        (f"staff/{approver.member.id}", "collection.credited"),
+    ]
+    assert f"staff/{operator.member.id}" in rows[1]["details"]
+
+
+async def test_why_an_inflow_was_returned_is_on_its_page(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    reference = await held(inflows)
+    await decide(approver, await proposed(operator, reference, "return", "the invoice is unknown"))
+    page = (await operator.get(f"/held/{reference}")).text
+    assert "it was reviewed and not accepted" in page
+    assert "the invoice is unknown" in page
+    other = await inflows.notified(credit(await inflows.number(), payeeName=DIFFERENT))
+    assert "is not the account holder" in (await operator.get(f"/held/{other['reference']}")).text
+
+
+async def test_two_who_approve_at_once_book_once(
+    staff: StaffPeople, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    """And one who returns it by the command line at the same moment; the books are examined afterwards."""
+    second = await staff.person(StaffRole.APPROVER)
+    reference = await held(inflows)
+    approval = await proposed(operator, reference)
+    returning = review.send_back(inflows.runtime.deps, reference, note="no", by=OPERATOR, now=inflows.now)
+    answers = await asyncio.gather(
+        decide(approver, approval), decide(second, approval), returning, return_exceptions=True
+    )
+    statuses = [one.status_code for one in answers if isinstance(one, httpx.Response)]
+    journals = await inflows.journals()
+    assert len(statuses) == 2
+    assert statuses.count(303) + (not isinstance(answers[2], BaseException)) == 1
+    assert journals.get("held_settled", 0) + journals.get("held_returning", 0) == 1
+
+
+async def test_an_approval_whose_connection_dies_happens_once_or_not_at_all(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    reference = await held(inflows)
+    approval = await proposed(operator, reference)
+    async with inflows.runtime.db.transaction() as tx:
+        # The approval is decided in its transaction, and then waits for the inflow.
+        await tx.execute("SELECT FROM collection WHERE reference = $1 FOR UPDATE", reference)
+        deciding = asyncio.create_task(decide(approver, approval))
+        await until_waiting(admin, unless=deciding)
+        await admin.execute(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND wait_event_type = 'Lock'
+            """
+        )
+        assert (await deciding).status_code >= 500
+    assert (await inflows.get(reference))["status"] == "pending"
+    assert await admin.fetchval("SELECT status FROM approval") == "open"
+    assert (await decide(approver, approval)).status_code == 303
+    assert (await inflows.get(reference))["status"] == "successful"
+
+
+async def test_an_approval_is_void_once_its_subject_has_changed_or_three_days_have_passed(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    reference = await held(inflows)
+    approval = await proposed(operator, reference)
+    again = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="again")
+    assert "proposed already" in again.text
+    await admin.execute("UPDATE approval SET subject_version = subject_version + 1")
+    late = await decide(approver, approval)
+    assert (late.status_code, "has changed since" in late.text) == (409, True)
+    await admin.execute("UPDATE approval SET subject_version = subject_version - 1, expires_at = now()")
+    late = await decide(approver, approval)
+    assert (late.status_code, "three days" in late.text) == (409, True)
+    # A lapsed one is no obstacle to a new one, which is for the page that was looked at.
+    stale = await operator.send(f"/held/{reference}", at=f"/held/{reference}", what="credit", why="x", version="99")
+    assert "changed since" in stale.text
+    assert await proposed(operator, reference)
+    assert (await inflows.get(reference))["status"] == "pending"
+
+
+async def test_a_proposal_is_declined_or_taken_back(
+    staff: StaffPeople, operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    reference = await held(inflows)
+    approval = await proposed(operator, reference)
+    other = await staff.person(StaffRole.OPERATOR)
+    assert (await decide(other, approval, "withdraw")).status_code == 403
+    assert (await decide(operator, approval, "withdraw")).status_code == 303
+    approval = await proposed(operator, reference)
+    assert (await decide(approver, approval, "decline")).headers["location"].endswith("declined")
+    assert (await inflows.get(reference))["status"] == "pending"
+
+
+async def test_an_account_is_approved_by_two_and_stopped_by_one(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    assert (await inflows.ask_for()).status_code == 201
+    account_id = await admin.fetchval("SELECT id FROM virtual_account")
+    at = f"/accounts/{account_id}"
+    assert "Ada Obi" in (await operator.get("/accounts")).text
+    assert (await operator.send(f"{at}/propose", at=at, what="approve", why="documents are fine")).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert "Open" in (await operator.get(at)).text
+    assert (await operator.send(f"{at}/brake", at=at, what="suspend", reason="")).status_code == 422
+    assert (await operator.send(f"{at}/brake", at=at, what="suspend", reason="a complaint")).status_code == 303
+    assert "Suspended" in (await operator.get(at)).text
+
+
+async def test_prices_limits_and_a_suspension_of_a_merchant(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    at = f"/merchants/{inflows.shop.business_id}"
+    assert inflows.shop.business_id in (await operator.get("/merchants?part=Test")).text
+    assert (await operator.send(f"{at}/brake", at=at, reason="unpaid")).status_code == 303
+    assert await admin.fetchval("SELECT status FROM business WHERE id = $1", inflows.shop.business_id) == "suspended"
+    for fields in (
+        {"what": "reinstate"},
+        {"what": "limits", "rate": "70", "burst": "150"},
+        {"what": "price", "currency": "NGN", "method": "card", "percent": "1.25", "fixed": "5000", "cap": "200000"},
+    ):
+        answer = await operator.send(f"{at}/propose", at=at, why="agreed", **fields)
+        assert answer.status_code == 303, answer.text
+        assert (await decide(approver, await open_approval(approver))).status_code == 303
+    row = await admin.fetchrow("SELECT * FROM business WHERE id = $1", inflows.shop.business_id)
+    assert (row["status"], row["rate_per_second"], row["rate_burst"]) == ("active", 70, 150)
+    price = await admin.fetchrow("SELECT * FROM fee_rule WHERE business_id = $1", inflows.shop.business_id)
+    assert (price["basis_points"], price["fixed_minor"], price["cap_minor"]) == (125, 5_000, 200_000)
+
+
+async def test_a_merchant_is_created_and_its_owner_invited(operator: SignedInStaff, admin: Any) -> None:
+    wrong = await operator.send("/merchants", at="/merchants", name="", email="x")
+    assert wrong.status_code == 422
+    made = await operator.send("/merchants", at="/merchants", name="Lagos Bakery", email="ada@bakery.example")
+    assert "/dashboard/invitation/" in made.text
+    assert await admin.fetchval("SELECT count(*) FROM mail WHERE recipient = 'ada@bakery.example'") == 1
+
+
+async def test_view_as_reads_and_changes_nothing(
+    operator: SignedInStaff, inflows: Inflows, people: People, admin: Any
+) -> None:
+    shop = inflows.shop
+    at = f"/merchants/{shop.business_id}"
+    page = (await operator.send(f"{at}/view", at=at, reason="a call about a refund")).text
+    url = page.partition("/dashboard/view/")[2].partition('"')[0]
+    token = (await operator.client.get(f"/dashboard/view/{url}")).text.partition('name="token" value="')[2]
+    entered = await operator.client.post(f"/dashboard/view/{url}", data={"token": token.partition('"')[0]})
+    home = entered.headers["location"]
+    seen = (await operator.client.get(home)).text
+    assert "Nothing can be changed" in seen
+    # Not even what a viewer may do, and no other business.
+    token = seen.partition('name="token" value="')[2].partition('"')[0]
+    assert (await operator.client.post(f"{home}/sandbox/advance", data={"token": token, "by": "1h"})).status_code == 403
+    owner = await people.person(shop, Role.OWNER)
+    audit = await admin.fetchrow("SELECT * FROM audit WHERE action = 'business.viewed'")
+    assert (audit["business_id"], "a call about a refund" in audit["details"]) == (shop.business_id, True)
+    assert "business.viewed" in (await owner.get("/audit")).text
+
+
+async def test_the_command_line_proposes_too(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    reference, db = await held(inflows), inflows.runtime.db
+    assert not await releases.must_propose(db, Mode.SANDBOX)
+    assert await releases.must_propose(db, Mode.LIVE)
+    await releases.propose_from_command_line(
+        db, "inflow.credit", inflows.shop.business_id, reference, why="by phone", now=inflows.now
+    )
+    page = (await approver.get("/approvals")).text
+    assert "command line" in page
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert (await inflows.get(reference))["status"] == "successful"
+
+
+async def test_the_staff_is_changed_by_two_approvers(staff: StaffPeople, approver: SignedInStaff, admin: Any) -> None:
+    second = await staff.person(StaffRole.APPROVER)
+    answer = await approver.send(
+        "/staff", at="/staff", what="add", email="new@example.com", name="Nneka Obi", role="auditor", why="hired",
+    )  # fmt: skip
+    assert answer.status_code == 303, answer.text
+    approval = await open_approval(second)
+    assert approval.startswith(PLATFORM_BUSINESS_ID)
+    assert (await decide(approver, approval)).status_code == 403
+    assert (await decide(second, approval)).status_code == 303
+    assert await admin.fetchval("SELECT count(*) FROM mail WHERE recipient = 'new@example.com'") == 1
+    assert "Nneka Obi" in (await approver.get("/staff")).text
