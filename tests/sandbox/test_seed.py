@@ -32,14 +32,16 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def file_of(path: Path) -> dict[str, Any]:
-    """Without the link that works once, which is another one with each start."""
-    return {name: value for name, value in json.loads(path.read_text()).items() if name != "dashboardUrl"}
+    """Without the links that work once, which are others with each start."""
+    links = ("dashboardUrl", "consoleUrl")
+    return {name: value for name, value in json.loads(path.read_text()).items() if name not in links}
 
 
 async def start(runtime: Runtime, settings: Settings) -> dict[str, Any]:
     made = await seed(runtime.webhook_deps, runtime.deps, settings, runtime.clock)
     assert json.loads((settings.home / FILE_NAME).read_text()) == made
     assert made.pop("dashboardUrl").startswith(f"{settings.base_url}/dashboard/enter/")
+    assert made.pop("consoleUrl").startswith(f"{settings.base_url}/console/enter/")
     return made
 
 
