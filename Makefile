@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test check fmt schema docs clients client-check demo shots browser published bench bench-data bench-data-clean wheel lock clean
+.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published bench bench-data bench-data-clean wheel lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -10,6 +10,9 @@ PORT   ?= 8080
 POSTGRES_BIN ?=
 # Tests run side by side, each process with a database, a server and a browser of its own.
 TEST_PROCESSES ?= 4
+# Those that speak SQL.
+CLUSTER_TESTS := $(addprefix tests/,account checkout cluster collection dashboard dispute doctor intake ledger mail member \
+	merchant payment payment_link race reconcile refund request_log retention sandbox stories wallet webhook worker)
 # How many inflows `make bench-data` loads.
 ROWS   ?= 10000000
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
@@ -22,6 +25,13 @@ run: $(VENV)/.run  ## install what is needed, then start the sandbox (PORT=9000 
 
 test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.published check  ## install what is needed, then run every check and every test
 	@TIDEGATE_POSTGRES_BIN=$(POSTGRES_BIN) $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+cluster: $(VENV)/.run  ## three PostgreSQL nodes with Citus on this machine, and the sandbox on them
+	@PORT=$(PORT) $(BIN)/python tests/cluster/nodes.py .tidegate/cluster
+
+test-cluster: $(VENV)/.dev  ## run the tests that speak SQL on three nodes with Citus
+	@$(BIN)/python tests/cluster/nodes.py
+	@TIDEGATE_TEST_CLUSTER=1 $(BIN)/python -m pytest $(or $(ARGS),$(CLUSTER_TESTS))
 
 check: $(VENV)/.dev  ## formatting, lint, types and import directions
 	@$(BIN)/ruff format --check -q . && $(BIN)/ruff check -q . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo

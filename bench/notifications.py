@@ -203,6 +203,11 @@ class Settlements(NotificationLoad):
         }
         copy_rows(self.environment, "payment", f"id = {self._pattern}", own | payment, serials)
         copy_rows(self.environment, "attempt", f"payment_id = {self._pattern}", own | attempt, serials)
+        self.environment.execute(f"""
+            INSERT INTO account_number (rail, number, kind, business_id, holder)
+            SELECT rail, account_number, 'attempt', business_id, reference FROM attempt
+             WHERE id BETWEEN {serials[0]} AND {serials[-1]}
+        """)
         return serials
 
     def account(self, serial: int) -> str:
@@ -249,7 +254,10 @@ class Inflows(NotificationLoad):
             SELECT {_MANY}, {_MANY}, 'approved', 'EUR', 'EUR', 'individual', '{HOLDER}', 'bench', '{{}}',
                    'sandbox', number, jsonb_build_object('account_number', number, 'local_number', number, 'bank_code',
                    '1', 'bank_name', 'Bank', 'country_code', 'DE', 'reference', ''), now(), now()
-              FROM (VALUES {listed}) AS given (number, serial)
+              FROM (VALUES {listed}) AS given (number, serial);
+            INSERT INTO account_number (rail, number, kind, business_id, holder)
+            SELECT rail, account_number, 'virtual_account', business_id, id FROM virtual_account
+             WHERE merchant_reference = 'bench'
         """)
 
     def account(self, serial: int) -> str:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -21,6 +22,7 @@ import pytest
 
 import event_schema
 from build import Checkout, Shop, make_shop, order
+from cluster.nodes import Nodes, find_bin
 from conformance.table import PassedTests
 from console.people import SignedInStaff, StaffPeople
 from dashboard.people import People, SignedInPerson
@@ -75,7 +77,8 @@ TABLES = (
     "sandbox_notice", "sandbox_payout", "sandbox_attempt", "sandbox_account",
     "webhook_attempt", "webhook_delivery", "endpoint_state", "webhook_secret", "webhook_endpoint", "audit",
     "event", "money_return", "refund_leg", "refund", "collection", "collection_tally", "credit_reversal",
-    "virtual_account", "exchange_rate", "suspense_decision", "receipt", "notification", "receipt_mail", "attempt",
+    "virtual_account", "account_number", "exchange_rate", "suspense_decision", "receipt", "notification",
+    "receipt_mail", "attempt",
     "idempotency_key", "payment", "payment_link", "fee_rule",
     "credential", "business_logo", "business_clock", "business",
 )  # fmt: skip
@@ -127,8 +130,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def server_url() -> Iterator[str]:
+def nodes() -> Iterator[Nodes | None]:
+    """A cluster of three, where `make test-cluster` asks for one."""
+    if not os.environ.get("TIDEGATE_TEST_CLUSTER"):
+        yield None
+        return
+    home = Path(tempfile.mkdtemp(prefix="tidegate-cluster-"))
+    started = Nodes(home, find_bin(), shards=4, durable=False)
+    try:
+        started.start()
+        yield started
+    finally:
+        started.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server_url(nodes: Nodes | None) -> Iterator[str]:
     """DATABASE_URL when it is set, otherwise a server of our own without the cost of durability."""
+    if nodes is not None:
+        yield nodes.url("postgres")
+        return
     if url := os.environ.get("DATABASE_URL"):
         yield url
         return
@@ -144,8 +166,11 @@ def server_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-async def make_database(server_url: str) -> AsyncIterator[Callable[[str], Awaitable[str]]]:
+async def make_database(server_url: str, nodes: Nodes | None) -> AsyncIterator[Callable[[str], Awaitable[str]]]:
     """Gives a fresh copy of the migrated template; all copies go at the end."""
+    if nodes is not None:
+        yield partial(_on_every_node, nodes)
+        return
     admin = await asyncpg.connect(server_url)
     made = [TEMPLATE]
 
@@ -162,6 +187,13 @@ async def make_database(server_url: str) -> AsyncIterator[Callable[[str], Awaita
     for name in made:
         await admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
     await admin.close()
+
+
+async def _on_every_node(nodes: Nodes, name: str) -> str:
+    """Shards cannot be copied with their database."""
+    url = await nodes.make_database(name)
+    await deployment.prepare(url, Mode.SANDBOX)
+    return url
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from tidegate.merchant import commands as merchants
 
 RIVALS = 20
 POSTS_AT_ONCE = 32
-ON_CONFLICT = "ON CONFLICT ON CONSTRAINT journal_one_per_cause DO NOTHING"
+ON_CONFLICT = "ON CONFLICT DO NOTHING"
 
 
 @pytest.fixture

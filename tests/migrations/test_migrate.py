@@ -25,6 +25,7 @@ GLOBAL_TABLES = {
     "credential_epoch",
     "deployment",
     "notification",
+    "account_number",
     "exchange_rate",
     "credit_reversal",
     "retention",
@@ -44,8 +45,6 @@ GLOBAL_TABLES = {
 GLOBAL_INDEXES = {
     "credential_one_hash",
     "invitation_one_token",
-    "attempt_one_open_account",
-    "virtual_account_one_open_number",
     "bank_attempt_one_code",
     "bank_number_given_once",
     "bank_payout_one_end_to_end_id",

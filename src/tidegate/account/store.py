@@ -42,20 +42,26 @@ async def insert(tx: Tx, account: Account) -> None:
 
 
 async def update(tx: Tx, account: Account, *, now: datetime) -> bool:
-    """Over the version that was read. False when the account has changed since. Raises NumberTaken."""
-    with naming({"virtual_account_one_open_number": NumberTaken}):
-        done = await tx.fetchval(
-            """
-            UPDATE virtual_account
-               SET status = $4, is_suspended = $5, reason = $6, rail = $7, account_number = $8, details = $9,
-                   expires_at = $10, version = version + 1, updated_at = $11
-             WHERE business_id = $1 AND id = $2 AND version = $3
-            RETURNING true
-            """,
-            account.business_id, account.id, account.version, account.status, account.is_suspended, account.reason,
-            account.rail, account.details.account_number if account.details else None,
-            msgspec.json.encode(account.details).decode() if account.details else None, account.expires_at, now,
-        )  # fmt: skip
+    """In a transaction, over the version that was read. False when the account has changed. Raises NumberTaken."""
+    number = account.details.account_number if account.details else None
+    done = await tx.fetchval(
+        """
+        UPDATE virtual_account
+           SET status = $4, is_suspended = $5, reason = $6, rail = $7, account_number = $8, details = $9,
+               expires_at = $10, version = version + 1, updated_at = $11
+         WHERE business_id = $1 AND id = $2 AND version = $3
+        RETURNING true
+        """,
+        account.business_id, account.id, account.version, account.status, account.is_suspended, account.reason,
+        account.rail, number, msgspec.json.encode(account.details).decode() if account.details else None,
+        account.expires_at, now,
+    )  # fmt: skip
+    if done and account.status is AccountStatus.APPROVED:
+        with naming({"account_number_one_open": NumberTaken}):
+            await tx.execute(
+                "SELECT take_account_number($1, 'virtual_account', $2, $3, $4)",
+                account.business_id, account.rail, number, account.id,
+            )  # fmt: skip
     return done is True
 
 

@@ -18,6 +18,7 @@ from tidegate.core.clock import Clock
 from tidegate.core.method import Method
 from tidegate.infra.batcher import Batcher
 from tidegate.infra.http.read import read
+from tidegate.infra.per_business import per_business
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.model import Business
 from tidegate.payment import pay, view_store
@@ -71,8 +72,14 @@ class CheckoutCommands:
         return Batcher(self._find_views, concurrency=1, ticks=1)
 
     async def _find_views(self, keys: Sequence[PaymentKey]) -> list[PaymentView | None]:
+        if self.deps.db.is_cluster:
+            return await per_business(keys, self._find_views_of_business)
         async with self.deps.db.connection() as tx:
             return await view_store.find_views(tx, keys)
+
+    async def _find_views_of_business(self, keys: Sequence[PaymentKey]) -> list[PaymentView | None]:
+        async with self.deps.db.connection() as tx:
+            return await view_store.find_views_of_business(tx, keys)
 
     async def charge(self, visit: PayerRequest, value: Any, *, seen: int | None = None) -> PaymentSnapshot:
         """`value` is the request's JSON. With `seen`, an attempt starts only if the payment still has that version: a

@@ -17,7 +17,6 @@ from tidegate.deployment import commands as deployment
 from tidegate.infra import db as database
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres, EmbeddedPostgresFailed
-from tidegate.infra.migrate import Migration
 from tidegate.infra.vault import key_kept_in
 from tidegate.settings import Settings
 
@@ -62,11 +61,12 @@ def known_encryption_keys(settings: Settings) -> tuple[bytes, ...]:
     return settings.encryption_keys or ((key_kept_in(path),) if path.exists() else ())
 
 
-def prepare(settings: Settings) -> list[Migration]:
+def prepare(settings: Settings) -> list[str]:
+    """Says what was done."""
     return run_async(_prepare(settings))
 
 
-async def _prepare(settings: Settings) -> list[Migration]:
+async def _prepare(settings: Settings) -> list[str]:
     try:
         return await deployment.prepare(settings.direct_url or settings.database_url or "", settings.mode)
     except (OSError, TimeoutError) as error:

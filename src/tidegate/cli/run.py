@@ -27,7 +27,7 @@ def dev(port: int | None) -> None:
 def migrate() -> None:
     """Bring the database up to date. Safe to run from several machines at once."""
     with with_database(settings_for(), may_create=True) as (ready, _):
-        applied = prepare(ready)
-    for migration in applied:
-        out.print(f"[green]✓[/] {migration.name}")
-    out.print(f"{len(applied)} applied." if applied else "The database is up to date.")
+        done = prepare(ready)
+    for line in done:
+        out.print(f"[green]✓[/] {line}")
+    out.print("The database is up to date.")

@@ -38,35 +38,8 @@ async def find_account_snapshot(
     tx: Tx, rail: str, account_number: str, transaction_id: str | None = None
 ) -> AccountSnapshot | None:
     """The bank names only the account number. Everything that a decision needs, in one query."""
-    row = await tx.fetchrow(_PLACE, rail, account_number, transaction_id)
+    row = await tx.fetchrow("SELECT * FROM find_inflow_account($1, $2, $3)", rail, account_number, transaction_id)
     return _place(row) if row else None
-
-
-_PLACE = """
-    SELECT account, business, rate,
-           ARRAY(SELECT fee_rule FROM fee_rule
-                  WHERE fee_rule.business_id = account.business_id AND ended_at IS NULL) AS rules,
-           EXISTS (SELECT FROM credit_reversal
-                    WHERE rail = $1 AND credit_reversal.account_number = $2 AND transaction_id = $3
-                      AND applied_at IS NULL) AS is_taken_back
-      FROM virtual_account AS account
-      JOIN business ON business.id = account.business_id
-      LEFT JOIN LATERAL (
-          SELECT exchange_rate AS rate FROM exchange_rate
-           WHERE base = account.currency AND quote = account.settlement_currency
-             -- The business's own rate, or the operator's.
-             AND exchange_rate.business_id IN (account.business_id, '000000000000000000000000')
-           ORDER BY quoted_at DESC, id DESC LIMIT 1) AS newest ON true
-     WHERE account.rail = $1 AND account.account_number = $2
-     -- A rail may reuse a number. A known transaction stays with its account; a new one belongs to the open account,
-     -- or to the newest if none is open.
-     ORDER BY account.id IS NOT DISTINCT FROM (
-                  -- By its unique key: the index of an account's inflows would be read from end to end.
-                  SELECT account_id FROM collection
-                   WHERE collection.business_id = account.business_id AND collection.rail = $1
-                     AND collection.transaction_id = $3) DESC,
-              account.status = 'approved' DESC, account.created_at DESC LIMIT 1
-"""
 
 
 async def record(tx: Tx, change: CollectionChange, *, account_version: int) -> bool:

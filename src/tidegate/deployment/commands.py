@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.core.ids import Mode
-from tidegate.deployment import store
+from tidegate.deployment import cluster, store
 from tidegate.deployment.store import Deployment
 from tidegate.infra import db as database
 from tidegate.infra import migrate
@@ -14,17 +14,19 @@ class WrongDatabase(Exception):
     """The message says what to do."""
 
 
-async def prepare(url: str, mode: Mode) -> list[migrate.Migration]:
-    """Brings the schema up to date and fixes the mode. Returns the applied migrations."""
-    applied: list[migrate.Migration] = []
-    await migrate.migrate(url, on_applied=applied.append)
+async def prepare(url: str, mode: Mode) -> list[str]:
+    """Brings the schema up to date, on every node of a cluster, and fixes the mode. Returns what was done."""
+    done: list[str] = []
+    await migrate.migrate(url, on_applied=lambda migration: done.append(migration.name))
     connection = await database.connect(url)
     try:
+        async with connection.transaction():
+            done += await cluster.distribute(connection)
         await store.claim(connection, mode)
         _refuse_other_mode(await store.find(connection), mode)
     finally:
         await connection.close()
-    return applied
+    return done
 
 
 async def check(db: Database, mode: Mode) -> Deployment:

@@ -14,6 +14,7 @@ from tidegate import __version__
 from tidegate.core.finding import Finding
 from tidegate.core.ids import Mode
 from tidegate.doctor import server_store
+from tidegate.doctor.cluster import examine_cluster
 from tidegate.doctor.public_address import examine_public_address
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.mail.send import SmtpTransport
@@ -45,6 +46,9 @@ async def examine_installation(db: Database, settings: Settings, *, now: datetim
         files = await server_store.get_files(tx) if login.is_monitor else None
         yield _disk(room, files, is_local=not login.is_remote)
         yield await _slots(tx)
+        if db.is_cluster:
+            async for finding in examine_cluster(tx):
+                yield finding
         yield _standbys(await server_store.get_standbys(tx), login, is_live=is_live)
         yield _archive(await server_store.get_archive(tx), now, is_live=is_live)
     if settings.mail is not None:

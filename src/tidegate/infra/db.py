@@ -11,6 +11,7 @@ import asyncpg
 
 from tidegate.core.clock import monotonic_s
 from tidegate.core.errors import Unavailable
+from tidegate.infra import cluster_store
 from tidegate.infra.pool import Pool
 
 # A request waits no longer for a connection, a lock or a statement: it is refused, and may be tried again.
@@ -96,13 +97,17 @@ class Database:
         self._connections_max = connections_max
         self._pool_wait_s = POOL_WAIT_S if pool_wait_s is None else pool_wait_s
         self._pool = self._new_pool()
+        # Whether it is a cluster (Citus): then a statement is about one business, so that one node does it.
+        self.is_cluster = False
         self._rung_at: dict[str, float] = {}
         self._ringing: dict[str, asyncio.Task[None]] = {}
 
     async def open(self) -> None:
         """Fails at once when the server cannot be reached."""
         self._pool = self._new_pool()
-        self._pool.give_back(await self._pool.take(), is_sound=True)
+        connection = await self._pool.take()
+        self.is_cluster = await cluster_store.is_cluster(connection)
+        self._pool.give_back(connection, is_sound=True)
 
     async def close(self) -> None:
         for ringing in list(self._ringing.values()):

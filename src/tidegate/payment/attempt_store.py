@@ -136,7 +136,7 @@ async def apply_all(tx: Tx, changes: Sequence[PaymentChange]) -> list[ChangeOutc
         "TG001": StaleChange,
         "notification_pk": StaleChange,
         "receipt_one_per_transaction": AlreadyReceived,
-        "attempt_one_open_account": AccountNumberTaken,
+        "account_number_one_open": AccountNumberTaken,
     }
     with naming(refusals):
         done = await tx.fetchval(

@@ -126,7 +126,7 @@ async def _resume(payer: Payer, snapshot: PaymentSnapshot, account: Attempt) -> 
     account = msgspec.structs.replace(account, next_poll_at=payer.now if is_polled(account.action) else None)
     resumed = transition.resume_attempt(snapshot.payment, expected=account.expected, fee_rule_id=account.fee_rule_id)
     try:
-        async with payer.deps.db.connection() as tx:
+        async with payer.deps.db.transaction() as tx:
             if not await open_account_store.resume(
                 tx, resumed, account, replaces=_open_attempt(snapshot), now=payer.now
             ):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tidegate.infra.db import Tx
+from tidegate.infra.db import Row, Tx
 from tidegate.payment.attempt import Attempt
 from tidegate.payment.attempt_store import attempt_of
 from tidegate.payment.model import Payment
@@ -45,7 +45,25 @@ async def find_rows(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentRow | Non
         """,
         *_joined(keys),
     )
-    found: list[PaymentRow | None] = [None] * len(keys)
+    return _placed(text, len(keys))
+
+
+async def find_rows_of_business(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentRow | None]:
+    """As `find_rows`, of one business: on a cluster, one node has them."""
+    text = await tx.fetchval(
+        """
+        SELECT json_agg(json_build_array(position, payment_row(payment)))
+          FROM unnest(string_to_array($2, ',')) WITH ORDINALITY AS given (reference, position)
+          JOIN payment ON payment.reference = given.reference OR payment.pay_code = given.reference
+         WHERE payment.business_id = $1
+        """,
+        keys[0].business_id, _joined(keys)[1],
+    )  # fmt: skip
+    return _placed(text, len(keys))
+
+
+def _placed(text: str | None, count: int) -> list[PaymentRow | None]:
+    found: list[PaymentRow | None] = [None] * count
     for position, row in _decode(text) if text else ():
         found[position - 1] = row
     return found
@@ -64,7 +82,27 @@ async def find_views(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentView | N
         """,
         *_joined(keys),
     )
-    views: list[PaymentView | None] = [None] * len(keys)
+    return _views(rows, len(keys))
+
+
+async def find_views_of_business(tx: Tx, keys: Sequence[PaymentKey]) -> list[PaymentView | None]:
+    """As `find_views`, of one business: on a cluster, one node has them."""
+    rows = await tx.fetch(
+        """
+        SELECT position, payment_row(payment) AS payment, attempt, (SELECT epoch FROM credential_epoch) AS epoch
+          FROM unnest(string_to_array($2, ',')) WITH ORDINALITY AS given (pay_code, position)
+          JOIN payment ON payment.pay_code = given.pay_code
+          LEFT JOIN attempt ON attempt.business_id = payment.business_id AND attempt.payment_id = payment.id
+               AND attempt.number = payment.attempts
+         WHERE payment.business_id = $1
+        """,
+        keys[0].business_id, _joined(keys)[1],
+    )  # fmt: skip
+    return _views(rows, len(keys))
+
+
+def _views(rows: Sequence[Row], count: int) -> list[PaymentView | None]:
+    views: list[PaymentView | None] = [None] * count
     for row in rows:
         payment, attempt = payment_of(row["payment"]), row["attempt"]
         newest = attempt_of(attempt, payment.expected.currency) if attempt else None

@@ -1,0 +1,166 @@
+"""Three PostgreSQL servers with Citus on one machine: a cluster for tests, and for `make cluster`.
+
+python tests/cluster/nodes.py [FOLDER]      starts them, makes a cluster of them and prints its DATABASE_URL
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import asyncpg
+
+from tidegate.infra.embedded import account as accounts
+
+NODES = 3
+ROLE = "tidegate"
+START_TIMEOUT_S = 30.0
+# Of a plain server; besides, what Citus needs: two-phase commits, and logical replication to move shards.
+SETTINGS = """
+shared_preload_libraries = 'citus'
+listen_addresses = ''
+unix_socket_permissions = 0700
+max_connections = 300
+max_prepared_transactions = 300
+max_locks_per_transaction = 256
+wal_level = logical
+max_wal_senders = 20
+max_replication_slots = 20
+citus.shard_count = {shards}
+citus.node_conninfo = 'sslmode=disable'
+"""
+NOT_DURABLE = """
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+"""
+HOW_TO_GET = (
+    "No PostgreSQL with Citus was found. Install one (https://docs.citusdata.com, or build the extension from "
+    "https://github.com/citusdata/citus for a PostgreSQL that it supports), then set TIDEGATE_CITUS_BIN to the bin/ "
+    "folder of that PostgreSQL."
+)
+
+
+class NoCitus(Exception):
+    pass
+
+
+def find_bin() -> Path:
+    """TIDEGATE_CITUS_BIN, or a PostgreSQL of the system that has Citus."""
+    given = os.environ.get("TIDEGATE_CITUS_BIN")
+    for folder in [Path(given)] if given else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
+        program = folder / "pg_config"
+        if program.exists():
+            shared = subprocess.run([program, "--sharedir"], capture_output=True, text=True, check=True).stdout.strip()
+            if (Path(shared) / "extension" / "citus.control").exists():
+                return folder
+    raise NoCitus(HOW_TO_GET)
+
+
+class Nodes:
+    """The first is the coordinator. In a folder that only their account may enter, so every connection is trusted."""
+
+    def __init__(self, home: Path, bin_dir: Path, *, shards: int = 32, durable: bool = True) -> None:
+        self.home, self._bin = home, bin_dir
+        self._settings = SETTINGS.format(shards=shards) + ("" if durable else NOT_DURABLE)
+        self._account = accounts.server_account(home)
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        accounts.make_place(self.home, self._account)
+        for number in range(NODES):
+            self.start_node(number)
+
+    def start_node(self, number: int) -> None:
+        data = self.home / f"node{number}"
+        if not data.exists():
+            options = [f"--username={ROLE}", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
+            code, printed = self._account.run([self._bin / "initdb", "-D", data, *options])
+            if code != 0:
+                raise RuntimeError(printed)
+            accounts.write_private(data / "postgresql.conf", self._settings, self._account)
+        log = open(self.home / f"node{number}.log", "ab")  # noqa: SIM115 (the server writes to it)
+        sockets = f"unix_socket_directories={self.home}"
+        self._processes[number] = self._account.spawn(
+            [self._bin / "postgres", "-D", data, "-p", str(_port(number)), "-c", sockets],
+            output=log,
+            end_signal=signal.SIGINT,
+        )
+        self._await_ready(number)
+
+    def kill_node(self, number: int) -> None:
+        """As a machine that loses power."""
+        process = self._processes.pop(number)
+        process.kill()
+        process.wait()
+
+    def stop(self) -> None:
+        for process in self._processes.values():
+            process.send_signal(signal.SIGINT)
+        for process in self._processes.values():
+            process.wait(30)
+        self._processes.clear()
+
+    def url(self, database: str = "tidegate", number: int = 0) -> str:
+        return f"postgresql://{ROLE}@/{database}?host={self.home}&port={_port(number)}"
+
+    async def make_database(self, name: str) -> str:
+        """On every node, joined to one cluster."""
+        for number in range(NODES):
+            admin = await asyncpg.connect(self.url("postgres", number))
+            await admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+            await admin.execute(f'CREATE DATABASE "{name}"')
+            await admin.close()
+            node = await asyncpg.connect(self.url(name, number))
+            await node.execute("CREATE EXTENSION citus")
+            await node.close()
+        coordinator = await asyncpg.connect(self.url(name))
+        await coordinator.execute("SELECT citus_set_coordinator_host($1, $2)", str(self.home), _port(0))
+        for number in range(1, NODES):
+            await coordinator.execute("SELECT citus_add_node($1, $2)", str(self.home), _port(number))
+        await coordinator.close()
+        return self.url(name)
+
+    def _await_ready(self, number: int) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while subprocess.run(
+            [self._bin / "pg_isready", "-q", "-d", self.url("postgres", number)], check=False
+        ).returncode:
+            if self._processes[number].poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError((self.home / f"node{number}.log").read_text()[-2000:])
+            time.sleep(0.05)
+
+
+def _port(number: int) -> int:
+    return 5432 + number
+
+
+def main() -> None:
+    """With a folder: the nodes in it, and the sandbox on them. Without one: whether there is Citus."""
+    try:
+        folder = find_bin()
+    except NoCitus as missing:
+        sys.exit(str(missing))
+    if len(sys.argv) == 1:
+        return
+    home = Path(sys.argv[1]).resolve()
+    is_new = not (home / "node0").exists()
+    nodes = Nodes(home, folder)
+    try:
+        nodes.start()
+        url = asyncio.run(nodes.make_database("tidegate")) if is_new else nodes.url()
+        print(f"{NODES} nodes run. DATABASE_URL={url}", flush=True)
+        subprocess.run([sys.executable, "-m", "tidegate", "dev"], env={**os.environ, "DATABASE_URL": url}, check=False)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        nodes.stop()
+
+
+if __name__ == "__main__":
+    main()

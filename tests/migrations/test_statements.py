@@ -1,0 +1,122 @@
+"""Every statement is about one business, so that one node of a cluster does it; or it is listed, with the reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tidegate.deployment import cluster
+from tidegate.infra import migrate
+
+SOURCE = Path(migrate.__file__).parents[1]
+DUE = "reads which rows of all businesses are due; each is then claimed and changed by itself"
+OPERATOR = "an operator asks about all businesses"
+RAIL = "a rail's identifier, before the business is known; rare beside payments"
+GROUPED = "of several businesses on one PostgreSQL; on a cluster it is given one business, or a node for each at a time"
+OLD = "reads a page of old rows of all businesses; each business's are then removed by themselves"
+# By module and function or constant.
+OVER_ALL_BUSINESSES = {
+    "account/store:find_unscoped": OPERATOR,
+    "account/store:list_all": OPERATOR,
+    "account/store:list_to_expire": DUE,
+    "bank_file/suspense_store:*": OPERATOR,
+    "checkout/receipt_store:list_due": DUE,
+    "checkout/store:list_versions": GROUPED,
+    "collection/reversal_store:find_account_number": RAIL,
+    "collection/reversal_store:_DUE": DUE,
+    "collection/reversal_store:_OF_RECEIPTS": DUE,
+    "collection/reversal_store:list_owing": DUE,
+    "collection/review_store:find_unscoped": OPERATOR,
+    "collection/review_store:list_*": DUE,
+    "console/queue_store:count": OPERATOR,
+    "dashboard/home_store:list_behind": DUE,
+    "dashboard/home_store:list_wrong_takings": OPERATOR,
+    "dispute/store:find_money": RAIL,
+    "doctor/*": OPERATOR,
+    "infra/lease_store:claim": GROUPED,
+    "infra/lease_store:list_failed": OPERATOR,
+    "infra/lease_store:retry": OPERATOR,
+    "infra/lease_store:delete_forgotten": OLD,
+    "intake/store:list_suspense": OPERATOR,
+    "ledger/audit/store:*": OPERATOR,
+    "ledger/store:list_businesses_to_link": DUE,
+    "mail/store:list_to_send": DUE,
+    "mail/store:list_newest": OPERATOR,
+    "mail/store:find_attachment": OPERATOR,
+    "mail/store:list_failed": OPERATOR,
+    "money_return/store:list_to_send": DUE,
+    "payment/sweep_store:list_*": DUE,
+    "payment/view_store:find_rows": GROUPED,
+    "payment/view_store:find_views": GROUPED,
+    "rail/pawapay/store:find_*_by_id": RAIL,
+    "rail/pawapay/store:list_*": OPERATOR,
+    "rail/sandbox/store:list_due_notices": DUE,
+    "reconcile/store:*": OPERATOR,
+    "refund/reversal_store:list_owing": DUE,
+    "refund/store:list_to_ask": DUE,
+    "request_log/store:insert_all": GROUPED,
+    "request_log/store:delete_old": OLD,
+    "retention/erase_store:list_*": OPERATOR,
+    "retention/store:list_*": OLD,
+    "webhook/queue_store:*": GROUPED,
+}
+
+_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
+_SQL = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:WITH|SELECT|INSERT|UPDATE|DELETE)\b")
+# Comments, and conditions that a caller may leave out.
+_LEFT_OUT = re.compile(r"--[^\n]*|/\*.*?\*/|\(\$\d+(?:::\w+)? IS NULL OR [^()]*\)", re.DOTALL)
+_NAMED = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO|USING)\s+([a-z_]+)\b(?!\s*\(\s*SELECT)")
+# Of the given business, or of the business of a row that is named too.
+_GIVEN = re.compile(r"\bbusiness_id\s*=\s*\$\d|\bVALUES\s*\(\$1|\bSELECT \$1")
+_BOUND = re.compile(r"\bbusiness_id\s*=\s*(?:\$\d|\w+\.business_id)|USING \(business_id|\(\s*business_id,")
+
+
+def tables() -> dict[str, bool]:
+    """Of the migrations, and whether each has a business."""
+    text = "\n".join(migration.sql for migration in migrate.migrations())
+    return {name: re.search(r"\n\s+business_id ", columns) is not None for name, columns in _TABLE.findall(text)}
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = path.relative_to(SOURCE).with_suffix("").as_posix()
+        for node in ast.parse(path.read_text()).body:
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str) and _SQL.match(part.value):
+                    yield f"{module}:{_name_of(node)}", _LEFT_OUT.sub("", part.value)
+
+
+def _name_of(node: ast.stmt) -> str:
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return getattr(node, "name", "")
+
+
+def is_of_one_business(statement: str, distributed: set[str]) -> bool:
+    named = [table for table in _NAMED.findall(statement) if table in distributed]
+    return not named or (_GIVEN.search(statement) is not None and len(_BOUND.findall(statement)) >= len(named))
+
+
+def test_every_table_has_its_place_in_a_cluster() -> None:
+    placed = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR, *cluster.DIRECTORIES}
+    assert [name for name, has_business in tables().items() if not has_business and name not in placed] == []
+    assert placed - tables().keys() == set()
+
+
+def test_every_statement_is_about_one_business_or_says_why_not() -> None:
+    placed = {*cluster.ON_EVERY_NODE, *cluster.ON_THE_COORDINATOR, *cluster.DIRECTORIES}
+    distributed = tables().keys() - placed
+    others = {where for where, statement in statements() if not is_of_one_business(statement, distributed)}
+    assert [where for where in sorted(others) if not any(fnmatch(where, rule) for rule in OVER_ALL_BUSINESSES)] == []
+    # No rule outlives its statement.
+    assert [rule for rule in OVER_ALL_BUSINESSES if not any(fnmatch(where, rule) for where in others)] == []
+
+
+def test_a_statement_that_forgets_the_business_is_found() -> None:
+    assert not is_of_one_business("SELECT * FROM payment WHERE reference = $1", {"payment"})
+    assert not is_of_one_business("SELECT 1 FROM payment JOIN attempt ON true WHERE payment.business_id = $1",
+                                  {"payment", "attempt"})  # fmt: skip
+    assert is_of_one_business("SELECT * FROM payment WHERE business_id = $1", {"payment"})
