@@ -99,6 +99,10 @@ CLEAN = "; ".join(
 )
 
 
+# On a cluster, where tables of several kinds are written in one transaction.
+IN_TURN = "SET LOCAL citus.multi_shard_modify_mode = 'sequential'; "
+
+
 def with_database_name(url: str, name: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
@@ -225,7 +229,7 @@ async def db(open_db: Database, admin: Any) -> AsyncIterator[Database]:
 
 
 async def empty(admin: Any) -> None:
-    await admin.execute(CLEAN)
+    await admin.execute(IN_TURN + CLEAN if os.environ.get("TIDEGATE_TEST_CLUSTER") else CLEAN)
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,7 @@ OVER_ALL_BUSINESSES = {
     "refund/reversal_store:list_owing": DUE,
     "refund/store:list_to_ask": DUE,
     "request_log/store:insert_all": GROUPED,
-    "request_log/store:delete_old": OLD,
+    "request_log/store:list_old": OLD,
     "retention/erase_store:list_*": OPERATOR,
     "retention/store:list_*": OLD,
     "webhook/queue_store:*": GROUPED,

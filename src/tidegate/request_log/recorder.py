@@ -86,7 +86,9 @@ class RequestRecorder:
     async def remove_old(self) -> None:
         try:
             async with self._db.connection() as tx:
-                await store.delete_old(tx, now=self._clock.now(), limit=REMOVED_AT_ONCE)
+                old = await store.list_old(tx, now=self._clock.now(), limit=REMOVED_AT_ONCE)
+                for business_id, numbers in old.items():
+                    await store.delete(tx, business_id, numbers)
         except Exception as error:
             log.error("old requests were not removed", exc_info=error)
 

@@ -91,22 +91,26 @@ async def list_groups(tx: Tx, business_id: str, *, since: datetime, limit: int) 
     return [ErrorGroup(**row) for row in rows]
 
 
-async def delete_old(tx: Tx, *, now: datetime, limit: int) -> int:
-    """Some of them; one process at a time."""
-    deleted: int = await tx.fetchval(
+async def list_old(tx: Tx, *, now: datetime, limit: int) -> dict[str, list[int]]:
+    """Some of them, by business."""
+    rows = await tx.fetch(
         """
-        WITH old AS (
-            SELECT business_id, number FROM request_log
-             WHERE created_at < $1 AND (status < 400 OR created_at < $2)
-             ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED),
-        gone AS (
-            DELETE FROM request_log USING old
-             WHERE request_log.business_id = old.business_id AND request_log.number = old.number RETURNING 1)
-        SELECT count(*) FROM gone
+        SELECT business_id, number FROM request_log
+         WHERE created_at < $1 AND (status < 400 OR created_at < $2)
+         ORDER BY created_at LIMIT $3
         """,
         now - KEPT, now - ERRORS_KEPT, limit,
     )  # fmt: skip
-    return deleted
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        found.setdefault(row["business_id"], []).append(row["number"])
+    return found
+
+
+async def delete(tx: Tx, business_id: str, numbers: Sequence[int]) -> None:
+    await tx.execute(
+        "DELETE FROM request_log WHERE business_id = $1 AND number = ANY ($2::bigint[])", business_id, numbers
+    )
 
 
 def _request(row: Row) -> LoggedRequest:
