@@ -40,7 +40,7 @@ OVER_ALL_BUSINESSES = {
     "infra/lease_store:list_failed": OPERATOR,
     "infra/lease_store:retry": OPERATOR,
     "infra/lease_store:delete_forgotten": OLD,
-    "intake/store:list_suspense": OPERATOR,
+    "intake/suspense_store:*": OPERATOR,
     "ledger/audit/store:*": OPERATOR,
     "ledger/store:list_businesses_to_link": DUE,
     "mail/store:list_to_send": DUE,
