@@ -34,7 +34,9 @@ async def test_an_account_is_approved_suspended_reinstated_and_closed(inflows: I
     assert (await operator.json("account", "reinstate", account_id))["isActive"] is True
     closed = await operator.json("account", "close", account_id, "--reason", "no longer needed")
     assert (closed["status"], closed["reason"]) == ("closed", "no longer needed")
-    rows = await inflows.admin.fetch("SELECT action FROM audit WHERE action LIKE 'account.%' AND actor = 'operator' ORDER BY id")
+    rows = await inflows.admin.fetch(
+        "SELECT action FROM audit WHERE action LIKE 'account.%' AND actor = 'operator' ORDER BY id"
+    )
     assert [row["action"] for row in rows] == [
         f"account.{done}" for done in ("approve", "suspend", "reinstate", "close")
     ]
