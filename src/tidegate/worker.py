@@ -14,7 +14,7 @@ from tidegate.bank_file import record as bank_record
 from tidegate.bank_file.folder import FolderWatch
 from tidegate.checkout import receipt_mail
 from tidegate.collection import reversal, review
-from tidegate.core.clock import Clock
+from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.errors import Unavailable
 from tidegate.dashboard import roll_up
 from tidegate.infra import backoff, leased_work
@@ -28,11 +28,13 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import reversal as checkout_reversal
 from tidegate.refund import settle as refund
 from tidegate.retention import commands as retention
-from tidegate.sandbox import notifier
+from tidegate.sandbox import notifier, trade
 
 STATEMENT_TIMEOUT_MS = 30_000
 # Nothing waits for a round; on a busy machine it may begin later.
 POOL_WAIT_S = 30.0
+# Of every loop; most have nothing to do after two.
+SETTLE_ROUNDS_MAX = 20
 # Between rounds that fail, the pause grows up to this.
 PAUSE_MOST_S = 3.0
 
@@ -63,6 +65,21 @@ async def _send_mail(deps: PaymentDeps, clock: Clock) -> RoundResult:
 
 async def _roll_up_takings(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await roll_up.roll_up(deps.db, clock)
+
+
+async def _trade_sample_day(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    if not isinstance(clock, ShiftedClock):
+        return RoundResult()
+    return await trade.trade_wished_day(deps, clock, lambda: settle(deps, clock))
+
+
+async def settle(deps: PaymentDeps, clock: Clock) -> None:
+    """Runs rounds until none has anything to do: what follows from sample trade has then happened."""
+    loops = [loop for loop in SANDBOX_LOOPS if loop.round is not _trade_sample_day]
+    for _ in range(SETTLE_ROUNDS_MAX):
+        done = [(await loop.round(deps, clock)).done for loop in loops]
+        if not any(done):
+            return
 
 
 LOOPS = (
@@ -97,6 +114,7 @@ LIVE_LOOPS = (
 SANDBOX_LOOPS = (
     *LOOPS,
     Loop("send_sandbox_notices", notifier.send_notices, every_s=0.1),
+    Loop("trade_sample_days", _trade_sample_day, every_s=1.0),
     *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.SANDBOX_KINDS),
 )
 

@@ -89,6 +89,8 @@ DASHBOARD_FORMS = {
     "/{business}/links/{link}": ("what",),
     "/{business}/branding": ("name", "accent", "support_email", "support_phone"),
     "/{business}/sandbox/advance": ("by",),
+    "/{business}/sandbox/next": ("unknown",),
+    "/{business}/sandbox/trade": ("once",),
     "/{business}/sandbox/people": ("person",),
 }
 # The same handlers as the dashboard's: held there.

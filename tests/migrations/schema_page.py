@@ -51,7 +51,7 @@ CONCEPTS = {
         "bank_payout",
     ),
     "Retention": ("retention",),
-    "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice"),
+    "Sandbox": ("sandbox_attempt", "sandbox_account", "sandbox_payout", "sandbox_notice", "sandbox_trade"),
 }  # fmt: skip
 
 _HEAD = """# The schema

@@ -57,6 +57,7 @@ OVER_ALL_BUSINESSES = {
     "rail/pawapay/store:find_*_by_id": RAIL,
     "rail/pawapay/store:list_*": OPERATOR,
     "rail/sandbox/store:list_due_notices": DUE,
+    "sandbox/store:claim_trade": DUE,
     "reconcile/store:*": OPERATOR,
     "refund/reversal_store:list_owing": DUE,
     "refund/store:list_to_ask": DUE,

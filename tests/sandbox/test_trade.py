@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from build import Shop
+from build import Shop, order
+from dashboard.people import SignedInPerson
+from tidegate import worker
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid
 from tidegate.merchant import commands as merchants
 from tidegate.runtime import Runtime
+from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.trade import PAYMENTS_OF_DAY, Trade
 
 Tick = Callable[[], Awaitable[None]]
@@ -51,3 +55,29 @@ async def test_trading_again_goes_on_where_it_ended(runtime: Runtime, shop: Shop
 async def test_so_many_days_are_refused(runtime: Runtime, shop: Shop, tick: Tick, days: int) -> None:
     with pytest.raises(Invalid):
         await (await trade_of(runtime, shop, tick)).run(days=days)
+
+
+async def test_a_month_that_the_dashboard_asks_for_is_traded_day_by_day(
+    owner: SignedInPerson, shop: Shop, runtime: Runtime, admin: Any
+) -> None:
+    assert (await owner.send("/sandbox/next", at="")).status_code == 409
+    for _ in range(2):
+        assert (await owner.send("/sandbox/trade", at="")).status_code == 303
+    assert "0 days of 30 traded" in (await owner.get()).text
+    [loop] = [loop for loop in worker.SANDBOX_LOOPS if loop.name == "trade_sample_days"]
+    assert (await loop.round(runtime.deps, runtime.clock)).done == 1
+    assert "1 day of 30 traded" in (await owner.get()).text
+    assert await admin.fetchval("SELECT count(*) FROM payment") in PAYMENTS_OF_DAY
+    # What cannot go on ends.
+    await admin.execute("UPDATE business_clock SET ahead = '18250 days'")
+    await sandbox_clock.catch_up(runtime.db, runtime.clock)
+    assert (await loop.round(runtime.deps, runtime.clock)).done == 1
+    assert (await loop.round(runtime.deps, runtime.clock)).done == 0
+
+
+async def test_time_goes_to_when_something_happens_next(owner: SignedInPerson, shop: Shop, admin: Any) -> None:
+    assert (await shop.create(order())).status_code == 201
+    assert (await owner.send("/sandbox/next", at="")).status_code == 303
+    ahead = await admin.fetchval("SELECT ahead FROM business_clock WHERE business_id = $1", shop.business_id)
+    expires_at, created_at = await admin.fetchrow("SELECT expires_at, created_at FROM payment")
+    assert timedelta(0) < expires_at - created_at - ahead < timedelta(minutes=5)

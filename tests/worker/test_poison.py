@@ -97,7 +97,9 @@ async def test_one_broken_row_delays_no_other_and_is_done_once_its_cause_is_fixe
 
 
 def test_every_loop_of_the_worker_is_poisoned_or_has_no_rows_of_its_own() -> None:
-    without_rows = {"purge_leases", "roll_up_takings"} | {f"remove_{kind.name}" for kind in (*KINDS, *SANDBOX_KINDS)}
+    without_rows = {"purge_leases", "roll_up_takings", "trade_sample_days"} | {
+        f"remove_{kind.name}" for kind in (*KINDS, *SANDBOX_KINDS)
+    }
     assert {loop.name for loop in worker.SANDBOX_LOOPS} == {poison.kind for poison in POISONS} | without_rows
 
 

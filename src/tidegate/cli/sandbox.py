@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from tidegate import settings as settings_module
@@ -14,9 +16,6 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.sandbox import clock as sandbox_clock
 from tidegate.sandbox.seed import FILE_NAME, read_file
 from tidegate.sandbox.trade import DAYS, DAYS_MAX, Trade, TradeResult
-
-# Of every loop, after each day; most have nothing to do after two.
-_ROUNDS_MAX = 20
 
 
 @click.group()
@@ -44,14 +43,7 @@ def trade(business_id: str | None, days: int, as_json: bool) -> None:
             fail("Only a sandbox has a clock that can be moved, and this is live.")
         await sandbox_clock.catch_up(deps.db, clock)
         business = await merchants.get(deps.db, chosen)
-
-        async def settle() -> None:
-            for _ in range(_ROUNDS_MAX):
-                done = [(await loop.round(deps, clock)).done for loop in worker.SANDBOX_LOOPS]
-                if not any(done):
-                    return
-
-        return await Trade(deps, clock, business, settle).run(days)
+        return await Trade(deps, clock, business, partial(worker.settle, deps, clock)).run(days)
 
     result = with_payment_deps(run)
     if as_json:

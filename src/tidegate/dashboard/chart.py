@@ -44,11 +44,11 @@ def _bar(day: DayBar, at: int, step: float, tall: int, *, is_last: bool, is_labe
     left = _LEFT + at * step + step * 0.18
     wide, base = step * 0.64, HEIGHT - _BOTTOM
     middle = left + wide / 2
-    label = Markup('<text x="{x:.1f}" y="{y}" text-anchor="middle">{text}</text>').format(
-        x=middle, y=HEIGHT - 6, text=day.label
-    )
     anchor = "end" if is_last else "middle"
     place = left + wide if is_last else middle
+    label = Markup('<text x="{x:.1f}" y="{y}" text-anchor="{a}">{text}</text>').format(
+        x=place, y=HEIGHT - 6, text=day.label, a=anchor
+    )
     value = Markup('<text class="value" x="{x:.1f}" y="{y}" text-anchor="{a}">{text}</text>').format(
         x=place, y=base - tall - 6, text=_short(day.money), a=anchor
     )

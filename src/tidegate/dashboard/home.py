@@ -24,6 +24,7 @@ from tidegate.payment import list_store
 from tidegate.payment.list_store import PaymentFilter
 from tidegate.payment.row import PaymentRow
 from tidegate.payment.variance import Variance
+from tidegate.sandbox import store as sandbox_store
 from tidegate.wallet import commands as wallets
 
 DAYS = 14
@@ -111,6 +112,7 @@ class Home:
             unusual = await _unusual(tx, visitor)
             facts = await home_store.get_attention(tx, business_id, now=visitor.now)
             others = await approvals.count_other_approvers(tx, business_id, visitor.session.member.id)
+            trade = await sandbox_store.find_trade(tx, business_id) if self.shell.is_sandbox else None
         figures = HomeFigures(times, takings, unpaid)
         main = figures.main
         return self.shell.page(
@@ -119,7 +121,7 @@ class Home:
             chart=chart.bars(list(_bars(self.shell, visitor, figures.days(main)))) if main else "",
             days=[(weekday(day), money, takings_of(day, main)) for day, money in figures.days(main)] if main else [],
             lines=list(_lines(figures)),
-            attention=[*_attention(unusual, facts), *_alone(visitor, others)],
+            trade=trade, attention=[*_attention(unusual, facts), *_alone(visitor, others)],
             latest=[(payment, *status_of(payment), difference_of(payment)) for payment in latest],
             holdings=await wallets.list_holdings(self.shell.db, business_id),
             code=from_code.create_payment(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
@@ -137,7 +139,7 @@ def takings_of(day: date, currency: Currency, method: str = "") -> str:
 
 def _bars(shell: DashboardShell, visitor: DashboardVisitor, days: Sequence[DayTaken]) -> Iterator[DayBar]:
     for at, one in enumerate(days):
-        label = f"{one.day.day} {one.day:%b}" if (len(days) - at) % 2 else ""
+        label = f"{one.day.day} {one.day:%b}" if (len(days) - at) % 3 == 1 else ""
         href = shell.site.url(visitor.path(takings_of(one.day, one.money.currency)))
         yield DayBar(label, weekday(one.day), one.money, href)
 

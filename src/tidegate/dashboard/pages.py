@@ -18,6 +18,7 @@ from tidegate.dashboard.payments import PaymentPages
 from tidegate.dashboard.refunds import RefundPages
 from tidegate.dashboard.renderer import Renderer
 from tidegate.dashboard.replay import ReplayPages
+from tidegate.dashboard.sandbox_pages import TimePages
 from tidegate.dashboard.settings_pages import SandboxPages, SettingsPages
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell
 from tidegate.dashboard.takings import TakingsPages
@@ -68,6 +69,7 @@ class Dashboard:
         ]
         if isinstance(clock, ShiftedClock):
             self.table += SandboxPages(self.shell, self.gate, clock).routes()
+            self.table += TimePages(self.shell, clock).routes()
 
     def routes(self) -> list[Route]:
         return [

@@ -2835,6 +2835,18 @@ CREATE INDEX sandbox_notice_by_notification ON sandbox_notice (business_id, noti
 CREATE INDEX sandbox_notice_due_and_not_sent ON sandbox_notice (business_id, due_at) WHERE sent_at IS NULL;
 CREATE INDEX sandbox_notice_by_age ON sandbox_notice (created_at) WHERE sent_at IS NOT NULL;
 
+CREATE TABLE sandbox_trade (
+    business_id text        CONSTRAINT sandbox_trade_pk PRIMARY KEY
+                            CONSTRAINT sandbox_trade_business_fk REFERENCES business (id),
+    days        integer     NOT NULL,
+    days_left   integer     NOT NULL,
+    lease_until timestamptz,
+    CONSTRAINT sandbox_trade_has_days CHECK (days_left BETWEEN 0 AND days)
+);
+COMMENT ON TABLE sandbox_trade IS 'Days of sample trade that the dashboard has asked for; the worker trades them one by one.';
+COMMENT ON COLUMN sandbox_trade.lease_until IS 'Until then a worker trades a day of it. By the real clock.';
+GRANT SELECT, INSERT, UPDATE ON sandbox_trade TO tidegate_app;
+
 CREATE FUNCTION reset_sandbox(p_business_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
@@ -2868,6 +2880,7 @@ BEGIN
     DELETE FROM takings WHERE business_id = p_business_id;
     DELETE FROM takings_watermark WHERE business_id = p_business_id;
     DELETE FROM case_link WHERE business_id = p_business_id;
+    DELETE FROM sandbox_trade WHERE business_id = p_business_id;
     DELETE FROM payment WHERE business_id = p_business_id;
     DELETE FROM journal_to_link WHERE business_id = p_business_id;
     DELETE FROM journal_link WHERE business_id = p_business_id;

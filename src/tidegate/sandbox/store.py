@@ -31,6 +31,73 @@ async def advance(tx: Tx, business_id: str, by: timedelta, *, ahead_max: timedel
     return ahead
 
 
+async def find_next_event(tx: Tx, business_id: str, *, now: datetime) -> datetime | None:
+    """When something of the business happens by itself next."""
+    found: datetime | None = await tx.fetchval(
+        """
+        SELECT min(at) FROM (
+            SELECT expires_at FROM payment
+             WHERE business_id = $1 AND status IN ('initiated', 'pending') AND expires_at > $2
+             UNION ALL
+            SELECT expires_at FROM attempt
+             WHERE business_id = $1 AND status = 'waiting' AND account_number IS NOT NULL AND expires_at > $2
+             UNION ALL SELECT next_poll_at FROM attempt WHERE business_id = $1 AND next_poll_at > $2
+             UNION ALL SELECT next_poll_at FROM refund_leg WHERE business_id = $1 AND next_poll_at > $2
+             UNION ALL SELECT due_at FROM webhook_delivery WHERE business_id = $1 AND due_at > $2
+             UNION ALL SELECT due_at FROM sandbox_notice WHERE business_id = $1 AND sent_at IS NULL AND due_at > $2
+             UNION ALL SELECT expires_at FROM approval WHERE business_id = $1 AND status = 'open' AND expires_at > $2
+        ) AS coming (at)
+        """,
+        business_id, now,
+    )  # fmt: skip
+    return found
+
+
+async def wish_trade(tx: Tx, business_id: str, *, days: int) -> None:
+    """Days that are left of a wish before are not added to."""
+    await tx.execute(
+        """
+        INSERT INTO sandbox_trade (business_id, days, days_left) VALUES ($1, $2, $2)
+            ON CONFLICT ON CONSTRAINT sandbox_trade_pk DO UPDATE SET days = $2, days_left = $2
+         WHERE sandbox_trade.days_left = 0
+        """,
+        business_id, days,
+    )  # fmt: skip
+
+
+async def find_trade(tx: Tx, business_id: str) -> tuple[int, int] | None:
+    """Days that are left, and of how many; None unless some are."""
+    row = await tx.fetchrow(
+        "SELECT days_left, days FROM sandbox_trade WHERE business_id = $1 AND days_left > 0", business_id
+    )
+    return (row["days_left"], row["days"]) if row else None
+
+
+async def claim_trade(tx: Tx, *, now: datetime, until: datetime) -> str | None:
+    """A business with a day to trade that no other worker is trading."""
+    found: str | None = await tx.fetchval(
+        """
+        UPDATE sandbox_trade SET lease_until = $2
+         WHERE business_id = (SELECT business_id FROM sandbox_trade
+                               WHERE days_left > 0 AND (lease_until IS NULL OR lease_until <= $1)
+                               ORDER BY business_id LIMIT 1 FOR UPDATE SKIP LOCKED)
+        RETURNING business_id
+        """,
+        now, until,
+    )  # fmt: skip
+    return found
+
+
+async def end_trade_day(tx: Tx, business_id: str, *, is_last: bool) -> None:
+    await tx.execute(
+        """
+        UPDATE sandbox_trade SET days_left = CASE WHEN $2 THEN 0 ELSE greatest(days_left - 1, 0) END, lease_until = NULL
+         WHERE business_id = $1
+        """,
+        business_id, is_last,
+    )  # fmt: skip
+
+
 async def list_newest_payments(tx: Tx, business_id: str, *, limit: int) -> list[Payment]:
     rows = await tx.fetch(
         "SELECT payment_row(payment) AS text FROM payment WHERE business_id = $1 ORDER BY id DESC LIMIT $2",

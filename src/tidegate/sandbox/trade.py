@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
+
 from tidegate.audit.model import OURSELVES
 from tidegate.checkout import instrument
 from tidegate.checkout import wire as checkout_wire
@@ -19,6 +21,8 @@ from tidegate.core.fee import FeeBearer
 from tidegate.core.method import Method
 from tidegate.core.money import CHECKOUT_OFFERS, Currency, Money
 from tidegate.infra.http.read import read
+from tidegate.infra.leased_work import RoundResult
+from tidegate.merchant import commands as merchants
 from tidegate.merchant.model import Business
 from tidegate.payment import commands as payments
 from tidegate.payment import pay
@@ -35,6 +39,8 @@ from tidegate.refund.request import RefundRequest
 from tidegate.sandbox import store
 from tidegate.sandbox.simulator import Simulator
 from tidegate.sandbox.wire import AHEAD_MAX
+
+log = structlog.get_logger("sandbox")
 
 DAYS, DAYS_MAX = 30, 90
 # By the day of the week, Monday first.
@@ -62,6 +68,28 @@ class TradeResult:
     @property
     def payments(self) -> int:
         return sum(count for kind, count in self.counts.items() if kind != "refunded")
+
+
+# A worker that was killed amid a day leaves the rest of it; the next one goes on with the day after.
+DAY_LASTS = timedelta(minutes=2)
+
+
+async def trade_wished_day(deps: PaymentDeps, clock: ShiftedClock, settle: Settle) -> RoundResult:
+    """One round of the worker: a day that the dashboard has asked for."""
+    now = clock.now()
+    async with deps.db.connection() as tx:
+        business_id = await store.claim_trade(tx, now=now, until=now + DAY_LASTS)
+    if business_id is None:
+        return RoundResult()
+    is_last = False
+    try:
+        await Trade(deps, clock, await merchants.get(deps.db, business_id), settle).run(1)
+    except Refusal as refusal:
+        log.warning("sample trade ended", business=business_id, reason=refusal.message)
+        is_last = True
+    async with deps.db.connection() as tx:
+        await store.end_trade_day(tx, business_id, is_last=is_last)
+    return RoundResult(done=1)
 
 
 @dataclass(frozen=True)
