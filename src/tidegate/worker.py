@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from tidegate.account import commands as account
+from tidegate.audit import chain as audit_chain
 from tidegate.bank_file import record as bank_record
 from tidegate.bank_file.folder import FolderWatch
 from tidegate.checkout import receipt_mail
@@ -17,6 +18,7 @@ from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.errors import Unavailable
 from tidegate.dashboard import roll_up
+from tidegate.doctor import proof
 from tidegate.infra import backoff, leased_work
 from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.telemetry import Meter
@@ -59,6 +61,14 @@ async def _extend_chain(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await chain.extend(deps.db, clock)
 
 
+async def _extend_audit_chain(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return await audit_chain.extend(deps.db, clock)
+
+
+async def _prove_books(deps: PaymentDeps, clock: Clock) -> RoundResult:
+    return await proof.prove_due(deps.db, clock)
+
+
 async def _send_mail(deps: PaymentDeps, clock: Clock) -> RoundResult:
     return await mail.send_due(deps.db, deps.mail, clock)
 
@@ -97,12 +107,15 @@ LOOPS = (
     Loop("collect_checkout_debts", checkout_reversal.collect_debts, every_s=1.0),
     Loop("expire_accounts", account.expire_due, every_s=60.0),
     Loop("extend_chain", _extend_chain, every_s=1.0),
+    Loop("extend_audit_chain", _extend_audit_chain, every_s=2.0),
     Loop("write_receipts", receipt_mail.write_due, every_s=1.0),
     Loop("send_mail", _send_mail, every_s=1.0),
     Loop("roll_up_takings", _roll_up_takings, every_s=10.0),
     Loop("purge_leases", _purge_leases, every_s=60.0),
     *(Loop(f"remove_{kind.name}", retention.Sweep(kind), every_s=60.0) for kind in retention.KINDS),
 )
+# Beside the others in a running worker; costly, so not part of each round of all.
+OPERATOR_LOOPS = (Loop("prove_books", _prove_books, every_s=60.0),)
 # A bank's files come in live mode only.
 LIVE_LOOPS = (
     *LOOPS,

@@ -109,6 +109,14 @@ CONSOLE_FORMS = {
     "/merchants/{business}/propose": ("why", "rate", "percent"),
     "/merchants/{business}/view": ("reason",),
     "/staff": ("email", "name", "why"),
+    "/suspense/{receipt}": ("why", "business"),
+    "/stuck/{kind}/{business}/{reference}/ask": ("rail",),
+    "/rates": ("rate", "source", "why"),
+    "/books/prove": ("unknown",),
+    "/books/export": ("unknown",),
+    "/jobs/retry": ("kind", "id"),
+    "/audit/verify": ("unknown",),
+    "/audit/export": ("unknown",),
 }
 FORMS = tuple(f"/pay/{{}}/{name}" for name in ("charge", "authorize", "extend", "cancel", "simulate", "again", "sent"))
 

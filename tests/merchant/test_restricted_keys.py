@@ -196,7 +196,7 @@ async def test_every_act_on_a_key_is_audited_without_the_key(db: Database, shop:
     made = await make(db, shop.business_id)
     await roll(db, shop.business_id, made.key.id, timedelta(0))
     await commands.revoke_key(db, shop.business_id, made.key.id, now=NOW)
-    rows = await admin.fetch("SELECT action, details::text FROM audit ORDER BY id")
+    rows = await admin.fetch("SELECT action, details::text FROM audit WHERE action <> 'business.changed' ORDER BY id")
     assert [row["action"] for row in rows] == ["key.created", "key.rolled", "key.revoked"]
     assert all(made.secret not in row["details"] for row in rows)
 

@@ -23,7 +23,8 @@ CONCEPTS = {
     "Deployment": ("migration", "deployment"),
     "Merchant": ("business", "business_logo", "business_clock", "credential", "fee_rule", "credential_epoch"),
     "Request log": ("request_log",),
-    "Audit": ("audit",),
+    "Audit": ("audit", "audit_to_link", "audit_link"),
+    "Proof": ("proof",),
     "Idempotency": ("idempotency_key",),
     "Mail": ("mail", "mail_attachment"),
     "Member": (

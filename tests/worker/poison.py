@@ -12,6 +12,8 @@ from cli.operating import Operator
 from conftest import MakeCheckout
 from inflow import Inflows, credit, reversal_of
 from ledger.booking import new_business, paid, post
+from tidegate.audit import store as audit
+from tidegate.audit.model import OPERATOR
 from tidegate.core import ids
 from tidegate.core.money import Currency, Money
 from tidegate.mail import store as mail_store
@@ -195,6 +197,16 @@ async def journals(scene: Scene) -> None:
         await post(db, await new_business(db), paid())
 
 
+async def audit_rows(scene: Scene) -> None:
+    """One chain each, and no others."""
+    db = scene.inflows.runtime.db
+    await scene.inflows.admin.execute("DELETE FROM audit_to_link")
+    for _ in range(ROWS):
+        business_id = await new_business(db)
+        async with db.connection() as tx:
+            await audit.insert(tx, business_id, OPERATOR, action="x", subject="x", details={}, now=scene.inflows.now)
+
+
 async def notices(scene: Scene) -> None:
     """The first is of an account that a payment waits for, the others of accounts that nobody has."""
     number = await (await scene.new_checkout()).account()
@@ -322,6 +334,12 @@ POISONS = (
         f"{AS_REPLICA} INSERT INTO journal_link SELECT {FIRST_CHAIN}, {VERSION_MAX}, 0, '', sha256('')",
         f"{AS_REPLICA} DELETE FROM journal_link WHERE position = {VERSION_MAX}",
         f"SELECT count(DISTINCT business_id) FROM journal_link WHERE position < {VERSION_MAX}",
+    ),
+    Poison(
+        "extend_audit_chain", audit_rows,
+        f"INSERT INTO audit_link SELECT min(business_id), {VERSION_MAX}, 0, sha256('') FROM audit_to_link",
+        f"DELETE FROM audit_link WHERE position = {VERSION_MAX}",
+        f"SELECT count(DISTINCT business_id) FROM audit_link WHERE position < {VERSION_MAX}",
     ),
     Poison(
         "write_receipts", wanted_receipts,

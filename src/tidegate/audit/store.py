@@ -1,4 +1,4 @@
-"""SQL of the audit trail: insert only."""
+"""SQL of the audit trail: insert only; each row waits for its link in the chain."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ async def insert(
     """In the transaction of the change, so that both commit or neither. No secrets in `details`."""
     await tx.execute(
         """
-        INSERT INTO audit (business_id, actor, origin, action, subject, details, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        WITH written AS (
+            INSERT INTO audit (business_id, actor, origin, action, subject, details, created_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING business_id, id)
+        INSERT INTO audit_to_link SELECT business_id, id FROM written
         """,
         business_id, by.actor, by.origin, action, subject, msgspec.json.encode(details).decode(), now,
     )  # fmt: skip

@@ -30,7 +30,8 @@ async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = G
         statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS,
         pool_wait_s=worker_module.POOL_WAIT_S,
     )
-    loops = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LIVE_LOOPS
+    own = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LIVE_LOOPS
+    loops = (*own, *worker_module.OPERATOR_LOOPS)
     async with runtime.open(waiting=lambda _: None):
         memory.settle()
         sender = runtime.sender(meter).run(grace_s=grace_s)

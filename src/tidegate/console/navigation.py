@@ -25,8 +25,16 @@ def console_items(queues: QueueCounts) -> list[list[ConsoleItem]]:
         [
             ConsoleItem("Accounts to approve", "/accounts", queues.accounts),
             ConsoleItem("Held inflows", "/held", queues.held),
+            ConsoleItem("Suspense & quarantine", "/suspense", queues.suspense),
+            ConsoleItem("Refunds & returns", "/stuck", queues.stuck),
         ],
         [
+            ConsoleItem("Rails", "/rails"),
+            ConsoleItem("Rates", "/rates"),
+            ConsoleItem("Books", "/books"),
+            ConsoleItem("Webhook health", "/webhooks"),
+            ConsoleItem("Jobs", "/jobs", queues.parked, is_urgent=True),
+            ConsoleItem("Audit", "/audit"),
             ConsoleItem("Staff", "/staff"),
         ],
     ]

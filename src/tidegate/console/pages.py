@@ -7,13 +7,17 @@ from urllib.parse import urlsplit
 
 from tidegate.console.accounts import AccountPages
 from tidegate.console.approvals import ApprovalPages
+from tidegate.console.book_pages import BookPages
 from tidegate.console.fence import Fence, fenced
 from tidegate.console.held import HeldPages
 from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
+from tidegate.console.rail_pages import RailPages
 from tidegate.console.shell import PATH, ConsoleRoute, ConsoleShell
 from tidegate.console.staff_gate import StaffGate
+from tidegate.console.suspense_pages import SuspensePages
+from tidegate.console.work_pages import WorkPages
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.renderer import Renderer
@@ -48,6 +52,10 @@ class Console:
             *ApprovalPages(self.shell, ReleaseDeps(payment_deps, clock, url)).routes(),
             *AccountPages(self.shell).routes(),
             *HeldPages(self.shell, payment_deps).routes(),
+            *SuspensePages(self.shell).routes(),
+            *RailPages(self.shell, payment_deps).routes(),
+            *BookPages(self.shell).routes(),
+            *WorkPages(self.shell).routes(),
             *StaffPages(self.shell).routes(),
         ]
         if settings.mode is Mode.SANDBOX:

@@ -21,6 +21,7 @@ from tidegate.collection import store as collection_store
 from tidegate.collection.model import AccountSnapshot, CollectionStatus
 from tidegate.core import ids
 from tidegate.core.errors import Conflict, NotFound, Unavailable
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import StaleChange, Tx
 from tidegate.intake import suspense_store as store
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
@@ -43,8 +44,9 @@ Write = Callable[[Tx, SuspenseReceipt, SuspenseDecision], Awaitable[None]]
 
 
 async def assign_to_payment(
-    deps: PaymentDeps, receipt_id: int, *, business_id: str, reference: str, note: str, by: Actor, now: datetime
-) -> SuspenseDecision:
+    deps: PaymentDeps, receipt_id: int, *, business_id: str, reference: str, note: str, by: Actor, now: datetime,
+    also: Also = nothing_else,
+) -> SuspenseDecision:  # fmt: skip
     """`reference` is the payment's pay code or merchant reference."""
     async with deps.db.connection() as tx:
         pay_code = await store.find_pay_code(tx, business_id, reference)
@@ -58,12 +60,13 @@ async def assign_to_payment(
         await _pay(deps, tx, receipt, snapshot, now)
 
     wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=pay_code)
-    return await _decide(deps, receipt_id, wanted, write, by)
+    return await _decide(deps, receipt_id, wanted, write, by=by, also=also)
 
 
 async def assign_to_account(
-    deps: PaymentDeps, receipt_id: int, *, business_id: str, account_id: str, note: str, by: Actor, now: datetime
-) -> SuspenseDecision:
+    deps: PaymentDeps, receipt_id: int, *, business_id: str, account_id: str, note: str, by: Actor, now: datetime,
+    also: Also = nothing_else,
+) -> SuspenseDecision:  # fmt: skip
     async with deps.db.connection() as tx:
         known = ACCOUNT_ID.fullmatch(account_id) and await account_store.find(tx, business_id, account_id)
     if not known:
@@ -75,11 +78,12 @@ async def assign_to_account(
         await _credit(deps, tx, receipt, place, now)
 
     wanted = _wanted("assigned", note, by, now, given_to=business_id, subject=account_id)
-    return await _decide(deps, receipt_id, wanted, write, by)
+    return await _decide(deps, receipt_id, wanted, write, by=by, also=also)
 
 
 async def send_back(
-    deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime
+    deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime,
+    also: Also = nothing_else,
 ) -> SuspenseDecision:  # fmt: skip
     """To the payer, by the rail that it came by; the worker asks the rail."""
 
@@ -88,16 +92,18 @@ async def send_back(
         await store.decide(tx, receipt, decision, journal, return_reason=note)
 
     wanted = _wanted("returned", note, by, now, subject=ids.new_return_reference())
-    return await _decide(deps, receipt_id, wanted, write, by)
+    return await _decide(deps, receipt_id, wanted, write, by=by, also=also)
 
 
-async def close(deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime) -> SuspenseDecision:
+async def close(
+    deps: PaymentDeps, receipt_id: int, *, note: str, by: Actor, now: datetime, also: Also = nothing_else
+) -> SuspenseDecision:
     """It was settled outside, such as by hand at the bank: it leaves the books."""
 
     async def write(tx: Tx, receipt: SuspenseReceipt, decision: SuspenseDecision) -> None:
         await _release(tx, receipt, decision, now)
 
-    return await _decide(deps, receipt_id, _wanted("closed", note, by, now), write, by)
+    return await _decide(deps, receipt_id, _wanted("closed", note, by, now), write, by=by, also=also)
 
 
 def _wanted(
@@ -109,13 +115,14 @@ def _wanted(
 
 
 async def _decide(
-    deps: PaymentDeps, receipt_id: int, wanted: SuspenseDecision, write: Write, by: Actor
+    deps: PaymentDeps, receipt_id: int, wanted: SuspenseDecision, write: Write, *, by: Actor, also: Also
 ) -> SuspenseDecision:
     if not 0 < receipt_id <= RECEIPT_ID_MAX:
         raise _unknown(receipt_id)
     for _ in range(TRIES):
         try:
             async with deps.db.transaction() as tx:
+                await also(tx)
                 receipt = await store.lock(tx, receipt_id)
                 if receipt is None:
                     return _repeated(await store.find_decision(tx, receipt_id), wanted, receipt_id)

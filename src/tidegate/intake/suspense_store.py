@@ -33,6 +33,11 @@ async def list_open(tx: Tx, *, business_id: str | None = None, limit: int) -> li
     return [_receipt(row) for row in rows]
 
 
+async def find_open(tx: Tx, receipt_id: int) -> SuspenseReceipt | None:
+    row = await tx.fetchrow("SELECT * FROM receipt WHERE outcome = 'suspense' AND id = $1", receipt_id)
+    return _receipt(row) if row else None
+
+
 async def lock(tx: Tx, receipt_id: int) -> SuspenseReceipt | None:
     """As it is now; None when it is not in suspense, or no longer. Numbers of receipts are unique over businesses."""
     row = await tx.fetchrow(

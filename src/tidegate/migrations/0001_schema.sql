@@ -299,7 +299,46 @@ COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.
 
 CREATE INDEX audit_by_subject ON audit (business_id, subject, id);
 
-GRANT SELECT, INSERT ON audit TO tidegate_app;
+-- Written with each row, and worked off by the worker: rows commit in another order than their numbers.
+CREATE TABLE audit_to_link (
+    business_id text   NOT NULL,
+    audit_id    bigint NOT NULL,
+    CONSTRAINT audit_to_link_pk PRIMARY KEY (business_id, audit_id)
+);
+COMMENT ON TABLE audit_to_link IS 'Rows of audit that the chain has yet to take up.';
+
+CREATE TABLE audit_link (
+    business_id text   NOT NULL CONSTRAINT audit_link_business_fk REFERENCES business (id),
+    position    bigint NOT NULL,
+    audit_id    bigint NOT NULL,
+    hash        bytea  NOT NULL,
+    CONSTRAINT audit_link_pk PRIMARY KEY (business_id, position),
+    CONSTRAINT audit_link_one_per_row UNIQUE (business_id, audit_id),
+    CONSTRAINT audit_link_positions_count_from_one CHECK (position >= 1),
+    CONSTRAINT audit_link_hash_is_sha256 CHECK (octet_length(hash) = 32)
+);
+COMMENT ON TABLE audit_link IS 'The hash chain of the audit trail: each hash covers the one before it and a whole row, but for the personal data that may be erased.';
+
+GRANT SELECT, INSERT ON audit, audit_link TO tidegate_app;
+GRANT SELECT, INSERT, DELETE ON audit_to_link TO tidegate_app;
+
+
+-- Proof
+
+CREATE TABLE proof (
+    business_id text        NOT NULL CONSTRAINT proof_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    began_at    timestamptz NOT NULL,
+    ended_at    timestamptz NOT NULL,
+    checks      integer     NOT NULL,
+    findings    text[]      NOT NULL,
+    journals    bigint      NOT NULL,
+    CONSTRAINT proof_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT proof_is_of_the_platform CHECK (business_id = '000000000000000000000000')
+);
+COMMENT ON TABLE proof IS 'When the books were proven, by how many checks, and what was found wrong. Under the platform''s own business.';
+
+GRANT SELECT, INSERT ON proof TO tidegate_app;
 
 
 -- Idempotency
@@ -2959,10 +2998,13 @@ BEGIN
     SELECT * INTO v_known FROM retention WHERE kind = p_kind FOR UPDATE;
     IF v_known.day < v_today THEN
         IF v_known.count > 0 THEN
-            INSERT INTO audit (business_id, actor, action, subject, details, created_at)
-            VALUES ('000000000000000000000000', 'tidegate', 'retention.removed', p_kind,
-                    jsonb_build_object('day', v_known.day, 'count', v_known.count, 'before', v_known.removed_before),
-                    p_now);
+            WITH written AS (
+                INSERT INTO audit (business_id, actor, action, subject, details, created_at)
+                VALUES ('000000000000000000000000', 'tidegate', 'retention.removed', p_kind,
+                        jsonb_build_object('day', v_known.day, 'count', v_known.count, 'before', v_known.removed_before),
+                        p_now)
+                RETURNING business_id, id)
+            INSERT INTO audit_to_link SELECT business_id, id FROM written;
         END IF;
         v_known.day := v_today;
         v_known.count := 0;

@@ -41,6 +41,14 @@ class StaffArguments(msgspec.Struct, frozen=True, kw_only=True):
     role: StaffRole
 
 
+class AssignArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """To a payment, by pay code or merchant reference, or to a virtual account."""
+
+    business_id: str
+    payment: str | None = None
+    account_id: str | None = None
+
+
 def percent_of(basis_points: int) -> str:
     return f"{basis_points // 100}.{basis_points % 100:02d} %"
 

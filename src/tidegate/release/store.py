@@ -39,6 +39,18 @@ async def version_of_rate(tx: Tx, business_id: str, pair: str) -> int | None:
     return found
 
 
+async def version_of_suspense(tx: Tx, business_id: str, receipt_id: str) -> int | None:
+    """0 while it is in suspense: what is decided about it is decided once."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT CASE WHEN outcome = 'suspense' THEN 0 ELSE 1 END FROM receipt
+         WHERE business_id = $1 AND id::text = $2
+        """,
+        business_id, receipt_id,
+    )  # fmt: skip
+    return found
+
+
 async def version_of_staff(tx: Tx, _business_id: str, email: str) -> int | None:
     """0 for an address that is not of the staff."""
     found: int | None = await tx.fetchval(

@@ -20,10 +20,12 @@ from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.core.method import priced_in
 from tidegate.infra.also import Also
 from tidegate.infra.db import Tx
+from tidegate.intake import suspense
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
 from tidegate.release import store
 from tidegate.release.arguments import (
+    AssignArguments,
     LimitArguments,
     NoArguments,
     PriceArguments,
@@ -115,6 +117,26 @@ async def _rate(run: ReleaseRun, rate: RateArguments) -> object:
     return made
 
 
+async def _assign(run: ReleaseRun, to: AssignArguments) -> object:
+    deps, receipt_id = run.deps.payment, int(run.approval.subject)
+    if to.payment is not None:
+        return await suspense.assign_to_payment(
+            deps, receipt_id, business_id=to.business_id, reference=to.payment, note=run.approval.why, **run.common
+        )
+    return await suspense.assign_to_account(
+        deps, receipt_id, business_id=to.business_id, account_id=to.account_id or "", note=run.approval.why,
+        **run.common,
+    )  # fmt: skip
+
+
+async def _return_suspense(run: ReleaseRun, _: NoArguments) -> object:
+    return await suspense.send_back(run.deps.payment, int(run.approval.subject), note=run.approval.why, **run.common)
+
+
+async def _close_suspense(run: ReleaseRun, _: NoArguments) -> object:
+    return await suspense.close(run.deps.payment, int(run.approval.subject), note=run.approval.why, **run.common)
+
+
 async def _add_staff(run: ReleaseRun, added: StaffArguments) -> object:
     async with run.deps.payment.db.transaction() as tx:
         await run.also(tx)
@@ -145,6 +167,10 @@ def _merchant_page(approval: ApprovalRequest) -> str:
     return f"/merchants/{approval.business_id}"
 
 
+def _suspense_page(approval: ApprovalRequest) -> str:
+    return f"/suspense/{approval.subject}"
+
+
 RELEASES: dict[str, Release] = {
     "inflow.credit": Release(
         NoArguments, store.version_of_inflow, _credit, lambda _: "Credit a held inflow", _inflow_page
@@ -172,6 +198,18 @@ RELEASES: dict[str, Release] = {
         RateArguments, store.version_of_rate, _rate,
         lambda it: f"Rate: 1 {it.base} is {it.rate} {it.quote}, spread {percent_of(it.spread_basis_points)}",
         lambda _: "/rates",
+    ),
+    "suspense.assign": Release(
+        AssignArguments, store.version_of_suspense, _assign,
+        lambda it: f"Assign money in suspense to {it.payment or it.account_id} of {it.business_id}", _suspense_page,
+    ),
+    "suspense.return": Release(
+        NoArguments, store.version_of_suspense, _return_suspense,
+        lambda _: "Return money in suspense to its payer", _suspense_page,
+    ),
+    "suspense.close": Release(
+        NoArguments, store.version_of_suspense, _close_suspense,
+        lambda _: "Close money in suspense: it was settled outside", _suspense_page,
     ),
     "staff.add": Release(
         StaffArguments, store.version_of_staff, _add_staff, lambda it: f"Add {it.name} as {it.role}", lambda _: "/staff"

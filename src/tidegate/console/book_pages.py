@@ -1,0 +1,82 @@
+"""The books: when they were proven, the trial balance with its entries, and the chains."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+
+from tidegate.console import ledger_store
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import NotFound
+from tidegate.core.money import Currency, Money
+from tidegate.dashboard.paging import number_in
+from tidegate.doctor import proof_store
+from tidegate.doctor.proof import prove
+from tidegate.infra.page.response import File, Html
+from tidegate.ledger import books
+from tidegate.ledger.model import LedgerAccount
+from tidegate.staff.permission import StaffPermission
+
+PAGE = 50
+PROOFS = 20
+
+
+@dataclass(frozen=True)
+class BookPages:
+    shell: ConsoleShell
+
+    async def show(self, visitor: ConsoleVisitor) -> Html:
+        async with self.shell.db.connection() as tx:
+            sums = await books.trial_balance(tx)
+            proofs = await proof_store.list_newest(tx, limit=PROOFS)
+            heads = await ledger_store.list_heads(tx, limit=PAGE)
+        balance = [(one.currency, one.account, Money(one.minor, Currency(one.currency))) for one in sums]
+        return self.shell.page(
+            visitor, "books.html", title="Books", section="Books", balance=balance, proofs=proofs, heads=heads
+        )
+
+    async def prove(self, visitor: ConsoleVisitor) -> Html:
+        await prove(self.shell.db)
+        return self.shell.to("/books?said=done")
+
+    async def show_entries(self, visitor: ConsoleVisitor) -> Html:
+        """What makes a figure of the trial balance."""
+        path = visitor.request.path
+        if path["currency"] not in Currency.__members__ or path["account"] not in set(LedgerAccount):
+            raise NotFound("there is nothing at this address")
+        before = number_in(visitor.request.query.get("before", ""))
+        async with self.shell.db.connection() as tx:
+            found = await ledger_store.list_entries(
+                tx, account=path["account"], currency=path["currency"], before=before, limit=PAGE + 1
+            )
+        older = f"?before={found[PAGE - 1].journal_id}" if len(found) > PAGE else None
+        return self.shell.page(
+            visitor, "entries.html", title=f"{path['account']} in {path['currency']}", section="Books",
+            entries=found[:PAGE], older=older, account_name=path["account"], currency=path["currency"],
+        )  # fmt: skip
+
+    async def export(self, visitor: ConsoleVisitor) -> Html | File:
+        async with self.shell.db.connection() as tx:
+            sums = await books.trial_balance(tx)
+        text = io.StringIO()
+        lines = csv.writer(text)
+        lines.writerow(["currency", "account", "amountMinor"])
+        lines.writerows([one.currency, one.account, one.minor] for one in sums)
+        return download(text, "trial-balance.csv")
+
+    def routes(self) -> list[ConsoleRoute]:
+        return [
+            ConsoleRoute("GET", "/books", "showBooks", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", "/books/prove", "proveBooks", StaffPermission.CHECK, self.prove),
+            ConsoleRoute("POST", "/books/export", "exportBooks", StaffPermission.EXPORT, self.export),
+            ConsoleRoute("GET", "/books/{currency}/{account}", "showEntries", StaffPermission.SEE, self.show_entries),
+        ]
+
+
+def download(text: io.StringIO, name: str) -> File:
+    headers = [
+        (b"content-disposition", f'attachment; filename="{name}"'.encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    return File(text.getvalue().encode(), "text/csv; charset=utf-8", headers=headers)

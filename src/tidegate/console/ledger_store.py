@@ -1,0 +1,59 @@
+"""SQL of entries over all businesses, and of the heads of their chains."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tidegate.core.money import Currency, Money
+from tidegate.infra.db import Tx
+
+
+class LedgerLine(NamedTuple):
+    business_id: str
+    business: str
+    journal_id: int
+    kind: str
+    cause: str
+    amount: Money
+    event_at: datetime
+    position: int | None
+
+
+async def list_entries(tx: Tx, *, account: str, currency: str, before: int | None, limit: int) -> list[LedgerLine]:
+    """The newest first."""
+    rows = await tx.fetch(
+        """
+        SELECT entry.business_id, business.name AS business, entry.journal_id, journal.kind, journal.cause,
+               entry.amount_minor, journal.event_at, link.position
+          FROM entry
+          JOIN journal ON journal.business_id = entry.business_id AND journal.id = entry.journal_id
+          JOIN business ON business.id = entry.business_id
+          LEFT JOIN journal_link AS link
+            ON link.business_id = entry.business_id AND link.journal_id = entry.journal_id
+         WHERE entry.account = $1 AND entry.currency = $2 AND ($3::bigint IS NULL OR entry.journal_id < $3)
+         ORDER BY entry.journal_id DESC LIMIT $4
+        """,
+        account, currency, before, limit,
+    )  # fmt: skip
+    return [
+        LedgerLine(
+            row["business_id"], row["business"], row["journal_id"], row["kind"], row["cause"],
+            Money(row["amount_minor"], Currency(currency)), row["event_at"], row["position"],
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+async def list_heads(tx: Tx, *, limit: int) -> list[tuple[str, str, int, str]]:
+    """Business, name, length of its chain, and its head."""
+    rows = await tx.fetch(
+        """
+        SELECT business.id, business.name, head.position, encode(head.hash, 'hex') AS hash FROM business
+         CROSS JOIN LATERAL (SELECT position, hash FROM journal_link WHERE business_id = business.id
+                              ORDER BY position DESC LIMIT 1) AS head
+         ORDER BY head.position DESC, business.id LIMIT $1
+        """,
+        limit,
+    )
+    return [(row["id"], row["name"], row["position"], row["hash"]) for row in rows]

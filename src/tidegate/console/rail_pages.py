@@ -1,0 +1,147 @@
+"""Rails, rates, and the refunds and returns that rails have not ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal, InvalidOperation
+
+from tidegate.audit import store as audit
+from tidegate.collection import set_rate
+from tidegate.collection.rate_wire import RateNumber, SpreadPercent
+from tidegate.console import work_store
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.core.ids import PLATFORM_BUSINESS_ID
+from tidegate.core.money import Currency
+from tidegate.dashboard.format import percent
+from tidegate.doctor import rail_store
+from tidegate.infra.page.response import Html
+from tidegate.money_return import store as return_store
+from tidegate.rail.deps import PaymentDeps
+from tidegate.refund import store as refund_store
+from tidegate.release import commands as releases
+from tidegate.release.arguments import RateArguments
+from tidegate.staff.permission import StaffPermission
+
+PAGE = 100
+HOUR = timedelta(hours=1)
+# Nothing of a rail takes longer by itself.
+STUCK_AFTER = timedelta(minutes=30)
+SOURCE_CHARS_MAX = 40
+# A rate that is further off than this from the last one is typed twice.
+OFF_MAX = Decimal("0.1")
+
+
+@dataclass(frozen=True)
+class RailPages:
+    shell: ConsoleShell
+    deps: PaymentDeps
+
+    async def show_rails(self, visitor: ConsoleVisitor) -> Html:
+        async with self.shell.db.connection() as tx:
+            hours = await work_store.list_rail_hours(tx, since=visitor.now - HOUR)
+            news = {name: await rail_store.get_news(tx, name) for name in self.deps.rails}
+        rows = [(one, percent(one.succeeded, one.succeeded + one.failed), news.get(one.rail)) for one in hours]
+        quiet = [(name, found) for name, found in news.items() if name not in {one.rail for one in hours}]
+        return self.shell.page(visitor, "rails.html", title="Rails", section="Rails", rows=rows, quiet=quiet)
+
+    async def show_stuck(self, visitor: ConsoleVisitor) -> Html:
+        before = visitor.now - STUCK_AFTER
+        async with self.shell.db.connection() as tx:
+            refunds = await work_store.list_refunds(tx, before=before, limit=PAGE)
+            returns = await work_store.list_returns(tx, before=before, limit=PAGE)
+        return self.shell.page(
+            visitor, "stuck.html", title="Refunds & returns", section="Refunds & returns", refunds=refunds,
+            returns=returns,
+        )  # fmt: skip
+
+    async def ask(self, visitor: ConsoleVisitor) -> Html:
+        """The worker asks the rail within seconds; asked again, it changes nothing."""
+        path, rail = visitor.request.path, visitor.form.get("rail", "")
+        hasten = {"refund": refund_store.hasten, "return": return_store.hasten}.get(path["kind"])
+        if hasten is None:
+            raise NotFound("there is nothing at this address")
+        business_id, reference = path["business"], path["reference"]
+        now = self.shell.clock.now_of(business_id)
+        async with self.shell.db.transaction() as tx:
+            if not await hasten(tx, business_id, reference, rail=rail, now=now):
+                raise Conflict("this has ended, or is being asked about already; look again")
+            await audit.insert(
+                tx, business_id, visitor.by, action=f"{path['kind']}.asked", subject=reference, details={}, now=now
+            )
+        return self.shell.to("/stuck?said=done")
+
+    async def show_rates(self, visitor: ConsoleVisitor) -> Html:
+        return await self._rates(visitor)
+
+    async def _rates(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+        newest = await set_rate.list_rates(self.shell.db)
+        async with self.shell.db.connection() as tx:
+            history = await work_store.list_rates(tx, PLATFORM_BUSINESS_ID, limit=PAGE)
+        lasts = self.deps.inflow_terms.rate_lasts
+        return self.shell.page(
+            visitor, "rates.html", title="Rates", section="Rates", history=history, wrong=wrong,
+            rates=[(one, visitor.now - one.quoted_at <= lasts) for one in newest],
+            currencies=[one.value for one in Currency], status=422 if wrong else 200,
+            asks_again=isinstance(wrong, Invalid) and any(one.field == "again" for one in wrong.problems),
+        )  # fmt: skip
+
+    async def decide_rate(self, visitor: ConsoleVisitor) -> Html:
+        try:
+            rate = rate_in(visitor)
+            newest = {(one.base, one.quote): one.rate for one in await set_rate.list_rates(self.shell.db)}
+            _refuse_far_off(rate.rate, newest.get((rate.base, rate.quote)), visitor.form.get("again", ""))
+            pair = f"{rate.base}/{rate.quote}"
+            async with self.shell.db.connection() as tx:
+                version = await releases.version_of(tx, "rate.set", PLATFORM_BUSINESS_ID, pair)
+            return await propose(
+                self.shell, visitor, "rate.set", PLATFORM_BUSINESS_ID, pair, arguments=rate, version=version
+            )
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._rates(visitor, wrong)
+
+    def routes(self) -> list[ConsoleRoute]:
+        return [
+            ConsoleRoute("GET", "/rails", "showRails", StaffPermission.SEE, self.show_rails),
+            ConsoleRoute("GET", "/stuck", "showStuck", StaffPermission.SEE, self.show_stuck),
+            ConsoleRoute(
+                "POST", "/stuck/{kind}/{business}/{reference}/ask", "askRailAgain", StaffPermission.ASK, self.ask
+            ),
+            ConsoleRoute("GET", "/rates", "showRates", StaffPermission.SEE, self.show_rates),
+            ConsoleRoute("POST", "/rates", "proposeRate", StaffPermission.PROPOSE, self.decide_rate),
+        ]
+
+
+def rate_in(visitor: ConsoleVisitor) -> RateArguments:
+    form = visitor.form
+    try:
+        base, quote = Currency(form.get("base", "")), Currency(form.get("quote", ""))
+    except ValueError:
+        raise Invalid(Problem("base", "Choose two currencies of the list.")) from None
+    if base is quote:
+        raise Invalid(Problem("quote", "Choose two different currencies."))
+    source = " ".join(form.get("source", "").split())
+    if not 0 < len(source) <= SOURCE_CHARS_MAX:
+        raise Invalid(Problem("source", f"Name the source of the rate, in at most {SOURCE_CHARS_MAX} characters."))
+    return RateArguments(
+        base=base, quote=quote, source=source, rate=_decimal(form.get("rate", ""), "rate", RateNumber),
+        spread_basis_points=int(_decimal(form.get("spread", "") or "0", "spread", SpreadPercent) * 100),
+    )  # fmt: skip
+
+
+def _decimal(text: str, field: str, check: type[RateNumber] | type[SpreadPercent]) -> Decimal:
+    try:
+        number = Decimal(text) if len(text) <= 30 else Decimal("NaN")
+        return Decimal(check.parse(number))
+    except InvalidOperation:
+        raise Invalid(Problem(field, f"The {field} must be a number such as 1652.5.")) from None
+    except ValueError as error:
+        raise Invalid(Problem(field, f"The {field} {error}.")) from None
+
+
+def _refuse_far_off(rate: Decimal, before: Decimal | None, again: str) -> None:
+    if before is None or abs(rate - before) <= before * OFF_MAX or again.strip() == str(rate):
+        return
+    raise Invalid(Problem("again", f"It is more than 10 % off the last one, {before}. Type the rate once more."))

@@ -1,0 +1,93 @@
+"""Money without an owner: where it may belong, and what is done with it; and what rails contradict themselves about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.approval import store as approval_store
+from tidegate.bank_file.suspense import list_candidates
+from tidegate.console import work_store
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard.paging import number_in
+from tidegate.infra.page.response import Html
+from tidegate.intake import suspense_store
+from tidegate.intake.model import SuspenseReceipt
+from tidegate.release.arguments import AssignArguments
+from tidegate.staff.permission import StaffPermission
+
+PAGE = 100
+FIELD_CHARS_MAX = 100
+
+
+@dataclass(frozen=True)
+class SuspensePages:
+    shell: ConsoleShell
+
+    async def show_list(self, visitor: ConsoleVisitor) -> Html:
+        async with self.shell.db.connection() as tx:
+            found = await suspense_store.list_open(tx, limit=PAGE)
+            quarantined = await work_store.list_quarantined(tx, limit=PAGE)
+        return self.shell.page(
+            visitor, "suspense_list.html", title="Suspense & quarantine", section="Suspense & quarantine", found=found,
+            quarantined=[(one, (one.body or b"").decode("utf-8", "replace")) for one in quarantined],
+        )  # fmt: skip
+
+    async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+        receipt_id = number_in(visitor.request.path["receipt"])
+        async with self.shell.db.connection() as tx:
+            receipt = await suspense_store.find_open(tx, receipt_id) if receipt_id else None
+            decided = await suspense_store.find_decision(tx, receipt_id) if receipt_id and not receipt else None
+            if receipt is None and decided is None:
+                raise NotFound("there is nothing at this address")
+            candidates = await list_candidates(tx, receipt) if receipt else []
+            proposed = await approval_store.list_about(tx, receipt.business_id, str(receipt.id)) if receipt else []
+        return self.shell.page(
+            visitor, "suspense.html", title="Money in suspense", section="Suspense & quarantine", receipt=receipt,
+            decided=decided, candidates=candidates, proposed=proposed, wrong=wrong,
+            status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
+        )  # fmt: skip
+
+    async def decide(self, visitor: ConsoleVisitor) -> Html:
+        receipt_id = number_in(visitor.request.path["receipt"])
+        async with self.shell.db.connection() as tx:
+            receipt = await suspense_store.find_open(tx, receipt_id) if receipt_id else None
+        if receipt is None:
+            raise NotFound("this money is not in suspense any more")
+        try:
+            return await self._propose(visitor, receipt)
+        except (Invalid, ChangedElsewhere, Conflict) as wrong:
+            return await self._page(visitor, wrong)
+
+    async def _propose(self, visitor: ConsoleVisitor, receipt: SuspenseReceipt) -> Html:
+        what, subject = visitor.form.get("what", ""), str(receipt.id)
+        if what == "assign":
+            return await propose(
+                self.shell, visitor, "suspense.assign", receipt.business_id, subject, arguments=assigned_in(visitor)
+            )
+        if what in ("return", "close"):
+            return await propose(self.shell, visitor, f"suspense.{what}", receipt.business_id, subject)
+        raise NotFound("there is no such decision")
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/suspense/{receipt}"
+        return [
+            ConsoleRoute("GET", "/suspense", "showSuspense", StaffPermission.SEE, self.show_list),
+            ConsoleRoute("GET", at, "showSuspenseReceipt", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", at, "decideSuspense", StaffPermission.PROPOSE, self.decide),
+        ]
+
+
+def assigned_in(visitor: ConsoleVisitor) -> AssignArguments:
+    business_id, payment, account_id = (
+        visitor.form.get(name, "").strip() for name in ("business", "payment", "account")
+    )
+    if not business_id or bool(payment) == bool(account_id):
+        raise Invalid(Problem("business", "Name the merchant, and either its payment or its account."))
+    if max(map(len, (business_id, payment, account_id))) > FIELD_CHARS_MAX:
+        raise Invalid(Problem("business", f"Each is at most {FIELD_CHARS_MAX} characters."))
+    return AssignArguments(business_id=business_id, payment=payment or None, account_id=account_id or None)

@@ -1,0 +1,130 @@
+"""Pages of the console, and what can be done on them by one person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from build import Shop
+from console.people import SignedInStaff
+from console.test_releases import decide, held, open_approval
+from inflow import Inflows, credit
+from tidegate.audit import chain
+from tidegate.core.clock import SystemClock
+from tidegate.doctor.proof import prove_due
+from tidegate.runtime import Runtime
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+async def linked(runtime: Runtime) -> None:
+    while (await chain.extend(runtime.db, SystemClock())).done:
+        pass
+
+
+async def test_a_tampered_audit_row_is_found_and_named(
+    operator: SignedInStaff, shop: Shop, runtime: Runtime, admin: Any
+) -> None:
+    at = f"/merchants/{shop.business_id}"
+    await operator.send(f"{at}/brake", at=at, reason="unpaid")
+    await linked(runtime)
+    assert "unchanged since it was linked" in (await operator.send("/audit/verify", at="/audit")).text
+    row = await admin.fetchrow("SELECT * FROM audit WHERE action = 'business.changed' ORDER BY id DESC LIMIT 1")
+    await admin.execute("UPDATE audit SET actor = 'operator' WHERE id = $1", row["id"])
+    found = (await operator.send("/audit/verify", at="/audit")).text
+    assert f"row {shop.business_id}/{row['id']} of the audit trail was changed" in found
+    # The next proof of the books says so too, and the overview.
+    await prove_due(runtime.db, SystemClock())
+    assert "was changed" in (await operator.get()).text
+    await admin.execute("UPDATE audit SET actor = $2 WHERE id = $1", row["id"], row["actor"])
+    # What may be erased is no tampering; a row that is missing is.
+    await admin.execute("UPDATE audit SET details = details - 'reason' - 'note'")
+    assert "unchanged since" in (await operator.send("/audit/verify", at="/audit")).text
+    await admin.execute("DELETE FROM audit WHERE id = $1", row["id"])
+    assert "is missing" in (await operator.send("/audit/verify", at="/audit")).text
+
+
+async def test_the_audit_trail_is_exported_without_formulas(operator: SignedInStaff, admin: Any) -> None:
+    await admin.execute(
+        """
+        INSERT INTO audit (business_id, actor, action, subject, created_at)
+        VALUES ('000000000000000000000000', 'operator', 'x', '=1+1', now())
+        """
+    )
+    answer = await operator.send("/audit/export", at="/audit")
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert "'=1+1" in answer.text
+    assert "=1+1" in (await operator.get("/audit?subject=%3D1%2B1")).text
+
+
+async def test_money_in_suspense_is_assigned_returned_or_closed_by_two(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    number = await inflows.number()
+    account = await admin.fetchval("SELECT id FROM virtual_account WHERE account_number = $1", number)
+    for minor in (1_000, 2_000, 3_000):
+        assert (await inflows.notify(credit("DE99", minor))).status_code == 200
+    receipts = [row["id"] for row in await admin.fetch("SELECT id FROM receipt ORDER BY amount_minor")]
+    assert "All money has an owner" not in (await operator.get("/suspense")).text
+    where = {"business": inflows.shop.business_id, "account": account}
+    for receipt, fields in zip(
+        receipts, ({"what": "assign", **where}, {"what": "return"}, {"what": "close"}), strict=True
+    ):
+        at = f"/suspense/{receipt}"
+        answer = await operator.send(at, at=at, why="found by phone", **fields)
+        assert answer.status_code == 303, answer.text
+        done = await decide(approver, await open_approval(approver))
+        assert done.status_code == 303, done.text
+        assert "found by phone" in (await operator.get(at)).text
+    assert (await operator.send(at, at="/suspense", what="close", why="x")).status_code == 404
+    decisions = await admin.fetch("SELECT decision FROM suspense_decision ORDER BY receipt_id")
+    assert [row["decision"] for row in decisions] == ["assigned", "returned", "closed"]
+    wrong = await operator.get("/suspense")
+    assert "All money has an owner" in wrong.text
+
+
+async def test_a_rate_far_off_the_last_is_typed_twice(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    fields = {"base": "EUR", "quote": "NGN", "source": "desk", "why": "market"}
+    assert (await operator.send("/rates", at="/rates", rate="1650", **fields)).status_code == 303
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    off = await operator.send("/rates", at="/rates", rate="165", **fields)
+    assert (off.status_code, "once more" in off.text) == (422, True)
+    assert (await operator.send("/rates", at="/rates", rate="165", again="165", **fields)).status_code == 303
+    assert (await operator.send("/rates", at="/rates", rate="-1", **fields)).status_code == 422
+    assert "1650" in (await operator.get("/rates")).text
+
+
+async def test_failed_work_is_shown_and_tried_again(operator: SignedInStaff, shop: Shop, admin: Any) -> None:
+    await admin.execute(
+        """
+        INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error, parked_at)
+        VALUES ($1, 'send_returns', 'ret_1', 'infinity', 20, 'the rail said <b>no</b>', now())
+        """,
+        shop.business_id,
+    )
+    page = (await operator.get("/jobs")).text
+    assert "the rail said &lt;b&gt;no&lt;/b&gt;" in page
+    fields = {"kind": "send_returns", "business": shop.business_id, "id": "ret_1"}
+    assert (await operator.send("/jobs/retry", at="/jobs", **fields)).status_code == 303
+    assert (await operator.send("/jobs/retry", at="/jobs", **fields)).status_code == 409
+    assert await admin.fetchval("SELECT count(*) FROM audit WHERE action = 'job.retried'") == 1
+
+
+async def test_the_books_are_proven_and_every_figure_opens_its_entries(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
+) -> None:
+    await inflows.notified(credit(await inflows.number(), 50_00))
+    await held(inflows)
+    assert (await operator.send("/books/prove", at="/books")).status_code == 303
+    page = (await operator.get("/books")).text
+    assert "Proven" in page
+    assert 'href="/console/books/EUR/suspense"' in page
+    assert "€4,800.00" in (await operator.get("/books/EUR/suspense")).text
+    await operator.get("/books/EUR/nothing", status=404)
+    exported = await operator.send("/books/export", at="/books")
+    assert "EUR,suspense,480000" in exported.text
+    for below in ("", "/rails", "/stuck", "/webhooks", "/merchants", "/approvals"):
+        await operator.get(below)
