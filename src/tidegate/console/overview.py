@@ -8,7 +8,7 @@ from datetime import timedelta
 from tidegate.console import work_store
 from tidegate.console.navigation import console_items
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
-from tidegate.console.work_store import DayTaken
+from tidegate.console.work_store import CurrencyTaken
 from tidegate.core.money import Money
 from tidegate.dashboard.format import NOTHING, percent
 from tidegate.doctor import proof_store
@@ -41,7 +41,7 @@ class Overview:
         return [ConsoleRoute("GET", "", "showConsole", StaffPermission.SEE, self.show)]
 
 
-def taken_words(one: DayTaken) -> tuple[str, Money, int, str, list[tuple[int, int, int]]]:
+def taken_words(one: CurrencyTaken) -> tuple[str, Money, int, str, list[tuple[int, int, int]]]:
     """Currency, today, payments, against a week ago, and bars of at most their height."""
     today, week_ago, most = one.days[-1], one.days[-8], max(*one.days, 1)
     change = f"{(today - week_ago) * 100 // week_ago:+d}%" if week_ago else NOTHING

@@ -174,14 +174,14 @@ async def list_rates(tx: Tx, business_id: str, *, limit: int) -> list[RateRow]:
     return [RateRow(**row) for row in rows]
 
 
-class DayTaken(NamedTuple):
+class CurrencyTaken(NamedTuple):
     currency: Currency
     # The oldest first; the last is today.
     days: list[int]
     payments: int
 
 
-async def list_taken(tx: Tx, *, since: datetime, days: int) -> list[DayTaken]:
+async def list_taken(tx: Tx, *, since: datetime, days: int) -> list[CurrencyTaken]:
     """Of all merchants, by days of 24 hours up to now, from the roll-up."""
     rows = await tx.fetch(
         """
@@ -196,7 +196,7 @@ async def list_taken(tx: Tx, *, since: datetime, days: int) -> list[DayTaken]:
         minors, counts = found.setdefault(row["currency"], ([0] * days, [0] * days))
         if 0 <= row["day"] < days:
             minors[row["day"]], counts[row["day"]] = int(row["minor"]), int(row["payments"])
-    return [DayTaken(Currency(currency), minors, counts[-1]) for currency, (minors, counts) in found.items()]
+    return [CurrencyTaken(Currency(currency), minors, counts[-1]) for currency, (minors, counts) in found.items()]
 
 
 def _money(row: Row) -> Money:
