@@ -70,6 +70,7 @@ async def test_a_month_that_the_dashboard_asks_for_is_traded_day_by_day(
     assert await admin.fetchval("SELECT count(*) FROM payment") in PAYMENTS_OF_DAY
     # What cannot go on ends.
     await admin.execute("UPDATE business_clock SET ahead = '18250 days'")
+    assert isinstance(runtime.clock, ShiftedClock)
     await sandbox_clock.catch_up(runtime.db, runtime.clock)
     assert (await loop.round(runtime.deps, runtime.clock)).done == 1
     assert (await loop.round(runtime.deps, runtime.clock)).done == 0
