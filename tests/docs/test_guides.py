@@ -23,6 +23,7 @@ from browser import chromium
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import answer, receiving
 from tidegate.docs.markdown import front_matter
+from tidegate.webhook import sign
 from tidegate_client import Tidegate
 
 HERE = Path(__file__).parent
@@ -286,6 +287,42 @@ def test_the_file_of_keys_is_as_shown(sandbox: Path) -> None:
         name: value[:4] for name, value in shown.items() if name.endswith("Key")
     }
     assert shown.keys() <= found.keys()
+
+
+SIGNED = b'{"event":"charge.successful"}'
+# For each language: how the function is called with what was sent, and with a body that was changed.
+CALLS = {
+    "sh": """
+printf %s "$BODY" > sent; printf '%s ' "$BODY" > changed
+for file in sent changed; do is_authentic $ID $AT $SIGNATURE $file && echo yes || echo no; done""",
+    "python": """
+headers = {"webhook-id": os.environ["ID"], "webhook-timestamp": os.environ["AT"]}
+headers["webhook-signature"] = os.environ["SIGNATURE"]
+for body in (os.environ["BODY"], os.environ["BODY"] + " "):
+    print("yes" if is_authentic(headers, body.encode()) else "no")""",
+    "js": """
+const { ID, AT, SIGNATURE, BODY } = process.env;
+const headers = { "webhook-id": ID, "webhook-timestamp": AT, "webhook-signature": SIGNATURE };
+for (const body of [BODY, BODY + " "]) console.log(isAuthentic(headers, body) ? "yes" : "no");""",
+}
+
+
+@pytest.mark.parametrize("language", COMMANDS)
+def test_a_signature_is_verified_by_hand(language: str, tmp_path: Path) -> None:
+    command, ending = COMMANDS[language]
+    if shutil.which(command) is None:
+        pytest.skip(f"there is no {command} here")
+    function = re.compile("(def |function |^)(is_authentic|isAuthentic)[(]", re.MULTILINE)
+    [text] = [block.text for block in BLOCKS if block.language == language and function.search(block.text)]
+    secret, program = sign.new_secret(), tmp_path / f"by_hand.{ending}"
+    program.write_text(text + CALLS[language])
+    sent = sign.headers("evt_1", SIGNED, [secret], timestamp_s=int(time.time()))
+    given = {"ID": "evt_1", "AT": sent["webhook-timestamp"], "SIGNATURE": sent["webhook-signature"]}
+    variables = {"PATH": os.environ["PATH"], "WEBHOOK_SECRET": secret, "BODY": SIGNED.decode(), **given}
+    done = subprocess.run(
+        [command, str(program)], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["yes", "no"], done.stderr
 
 
 def test_every_block_is_run() -> None:
