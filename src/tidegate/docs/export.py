@@ -33,7 +33,7 @@ def write(folder: Path, docs: DocsSite, document: dict[str, Any]) -> int:
 
         renderer = DocsRenderer(docs, asset_link, has_server=False)
         _write(folder, own, renderer.page(head.path, link).encode())
-        _write(folder, _file_of(head.markdown_path), docs.content(head.path, str).markdown.encode())
+        _write(folder, _file_of(head.markdown_path), docs.markdown(head.path).encode())
     whole = DocsRenderer(docs, str, has_server=False)
     _write(folder, "/llms.txt", whole.llms().encode())
     _write(folder, "/llms-full.txt", whole.llms_full().encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 
 from markdown_it import MarkdownIt
@@ -39,6 +40,8 @@ def anchor_of(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
 
 
+# A page is made for people and for programs, and many samples stand on several pages.
+@lru_cache(maxsize=1_000)
 def coloured(text: str, language: str) -> Markup:
     # The formatter escapes.
     return Markup(highlight(text, get_lexer_by_name(_LEXERS.get(language, language)), _FORMATTER))  # noqa: S704

@@ -64,7 +64,7 @@ class DocsRenderer:
         return self.site.render("llms.txt.md", site=self.site, areas=areas)
 
     def llms_full(self) -> str:
-        return "\n\n---\n\n".join(self.site.content(head.path, str).markdown for head in self.site.heads)
+        return "\n\n---\n\n".join(self.site.markdown(head.path) for head in self.site.heads)
 
 
 def link_with_anchor(path: str, link: LinkTo) -> str:

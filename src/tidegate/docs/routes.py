@@ -117,7 +117,7 @@ class _Pages:
         return Html(body, headers=[_VARIES], compressed=gzip_once(body))
 
     def _made_markdown(self, path: str) -> File:
-        return File(self._docs.content(path, str).markdown.encode(), MARKDOWN, headers=[_VARIES])
+        return File(self._docs.markdown(path).encode(), MARKDOWN, headers=[_VARIES])
 
     async def _show_index(self, _: PageRequest) -> File:
         return File(await to_thread(self._index), "application/json; charset=utf-8")

@@ -96,6 +96,7 @@ class DocsSite:
             prose=prose, coloured=coloured, breakable=breakable, anchor=anchor_of, slug=api.slug_of
         )
         self._environment.filters["zip"] = zip
+        self._markdown: dict[str, str] = {}
         self._pages = {page.head.path: page for page in self._all_pages()}
 
     @property
@@ -107,6 +108,12 @@ class DocsSite:
 
     def content(self, path: str, link: LinkTo) -> PageContent:
         return self._pages[path].content(link)
+
+    def markdown(self, path: str) -> str:
+        """The page for programs; made once."""
+        if path not in self._markdown:
+            self._markdown[path] = self.content(path, str).markdown
+        return self._markdown[path]
 
     def navigation(self, area: str) -> list[NavGroup]:
         groups: dict[str, list[PageHead]] = {}
