@@ -419,23 +419,26 @@ def same_fields(answer: Any, example: Any) -> bool:
 QUIET = 'curl() { command curl -sS "$@"; }\n'
 
 
-@pytest.fixture
-async def own_shop(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[str, Shop]]:
-    """A server of its own, since the examples move its clock and count on nobody else's requests."""
+@pytest.fixture(scope="module")
+async def own_server(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[tuple[str, Database]]:
+    """A server of its own, since what the sandbox's bank tells has to be carried while the examples run."""
     url = await make_database("tidegate_test_reference")
-    database = Database(url)
-    await database.open()
-    shop = await make_shop(database, client=None)  # type: ignore[arg-type]
-    await database.close()
     runtime = Runtime.of(Settings(database_url=url))
     with api(url) as (base_url, _):
         async with runtime.open():
-            # What the sandbox's bank tells has to be carried. Webhooks are not: nobody knows how long they take.
+            # Webhooks are not sent: nobody knows how long they take.
             loops = asyncio.create_task(worker.run(runtime.deps, runtime.clock, Meter(), worker.SANDBOX_LOOPS))
-            yield base_url, shop
+            yield base_url, runtime.deps.db
             loops.cancel()
             with suppress(asyncio.CancelledError):
                 await loops
+
+
+@pytest.fixture
+async def own_shop(own_server: tuple[str, Database]) -> tuple[str, Shop]:
+    """For each language another: the examples move its clock."""
+    base_url, database = own_server
+    return base_url, await make_shop(database, client=None)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the examples are curl commands")
