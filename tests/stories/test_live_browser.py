@@ -1,8 +1,13 @@
-"""Live mode with two rails, against their emulators: every method in a browser, verified, refunded, reconciled."""
+"""Live mode with two rails, against their emulators: every method in a browser, verified, told by webhook, refunded,
+reconciled."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -10,11 +15,15 @@ from typing import Any
 import httpx
 import pytest
 from playwright.async_api import Browser, Page, expect
+from standardwebhooks import Webhook
 
 from browser import chromium
 from build import Shop, order
+from conftest import ENCRYPTION_KEY
 from live_database import live_database
 from live_engine import eventually, live_shop, serving_on, with_worker
+from receiver import Receiver, receiving
+from tidegate.audit.model import OURSELVES
 from tidegate.core.clock import SystemClock
 from tidegate.core.ids import Mode
 from tidegate.doctor.commands import examine_books, examine_rails
@@ -24,13 +33,19 @@ from tidegate.emulator.pawapay.server import RunningPawapay
 from tidegate.emulator.paystack import server as paystack_emulator
 from tidegate.emulator.paystack.model import EmulatedAccount
 from tidegate.emulator.paystack.server import RunningPaystack
+from tidegate.infra.egress import Egress
+from tidegate.infra.guard import Guard
 from tidegate.infra.http.server import bind
+from tidegate.infra.telemetry import Meter
 from tidegate.rail_settings import PawapaySettings, PaystackSettings
 from tidegate.reconcile import commands as reconciliation
 from tidegate.reconcile import rail_list
 from tidegate.reconcile.model import ReconcilePeriod
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
+from tidegate.webhook import commands as webhooks
+from tidegate.webhook.deliver import Sender
+from tidegate.webhook.model import NewEndpoint
 
 DATABASE = "tidegate_test_two_rails"
 KEY, TOKEN = "sk_test_emulated0000", "a-token-of-the-tests"
@@ -45,6 +60,24 @@ class TwoRails:
     paystack: RunningPaystack
     pawapay: RunningPawapay
     browser: Browser
+    webhooks: Receiver
+    webhook_secret: str
+
+    def told(self) -> list[tuple[str, str]]:
+        """The events that the merchant's server has received: each verified, with the merchant's reference."""
+        found = []
+        for one in self.webhooks.received:
+            Webhook(self.webhook_secret).verify(one.body, one.headers)
+            event = json.loads(one.body)
+            name = "merchantReference" if event["event"] == "charge.successful" else "collectionMerchantReference"
+            found.append((event["event"], event["data"][name]))
+        return found
+
+    async def is_told(self, event: str, reference: str) -> None:
+        async def seen() -> list[tuple[str, str]]:
+            return self.told()
+
+        await eventually(seen, lambda told: (event, reference) in told)
 
     async def page(self) -> Page:
         return await (await self.browser.new_context()).new_page()
@@ -71,6 +104,7 @@ async def world(server_url: str) -> AsyncIterator[TwoRails]:
         paystack_emulator.running(EmulatedAccount(KEY)) as paystack,
         pawapay_emulator.running(EmulatedPawapayAccount(TOKEN)) as pawapay,
         chromium() as browser,
+        receiving() as receiver,
     ):
         with bind("127.0.0.1", 0) as listening:
             base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -80,6 +114,7 @@ async def world(server_url: str) -> AsyncIterator[TwoRails]:
                 mode=Mode.LIVE,
                 database_url=url,
                 base_url=base_url,
+                encryption_keys=(ENCRYPTION_KEY,),
                 rails=EITHER_RAIL,
                 paystack=PaystackSettings(
                     secret_key=KEY, base_url=paystack.api_url, has_pesalink=True, webhook_ips=("127.0.0.1",)
@@ -91,7 +126,23 @@ async def world(server_url: str) -> AsyncIterator[TwoRails]:
                 with_worker(settings) as runtime,
                 httpx.AsyncClient(base_url=base_url, timeout=60) as client,
             ):
-                yield TwoRails(await live_shop(runtime, client), runtime, paystack, pawapay, browser)
+                shop = await live_shop(runtime, client)
+                async with webhooks_to(receiver, runtime, shop) as secret:
+                    yield TwoRails(shop, runtime, paystack, pawapay, browser, receiver, secret)
+
+
+@asynccontextmanager
+async def webhooks_to(receiver: Receiver, runtime: Runtime, shop: Shop) -> AsyncIterator[str]:
+    """With the sender of a worker. The merchant's server is on this machine, which live mode itself never calls."""
+    vault = runtime.webhook_deps.vault
+    new = NewEndpoint(url=receiver.url(), events=("charge.successful", "refund.successful"))
+    async with runtime.db.transaction() as tx:
+        made = await webhooks.create(tx, vault, shop.business_id, new, by=OURSELVES, now=SystemClock().now())
+    way_out = Egress(Guard(Mode.SANDBOX, runtime.settings.base_url))
+    sending = asyncio.create_task(Sender(runtime.db, way_out, vault, runtime.clock, Meter()).run(grace_s=0))
+    yield made.secret
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
 
 
 @dataclass(frozen=True)
@@ -141,11 +192,10 @@ async def test_paid_in_a_browser_verified_told_and_refunded(world: TwoRails, nam
         rails = await tx.fetch(
             "SELECT rail FROM receipt JOIN payment ON payment.id = payment_id WHERE reference = $1", reference
         )
-        told = await tx.fetchval(
-            "SELECT count(*) FROM event WHERE type = 'charge.successful' AND reference = $1", reference
-        )
-    assert ([row["rail"] for row in rails], told) == ([way.rail], 1)
+    assert [row["rail"] for row in rails] == [way.rail]
+    await world.is_told("charge.successful", reference)
     await refunded(world, reference)
+    await world.is_told("refund.successful", reference)
 
 
 async def created(world: TwoRails, way: Way) -> tuple[str, str]:
@@ -220,3 +270,8 @@ async def test_the_books_agree_with_the_lists_of_both_rails(world: TwoRails) -> 
             payments = await tx.fetchval("SELECT count(*) FROM receipt WHERE rail = $1", name)
         # Each was paid and refunded once.
         assert report.matched == len(lines) == 2 * payments
+    async with world.runtime.db.connection() as tx:
+        paid = [row["reference"] for row in await tx.fetch("SELECT reference FROM payment WHERE status = 'success'")]
+    # The merchant's server was told of each payment and each refund, once.
+    events = ("charge.successful", "refund.successful")
+    assert Counter(world.told()) == Counter((event, reference) for event in events for reference in paid)
