@@ -43,11 +43,9 @@ class PaystackSettings:
 
     @classmethod
     def read(cls, read: SettingsReader) -> PaystackSettings:
-        base_url = read.text("TIDEGATE_PAYSTACK_BASE_URL", PAYSTACK_URL).rstrip("/")
+        base_url = api_address(read, "TIDEGATE_PAYSTACK_BASE_URL", PAYSTACK_URL)
         key = read.text("TIDEGATE_PAYSTACK_SECRET_KEY")
         is_emulated = is_loopback(base_url)
-        if not base_url.startswith("https://") and not is_emulated:
-            read.problems.append("TIDEGATE_PAYSTACK_BASE_URL must begin with https://, except on this machine.")
         if not _PAYSTACK_KEY.fullmatch(key):
             read.problems.append("TIDEGATE_PAYSTACK_SECRET_KEY must be a secret key of Paystack, sk_live_….")
         elif not is_emulated and not key.startswith("sk_live_"):
@@ -73,10 +71,8 @@ class PawapaySettings:
 
     @classmethod
     def read(cls, read: SettingsReader) -> PawapaySettings:
-        base_url = read.text("TIDEGATE_PAWAPAY_BASE_URL", PAWAPAY_URL).rstrip("/")
+        base_url = api_address(read, "TIDEGATE_PAWAPAY_BASE_URL", PAWAPAY_URL)
         token, key_id = read.text("TIDEGATE_PAWAPAY_TOKEN"), read.text("TIDEGATE_PAWAPAY_SIGNING_KEY_ID")
-        if not base_url.startswith("https://") and not is_loopback(base_url):
-            read.problems.append("TIDEGATE_PAWAPAY_BASE_URL must begin with https://, except on this machine.")
         if (urlsplit(base_url).hostname or "").endswith(_PAWAPAY_SANDBOX):
             read.problems.append(
                 "TIDEGATE_PAWAPAY_BASE_URL is pawaPay's sandbox: live mode needs one that moves money."
@@ -105,6 +101,14 @@ def _ec_key(read: SettingsReader, name: str) -> ec.EllipticCurvePrivateKey | Non
         return key
     read.problems.append(f"{name} must be an EC P-256 private key in PEM, without a password.")
     return None
+
+
+def api_address(read: SettingsReader, name: str, usual: str) -> str:
+    """Of a rail's API; that of an emulator is on this machine."""
+    address = read.text(name, usual).rstrip("/")
+    if not address.startswith("https://") and not is_loopback(address):
+        read.problems.append(f"{name} must begin with https://, except on this machine.")
+    return address
 
 
 def is_loopback(url: str) -> bool:

@@ -48,11 +48,13 @@ class LineFault(Enum):
 
 @dataclass
 class Bench(ABC):
-    """Attempts are by mobile money: all of these rails have it. `phone` waits for its payer."""
+    """Attempts are by mobile money, of 100 in the currency. `phone` waits for its payer."""
 
     rail: Rail
     currency: Currency
     phone: Phone
+    # False for a rail that only answers when it is asked: `sent` is then empty.
+    notifies: bool = field(default=True, kw_only=True)
 
     @abstractmethod
     async def pay(self, business_id: str, reference: str, amount: Money | None = None) -> None:
