@@ -226,6 +226,28 @@ async def test_one_entry_that_fails_holds_up_no_other(bank: BankWorld) -> None:
     assert len(await bank.inflows()) == 3
 
 
+async def test_many_entries_are_written_in_pages_and_recorded_one_by_one(
+    bank: BankWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of them to an account, half in suspense; each page is a transaction of its own."""
+    monkeypatch.setattr(imports, "BATCH", 25)
+    number = await bank.account()
+    many = [
+        entry("10.00", reference=f"R{n}", end_to_end_id=f"E{n}", destination=number if n % 2 else None)
+        for n in range(110)
+    ]
+    path = bank.settings.folder / "many.xml"
+    path.write_bytes(camt_file(*many))
+    made = await imports.import_file(bank.deps, bank.settings, path, now=bank.now)
+    assert (made.state, made.entry_count) == ("read", 110)
+    pages = await bank.admin.fetch("SELECT count(*) AS entries FROM bank_entry GROUP BY xmin::text")
+    assert sorted(page["entries"] for page in pages) == [10, 25, 25, 25, 25]
+    await bank.record()
+    assert await bank.states() == ["done"] * 110
+    assert len(await bank.inflows()) == 55
+    assert await bank.admin.fetchval("SELECT sum(amount_minor) FROM receipt WHERE outcome = 'suspense'") == 55 * 10_00
+
+
 async def test_the_folder_is_watched(bank: BankWorld) -> None:
     number = await bank.account()
     inbox = bank.settings.folder / "in"
