@@ -43,6 +43,27 @@ def test_an_unknown_rail_is_named() -> None:
         from_environment({**LIVE, "TIDEGATE_RAILS": "sandbox"})
 
 
+REHEARSED = {
+    **LIVE,
+    "TIDEGATE_BASE_URL": "http://127.0.0.1:8080",
+    "TIDEGATE_RAILS": "paystack pawapay",
+    "TIDEGATE_PAYSTACK_SECRET_KEY": "sk_test_emulated0000",
+    "TIDEGATE_PAYSTACK_BASE_URL": "http://127.0.0.1:9301",
+    "TIDEGATE_PAWAPAY_TOKEN": "emulated-pawapay-token",
+    "TIDEGATE_PAWAPAY_BASE_URL": "http://127.0.0.1:9311",
+}
+
+
+def test_live_mode_is_rehearsed_on_one_machine_only_with_emulated_rails() -> None:
+    assert from_environment(REHEARSED).base_url == "http://127.0.0.1:8080"
+    for change in (
+        {"TIDEGATE_BASE_URL": "http://pay.example.com"},
+        {"TIDEGATE_PAWAPAY_BASE_URL": "https://api.pawapay.io"},
+    ):
+        with pytest.raises(WrongSettings, match="TIDEGATE_BASE_URL must begin with https"):
+            from_environment({**REHEARSED, **change})
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tidegate.bank_settings import BankFilesSettings
 from tidegate.core.ids import Mode
 from tidegate.mail_settings import MailSettings
-from tidegate.rail_settings import PawapaySettings, PaystackSettings
+from tidegate.rail_settings import PawapaySettings, PaystackSettings, is_loopback
 from tidegate.retention_settings import RetentionDays
 from tidegate.settings_reader import SettingsReader
 
@@ -203,8 +203,11 @@ def _problems_in(settings: Settings) -> list[str]:
 
 def _problems_in_live(settings: Settings) -> list[str]:
     problems = []
-    if not settings.base_url.startswith("https://"):
-        problems.append("TIDEGATE_BASE_URL must begin with https:// in live mode: links and keys travel over it.")
+    if not settings.base_url.startswith("https://") and not _is_rehearsed(settings):
+        problems.append(
+            "TIDEGATE_BASE_URL must begin with https:// in live mode: links and keys travel over it. It may be http:// "
+            "only on this machine, with every rail's API emulated there."
+        )
     if settings.console_url and not settings.console_url.startswith("https://"):
         problems.append("TIDEGATE_CONSOLE_URL must begin with https:// in live mode: staff sign in there.")
     if settings.database_url is None:
@@ -234,6 +237,12 @@ def _problems_in_live(settings: Settings) -> list[str]:
             "the sandbox's own rail is refused in live mode."
         )
     return problems
+
+
+def _is_rehearsed(settings: Settings) -> bool:
+    """Live mode tried on one machine: no payer comes from elsewhere, and no provider is called."""
+    apis = [one.base_url for one in (settings.paystack, settings.pawapay) if one is not None]
+    return all(is_loopback(url) for url in (settings.base_url, *apis))
 
 
 def _is_encrypted_or_local(url: str) -> bool:
