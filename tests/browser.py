@@ -18,7 +18,9 @@ TIMEOUT_MS = 60_000
 # No other name or address leads anywhere, so that a page which loads something from elsewhere cannot succeed.
 # But for a shop of another site than ours, which a test serves on this machine.
 ANOTHER_SITE = "shop.test"
-STAYS_HERE = f"--host-resolver-rules=MAP {ANOTHER_SITE} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+STAYS_HERE = (
+    f"--host-resolver-rules=MAP {ANOTHER_SITE} 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+)
 # A page that is left or closed ends what it was still loading, such as a stream of events.
 LEFT = "net::ERR_ABORTED"
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -79,7 +80,9 @@ class People:
                 tx, token_hash, member, is_complete=True, browser="test", address="127.0.0.1", now=now
             )
         client = self.browser()
-        client.cookies.set("tidegate-session", token)
+        host = urlsplit(self.base_url).hostname or ""
+        # As the jar writes a host without a dot, so that a later cookie of the server takes its place.
+        client.cookies.set("tidegate-session", token, domain=host if "." in host else f"{host}.local")
         code = await self.admin.fetchval("SELECT code FROM business WHERE id = $1", shop.business_id)
         return SignedInPerson(client, member, role, code)
 

@@ -16,6 +16,7 @@ from build import Shop
 from checkout.paying import card
 from conftest import MakeCheckout
 from dashboard.people import People, SignedInPerson
+from inflow import CLOSE, Inflows, credit
 from tidegate.member.permission import Role
 
 # Each page on a phone and on a desk, in one theme each; those with most to show in both, and at the widths between.
@@ -23,10 +24,18 @@ VIEWS = ((390, "dark"), (1280, "light"), (390, "light"), (1280, "dark"), (768, "
 IN_EVERY_VIEW = ("", "/payments?currency=NGN", "/payments/{paid}")
 PAGES = (
     "", "/payments?currency=NGN", "/payments/{paid}", "/links", "/find?q=pay", "/webhooks/replay",
-    "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/inflows",
+    "/takings?currency=NGN", "/refunds", "/refunds?tab=approve", "/wallets", "/wallets/NGN", "/wallets/NGN/locked",
+    "/inflows", "/inflows/{inflow}", "/accounts/new", "/accounts/{account}?name=Ada+Obii",
     "/webhooks", "/keys", "/developers", "/team", "/audit", "/settings", "/branding", "/sandbox/people",
 )  # fmt: skip
-GATES = ("/dashboard/sign-in", "/dashboard/forgot", "/dashboard/security", "/dashboard/two-step", "/mail")
+GATES = (
+    "/dashboard/sign-in",
+    "/dashboard/forgot",
+    "/dashboard/security",
+    "/dashboard/two-step",
+    "/dashboard/confirm",
+    "/mail",
+)
 SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 pytestmark = pytest.mark.usefixtures("unlimited")
@@ -62,8 +71,13 @@ async def look_at(page: Page, path: str, name: str) -> list[str]:
 
 
 async def test_every_page_in_both_themes_on_a_phone_and_a_desk(
-    browser: Browser, people: People, owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout
+    browser: Browser, people: People, owner: SignedInPerson, new_checkout: MakeCheckout, inflows: Inflows
 ) -> None:
+    shop = inflows.shop
+    held = credit(await inflows.number(), payeeName=CLOSE)
+    assert (await inflows.notify(held)).status_code == 200
+    inflow = await inflows.inflow(held["transactionId"])
+    account = await people.admin.fetchval("SELECT id FROM virtual_account")
     paid = await new_checkout(shop, amount=12_500, customer={"name": "Chidinma Eze", "email": "c.eze@example.com"})
     assert (await paid.charge(card())).status_code == 200
     over = await new_checkout(shop, amount=10_000)
@@ -77,7 +91,7 @@ async def test_every_page_in_both_themes_on_a_phone_and_a_desk(
         options = {"viewport": {"width": width, "height": 900}, "color_scheme": theme}
         page = await visit(browser, owner, people.base_url, **options)
         for below in PAGES if number < 2 else IN_EVERY_VIEW:
-            path = owner.path(below.format(paid=over.pay_code))
+            path = owner.path(below.format(paid=over.pay_code, inflow=inflow["reference"], account=account))
             name = below.strip("/").partition("/{")[0].replace("/", "-").replace("?", "-") or "home"
             problems += await look_at(page, path, f"{name}{'-one' if '{' in below else ''}-{theme}-{width}")
         for path in GATES if number < 2 else ():

@@ -51,7 +51,7 @@ async def test_a_payment_is_told_from_its_creation_to_its_refund(
     assert "Refund of ₦10.50 started" in (await owner.get(at)).text
     for below in ("/wallets", "/wallets/NGN", "/refunds"):
         assert "₦" in (await owner.get(below)).text
-    assert "refund.started" in (await owner.get("/audit")).text
+    assert "started a refund" in (await owner.get("/audit")).text
     journal = await admin.fetchval("SELECT max(id) FROM journal")
     assert "Wallet NGN" in (await owner.get(f"/ledger/{journal}")).text
 

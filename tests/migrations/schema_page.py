@@ -28,7 +28,8 @@ CONCEPTS = {
     "Idempotency": ("idempotency_key",),
     "Mail": ("mail", "mail_attachment"),
     "Member": (
-        "person", "recovery_code", "known_device", "member_session", "one_time_link", "membership", "invitation",
+        "person", "passkey", "used_challenge", "recovery_code", "known_device", "sign_in_try", "member_session",
+        "one_time_link", "membership", "invitation",
     ),
     "Staff": ("staff",),
     "Figures": ("takings", "takings_watermark"),

@@ -12,7 +12,7 @@ from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.member import entrance
 from tidegate.member.permission import Role
-from tidegate.member.team import invite_owner
+from tidegate.member.team import invite_owner, reset_factors_of
 
 
 @click.group()
@@ -50,3 +50,20 @@ def invite(business_id: str, email: str) -> None:
         click.echo(run_on_database(settings, run))
     except Refusal as refusal:
         fail(refusal.message)
+
+
+@dashboard.command("reset-factors")
+@click.argument("email")
+@click.confirmation_option(prompt="Have you made sure, by another way than e-mail, that this person asks for it?")
+@speaks_plainly
+def reset_factors(email: str) -> None:
+    """Remove passkeys, codes and recovery codes of a person who has lost them all. Mail tells that person."""
+
+    async def run(db: Database) -> None:
+        await reset_factors_of(db, email)
+
+    try:
+        run_on_database(running_settings(), run)
+    except Refusal as refusal:
+        fail(refusal.message)
+    click.echo(f"{email} signs in with the password now, and sets up a second factor again.")

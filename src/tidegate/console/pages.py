@@ -21,10 +21,12 @@ from tidegate.console.work_pages import WorkPages
 from tidegate.core.clock import Clock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.renderer import Renderer
+from tidegate.dashboard.security_pages import SecurityPages
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.site import Site
 from tidegate.member.limit import SignInLimit
+from tidegate.member.passkey import Passkeys
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
 from tidegate.rail.deps import PaymentDeps
@@ -41,9 +43,10 @@ class Console:
     ) -> None:  # fmt: skip
         url = settings.console_address
         site, limit = Site(url), SignInLimit(limiter)
-        sign_in = SignIn(deps.db, deps.vault, limit, url, realm=CONSOLE, may_enter=may_enter)
+        sign_in = SignIn(deps.db, deps.vault, url, realm=CONSOLE, may_enter=may_enter)
+        passkeys = Passkeys(sign_in, site, secret)
         renderer = Renderer(site, package="tidegate.console")
-        self.shell = ConsoleShell(deps.db, clock, settings.mode, site, sign_in, limit, renderer, secret)
+        self.shell = ConsoleShell(deps.db, clock, settings.mode, site, sign_in, passkeys, limit, renderer, secret)
         self.gate = StaffGate(self.shell)
         self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
         self.table: list[ConsoleRoute] = [
@@ -63,5 +66,5 @@ class Console:
 
     def routes(self) -> list[Route]:
         nothing = self.shell.router.nothing_else(f"{PATH}/{{rest:path}}")
-        pages = [*self.gate.routes(), *self.shell.routes(self.table)]
+        pages = [*self.gate.routes(), *SecurityPages(self.gate).routes(), *self.shell.routes(self.table)]
         return [*(fenced(page, self.fence, nothing) for page in pages), nothing]

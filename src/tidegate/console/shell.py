@@ -21,10 +21,10 @@ from tidegate.console.queue_store import QueueCounts
 from tidegate.core.clock import Clock
 from tidegate.core.errors import AccessDenied, Invalid, Refusal
 from tidegate.core.ids import PLATFORM_BUSINESS_ID, Mode
-from tidegate.dashboard.form import OnceAct, do_once, show_factor
+from tidegate.dashboard.form import OnceAct, do_once, scope_of, show_factor, shows_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.renderer import Renderer
-from tidegate.dashboard.shell import DEVICE_COOKIE, problems_of, scope_of, title_of
+from tidegate.dashboard.shell import DEVICE_COOKIE, problems_of, title_of
 from tidegate.infra.db import Database
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
@@ -35,6 +35,7 @@ from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.site import Site
 from tidegate.member.limit import SignInLimit
 from tidegate.member.model import MemberSession
+from tidegate.member.passkey import Passkeys
 from tidegate.member.permission import Grant
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
@@ -44,7 +45,7 @@ from tidegate.staff.permission import StaffPermission, grant_of, is_granted
 
 PATH = CONSOLE.path
 # Not carried to the page that asks for a factor, and never drawn again.
-_OF_THE_SHELL = frozenset({"token", "factor"})
+_OF_THE_SHELL = frozenset({"token", "factor", "passkey"})
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,7 @@ class ConsoleShell:
     mode: Mode
     site: Site
     sign_in: SignIn
+    passkeys: Passkeys
     limit: SignInLimit
     renderer: Renderer
     # Available once the database is open.
@@ -182,22 +184,22 @@ class ConsoleShell:
         is_needed = grant_of(visitor.staff.role, row.permission) is Grant.STEP_UP
         if not is_needed or visitor.session.is_stepped_up(self.sign_in.clock.now()):
             return visitor
-        given = visitor.form.get("factor")
-        if given is None:
-            return self._ask_for_factor(visitor, row, None)
+        if not shows_factor(visitor.form):
+            return await self._ask_for_factor(visitor, row, None)
         try:
-            token = await show_factor(self.sign_in, visitor.session, self.mode, given)
+            token = await show_factor(self.sign_in, self.passkeys, visitor.session, self.mode, visitor.form)
         except Invalid as wrong:
-            return self._ask_for_factor(visitor, row, wrong)
+            return await self._ask_for_factor(visitor, row, wrong)
         return replace(visitor, cookies=self.session_cookie.set(token))
 
-    def _ask_for_factor(self, visitor: ConsoleVisitor, row: ConsoleRoute, wrong: Invalid | None) -> Html:
+    async def _ask_for_factor(self, visitor: ConsoleVisitor, row: ConsoleRoute, wrong: Invalid | None) -> Html:
         """The form waits in this page's own form, and goes on with it."""
         below = row.path.format(**{name: quote(text) for name, text in visitor.request.path.items()})
         fields = [(name, value) for name, value in visitor.form.items() if name not in _OF_THE_SHELL]
         return self.page(
             visitor, "step_up.html", title="Confirm it is you", status=422 if wrong else 200, wrong=wrong,
             action=self.site.url(PATH + below), fields=fields, member=visitor.session.member,
+            passkey=await self.passkeys.options_to_show(visitor.session.member, scope_of(visitor.session)),
         )  # fmt: skip
 
     def page(
@@ -222,7 +224,8 @@ class ConsoleShell:
             said=SAID.get(request.query.get("said", ""), ""),
             **facts,
         )
-        return Html(body, status, [(b"cache-control", b"no-store")], self.csrf.cookie(guest))
+        cookies, uses_passkeys = self.csrf.cookie(guest), bool(facts.get("passkey"))
+        return Html(body, status, [(b"cache-control", b"no-store")], cookies, uses_passkeys=uses_passkeys)
 
     def to(self, below: str) -> Html:
         return see_other(self.site.url(PATH + below))

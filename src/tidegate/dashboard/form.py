@@ -11,6 +11,7 @@ from tidegate.idempotency import store as kept_answers
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.page.form import Form
 from tidegate.member.model import MemberSession
+from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import SignIn
 
 ONCE_CHARS_MAX = 64
@@ -36,8 +37,19 @@ async def do_once(db: Database, business_id: str, form: Form, act: OnceAct, *, n
     return below
 
 
-async def show_factor(sign_in: SignIn, session: MemberSession, mode: Mode, given: str) -> str:
+async def show_factor(sign_in: SignIn, passkeys: Passkeys, session: MemberSession, mode: Mode, form: Form) -> str:
     """The new session id. Raises Invalid."""
+    if "passkey" in form:
+        return await passkeys.show(session, form["passkey"], scope_of(session))
     if session.member.is_of_sandbox and mode is Mode.SANDBOX:
         return await sign_in.step_up_in_sandbox(session)
-    return await sign_in.step_up(session, given)
+    return await sign_in.step_up(session, form.get("factor", ""))
+
+
+def shows_factor(form: Form) -> bool:
+    return "factor" in form or "passkey" in form
+
+
+def scope_of(session: MemberSession) -> str:
+    """A form belongs to the session that it was drawn for."""
+    return f"session/{session.id}"

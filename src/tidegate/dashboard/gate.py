@@ -1,21 +1,17 @@
-"""Pages before all others, of dashboard and console: sign in, second factor, new password, security."""
+"""Pages before all others, of dashboard and console: sign in, second factor, new password."""
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import segno
-from markupsafe import Markup
-
 from tidegate.core.errors import Conflict, Invalid, NotFound, RateLimited, Refusal
 from tidegate.core.ids import Mode
-from tidegate.dashboard.format import Times
+from tidegate.dashboard.form import scope_of
 from tidegate.dashboard.renderer import Renderer
-from tidegate.dashboard.shell import DEVICE_LASTS_S, problems_of, scope_of
+from tidegate.dashboard.shell import DEVICE_LASTS_S, problems_of
 from tidegate.infra.db import Database
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page.cookie import Cookie, CookieLines
@@ -23,15 +19,14 @@ from tidegate.infra.page.csrf import Csrf
 from tidegate.infra.page.response import File, Html, see_other
 from tidegate.infra.page.router import PageRequest, PageRoute, PageRouter
 from tidegate.infra.page.site import Site
-from tidegate.member import session_store, store, totp
 from tidegate.member.limit import SignInLimit
-from tidegate.member.model import Member, MemberSession, name_in
+from tidegate.member.model import Member, MemberSession
+from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import RESET, SignedIn, SignIn, Visit
 
 SCOPE = "gate"
 # Our own pages alone: no other host, no scheme, no line break.
 _BELOW = re.compile(r"(?:/[A-Za-z0-9_-]+)*")
-_SESSION_ID = re.compile(r"[1-9][0-9]{0,17}")
 
 SignedHandler = Callable[[PageRequest, MemberSession], Awaitable[Html]]
 GateHandler = Callable[[PageRequest], Awaitable[Html | File]]
@@ -50,6 +45,8 @@ class GateShell(Protocol):
     def site(self) -> Site: ...
     @property
     def sign_in(self) -> SignIn: ...
+    @property
+    def passkeys(self) -> Passkeys: ...
     @property
     def limit(self) -> SignInLimit: ...
     @property
@@ -94,7 +91,8 @@ class Gate:
         headers = [(b"cache-control", b"no-store")]
         if isinstance(wrong, RateLimited) and wrong.retry_after_s:
             headers.append((b"retry-after", str(wrong.retry_after_s).encode()))
-        return Html(body, status, headers, (*shell.csrf.cookie(guest), *cookies))
+        uses_passkeys = bool(facts.get("passkey"))
+        return Html(body, status, headers, (*shell.csrf.cookie(guest), *cookies), uses_passkeys=uses_passkeys)
 
     def check(self, request: PageRequest, scope: str = SCOPE) -> None:
         self.shell.csrf.check(request.headers, request.form.get("token"), scope=scope)
@@ -126,60 +124,52 @@ class Gate:
 
     def _sign_in_page(self, request: PageRequest, *, after: str, wrong: Refusal | None = None) -> Html:
         said = "Your new password is set. Sign in with it." if request.query.get("said") == "reset" else ""
-        return self.page(request, "sign_in.html", title="Sign in", wrong=wrong, after=after, said=said)
+        passkey = self.shell.passkeys.options_to_enter()
+        return self.page(request, "sign_in.html", title="Sign in", wrong=wrong, after=after, said=said, passkey=passkey)
 
     async def sign_in(self, request: PageRequest) -> Html:
         self.check(request)
         after = self.next_in(request.form.get("next", ""))
         try:
+            if "passkey" in request.form:
+                entered = await self.shell.passkeys.enter(request.form["passkey"], self.visit(request))
+                return self.entered(entered, after)
             signed_in = await self.shell.sign_in.with_password(
                 request.form.get("email", ""), request.form.get("password", ""), self.visit(request)
             )
         except (Invalid, RateLimited) as wrong:
             return self._sign_in_page(request, after=after, wrong=wrong)
-        return self.entered(signed_in, f"{self.path}/second-factor" if signed_in.member.has_totp else after)
+        return self.entered(signed_in, f"{self.path}/second-factor" if signed_in.member.has_second_factor else after)
 
     async def show_second_factor(self, request: PageRequest, session: MemberSession) -> Html:
         if not session.needs_second_factor:
             return self.to(self.path)
-        return self.page(request, "second_factor.html", title="Second step", scope=scope_of(session))
+        return await self._second_factor_page(request, session)
+
+    async def _second_factor_page(
+        self, request: PageRequest, session: MemberSession, wrong: Refusal | None = None
+    ) -> Html:
+        scope = scope_of(session)
+        return self.page(
+            request, "second_factor.html", title="Second step", scope=scope, wrong=wrong,
+            passkey=await self.shell.passkeys.options_to_show(session.member, scope),
+            has_totp=session.member.has_totp,
+        )  # fmt: skip
 
     async def second_factor(self, request: PageRequest, session: MemberSession) -> Html:
+        form = request.form
         try:
-            token = await self.shell.sign_in.second_factor(session, request.form.get("code", ""))
+            if "passkey" in form:
+                token = await self.shell.passkeys.show(session, form["passkey"], scope_of(session))
+            else:
+                token = await self.shell.sign_in.second_factor(session, form.get("code", ""))
         except (Invalid, RateLimited) as wrong:
-            scope = scope_of(session)
-            return self.page(request, "second_factor.html", title="Second step", scope=scope, wrong=wrong)
+            return await self._second_factor_page(request, session, wrong)
         return self.to(self.path, self.shell.session_cookie.set(token))
 
     async def sign_out(self, request: PageRequest, session: MemberSession) -> Html:
         await self.shell.sign_in.sign_out(request.cookies.get(self.shell.session_cookie.name, ""))
         return self.to(f"{self.path}/sign-in", self.shell.session_cookie.set("", max_age_s=0))
-
-    # A code of an app
-
-    async def show_enrol(self, request: PageRequest, session: MemberSession) -> Html:
-        return await self._enrol_page(request, session)
-
-    async def _enrol_page(self, request: PageRequest, session: MemberSession, wrong: Refusal | None = None) -> Html:
-        sign_in = self.shell.sign_in
-        if session.member.has_totp and not session.is_stepped_up(sign_in.clock.now()):
-            raise Conflict("a code app is enrolled already; sign in again and then replace it within ten minutes")
-        secret = await sign_in.pending_totp(session) or await sign_in.new_totp(session)
-        address = totp.address(secret, email=session.member.email)
-        return self.page(
-            request, "enrol.html", title="Set up sign-in codes", scope=scope_of(session), wrong=wrong,
-            secret=" ".join(secret[at : at + 4] for at in range(0, len(secret), 4)), qr=qr_of(address),
-        )  # fmt: skip
-
-    async def enrol(self, request: PageRequest, session: MemberSession) -> Html:
-        try:
-            token, codes = await self.shell.sign_in.confirm_totp(session, request.form.get("code", ""))
-        except Invalid as wrong:
-            return await self._enrol_page(request, session, wrong)
-        cookies = self.shell.session_cookie.set(token)
-        # Shown by this answer alone: a reload asks to send the form again, which its code does not allow.
-        return self.page(request, "recovery_codes.html", title="Recovery codes", codes=codes, cookies=cookies)
 
     # A new password
 
@@ -225,62 +215,6 @@ class Gate:
         signed_in = await self.shell.sign_in.enter(request.path["link"], self.visit(request))
         return self.entered(signed_in, self.path)
 
-    # Of a person
-
-    async def show_security(self, request: PageRequest, session: MemberSession) -> Html:
-        return await self._security_page(request, session)
-
-    async def _security_page(
-        self, request: PageRequest, session: MemberSession, wrong: Refusal | None = None, said: str = ""
-    ) -> Html:
-        now = self.shell.sign_in.clock.now()
-        async with self.shell.db.connection() as tx:
-            sessions = await session_store.list_of(tx, session.member, now=now)
-            codes_left = await store.count_recovery_codes(tx, session.member.id)
-        return self.page(
-            request, "security.html", title="Security", scope=scope_of(session), wrong=wrong, said=said,
-            session=session, sessions=sessions, codes_left=codes_left, times=Times("UTC", now),
-            is_fresh=session.is_stepped_up(now) or session.member.is_of_sandbox,
-        )  # fmt: skip
-
-    async def change_security(self, request: PageRequest, session: MemberSession) -> Html:
-        actions = {"name": self._set_name, "password": self._set_password, "end": self._end, "others": self._end_others}
-        act = actions.get(request.form.get("what", ""))
-        if act is None:
-            raise NotFound("there is no such action")
-        try:
-            said = await act(request, session)
-        except (Invalid, RateLimited) as wrong:
-            return await self._security_page(request, session, wrong)
-        return await self._security_page(request, session, said=said)
-
-    async def _set_name(self, request: PageRequest, session: MemberSession) -> str:
-        async with self.shell.db.connection() as tx:
-            await store.set_name(tx, session.member.id, name_in(request.form.get("name", "")))
-        return "Your name is changed."
-
-    async def _set_password(self, request: PageRequest, session: MemberSession) -> str:
-        """The old one is asked for whatever the session's age."""
-        sign_in, form = self.shell.sign_in, request.form
-        if session.member.has_password:
-            await sign_in.confirm_password(session.member, form.get("old", ""))
-        await sign_in.change_password(session, form.get("password", ""))
-        return "Your password is changed. All other sessions have ended."
-
-    async def _end(self, request: PageRequest, session: MemberSession) -> str:
-        given = request.form.get("session", "")
-        async with self.shell.db.connection() as tx:
-            if not _SESSION_ID.fullmatch(given) or not await session_store.delete_one(
-                tx, session.member.id, int(given)
-            ):
-                raise NotFound("this session has ended already")
-        return "The session has ended."
-
-    async def _end_others(self, request: PageRequest, session: MemberSession) -> str:
-        async with self.shell.db.connection() as tx:
-            await session_store.delete_others(tx, session.member.id, session.token_hash)
-        return "All other sessions have ended."
-
     def signed(self, handler: SignedHandler, *, is_complete: bool = True) -> Callable[[PageRequest], Awaitable[Html]]:
         """For somebody signed in; complete: with the second factor shown, where there is one."""
 
@@ -301,7 +235,7 @@ class Gate:
         return []
 
     def routes(self) -> list[Route]:
-        limit, signed = self.shell.limit, self.signed
+        signed = self.signed
         table: list[GateRow] = [
             *self.more(),
             ("GET", "/sign-in", "showSignIn", self.show_sign_in),
@@ -309,30 +243,24 @@ class Gate:
             ("GET", "/second-factor", "showSecondFactor", signed(self.show_second_factor, is_complete=False)),
             ("POST", "/second-factor", "giveSecondFactor", signed(self.second_factor, is_complete=False)),
             ("POST", "/sign-out", "signOut", signed(self.sign_out, is_complete=False)),
-            ("GET", "/two-step", "showEnrolment", signed(self.show_enrol)),
-            ("POST", "/two-step", "enrol", signed(self.enrol)),
             ("GET", "/forgot", "showForgotten", self.show_forgot),
             ("POST", "/forgot", "askForReset", self.forgot),
             ("GET", "/reset/{link}", "showReset", self.show_reset),
             ("POST", "/reset/{link}", "resetPassword", self.reset),
-            ("GET", "/security", "showSecurity", signed(self.show_security)),
-            ("POST", "/security", "changeSecurity", signed(self.change_security)),
         ]
         if self.shell.mode is Mode.SANDBOX:
             table += [
                 ("GET", "/enter/{link}", "showEntrance", self.show_enter),
                 ("POST", "/enter/{link}", "enterSandbox", self.enter),
             ]
+        return self.routes_of(table)
+
+    def routes_of(self, table: Iterable[GateRow]) -> list[Route]:
+        address = self.shell.limit.address
         return self.shell.router.routes(
-            PageRoute(method, self.path + path, name, handler, limit.address if method == "POST" else None)
+            PageRoute(method, self.path + path, name, handler, address if method == "POST" else None)
             for method, path, name, handler in table
         )
 
 
-_STATUS: dict[type, int] = {RateLimited: 429, NotFound: 404}
-
-
-def qr_of(text: str) -> Markup:
-    drawn = io.BytesIO()
-    segno.make(text, error="m").save(drawn, kind="svg", xmldecl=False, svgns=False, omitsize=True, border=0)
-    return Markup(drawn.getvalue().decode())  # noqa: S704 - drawn here, of modules alone
+_STATUS: dict[type, int] = {RateLimited: 429, NotFound: 404, Conflict: 409}

@@ -1,4 +1,4 @@
-"""SQL of one journal with its entries, and of the audit log."""
+"""SQL of one journal with its entries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Tx
+from tidegate.ledger.model import JournalKind
 
 
 class EntryLine(NamedTuple):
@@ -22,17 +23,6 @@ class JournalView(NamedTuple):
     created_at: datetime
     position: int | None
     lines: list[EntryLine]
-
-
-class AuditLine(NamedTuple):
-    id: int
-    at: datetime
-    who: str
-    origin: str | None
-    action: str
-    subject: str
-    # JSON.
-    details: str
 
 
 async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView | None:
@@ -60,24 +50,19 @@ async def find_journal(tx: Tx, business_id: str, journal_id: int) -> JournalView
     return JournalView(first["id"], first["kind"], first["cause"], first["created_at"], first["position"], lines)
 
 
-async def list_audit(
-    tx: Tx, business_id: str, *, actor: str | None, before_id: int | None, limit: int
-) -> list[AuditLine]:
-    """The newest first; of one actor, where the rest is not for these eyes."""
+class JournalLine(NamedTuple):
+    id: int
+    kind: str
+    created_at: datetime
+
+
+async def list_of_cause(tx: Tx, business_id: str, cause: str) -> list[JournalLine]:
+    """The journals of one thing, the oldest first. By kind, as their key begins."""
     rows = await tx.fetch(
         """
-        SELECT audit.id, audit.created_at, coalesce(person.name, audit.actor) AS who, origin, action, subject, details
-          FROM audit LEFT JOIN person ON 'person/' || person.id = audit.actor
-         WHERE audit.business_id = $1 AND ($2::text IS NULL OR audit.actor = $2)
-           AND ($3::bigint IS NULL OR audit.id < $3)
-         ORDER BY audit.id DESC LIMIT $4
+        SELECT id, kind, created_at FROM journal
+         WHERE business_id = $1 AND kind = ANY ($3::text[]) AND cause = $2 ORDER BY id LIMIT 50
         """,
-        business_id, actor, before_id, limit,
+        business_id, cause, list(JournalKind),
     )  # fmt: skip
-    return [
-        AuditLine(
-            row["id"], row["created_at"], row["who"], row["origin"], row["action"], row["subject"],
-            row["details"],
-        )
-        for row in rows
-    ]  # fmt: skip
+    return [JournalLine(row["id"], row["kind"], row["created_at"]) for row in rows]

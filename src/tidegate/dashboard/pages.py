@@ -7,29 +7,35 @@ from collections.abc import Callable
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
+from tidegate.dashboard.account_pages import AccountPages
+from tidegate.dashboard.audit import AuditPages
+from tidegate.dashboard.branding import BrandingPages
 from tidegate.dashboard.cases import CasePages
 from tidegate.dashboard.developer_pages import DeveloperPages
 from tidegate.dashboard.find import FindPages
 from tidegate.dashboard.home import Home
+from tidegate.dashboard.inflow_pages import InflowPages
 from tidegate.dashboard.links import LinkDashboard
 from tidegate.dashboard.member_gate import MemberGate
-from tidegate.dashboard.money_pages import MoneyPages
 from tidegate.dashboard.payments import PaymentPages
 from tidegate.dashboard.refunds import RefundPages
 from tidegate.dashboard.renderer import Renderer
 from tidegate.dashboard.replay import ReplayPages
 from tidegate.dashboard.sandbox_pages import TimePages
+from tidegate.dashboard.security_pages import SecurityPages
 from tidegate.dashboard.settings_pages import SandboxPages, SettingsPages
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell
 from tidegate.dashboard.takings import TakingsPages
 from tidegate.dashboard.team_pages import TeamPages
 from tidegate.dashboard.views import ViewPages
+from tidegate.dashboard.wallet_pages import WalletPages
 from tidegate.dashboard.webhooks import WebhookPages
 from tidegate.infra.http.limit import Limiter
 from tidegate.infra.http.routing import Route
 from tidegate.infra.page import static
 from tidegate.infra.page.site import Site
 from tidegate.member.limit import SignInLimit
+from tidegate.member.passkey import Passkeys
 from tidegate.member.sign_in import SignIn
 from tidegate.member.team import Team
 from tidegate.payment.wire import MethodsTaken, all_methods
@@ -45,8 +51,11 @@ class Dashboard:
         """`taken` says which methods can be paid by in a currency."""
         names, public_ids = MethodNames(ussd=settings.ussd_method), PublicIds(secret)
         site, limit = Site(settings.base_url), SignInLimit(limiter)
-        sign_in = SignIn(deps.db, deps.vault, limit, settings.base_url)
-        self.shell = DashboardShell(deps.db, clock, settings.mode, site, sign_in, limit, Renderer(site), secret)
+        sign_in = SignIn(deps.db, deps.vault, settings.base_url)
+        passkeys = Passkeys(sign_in, site, secret)
+        self.shell = DashboardShell(
+            deps.db, clock, settings.mode, site, sign_in, passkeys, limit, Renderer(site), secret
+        )
         team = Team(deps.db, sign_in)
         self.gate = MemberGate(self.shell, team)
         payment_pages = PaymentPages(self.shell, names, public_ids)
@@ -60,11 +69,15 @@ class Dashboard:
             *ViewPages(self.shell).routes(),
             *LinkDashboard(self.shell, names, taken, settings.links_url).routes(),
             *RefundPages(self.shell).routes(),
-            *MoneyPages(self.shell).routes(),
+            *WalletPages(self.shell, public_ids).routes(),
+            *InflowPages(self.shell).routes(),
+            *AccountPages(self.shell).routes(),
             *WebhookPages(self.shell, deps).routes(),
             *ReplayPages(self.shell).routes(),
             *TeamPages(self.shell, team, sends_mail=settings.mail is not None).routes(),
+            *AuditPages(self.shell).routes(),
             *SettingsPages(self.shell).routes(),
+            *BrandingPages(self.shell, names).routes(),
             *DeveloperPages(self.shell).routes(),
         ]
         if isinstance(clock, ShiftedClock):
@@ -76,6 +89,7 @@ class Dashboard:
             *static.routes(self.shell.renderer.static_files),
             *self.gate.routes(),
             *self.cases.routes(),
+            *SecurityPages(self.gate).routes(),
             *self.shell.routes(self.table),
             self.shell.router.nothing_else(f"{PATH}/{{rest:path}}"),
         ]

@@ -33,6 +33,7 @@ class Renderer:
         self._environment.globals.update(
             css="".join(style.body.decode() for style in styles),
             script=self.files["dashboard.js"],
+            passkey_script=self.files["passkey.js"],
             site=site,
             amount=shown.amount,
             many=shown.many,

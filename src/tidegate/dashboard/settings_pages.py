@@ -1,4 +1,4 @@
-"""Settings, branding, and the sandbox's own pages."""
+"""Settings, and the sandbox's own pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate.audit import store as audit
 from tidegate.core.clock import ShiftedClock
 from tidegate.core.errors import Invalid, NotFound, Problem, Refusal
 from tidegate.core.money import CHECKOUT_OFFERS
-from tidegate.dashboard.format import typed
+from tidegate.dashboard.format import amount, typed
 from tidegate.dashboard.gate import Gate
 from tidegate.dashboard.payments import amount_in
 from tidegate.dashboard.shell import PATH, DashboardRoute, DashboardShell, DashboardVisitor
@@ -23,6 +23,9 @@ from tidegate.infra.page.response import Html
 from tidegate.member import session_store, team_store
 from tidegate.member.permission import Permission
 from tidegate.merchant import store as merchants
+from tidegate.payment import rehearsal_store
+from tidegate.payment.rehearsal import RehearsedEnd, rehearse
+from tidegate.payment.variance import VariancePolicy
 from tidegate.sandbox import store as sandbox_store
 from tidegate.sandbox.wire import AHEAD_MAX
 
@@ -32,11 +35,9 @@ POLICIES = {
     "return": "Return: send back what differs",
 }
 HOSTS_MAX = 20
+REHEARSED_DAYS = 30
 ADVANCES = {"1h": timedelta(hours=1), "24h": timedelta(days=1)}
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}|localhost")
-_COLOUR = re.compile(r"#[0-9a-f]{6}")
-_PHONE = re.compile(r"\+[1-9][0-9]{4,14}")
-_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,24 @@ class SettingsPages:
         return await self._page(visitor)
 
     async def _page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
+        wanted = visitor.request.query.get("rehearse", "")
+        rehearsal = None
         async with self.shell.db.connection() as tx:
             limits = await approval_store.list_limits(tx, visitor.business.id)
+            if wanted in POLICIES and wanted != visitor.business.variance_policy:
+                since = visitor.now - timedelta(days=REHEARSED_DAYS)
+                transfers = await rehearsal_store.list_transfers(tx, visitor.business.id, since=since)
+                rehearsal = rehearse(
+                    transfers, today=VariancePolicy(visitor.business.variance_policy), then=VariancePolicy(wanted),
+                    tolerance_minor=visitor.business.variance_tolerance_minor,
+                )  # fmt: skip
         shown = [
             (currency.value, typed(limits.get(currency) or default_limit(currency))) for currency in CHECKOUT_OFFERS
         ]
         return self.shell.page(
             visitor, "settings.html", title="Settings", section="Settings", wrong=wrong, status=422 if wrong else 200,
             business=visitor.business, policies=POLICIES, limits=shown, zones=sorted(available_timezones()),
+            rehearsal=rehearsal, rehearsed_days=REHEARSED_DAYS, end_words=end_words,
         )  # fmt: skip
 
     async def change(self, visitor: DashboardVisitor) -> Html:
@@ -89,23 +100,10 @@ class SettingsPages:
             )  # fmt: skip
         return self.shell.to(visitor, "/settings")
 
-    async def show_brand(self, visitor: DashboardVisitor) -> Html:
-        return self._brand_page(visitor)
-
-    def _brand_page(self, visitor: DashboardVisitor, wrong: Refusal | None = None) -> Html:
-        business = visitor.business
-        return self.shell.page(
-            visitor, "branding.html", title="Branding", section="Branding", wrong=wrong, status=422 if wrong else 200,
-            business=business, accent=business.brand.accent or "#0f7b6c", support=business.brand.support,
-        )  # fmt: skip
-
-    async def change_brand(self, visitor: DashboardVisitor) -> Html:
-        try:
-            changes = brand_in(visitor)
-        except Invalid as wrong:
-            return self._brand_page(visitor, wrong)
-        await save(self.shell, visitor, changes, action="business.branded")
-        return self.shell.to(visitor, "/branding")
+    async def change_two_step(self, visitor: DashboardVisitor) -> Html:
+        changes = {"two_step_for_all": "two_step_for_all" in visitor.form}
+        await save(self.shell, visitor, changes, action="business.changed")
+        return self.shell.to(visitor, "/settings")
 
     def routes(self) -> list[DashboardRoute]:
         return [
@@ -113,8 +111,7 @@ class SettingsPages:
             DashboardRoute("POST", "/settings", "changeSettings", Permission.SETTINGS, self.change),
             DashboardRoute("POST", "/settings/hosts", "changeHosts", Permission.ENDPOINTS, self.change_hosts),
             DashboardRoute("POST", "/settings/limits", "changeLimits", Permission.LIMITS, self.change_limits),
-            DashboardRoute("GET", "/branding", "showBranding", Permission.BRAND, self.show_brand),
-            DashboardRoute("POST", "/branding", "changeBranding", Permission.BRAND, self.change_brand),
+            DashboardRoute("POST", "/settings/two-step", "demandTwoStep", Permission.LIMITS, self.change_two_step),
         ]
 
 
@@ -123,19 +120,12 @@ async def save(shell: DashboardShell, visitor: DashboardVisitor, changes: dict[s
     async with shell.db.transaction() as tx:
         after = await merchants.update_business(tx, visitor.business.id, changes=changes, now=visitor.now)
         assert after is not None
-        details = {name: [_before(visitor, name), value] for name, value in changes.items()}
+        before = {name: getattr(visitor.business, name) for name in changes}
+        details = {name: [before[name], value] for name, value in changes.items() if before[name] != value}
         await audit.insert(
             tx, visitor.business.id, visitor.by, action=action, subject=visitor.business.id, details=details,
             now=visitor.now,
         )  # fmt: skip
-
-
-def _before(visitor: DashboardVisitor, name: str) -> Any:
-    business = visitor.business
-    support = business.brand.support
-    own = {"accent": business.brand.accent, "support_email": support.email, "support_phone": support.phone,
-           "support_url": support.url}  # fmt: skip
-    return own[name] if name in own else getattr(business, name)
 
 
 def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
@@ -158,6 +148,12 @@ def settings_in(visitor: DashboardVisitor) -> dict[str, Any]:
     }
 
 
+def end_words(end: RehearsedEnd) -> str:
+    """Paid, ₦2,000.00 sent back."""
+    words = f"paid with {amount(end.kept)}" if end.is_paid else "not paid"
+    return f"{words}, {amount(end.back)} sent back" if end.back.minor else words
+
+
 def hosts_in(visitor: DashboardVisitor) -> dict[str, Any]:
     hosts = [host for host in re.split(r"[\s,]+", visitor.form.get("hosts", "").lower()) if host]
     if len(hosts) > HOSTS_MAX:
@@ -166,29 +162,7 @@ def hosts_in(visitor: DashboardVisitor) -> dict[str, Any]:
     if wrong is not None:
         hint = "Enter names such as shop.example.com, without https:// and without a path."
         raise Invalid(Problem("hosts", f"“{wrong[:60]}” is not the name of a host. {hint}"))
-    return {"redirect_hosts": hosts}
-
-
-def brand_in(visitor: DashboardVisitor) -> dict[str, Any]:
-    form = visitor.form
-    name = " ".join(form.get("name", "").split())
-    accent, email, phone = (
-        form.get("accent", "").lower(),
-        form.get("support_email", "").strip(),
-        form.get("support_phone", "").strip(),
-    )
-    problems = []
-    if not 0 < len(name) <= 100:
-        problems.append(Problem("name", "Enter a name of at most 100 characters."))
-    if not _COLOUR.fullmatch(accent):
-        problems.append(Problem("accent", "Enter a colour such as #0f7b6c."))
-    if email and not _EMAIL.fullmatch(email):
-        problems.append(Problem("support_email", "Enter an e-mail address, or leave it empty."))
-    if phone and not _PHONE.fullmatch(phone):
-        problems.append(Problem("support_phone", "Enter a number such as +2348012345678, or leave it empty."))
-    if problems:
-        raise Invalid(*problems)
-    return {"name": name, "accent": accent, "support_email": email, "support_phone": phone}
+    return {"redirect_hosts": tuple(hosts)}
 
 
 @dataclass(frozen=True)

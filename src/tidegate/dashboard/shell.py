@@ -19,7 +19,7 @@ from tidegate.core.clock import Clock
 from tidegate.core.errors import AccessDenied, Invalid, NotFound, Problem, Refusal
 from tidegate.core.ids import Mode
 from tidegate.dashboard import navigation
-from tidegate.dashboard.form import OnceAct, do_once, show_factor
+from tidegate.dashboard.form import OnceAct, do_once, scope_of, show_factor, shows_factor
 from tidegate.dashboard.format import Times
 from tidegate.dashboard.navigation import NavigationItem
 from tidegate.dashboard.renderer import Renderer
@@ -34,6 +34,7 @@ from tidegate.infra.page.site import Site
 from tidegate.member import permission
 from tidegate.member.limit import SignInLimit
 from tidegate.member.model import MemberSession, Membership
+from tidegate.member.passkey import Passkeys
 from tidegate.member.permission import Grant, Permission
 from tidegate.member.sign_in import SignIn
 from tidegate.merchant import store as merchants
@@ -43,7 +44,7 @@ PATH = "/dashboard"
 DEVICE_COOKIE = "tidegate-device"
 DEVICE_LASTS_S = 180 * 86_400
 # Not carried to the page that asks for a factor, and never drawn again.
-_OF_THE_SHELL = frozenset({"token", "factor", "sandbox"})
+_OF_THE_SHELL = frozenset({"token", "factor", "passkey", "sandbox"})
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ class DashboardRoute:
     handler: DashboardHandler
     # Of a form: the page that has it, where that is not the nearest one above.
     page: str | None = None
+    # Of a form with a file.
+    upload_bytes_max: int | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ class DashboardShell:
     mode: Mode
     site: Site
     sign_in: SignIn
+    passkeys: Passkeys
     limit: SignInLimit
     renderer: Renderer
     # Available once the database is open.
@@ -143,6 +147,7 @@ class DashboardShell:
                         row.name,
                         self._guarded(row),
                         self.limit.form if row.method == "POST" else None,
+                        row.upload_bytes_max,
                     )
                     for row in table
                 ),
@@ -189,7 +194,7 @@ class DashboardShell:
             return see_other(self.site.url(f"{PATH}/second-factor"))
         if found.membership is None:
             raise NotFound("there is nothing at this address")
-        if found.session.needs_enrolment(found.membership.role):
+        if found.session.needs_enrolment(found.membership):
             return see_other(self.site.url(f"{PATH}/two-step"))
         now = self.clock.now_of(found.membership.business_id)
         async with self.db.connection() as tx:
@@ -221,26 +226,26 @@ class DashboardShell:
         """Where the role needs it: a factor of the last ten minutes, or the page that asks for one and goes on."""
         if not self._asks_for_factor(visitor, row.permission):
             return visitor
-        given = visitor.form.get("factor")
-        if given is None:
-            return self._ask_for_factor(visitor, row, None)
+        if not shows_factor(visitor.form):
+            return await self._ask_for_factor(visitor, row, None)
         try:
-            token = await show_factor(self.sign_in, visitor.session, self.mode, given)
+            token = await show_factor(self.sign_in, self.passkeys, visitor.session, self.mode, visitor.form)
         except Invalid as wrong:
-            return self._ask_for_factor(visitor, row, wrong)
+            return await self._ask_for_factor(visitor, row, wrong)
         return replace(visitor, cookies=self.session_cookie.set(token))
 
     def _asks_for_factor(self, visitor: DashboardVisitor, wanted: Permission) -> bool:
         is_needed = permission.grant(visitor.membership.role, wanted) is Grant.STEP_UP
         return is_needed and not visitor.session.is_stepped_up(self.sign_in.clock.now())
 
-    def _ask_for_factor(self, visitor: DashboardVisitor, row: DashboardRoute, wrong: Invalid | None) -> Html:
+    async def _ask_for_factor(self, visitor: DashboardVisitor, row: DashboardRoute, wrong: Invalid | None) -> Html:
         """The form waits in this page's own form, and goes on with it."""
         here = visitor.path(row.path.format(**{name: quote(text) for name, text in visitor.request.path.items()}))
         fields = [(name, value) for name, value in visitor.form.items() if name not in _OF_THE_SHELL]
         return self.page(
             visitor, "step_up.html", title="Confirm it is you", status=422 if wrong else 200, wrong=wrong,
             action=self.site.url(here), fields=fields, member=visitor.session.member,
+            passkey=await self.passkeys.options_to_show(visitor.session.member, scope_of(visitor.session)),
         )  # fmt: skip
 
     def page(
@@ -267,7 +272,8 @@ class DashboardShell:
             typed=visitor.form if wrong else NOTHING_SENT,
             **facts,
         )
-        return Html(body, status, [(b"cache-control", b"no-store")], self.csrf.cookie(guest))
+        cookies, uses_passkeys = self.csrf.cookie(guest), bool(facts.get("passkey"))
+        return Html(body, status, [(b"cache-control", b"no-store")], cookies, uses_passkeys=uses_passkeys)
 
     def to(self, visitor: DashboardVisitor, below: str) -> Html:
         return see_other(self.site.url(visitor.path(below)))
@@ -320,11 +326,6 @@ def page_of(row: DashboardRoute, pages: Set[str]) -> str:
     while below not in pages:
         below = below.rpartition("/")[0]
     return below
-
-
-def scope_of(session: MemberSession) -> str:
-    """A form belongs to the session that it was drawn for."""
-    return f"session/{session.id}"
 
 
 def problems_of(wrong: Refusal | None) -> list[tuple[str, str]]:

@@ -1,13 +1,10 @@
-"""Team and audit log."""
+"""The team."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
-from tidegate.dashboard import ledger_store
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.page.response import Html
@@ -15,7 +12,6 @@ from tidegate.member import permission
 from tidegate.member.permission import Grant, Permission, Role
 from tidegate.member.team import Team
 
-PAGE = 50
 _GRANT_WORDS = {
     Grant.YES: "yes",
     Grant.STEP_UP: "yes, with a proof",
@@ -74,21 +70,13 @@ class TeamPages:
             return await self._page(visitor, wrong)
         return self.shell.to(visitor, "/team")
 
-    async def show_audit(self, visitor: DashboardVisitor) -> Html:
-        """Everybody sees their own acts."""
-        actor = None if visitor.may(Permission.AUDIT) else visitor.by.actor
-        before = number_in(visitor.request.query.get("before", ""))
-        async with self.shell.db.connection() as tx:
-            found = await ledger_store.list_audit(
-                tx, visitor.business.id, actor=actor, before_id=before, limit=PAGE + 1
-            )
-        older = f"{visitor.path('/audit')}?before={found[PAGE - 1].id}" if len(found) > PAGE else None
-        return self.shell.page(
-            visitor, "audit.html", title="Audit log", section="Audit log",
-            lines=[(line, plain_details(line.details)) for line in found[:PAGE]],
-            older=older,
-            is_own=actor is not None,
-        )  # fmt: skip
+    async def reset_factors(self, visitor: DashboardVisitor) -> Html:
+        person, origin = visitor.request.path["person"], visitor.request.client
+        try:
+            await self.team.reset_factors(visitor.session.member, visitor.membership, person, origin=origin)
+        except Conflict as wrong:
+            return await self._page(visitor, wrong)
+        return self.shell.to(visitor, "/team")
 
     def routes(self) -> list[DashboardRoute]:
         return [
@@ -98,15 +86,5 @@ class TeamPages:
                 "POST", "/team/invitations/{invitation}/withdraw", "withdrawInvitation", Permission.TEAM, self.withdraw
             ),
             DashboardRoute("POST", "/team/{person}", "changeMember", Permission.TEAM, self.change),
-            DashboardRoute("GET", "/audit", "showAudit", Permission.SEE, self.show_audit),
+            DashboardRoute("POST", "/team/{person}/reset", "resetFactors", Permission.LIMITS, self.reset_factors),
         ]
-
-
-def plain_details(details: str) -> str:
-    """before → after where there are two, otherwise name: value."""
-    found = msgspec.json.decode(details)
-    parts = []
-    for name, value in found.items():
-        is_pair = isinstance(value, list) and len(value) == 2
-        parts.append(f"{name}: {value[0]} → {value[1]}" if is_pair else f"{name}: {value}")
-    return ", ".join(parts)

@@ -37,3 +37,15 @@ def changed(email: str, *, what: str) -> Mail:
         paragraphs=(f"On your Tidegate account: {what}.",),
         closing="If it was not you, choose a new password at once and tell the owner of your business.",
     )
+
+
+def factors_reset(email: str, *, by: str) -> Mail:
+    return Mail(
+        recipient=email,
+        subject="Tidegate: your second factors were reset",
+        paragraphs=(
+            f"{one_line(by)} has removed your passkeys, the codes of your app and your recovery codes.",
+            "Your sessions have ended. Your password is unchanged: sign in with it and set up a second factor again.",
+        ),
+        closing="If you did not ask for this, choose a new password at once and tell the owner of your business.",
+    )

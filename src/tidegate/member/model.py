@@ -22,6 +22,8 @@ RESET_LASTS = timedelta(minutes=30)
 ENTER_LASTS = timedelta(minutes=15)
 FACTOR_FAILURES_MAX = 5
 RECOVERY_CODES = 10
+PASSKEYS_MAX = 10
+PASSKEY_NAME_CHARS_MAX = 60
 EMAIL_CHARS_MAX = 254
 NAME_CHARS_MAX = 100
 BROWSER_CHARS_MAX = 200
@@ -37,11 +39,16 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     has_password: bool
     has_totp: bool
+    has_passkey: bool
+
+    @property
+    def has_second_factor(self) -> bool:
+        return self.has_totp or self.has_passkey
 
     @property
     def is_of_sandbox(self) -> bool:
         """Seeded: without factors, so that anybody at the sandbox's machine may be them."""
-        return not self.has_password and not self.has_totp
+        return not self.has_password and not self.has_second_factor
 
 
 class MemberSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,16 +68,16 @@ class MemberSession(msgspec.Struct, frozen=True, kw_only=True):
     def is_stepped_up(self, now: datetime) -> bool:
         return self.stepped_up_at is not None and now - self.stepped_up_at < STEP_UP_LASTS
 
-    def needs_enrolment(self, role: Role) -> bool:
-        return role in NEEDS_SECOND_FACTOR and self.lacks_second_factor
+    def needs_enrolment(self, membership: Membership) -> bool:
+        return membership.needs_two_step and self.lacks_second_factor
 
     @property
     def lacks_second_factor(self) -> bool:
-        return not self.member.has_totp and not self.member.is_of_sandbox
+        return not self.member.has_second_factor and not self.member.is_of_sandbox
 
     @property
     def needs_second_factor(self) -> bool:
-        return self.member.has_totp and not self.has_second_factor
+        return self.member.has_second_factor and not self.has_second_factor
 
 
 class Membership(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,12 +87,44 @@ class Membership(msgspec.Struct, frozen=True, kw_only=True):
     role: Role
     # By the operator's staff, who change nothing.
     is_viewed: bool = False
+    # The business demands it of everybody.
+    two_step_for_all: bool = False
+
+    @property
+    def needs_two_step(self) -> bool:
+        return self.two_step_for_all or self.role in NEEDS_SECOND_FACTOR
+
+
+class Passkey(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    person_id: str
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+    name: str
+    created_at: datetime
+    used_at: datetime | None
 
 
 class TeamMember(msgspec.Struct, frozen=True, kw_only=True):
     member: Member
     role: Role
     seen_at: datetime | None
+
+    @property
+    def factors(self) -> str:
+        """In words: what they sign in with."""
+        member = self.member
+        found = [
+            word
+            for word, has in (
+                ("passkey", member.has_passkey),
+                ("codes of an app", member.has_totp),
+                ("password only", member.has_password and not member.has_second_factor),
+            )
+            if has
+        ]
+        return " and ".join(found) or "sandbox link"
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):

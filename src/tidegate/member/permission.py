@@ -45,7 +45,7 @@ class Permission(StrEnum):
     KEYS = "see and change API keys"
     FULL_KEYS = "make keys with all rights"
     SETTINGS = "change variance, session and time zone"
-    LIMITS = "change refund limits"
+    LIMITS = "change refund limits, demand two-step sign-in, reset a member's factors"
     TEAM = "change the team"
     AUDIT = "read the audit log"
     OWNERSHIP = "hand over ownership"

@@ -41,7 +41,7 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: R
     """With the membership in the business: one round trip of every request."""
     row = await tx.fetchrow(
         """
-        SELECT session, person, business.id AS business_id, business.name AS business_name,
+        SELECT session, person, business.id AS business_id, business.name AS business_name, business.two_step_for_all,
                CASE WHEN session.viewed_business IS NULL THEN membership.role
                     WHEN session.viewed_business = business.id THEN 'viewer' END AS role
           FROM member_session AS session
@@ -59,6 +59,7 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: R
         membership = Membership(
             business_id=row["business_id"], business_code=business_code or "", business_name=row["business_name"],
             role=Role(row["role"]), is_viewed=row["session"]["viewed_business"] is not None,
+            two_step_for_all=row["two_step_for_all"],
         )  # fmt: skip
     return OpenSession(session_of(row["session"], member_of(row["person"])), membership)
 
@@ -66,7 +67,8 @@ async def find(tx: Tx, token_hash: bytes, business_code: str | None, *, realm: R
 async def list_memberships(tx: Tx, person_id: str) -> list[Membership]:
     rows = await tx.fetch(
         """
-        SELECT business.id AS business_id, business.code AS business_code, business.name AS business_name, role
+        SELECT business.id AS business_id, business.code AS business_code, business.name AS business_name, role,
+               business.two_step_for_all
           FROM membership JOIN business ON business.id = membership.business_id
          WHERE membership.person_id = $1 ORDER BY business.name, business.id
         """,

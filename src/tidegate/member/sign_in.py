@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from tidegate.core.clock import SystemClock
-from tidegate.core.errors import Invalid, NotFound, Problem
+from tidegate.core.errors import Invalid, NotFound, Problem, RateLimited
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.infra.db import Database, Tx
 from tidegate.infra.vault import Vault
 from tidegate.mail import store as mail
-from tidegate.member import message, password, session_store, store, totp
-from tidegate.member.limit import SignInLimit
+from tidegate.member import limit, message, password, session_store, store, totp
 from tidegate.member.model import (
     BROWSER_CHARS_MAX,
     FACTOR_FAILURES_MAX,
@@ -68,7 +67,6 @@ class SignedIn:
 class SignIn:
     db: Database
     vault: Vault
-    limit: SignInLimit
     # Where links in mail lead to.
     base_url: str
     hashing: PasswordHashing = field(default_factory=PasswordHashing)
@@ -88,12 +86,12 @@ class SignIn:
             found = await store.find_by_email(tx, email)
             is_let_in = found is not None and await self.may_enter(tx, found[0])
             is_known = device_hash is not None and await store.is_known_device(tx, email, device_hash)
-        counted = self.limit.device(device_hash) if device_hash and is_known else self.limit.account(email)
-        self.limit.refuse(counted)
+        subject = limit.DEVICE.of(device_hash.hex()) if device_hash and is_known else limit.ACCOUNT.of(email)
+        await limit.take(self.db, [subject, *limit.of_address(visit.address)], now=self.clock.now())
         kept = found[1].password_hash if found and is_let_in else None
         if not await self.hashing.verify(kept, given) or found is None or kept is None:
-            self.limit.count_failure(counted)
             raise Invalid(Problem("password", WRONG))
+        await limit.forget(self.db, subject)
         if password.needs_rehash(kept):
             async with self.db.connection() as tx:
                 await store.set_password(tx, found[0].id, await self.hashing.hash(given))
@@ -133,47 +131,51 @@ class SignIn:
 
     async def second_factor(self, session: MemberSession, code: str) -> str:
         """The new session id. After a few wrong ones it begins from the password again, and ever slower."""
-        counted = self.limit.account(f"factor/{session.member.id}")
-        self.limit.refuse(counted)
+        subject = limit.FACTOR.of(session.member.id)
+        await limit.take(self.db, [subject], now=self.clock.now())
         async with self.db.transaction() as tx:
-            is_right = await self._is_right_code(tx, session.member, code)
-            if is_right:
-                return await self._raised(tx, session)
-        self.limit.count_failure(counted)
+            token = await self.raised(tx, session) if await self._is_right_code(tx, session.member, code) else None
+        if token is not None:
+            await limit.forget(self.db, subject)
+            return token
         await self._count_wrong(session)
         raise Invalid(Problem("code", WRONG_CODE))
 
     async def step_up(self, session: MemberSession, given: str) -> str:
         """By the password or a code. The new session id. Codes are guessed no faster than passwords."""
-        self.limit.refuse(self.limit.account(f"step-up/{session.member.id}"))
+        member = session.member
+        subject = limit.STEP_UP.of(member.id)
+        await limit.take(self.db, [subject], now=self.clock.now())
         async with self.db.transaction() as tx:
-            if session.member.has_totp and await self._is_right_code(tx, session.member, given):
-                return await self._raised(tx, session)
-        try:
-            await self.confirm_password(session.member, given)
-        except Invalid:
-            raise Invalid(Problem("factor", "That is neither your password nor a valid code.")) from None
+            is_right = member.has_second_factor and await self._is_right_code(tx, member, given)
+        if not is_right and not await self._is_password(member, given):
+            raise Invalid(Problem("factor", "That is neither your password nor a valid code."))
+        await limit.forget(self.db, subject)
         async with self.db.transaction() as tx:
-            return await self._raised(tx, session)
+            return await self.raised(tx, session)
 
     async def confirm_password(self, member: Member, given: str) -> None:
         """Raises Invalid."""
-        counted = self.limit.account(f"step-up/{member.id}")
-        self.limit.refuse(counted)
+        subject = limit.STEP_UP.of(member.id)
+        await limit.take(self.db, [subject], now=self.clock.now())
+        if not await self._is_password(member, given):
+            raise Invalid(Problem("old", "That is not your password."))
+        await limit.forget(self.db, subject)
+
+    async def _is_password(self, member: Member, given: str) -> bool:
         async with self.db.connection() as tx:
             found = await store.find_by_email(tx, member.email)
-        if found is None or not await self.hashing.verify(found[1].password_hash, given):
-            self.limit.count_failure(counted)
-            raise Invalid(Problem("old", "That is not your password."))
+        return found is not None and await self.hashing.verify(found[1].password_hash, given)
 
     async def step_up_in_sandbox(self, session: MemberSession) -> str:
         """The sandbox's own people have no factor to show."""
         if not session.member.is_of_sandbox:
             raise Invalid(Problem("factor", "Enter your password or a code."))
         async with self.db.transaction() as tx:
-            return await self._raised(tx, session)
+            return await self.raised(tx, session)
 
-    async def _raised(self, tx: Tx, session: MemberSession) -> str:
+    async def raised(self, tx: Tx, session: MemberSession) -> str:
+        """The new session id, after a factor was shown."""
         token = new_token()
         if not await session_store.raise_up(tx, session.token_hash, _hash(token), now=self.clock.now()):
             raise NotFound("you are signed out; sign in again")
@@ -187,13 +189,13 @@ class SignIn:
     async def _is_right_code(self, tx: Tx, member: Member, code: str) -> bool:
         now = self.clock.now()
         factors = await store.lock_factors(tx, member.id)
-        if factors.totp_secret is None:
-            return False
         # First, so that they work when the secret cannot be opened any more.
         if await store.use_recovery_code(tx, member.id, hash_of_code(code), now=now):
             left = await store.count_recovery_codes(tx, member.id)
-            await self._tell(tx, member, f"a recovery code was used; {left} are left", now)
+            await self.tell(tx, member, f"a recovery code was used; {left} are left", now)
             return True
+        if factors.totp_secret is None:
+            return False
         secret = self.vault.open(factors.totp_secret, owner=member.id)
         step = totp.step_of(secret, code, after_step=factors.totp_step, now=now)
         if step is not None:
@@ -224,8 +226,8 @@ class SignIn:
             await store.set_totp(tx, session.member.id, self.vault.seal(secret, owner=session.member.id), step=step)
             await store.replace_recovery_codes(tx, session.member.id, [hash_of_code(one) for one in codes])
             await session_store.delete_others(tx, session.member.id, session.token_hash)
-            await self._tell(tx, session.member, "sign-in with a code of your app was switched on", now)
-            return await self._raised(tx, session), codes
+            await self.tell(tx, session.member, "sign-in with a code of your app was switched on", now)
+            return await self.raised(tx, session), codes
 
     async def sign_out(self, token: str) -> None:
         token_hash = hash_of_token(token)
@@ -239,14 +241,16 @@ class SignIn:
         async with self.db.transaction() as tx:
             await store.set_password(tx, member.id, password_hash)
             await session_store.delete_others(tx, member.id, session.token_hash)
-            await self._tell(tx, member, "your password was changed", self.clock.now())
+            await self.tell(tx, member, "your password was changed", self.clock.now())
 
     async def ask_for_reset(self, email: str) -> None:
         """The same work and the same answer for every address, known or not."""
         email = email_in(email)
         now, token = self.clock.now(), new_token()
-        if not self.limit.may_mail_reset(email):
-            return
+        try:
+            await limit.take(self.db, [limit.RESET.of(email)], now=now)
+        except RateLimited:
+            return  # The page is the same whether or not the address is known.
         async with self.db.transaction() as tx:
             member = await store.insert_link(
                 tx, email, purpose=RESET, token_hash=_hash(token), expires_at=now + RESET_LASTS, now=now
@@ -275,7 +279,7 @@ class SignIn:
                 raise NotFound(NO_LINK)
             await store.set_password(tx, member.id, password_hash)
             await session_store.delete_others(tx, member.id, None)
-            await self._tell(tx, member, "your password was changed", self.clock.now())
+            await self.tell(tx, member, "your password was changed", self.clock.now())
 
     async def enter(self, token: str, visit: Visit) -> SignedIn:
         member = await self.find_link(token, self.realm.enter)
@@ -293,7 +297,7 @@ class SignIn:
                 raise NotFound(NO_LINK)
             return await self.open(tx, member, visit, is_complete=True, viewed=business_id)
 
-    async def _tell(self, tx: Tx, member: Member, what: str, now: datetime) -> None:
+    async def tell(self, tx: Tx, member: Member, what: str, now: datetime) -> None:
         await mail.insert(tx, PLATFORM_BUSINESS_ID, message.changed(member.email, what=what), now=now)
 
 

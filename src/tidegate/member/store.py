@@ -66,8 +66,12 @@ async def set_totp_step(tx: Tx, person_id: str, step: int) -> None:
     await tx.execute("UPDATE person SET totp_step = $2 WHERE id = $1", person_id, step)
 
 
-async def replace_recovery_codes(tx: Tx, person_id: str, hashes: Sequence[bytes]) -> None:
+async def delete_recovery_codes(tx: Tx, person_id: str) -> None:
     await tx.execute("DELETE FROM recovery_code WHERE person_id = $1", person_id)
+
+
+async def replace_recovery_codes(tx: Tx, person_id: str, hashes: Sequence[bytes]) -> None:
+    await delete_recovery_codes(tx, person_id)
     await tx.execute(
         "INSERT INTO recovery_code (person_id, code_hash) SELECT $1, unnest($2::bytea[])", person_id, list(hashes)
     )
@@ -173,6 +177,7 @@ def member_of(row: Row) -> Member:
         name=row["name"],
         has_password=row["password_hash"] is not None,
         has_totp=row["totp_secret"] is not None,
+        has_passkey=row["has_passkey"],
     )
 
 

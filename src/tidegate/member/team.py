@@ -12,7 +12,7 @@ from tidegate.core.clock import SystemClock
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem
 from tidegate.infra.db import Database, Tx
 from tidegate.mail import store as mail
-from tidegate.member import message, password, session_store, store, team_store
+from tidegate.member import message, passkey_store, password, session_store, store, team_store
 from tidegate.member.model import (
     INVITATION_LASTS,
     Invitation,
@@ -141,6 +141,21 @@ class Team:
             await session_store.delete_others(tx, person_id, None)
             await self._note(tx, at, _by(by, origin), "team.removed", subject=person_id, role=before)
 
+    async def reset_factors(self, by: Member, at: Membership, person_id: str, *, origin: str) -> None:
+        """For a member who has lost passkeys, app and recovery codes: the password stays, and mail tells them."""
+        async with self.db.transaction() as tx:
+            role = await self._locked(tx, at, person_id)
+            if role is Role.OWNER:
+                raise Conflict("an owner's second factors are reset by the operator, not by another owner")
+            if len(await session_store.list_memberships(tx, person_id)) > 1:
+                raise Conflict("this person belongs to another business too; the operator can reset their factors")
+            member = await drop_factors(tx, person_id)
+            if not member.has_second_factor:
+                raise Conflict("this person has no second factor")
+            letter = message.factors_reset(member.email, by=f"{by.name} of {at.business_name}")
+            await mail.insert(tx, at.business_id, letter, now=self.clock.now())
+            await self._note(tx, at, _by(by, origin), "team.factors_reset", subject=person_id, role=role)
+
     async def _locked(self, tx: Tx, at: Membership, person_id: str) -> Role:
         role = dict(await team_store.lock(tx, at.business_id)).get(person_id)
         if role is None:
@@ -157,6 +172,18 @@ class Team:
     ) -> None:
         now = self.clock.now()
         await audit.insert(tx, at.business_id, by, action=action, subject=subject, details={"role": role}, now=now)
+
+
+async def drop_factors(tx: Tx, person_id: str) -> Member:
+    """The person as they were before."""
+    await store.lock_factors(tx, person_id)
+    member = await store.find(tx, person_id)
+    assert member is not None
+    await passkey_store.delete(tx, person_id, None)
+    await store.set_totp(tx, person_id, None, step=0)
+    await store.delete_recovery_codes(tx, person_id)
+    await session_store.delete_others(tx, person_id, None)
+    return member
 
 
 def _by(member: Member, origin: str) -> Actor:
@@ -196,3 +223,20 @@ async def invite_owner(db: Database, base_url: str, business_id: str, email: str
             details={"role": Role.OWNER}, now=now,
         )  # fmt: skip
     return url
+
+
+async def reset_factors_of(db: Database, email: str) -> None:
+    """By the operator: of anybody, also of an owner. The audit log of each of their businesses tells."""
+    email, now = email_in(email), SystemClock().now()
+    async with db.transaction() as tx:
+        found = await store.find_by_email(tx, email)
+        if found is None:
+            raise NotFound(f"nobody signs in with {email}")
+        person_id = found[0].id
+        await drop_factors(tx, person_id)
+        await mail.insert(tx, ids.PLATFORM_BUSINESS_ID, message.factors_reset(email, by="Tidegate"), now=now)
+        for at in await session_store.list_memberships(tx, person_id):
+            await audit.insert(
+                tx, at.business_id, audit_model.OPERATOR, action="team.factors_reset", subject=person_id,
+                details={"role": at.role}, now=now,
+            )  # fmt: skip

@@ -84,6 +84,8 @@ class Business:
     brand: Brand
     time_zone: str
     receipts_by_mail: bool
+    # Every member of its dashboard needs a second factor.
+    two_step_for_all: bool
     created_at: datetime
 
     @property

@@ -92,7 +92,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
                support_url = nullif(coalesce($15, support_url), ''),
                inflow_name_policy = coalesce($16, inflow_name_policy), time_zone = coalesce($17, time_zone),
                checkout_origins = coalesce($18, checkout_origins),
-               receipts_by_mail = coalesce($19, receipts_by_mail)
+               receipts_by_mail = coalesce($19, receipts_by_mail), two_step_for_all = coalesce($20, two_step_for_all)
          WHERE id = $1 AND id <> '000000000000000000000000'
         RETURNING business,
             ARRAY(SELECT fee_rule FROM fee_rule WHERE business_id = $1 AND ended_at IS NULL) AS rules
@@ -102,7 +102,7 @@ async def update_business(tx: Tx, business_id: str, *, changes: dict[str, Any], 
         changes.get("redirect_hosts"), changes.get("variance_policy"), changes.get("variance_tolerance_minor"), now,
         changes.get("accent"), changes.get("support_email"), changes.get("support_phone"), changes.get("support_url"),
         changes.get("inflow_name_policy"), changes.get("time_zone"), changes.get("checkout_origins"),
-        changes.get("receipts_by_mail"),
+        changes.get("receipts_by_mail"), changes.get("two_step_for_all"),
     )  # fmt: skip
     return business_of(row["business"], row["rules"]) if row else None
 
@@ -307,6 +307,7 @@ def business_of(row: Row, rules: list[Row]) -> Business:
         ),
         time_zone=row["time_zone"],
         receipts_by_mail=row["receipts_by_mail"],
+        two_step_for_all=row["two_step_for_all"],
         created_at=row["created_at"],
     )
 

@@ -106,6 +106,7 @@ CREATE TABLE business (
     logo_hash                text,
     time_zone                text        NOT NULL DEFAULT 'UTC',
     receipts_by_mail         boolean     NOT NULL DEFAULT false,
+    two_step_for_all         boolean     NOT NULL DEFAULT false,
     created_at               timestamptz NOT NULL,
     updated_at               timestamptz NOT NULL,
     CONSTRAINT business_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
@@ -129,6 +130,7 @@ CREATE TABLE business (
 COMMENT ON TABLE business IS 'A merchant and its settings. `number` is internal: it picks the slot of the rate limit.';
 COMMENT ON COLUMN business.inflow_name_policy IS 'What is done with an inflow whose recipient is not the same name: hold waits for a decision where the name is close or missing, strict returns it at once.';
 COMMENT ON COLUMN business.checkout_origins IS 'Origins whose pages may show its checkout in a frame.';
+COMMENT ON COLUMN business.two_step_for_all IS 'Whether every member needs a second factor to sign in to the dashboard, whatever the role.';
 COMMENT ON COLUMN business.accent IS 'The accent colour of its pages; NULL for the default.';
 COMMENT ON COLUMN business.time_zone IS 'Of the times and days that its dashboard shows, such as Africa/Lagos.';
 COMMENT ON COLUMN business.receipts_by_mail IS 'Whether a payer is sent the receipt once the payment has succeeded.';
@@ -298,6 +300,7 @@ COMMENT ON COLUMN audit.actor IS 'key/ID for a caller of the API, person/ID for 
 COMMENT ON COLUMN audit.origin IS 'The address it came from, where there is one.';
 
 CREATE INDEX audit_by_subject ON audit (business_id, subject, id);
+CREATE INDEX audit_by_actor ON audit (business_id, actor, id);
 
 -- Written with each row, and worked off by the worker: rows commit in another order than their numbers.
 CREATE TABLE audit_to_link (
@@ -420,6 +423,7 @@ CREATE TABLE person (
     password_hash text,
     totp_secret   text,
     totp_step     bigint      NOT NULL DEFAULT 0,
+    has_passkey   boolean     NOT NULL DEFAULT false,
     created_at    timestamptz NOT NULL,
     CONSTRAINT person_id_is_24_hex CHECK (id ~ '^[0-9a-f]{24}$'),
     CONSTRAINT person_email_is_a_lower_case_address
@@ -430,6 +434,32 @@ COMMENT ON TABLE person IS 'A person who signs in to the dashboard. Belongs to n
 COMMENT ON COLUMN person.password_hash IS 'argon2id; NULL for the people of a sandbox, who enter by a link.';
 COMMENT ON COLUMN person.totp_secret IS 'Encrypted; NULL until it is enrolled.';
 COMMENT ON COLUMN person.totp_step IS 'The newest time step whose code was used: a code works once.';
+COMMENT ON COLUMN person.has_passkey IS 'Whether passkey has a row of this person: read on every request.';
+
+CREATE TABLE passkey (
+    person_id     text        NOT NULL CONSTRAINT passkey_person_fk REFERENCES person (id),
+    id            bigint      GENERATED ALWAYS AS IDENTITY,
+    credential_id bytea       NOT NULL CONSTRAINT passkey_one_credential UNIQUE,
+    public_key    bytea       NOT NULL,
+    sign_count    bigint      NOT NULL,
+    name          text        NOT NULL,
+    created_at    timestamptz NOT NULL,
+    used_at       timestamptz,
+    CONSTRAINT passkey_pk PRIMARY KEY (person_id, id),
+    CONSTRAINT passkey_credential_is_at_most_1023_bytes CHECK (octet_length(credential_id) BETWEEN 1 AND 1023),
+    CONSTRAINT passkey_public_key_is_at_most_2048_bytes CHECK (octet_length(public_key) BETWEEN 1 AND 2048),
+    CONSTRAINT passkey_name_is_1_to_60_characters CHECK (length(name) BETWEEN 1 AND 60)
+);
+COMMENT ON TABLE passkey IS 'Public keys of a person''s passkeys (WebAuthn). One counts as password and second factor together.';
+COMMENT ON COLUMN passkey.sign_count IS 'As the authenticator last counted; 0 where it does not count. A lower one means a copy.';
+
+CREATE TABLE used_challenge (
+    challenge_hash bytea       CONSTRAINT used_challenge_pk PRIMARY KEY,
+    expires_at     timestamptz NOT NULL,
+    CONSTRAINT used_challenge_hash_is_sha256 CHECK (octet_length(challenge_hash) = 32)
+);
+COMMENT ON TABLE used_challenge IS 'Challenges that a passkey has answered, until they would have expired: an answer works once.';
+CREATE INDEX used_challenge_by_expiry ON used_challenge (expires_at);
 
 CREATE TABLE recovery_code (
     person_id text        NOT NULL CONSTRAINT recovery_code_person_fk REFERENCES person (id),
@@ -446,6 +476,17 @@ CREATE TABLE known_device (
     CONSTRAINT known_device_pk PRIMARY KEY (person_id, device_hash)
 );
 COMMENT ON TABLE known_device IS 'Browsers in which a person has signed in: they have an allowance of their own, so that a stranger who guesses passwords cannot lock the owner out.';
+
+CREATE TABLE sign_in_try (
+    subject_hash bytea       CONSTRAINT sign_in_try_pk PRIMARY KEY,
+    tries        integer     NOT NULL,
+    started_at   timestamptz NOT NULL,
+    last_at      timestamptz NOT NULL,
+    CONSTRAINT sign_in_try_hash_is_sha256 CHECK (octet_length(subject_hash) = 32),
+    CONSTRAINT sign_in_try_counts_from_1 CHECK (tries >= 1)
+);
+COMMENT ON TABLE sign_in_try IS 'Tries to sign in by account, browser and address since the window began, so that limits hold over all machines. A right one removes the account''s row; a day later any.';
+CREATE INDEX sign_in_try_by_time ON sign_in_try (last_at);
 
 CREATE TABLE member_session (
     token_hash        bytea       CONSTRAINT member_session_pk PRIMARY KEY,
@@ -519,8 +560,8 @@ COMMENT ON TABLE invitation IS 'An address that may become a member of a busines
 CREATE UNIQUE INDEX invitation_one_open_per_address ON invitation (business_id, email) WHERE ending IS NULL;
 
 GRANT SELECT, INSERT, UPDATE ON person, invitation TO tidegate_app;
-GRANT SELECT, INSERT, UPDATE, DELETE ON recovery_code, known_device, member_session, membership TO tidegate_app;
-GRANT SELECT, INSERT, DELETE ON one_time_link TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON recovery_code, known_device, member_session, membership, passkey, sign_in_try TO tidegate_app;
+GRANT SELECT, INSERT, DELETE ON one_time_link, used_challenge TO tidegate_app;
 
 
 -- Staff

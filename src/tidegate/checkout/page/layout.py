@@ -44,6 +44,7 @@ class Layout:
     refresh: str | None = None
     # Kept when the language changes.
     method: str | None = None
+    has_script: bool = True
 
 
 def layout_of(page: PageModel, *, refresh: str | None = None, receipt: bool = False) -> Layout:
@@ -60,6 +61,7 @@ def layout_of(page: PageModel, *, refresh: str | None = None, receipt: bool = Fa
         contact=contact_of(page.business),
         refresh=refresh,
         method=page.names.in_record(page.asked) if page.asked else None,
+        has_script=not page.is_preview,
     )
 
 

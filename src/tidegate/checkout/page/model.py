@@ -76,6 +76,8 @@ class PageModel:
     # What became of the last form, for a sentence above the page; or the sentence itself.
     outcome: str | None = None
     announcement: Markup | None = None
+    # Shown to the merchant, of a payment that does not exist: nothing watches it.
+    is_preview: bool = False
 
     # The payment and its business.
 

@@ -17,20 +17,20 @@ ARRIVED = "tidegate.body_arrived"
 BROKEN = "tidegate.body_broken"
 
 
-async def read_body(headers: Headers, scope: Scope, receive: Receive) -> bytes:
+async def read_body(headers: Headers, scope: Scope, receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes:
     declared = headers.one(b"content-length")
-    if declared is not None and declared.isdigit() and int(declared) > BODY_BYTES_MAX:
-        raise _too_large()
+    if declared is not None and declared.isdigit() and int(declared) > bytes_max:
+        raise _too_large(bytes_max)
     if ARRIVED in scope:  # Nothing is waited for.
-        return await _receive_all(scope, receive)
+        return await _receive_all(scope, receive, bytes_max)
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
-            return await _receive_all(scope, receive)
+            return await _receive_all(scope, receive, bytes_max)
     except TimeoutError:
         raise RequestTimeout(f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s") from None
 
 
-async def _receive_all(scope: Scope, receive: Receive) -> bytes:
+async def _receive_all(scope: Scope, receive: Receive, bytes_max: int) -> bytes:
     chunks: list[bytes] = []
     size = 0
     while True:
@@ -41,15 +41,15 @@ async def _receive_all(scope: Scope, receive: Receive) -> bytes:
             raise Malformed("the connection closed before the body was complete")
         chunk = message.get("body", b"")
         size += len(chunk)
-        if size > BODY_BYTES_MAX:
-            raise _too_large()
+        if size > bytes_max:
+            raise _too_large(bytes_max)
         chunks.append(chunk)
         if not message.get("more_body", False):
             return b"".join(chunks)
 
 
-def _too_large() -> BodyTooLarge:
-    return BodyTooLarge(f"the body may have at most {BODY_BYTES_MAX} bytes")
+def _too_large(bytes_max: int) -> BodyTooLarge:
+    return BodyTooLarge(f"the body may have at most {bytes_max} bytes")
 
 
 def refuse_other_media(headers: Headers, wanted: str) -> None:

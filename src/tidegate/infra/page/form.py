@@ -23,10 +23,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 class Form(Mapping[str, str]):
     """A submitted form. It shows its names and never its values, wherever it may be printed."""
 
-    __slots__ = ("_fields",)
+    __slots__ = ("_fields", "files")
 
-    def __init__(self, fields: Mapping[str, str] | None = None) -> None:
+    def __init__(self, fields: Mapping[str, str] | None = None, files: Mapping[str, bytes] | None = None) -> None:
         self._fields = dict(fields or {})
+        # By the name of the field; their own names are not kept.
+        self.files = dict(files or {})
 
     def __getitem__(self, name: str) -> str:
         return self._fields[name]
@@ -90,6 +92,11 @@ def _text(raw: bytes) -> str:
         text = unquote_to_bytes(raw.replace(b"+", b" ")).decode("utf-8")
     except UnicodeDecodeError:
         raise Malformed("the form is not valid UTF-8") from None
+    return checked(text)
+
+
+def checked(text: str) -> str:
+    """One line of text. Raises Malformed."""
     # What is pasted from a table brings its tab along; a field has one line, so there it is a space.
     text = text.replace("\t", " ")
     if _CONTROL.search(text):

@@ -29,6 +29,10 @@ class Html(msgspec.Struct, frozen=True):
     compressed: bytes | None = None
     # The one origin whose pages may show it in a frame.
     framed_by: str | None = None
+    # Its script may ask the browser for a passkey.
+    uses_passkeys: bool = False
+    # It shows another page of ours in a frame.
+    frames_own_pages: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,10 +78,13 @@ def ready(answer: Html | File, request: Headers, *, nonce: str, reports_to: str)
             raise ValueError(f"the header {name!r} would end early")
     if isinstance(answer, File):
         kind, body, cookies = [(b"content-type", answer.media_type.encode("ascii"))], answer.body, NOTHING_SET
+        headers = page_headers(nonce, reports_to)
     else:
         (body, kind), cookies = _page(answer, request), answer.cookies
-    framed_by = answer.framed_by if isinstance(answer, Html) else None
-    headers = page_headers(nonce, reports_to, framed_by)
+        headers = page_headers(
+            nonce, reports_to, answer.framed_by, uses_passkeys=answer.uses_passkeys,
+            frames_own_pages=answer.frames_own_pages,
+        )  # fmt: skip
     return Ready(answer.status, body, [*kind, *headers, *cookies, *answer.headers])
 
 

@@ -23,6 +23,7 @@ from tidegate.infra.page.cookie import cookies_of
 from tidegate.infra.page.form import NOTHING_SENT, Form, parse_query, read_form
 from tidegate.infra.page.response import File, Html, Ready, StreamedFile, ready
 from tidegate.infra.page.security import new_nonce, page_headers
+from tidegate.infra.page.upload import is_upload, read_upload
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +57,8 @@ class PageRoute:
     handler: PageHandler
     # Checked before a form is read.
     limit: Limit | None = None
+    # Of a form with a file: how many bytes the whole form may have.
+    upload_bytes_max: int | None = None
 
 
 _PLAIN = Markup(
@@ -128,7 +131,7 @@ class _PageEndpoint:
             if page.limit:
                 page.limit(scope)
             if request.method == "POST":
-                request = msgspec.structs.replace(request, form=await read_form(request.headers, scope, receive))
+                request = msgspec.structs.replace(request, form=await _form_of(page, request, scope, receive))
             return await page.handler(request)
         except RateLimited as refusal:
             if self._router.render_slowed is None:
@@ -155,6 +158,12 @@ class _PageEndpoint:
 
     def _ready(self, answer: Html | File, request: PageRequest) -> Ready:
         return ready(answer, request.headers, nonce=request.nonce, reports_to=self._router.reports_to)
+
+
+async def _form_of(page: PageRoute, request: PageRequest, scope: Scope, receive: Receive) -> Form:
+    if page.upload_bytes_max is not None and is_upload(request.headers):
+        return await read_upload(request.headers, scope, receive, bytes_max=page.upload_bytes_max)
+    return await read_form(request.headers, scope, receive)
 
 
 def _refusing(html: Html, refusal: Refusal, status: int) -> Html:

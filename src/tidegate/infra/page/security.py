@@ -13,7 +13,7 @@ _REPORT_GROUP = "csp"
 
 _CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; frame-src {frames}; "
     "frame-ancestors {framed_by}; require-trusted-types-for 'script'; trusted-types {policy}; "
     # Browsers that know the first ignore the second.
     "report-to {group}; report-uri {reports}"
@@ -24,32 +24,42 @@ _FEATURES_OFF = (
     "accelerometer", "autoplay", "browsing-topics", "camera", "captured-surface-control", "clipboard-read",
     "compute-pressure", "cross-origin-isolated", "display-capture", "encrypted-media", "fullscreen", "gamepad",
     "geolocation", "gyroscope", "hid", "identity-credentials-get", "idle-detection", "keyboard-map", "local-fonts",
-    "magnetometer", "microphone", "midi", "otp-credentials", "picture-in-picture", "publickey-credentials-create",
-    "publickey-credentials-get", "screen-wake-lock", "serial", "speaker-selection", "storage-access", "sync-xhr",
-    "usb", "window-management", "xr-spatial-tracking",
+    "magnetometer", "microphone", "midi", "otp-credentials", "picture-in-picture", "screen-wake-lock", "serial",
+    "speaker-selection", "storage-access", "sync-xhr", "usb", "window-management", "xr-spatial-tracking",
 )  # fmt: skip
+_PASSKEYS = ("publickey-credentials-create", "publickey-credentials-get")
 _FEATURES_OWN = ("clipboard-write", "payment")
-_PERMISSIONS = ", ".join(
-    [*(f"{feature}=()" for feature in _FEATURES_OFF), *(f"{feature}=(self)" for feature in _FEATURES_OWN)]
-)
+
+
+def _permissions(off: tuple[str, ...], own: tuple[str, ...]) -> bytes:
+    return ", ".join([*(f"{name}=()" for name in off), *(f"{name}=(self)" for name in own)]).encode("ascii")
+
+
+_WITHOUT_PASSKEYS = (b"permissions-policy", _permissions((*_FEATURES_OFF, *_PASSKEYS), _FEATURES_OWN))
+_WITH_PASSKEYS = (b"permissions-policy", _permissions(_FEATURES_OFF, (*_FEATURES_OWN, *_PASSKEYS)))
 
 
 def new_nonce() -> str:
     return secrets.token_urlsafe(NONCE_BYTES)
 
 
-def page_headers(nonce: str, reports_to: str, framed_by: str | None = None) -> RawHeaders:
+def page_headers(
+    nonce: str, reports_to: str, framed_by: str | None = None, *, uses_passkeys: bool = False,
+    frames_own_pages: bool = False,
+) -> RawHeaders:  # fmt: skip
     csp = _CSP.format(
         nonce=nonce,
         policy=TRUSTED_TYPES_POLICY,
         group=_REPORT_GROUP,
         reports=reports_to,
         framed_by=framed_by or "'none'",
+        frames="'self'" if frames_own_pages else "'none'",
     )
     return [
         (b"content-security-policy", csp.encode("ascii")),
         (b"reporting-endpoints", f'{_REPORT_GROUP}="{reports_to}"'.encode("ascii")),
         *_ALWAYS,
+        _WITH_PASSKEYS if uses_passkeys else _WITHOUT_PASSKEYS,
         # Knows no origins; an exception to it is said by the policy alone.
         *([] if framed_by else [(b"x-frame-options", b"DENY")]),
     ]
@@ -58,5 +68,4 @@ def page_headers(nonce: str, reports_to: str, framed_by: str | None = None) -> R
 _ALWAYS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", _PERMISSIONS.encode("ascii")),
 ]

@@ -1,0 +1,104 @@
+"""The audit log: filters, pages and the whole of it as CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from tidegate.core.errors import Invalid, Problem
+from tidegate.dashboard import audit_store
+from tidegate.dashboard.audit_store import AuditFilter
+from tidegate.dashboard.audit_words import GROUPS, AuditLine, line_of, people_in
+from tidegate.dashboard.day_period import period_in
+from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.http import csv_text
+from tidegate.infra.page.response import File, Html
+from tidegate.member import team_store
+from tidegate.member.permission import Permission
+
+PAGE = 50
+BATCH = 1_000
+OTHERS = {"key/": "API keys", "operator": "Tidegate's operator", "tidegate": "Tidegate itself"}
+COLUMNS = ("time", "who", "action", "what", "thing", "changes", "from")
+_PERSON = re.compile(r"person/[0-9a-f]{24}")
+
+
+@dataclass(frozen=True)
+class AuditPages:
+    shell: DashboardShell
+
+    async def show(self, visitor: DashboardVisitor) -> Html:
+        query = visitor.request.query
+        wrong = None
+        try:
+            wanted = filter_in(visitor)
+        except Invalid as problem:
+            wrong, wanted = problem, AuditFilter(actor=_own(visitor))
+        lines = await self._lines(visitor, wanted, number_in(query.get("before", "")), PAGE + 1)
+        async with self.shell.db.connection() as tx:
+            team = await team_store.list_team(tx, visitor.business.id)
+        people = [(f"person/{one.member.id}", one.member.name) for one in team]
+        kept = {name: query[name] for name in ("who", "what", "from", "to") if query.get(name)}
+        older = urlencode({**kept, "before": lines[PAGE - 1].row.id}) if len(lines) > PAGE else None
+        return self.shell.page(
+            visitor, "audit.html", title="Audit log", section="Audit log", wrong=wrong, status=422 if wrong else 200,
+            lines=lines[:PAGE], older=older, is_own=_own(visitor) is not None, is_first="before" not in query,
+            people=[*people, *OTHERS.items()], groups=[(name, words) for name, (words, _) in GROUPS.items()],
+            asked=query, kept=urlencode(kept),
+        )  # fmt: skip
+
+    async def _lines(
+        self, visitor: DashboardVisitor, wanted: AuditFilter, before_id: int | None, limit: int
+    ) -> list[AuditLine]:
+        async with self.shell.db.connection() as tx:
+            found = await audit_store.list_page(tx, visitor.business.id, wanted, before_id=before_id, limit=limit)
+            people = await audit_store.names_of(tx, people_in(found))
+        return [line_of(row, people) for row in found]
+
+    async def export(self, visitor: DashboardVisitor) -> File:
+        """All that the filters leave."""
+        wanted = filter_in(visitor)
+        chunks = [csv_text.row(COLUMNS), *[chunk async for chunk in self._rows(visitor, wanted)]]
+        headers = [(b"content-disposition", b'attachment; filename="audit-log.csv"'), (b"cache-control", b"no-store")]
+        return File(b"".join(chunks), "text/csv; charset=utf-8", headers=headers)
+
+    async def _rows(self, visitor: DashboardVisitor, wanted: AuditFilter) -> AsyncGenerator[bytes, None]:
+        """No connection is held between batches."""
+        before_id: int | None = None
+        while lines := await self._lines(visitor, wanted, before_id, BATCH):
+            before_id = lines[-1].row.id
+            yield b"".join(csv_text.row(_cells(line)) for line in lines)
+
+    def routes(self) -> list[DashboardRoute]:
+        return [
+            DashboardRoute("GET", "/audit", "showAudit", Permission.SEE, self.show),
+            DashboardRoute("GET", "/audit.csv", "exportAudit", Permission.AUDIT, self.export),
+        ]
+
+
+def _cells(line: AuditLine) -> tuple[csv_text.Cell, ...]:
+    row = line.row
+    return (row.at, line.who, row.action, line.what, line.thing, "; ".join(line.changes), row.origin)
+
+
+def _own(visitor: DashboardVisitor) -> str | None:
+    """Everybody sees their own acts; of all, only some roles."""
+    return None if visitor.may(Permission.AUDIT) else visitor.by.actor
+
+
+def filter_in(visitor: DashboardVisitor) -> AuditFilter:
+    query = visitor.request.query
+    who, what = query.get("who", ""), query.get("what", "")
+    problems = []
+    if who and who not in OTHERS and not _PERSON.fullmatch(who):
+        problems.append(Problem("who", "Choose one of the list."))
+    if what and what not in GROUPS:
+        problems.append(Problem("what", "Choose one of the list."))
+    if problems:
+        raise Invalid(*problems)
+    days = period_in(query, visitor.times)
+    actions = GROUPS[what][1] if what else ()
+    return AuditFilter(actor=_own(visitor) or who or None, actions=actions, start=days.start, end=days.end)

@@ -1,0 +1,177 @@
+"""Rows of the audit log in plain words: who, what, to which thing, and what changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tidegate.dashboard.audit_store import AuditRow
+from tidegate.member.permission import Permission
+
+
+class ActionWords(NamedTuple):
+    what: str
+    # Where the thing is found, with its subject in place of {}; empty where it has no page of its own.
+    page: str = ""
+
+
+_LINK, _REFUND, _PAYMENT = "/links/{}", "/refunds/{}", "/payments/{}"
+ACTIONS = {
+    "access.denied": ActionWords("was refused, for lack of a right"),
+    "account.approve": ActionWords("approved the account"),
+    "account.close": ActionWords("closed the account"),
+    "account.decline": ActionWords("declined the account"),
+    "account.expire": ActionWords("ended the account at its date"),
+    "account.reinstate": ActionWords("reinstated the account"),
+    "account.requested": ActionWords("requested an account"),
+    "account.suspend": ActionWords("suspended the account"),
+    "business.branded": ActionWords("changed the branding", "/branding"),
+    "business.changed": ActionWords("changed the settings", "/settings"),
+    "case.revoked": ActionWords("ended a case link", _PAYMENT),
+    "case.shared": ActionWords("made a case link", _PAYMENT),
+    "collection.credited": ActionWords("credited a held inflow", "/inflows/{}"),
+    "collection.hold_ended": ActionWords("ended the hold of an inflow", "/inflows/{}"),
+    "collection.sent_back": ActionWords("sent an inflow back", "/inflows/{}"),
+    "key.created": ActionWords("made an API key", "/keys"),
+    "key.revoked": ActionWords("revoked an API key", "/keys"),
+    "key.rolled": ActionWords("rolled an API key", "/keys"),
+    "payer.erased": ActionWords("erased a payer's data"),
+    "payment_link.created": ActionWords("made a payment link", _LINK),
+    "payment_link.ended": ActionWords("ended a payment link", _LINK),
+    "payment_link.reopened": ActionWords("reopened a payment link", _LINK),
+    "rate.set": ActionWords("set an exchange rate"),
+    "refund.approved": ActionWords("approved a refund", _REFUND),
+    "refund.declined": ActionWords("declined a refund", _PAYMENT),
+    "refund.limits": ActionWords("changed the refund limits", "/settings"),
+    "refund.proposed": ActionWords("asked for a refund", _PAYMENT),
+    "refund.started": ActionWords("started a refund", _REFUND),
+    "team.factors_reset": ActionWords("reset the second factors of", "/team"),
+    "team.invited": ActionWords("invited", "/team"),
+    "team.joined": ActionWords("joined the team"),
+    "team.removed": ActionWords("removed from the team", "/team"),
+    "team.role": ActionWords("changed the role of", "/team"),
+    "team.withdrawn": ActionWords("withdrew the invitation of", "/team"),
+    "webhook.endpoint.changed": ActionWords("changed a webhook endpoint", "/webhooks"),
+    "webhook.endpoint.created": ActionWords("added a webhook endpoint", "/webhooks"),
+    "webhook.endpoint.deleted": ActionWords("deleted a webhook endpoint"),
+    "webhook.endpoint.disabled": ActionWords("disabled a failing webhook endpoint", "/webhooks"),
+    "webhook.endpoint.rotated": ActionWords("rotated the secret of an endpoint", "/webhooks"),
+    "webhook.endpoint.tested": ActionWords("sent a test event", "/webhooks"),
+    "webhook.replayed": ActionWords("replayed webhooks", "/webhooks"),
+    "webhook.resent": ActionWords("sent a webhook again", "/webhooks/deliveries/{}"),
+}
+# Of the filter: the beginnings of the actions.
+GROUPS = {
+    "refunds": ("Refunds", ("refund.",)),
+    "team": ("Team", ("team.",)),
+    "keys": ("API keys", ("key.",)),
+    "webhooks": ("Webhooks", ("webhook.",)),
+    "settings": ("Settings and branding", ("business.",)),
+    "links": ("Payment links", ("payment_link.", "case.")),
+    "accounts": ("Accounts and inflows", ("account.", "collection.", "rate.")),
+    "refused": ("Refused", ("access.",)),
+}
+_LABELS = {
+    "accent": "colour",
+    "asked_by": "asked by",
+    "lastFour": "last four",
+    "of": "of",
+    "receipts_by_mail": "receipts by e-mail",
+    "redirect_hosts": "redirect hosts",
+    "session_minutes": "minutes to pay",
+    "support_email": "e-mail for questions",
+    "support_phone": "phone for questions",
+    "time_zone": "time zone",
+    "two_step_for_all": "two steps for everybody",
+    "variance_policy": "when the amount differs",
+}
+# Numbers of rows, which say nothing to a reader.
+_NOT_SHOWN = frozenset({"approval", "event"})
+# Settings whose subject is the business itself.
+_ABOUT_ITSELF = ("business.", "refund.limits")
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    row: AuditRow
+    who: str
+    what: str
+    thing: str
+    page: str
+    changes: list[str]
+
+
+def line_of(row: AuditRow, people: Mapping[str, str]) -> AuditLine:
+    """`people` has the names of `person/ID`."""
+    words = ACTIONS.get(row.action) or ActionWords(row.action.replace(".", ": ").replace("_", " "))
+    return AuditLine(
+        row, _who(row, people), words.what, _thing(row, people), words.page.format(row.subject),
+        changes_of(row.details, people),
+    )  # fmt: skip
+
+
+def _who(row: AuditRow, people: Mapping[str, str]) -> str:
+    if row.actor in people:
+        return people[row.actor]
+    kind, _, name = row.actor.partition("/")
+    if kind == "key":
+        return f"API key {row.key_name}" if row.key_name else "API key"
+    if kind == "person":
+        return "a former member"
+    return {"operator": f"Tidegate ({name})" if name else "Tidegate's operator", "tidegate": "Tidegate"}.get(kind, kind)
+
+
+def _thing(row: AuditRow, people: Mapping[str, str]) -> str:
+    if row.action.startswith(_ABOUT_ITSELF):
+        return ""
+    if row.action == "access.denied":
+        known = {one.name.lower(): one.value for one in Permission}
+        return known.get(row.subject, row.subject)
+    if row.action == "webhook.replayed" and row.subject == "all":
+        return "all endpoints"
+    return people.get(f"person/{row.subject}") or row.thing or row.subject
+
+
+def changes_of(details: str, people: Mapping[str, str]) -> list[str]:
+    """`before → after` where there are two; what did not change is left out."""
+    found: dict[str, Any] = msgspec.json.decode(details)
+    lines = []
+    for name, value in found.items():
+        label = _LABELS.get(name, name.replace("_", " "))
+        if name in _NOT_SHOWN or value in (None, "", [], {}):
+            continue
+        if _is_change(value):
+            before, after = value
+            if before != after:
+                lines.append(f"{label}: {_shown(before, people)} → {_shown(after, people)}")
+        else:
+            lines.append(f"{label}: {_shown(value, people)}")
+    return lines
+
+
+def _is_change(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2
+
+
+def _shown(value: Any, people: Mapping[str, str]) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_shown(one, people) for one in value) or "none"
+    if value is None or value == "":
+        return "none"
+    return people.get(str(value), str(value))
+
+
+def people_in(rows: list[AuditRow]) -> list[str]:
+    """Ids of persons that these rows speak of, to be looked up together."""
+    found = {row.actor.removeprefix("person/") for row in rows if row.actor.startswith("person/")}
+    for row in rows:
+        if row.action.startswith("team."):
+            found.add(row.subject)
+        values = msgspec.json.decode(row.details).values()
+        found |= {one.removeprefix("person/") for one in values if isinstance(one, str) and one.startswith("person/")}
+    return sorted(found)

@@ -1,0 +1,176 @@
+"""Inflows: the list with its filters, and one inflow with the check of its name step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import SequenceMatcher
+from functools import partial
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from tidegate.account import store as account_store
+from tidegate.account.model import ID as ACCOUNT_ID
+from tidegate.account.model import Account, AccountStatus, BlockReason
+from tidegate.account.name_verdict import NameVerdict
+from tidegate.collection import list_store as inflow_list
+from tidegate.collection import store as inflow_store
+from tidegate.collection.list_store import CollectionFilter
+from tidegate.collection.model import REFERENCE, Collection, CollectionStatus
+from tidegate.core.errors import Invalid, NotFound, Problem
+from tidegate.core.money import Currency
+from tidegate.dashboard import audit_store, ledger_store
+from tidegate.dashboard.audit_words import line_of, people_in
+from tidegate.dashboard.day_period import period_in
+from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.payments import payer_of
+from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.page.response import Html
+from tidegate.member.permission import Permission
+
+PAGE = 50
+ACCOUNTS_MAX = 100
+DECISIONS_MAX = 20
+INFLOW_WORDS = {
+    CollectionStatus.PENDING: ("Held", "warn"),
+    CollectionStatus.SUCCESSFUL: ("Credited", "good"),
+    CollectionStatus.REVERSED: ("Sent back", ""),
+    CollectionStatus.FAILED: ("Failed", "bad"),
+}
+VERDICT_WORDS = {
+    NameVerdict.EXACT: ("Same name", "good"),
+    NameVerdict.CLOSE: ("Close", "warn"),
+    NameVerdict.DIFFERENT: ("Another name", "bad"),
+    NameVerdict.MISSING: ("No name", "warn"),
+}
+ACCOUNT_WORDS = {
+    AccountStatus.PENDING: ("Asked for", "warn"),
+    AccountStatus.APPROVED: ("Open", "good"),
+    AccountStatus.DECLINED: ("Declined", "bad"),
+    AccountStatus.EXPIRED: ("Expired", ""),
+    AccountStatus.CLOSED: ("Closed", ""),
+}
+_FILTERS = ("status", "account", "currency", "from", "to")
+
+
+class MarkedText(NamedTuple):
+    text: str
+    is_different: bool
+
+
+def marked(typed: str, holder: str) -> tuple[list[MarkedText], list[MarkedText]]:
+    """Both names, with the letters that are in one of them only. Capitals do not matter."""
+    left: list[MarkedText] = []
+    right: list[MarkedText] = []
+    for what, a, b, c, d in SequenceMatcher(None, typed.casefold(), holder.casefold(), autojunk=False).get_opcodes():
+        if a < b:
+            left.append(MarkedText(typed[a:b], what != "equal"))
+        if c < d:
+            right.append(MarkedText(holder[c:d], what != "equal"))
+    return left, right
+
+
+@dataclass(frozen=True)
+class InflowPages:
+    shell: DashboardShell
+
+    async def show_list(self, visitor: DashboardVisitor) -> Html:
+        query, business_id, wrong = visitor.request.query, visitor.business.id, None
+        try:
+            wanted = filter_in(visitor)
+        except Invalid as problem:
+            wanted, wrong = CollectionFilter(), problem
+        before = number_in(query.get("before", ""))
+        async with self.shell.db.connection() as tx:
+            found = await inflow_list.list_page(tx, business_id, wanted, before_id=before, offset=0, limit=PAGE + 1)
+            accounts = await account_store.list_all(tx, business_id=business_id, status=None, limit=ACCOUNTS_MAX)
+        holders = {account.id: account.holder for account in accounts}
+        kept = {name: query[name] for name in _FILTERS if query.get(name)}
+        return self.shell.page(
+            visitor, "inflows.html", title="Inflows & accounts", section="Inflows & accounts",
+            rows=[
+                (one, *INFLOW_WORDS[one.status], *VERDICT_WORDS[one.name_check.verdict],
+                 payer_of(visitor, one.payer.name or ""), holders.get(one.account_id, "–"))
+                for one in found[:PAGE]
+            ],
+            accounts=accounts, older=urlencode({**kept, "before": found[PAGE - 1].id}) if len(found) > PAGE else None,
+            account_words=partial(state_words, now=visitor.now), words=INFLOW_WORDS, asked=query,
+            kept=urlencode(kept), wrong=wrong, status=422 if wrong else 200,
+            is_first=before is None, currencies=sorted({account.settlement_currency for account in accounts}),
+        )  # fmt: skip
+
+    async def show(self, visitor: DashboardVisitor) -> Html:
+        reference, business_id = visitor.request.path["inflow"], visitor.business.id
+        if not REFERENCE.fullmatch(reference):
+            raise NotFound("there is nothing at this address")
+        async with self.shell.db.connection() as tx:
+            found = await inflow_store.find(tx, business_id, reference)
+            if found is None:
+                raise NotFound("there is nothing at this address")
+            account = await account_store.find(tx, business_id, found.account_id)
+            journals = await ledger_store.list_of_cause(tx, business_id, found.cause)
+            decisions = await audit_store.list_about(tx, business_id, reference, limit=DECISIONS_MAX)
+            people = await audit_store.names_of(tx, people_in(decisions))
+        word, tint = INFLOW_WORDS[found.status]
+        may_see = visitor.may(Permission.SEE_PAYER)
+        typed, holder = marked(found.name_check.typed or "", found.name_check.holder)
+        return self.shell.page(
+            visitor, "inflow.html", title=f"Inflow {reference}", section="Inflows & accounts", inflow=found, word=word,
+            tint=tint, payer=payer_of(visitor, found.payer.name or ""), check=found.name_check,
+            verdict=VERDICT_WORDS[found.name_check.verdict], typed_name=typed if may_see else [],
+            holder_name=holder if may_see else [MarkedText(found.name_check.holder, False)],
+            steps=found.name_check.steps if may_see else (), why=why_of(found), account=account, journals=journals,
+            decisions=[line_of(row, people) for row in decisions],
+        )  # fmt: skip
+
+    def routes(self) -> list[DashboardRoute]:
+        see = Permission.SEE
+        return [
+            DashboardRoute("GET", "/inflows", "showInflows", see, self.show_list),
+            DashboardRoute("GET", "/inflows/{inflow}", "showInflow", see, self.show),
+        ]
+
+
+def state_words(account: Account, *, now: datetime) -> tuple[str, str]:
+    obstacle = account.obstacle(now)
+    if obstacle is BlockReason.SUSPENDED:
+        return "Suspended", "bad"
+    return ACCOUNT_WORDS[AccountStatus.EXPIRED if obstacle is BlockReason.EXPIRED else account.status]
+
+
+def why_of(inflow: Collection) -> str:
+    """The decision with its reason, in one sentence."""
+    reason = inflow.reason.sentence if inflow.reason else ""
+    if inflow.status is CollectionStatus.SUCCESSFUL:
+        return (
+            "Credited, since the name is the account holder's." if not reason else f"Credited after a hold: {reason}."
+        )
+    if inflow.status is CollectionStatus.PENDING:
+        return f"Held for a decision of the operator: {reason}. Undecided, it goes back to the payer."
+    if inflow.sent_back is None:
+        return f"Not credited: {reason}."
+    is_back = inflow.sent_back.confirmed_at is not None
+    return f"{'Sent back' if is_back else 'On its way back'} to the payer: {reason}."
+
+
+def filter_in(visitor: DashboardVisitor) -> CollectionFilter:
+    """Raises Invalid: a filter is never ignored."""
+    query = visitor.request.query
+    status, account, currency = query.get("status", ""), query.get("account", ""), query.get("currency", "")
+    problems = []
+    if status and status not in {one.value for one in CollectionStatus}:
+        problems.append(Problem("status", "Choose one of the list."))
+    if account and not ACCOUNT_ID.fullmatch(account):
+        problems.append(Problem("account", "Choose one of the list."))
+    if currency and currency not in Currency.__members__:
+        problems.append(Problem("currency", "Choose one of the list."))
+    if problems:
+        raise Invalid(*problems)
+    days = period_in(query, visitor.times)
+    return CollectionFilter(
+        account_id=account or None,
+        destination_currency=Currency(currency) if currency else None,
+        status=CollectionStatus(status) if status else None,
+        start=days.start,
+        end=days.end,
+    )

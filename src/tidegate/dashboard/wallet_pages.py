@@ -1,0 +1,126 @@
+"""Wallets with their statements: by days, as CSV and PDF; and what makes each figure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from tidegate.core.errors import Invalid, NotFound
+from tidegate.core.money import Currency, Money
+from tidegate.core.public_id import PublicIds
+from tidegate.dashboard import wallet_store
+from tidegate.dashboard.day_period import DayPeriod, period_in
+from tidegate.dashboard.paging import number_in
+from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
+from tidegate.infra.http import csv_text
+from tidegate.infra.page.response import File, Html
+from tidegate.member.permission import Permission
+from tidegate.wallet import commands as wallets
+from tidegate.wallet import wire
+from tidegate.wallet.model import Period
+
+PAGE = 50
+# Per process: a long statement takes seconds of CPU time and much memory.
+PRINTED_AT_ONCE = 1
+
+
+class FigureWords(NamedTuple):
+    title: str
+    lead: str
+
+
+FIGURES = {
+    "locked": FigureWords("On its way out", "Refunds that the rail has not confirmed, and money held for disputes."),
+    "owed": FigureWords("Owed", "Taken back by banks beyond the balance; deducted from the next money received."),
+}
+# Where each part of a figure is found.
+_PAGES = {"refund": "/refunds/", "dispute": "/payments/", "payment": "/payments/", "inflow": "/inflows/"}
+
+
+@dataclass(frozen=True)
+class WalletPages:
+    shell: DashboardShell
+    public_ids: PublicIds
+    press: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PRINTED_AT_ONCE))
+
+    async def show_all(self, visitor: DashboardVisitor) -> Html:
+        holdings = await wallets.list_holdings(self.shell.db, visitor.business.id)
+        return self.shell.page(visitor, "wallets.html", title="Wallets", section="Wallets", holdings=holdings)
+
+    async def show(self, visitor: DashboardVisitor) -> Html:
+        currency, query, wrong = visitor.request.path["currency"], visitor.request.query, None
+        try:
+            days = period_in(query, visitor.times)
+        except Invalid as problem:
+            days, wrong = DayPeriod(None, None), problem
+        period = await self._period(visitor, days)
+        before = number_in(query.get("before", ""))
+        lines, is_more = await wallets.list_page(self.shell.db, period, order="desc", past_id=before, limit=PAGE)
+        kept = {name: query[name] for name in ("from", "to") if query.get(name)}
+        return self.shell.page(
+            visitor, "wallet.html", title=f"{currency} wallet", section="Wallets", period=period, lines=lines,
+            older=urlencode({**kept, "before": lines[-1].id}) if is_more else None, currency=currency,
+            is_first=before is None, asked=query, kept=urlencode(kept), wrong=wrong, status=422 if wrong else 200,
+        )  # fmt: skip
+
+    async def _period(self, visitor: DashboardVisitor, days: DayPeriod) -> Period:
+        return await wallets.get_period(
+            self.shell.db, visitor.business.id, visitor.request.path["currency"], start=days.start, end=days.end,
+            now=visitor.now,
+        )  # fmt: skip
+
+    async def download(self, visitor: DashboardVisitor) -> File:
+        """The whole period, by the rows of the API."""
+        period = await self._period(visitor, period_in(visitor.request.query, visitor.times))
+        chunks = [csv_text.row(wire.CSV_COLUMNS), *[chunk async for chunk in self._rows(period)]]
+        return File(b"".join(chunks), "text/csv; charset=utf-8", headers=_named(visitor, "csv"))
+
+    async def _rows(self, period: Period) -> AsyncGenerator[bytes, None]:
+        async for lines in wallets.batches(self.shell.db, period):
+            yield b"".join(csv_text.row(wire.csv_row(line, self.public_ids)) for line in lines)
+
+    async def print(self, visitor: DashboardVisitor) -> File:
+        period = await self._period(visitor, period_in(visitor.request.query, visitor.times))
+        async with self.press:
+            body = await wallets.print_statement(
+                self.shell.db, visitor.business, period, mode=self.shell.mode, now=visitor.now
+            )
+        return File(body, "application/pdf", headers=_named(visitor, "pdf"))
+
+    async def show_figure(self, visitor: DashboardVisitor) -> Html:
+        """What a figure is the sum of."""
+        path = visitor.request.path
+        name, code = path["figure"], path["currency"]
+        if name not in FIGURES or code not in Currency.__members__:
+            raise NotFound("there is nothing at this address")
+        currency, words = Currency(code), FIGURES[name]
+        find = wallet_store.list_locked if name == "locked" else wallet_store.list_owed
+        async with self.shell.db.connection() as tx:
+            parts = await find(tx, visitor.business.id, currency)
+        total = sum((part.amount for part in parts), Money.zero(currency))
+        return self.shell.page(
+            visitor, "wallet_figure.html", title=f"{words.title}, {currency}", section="Wallets", words=words,
+            parts_of=[(part, _PAGES[part.kind] + part.reference) for part in parts], total=total, currency=currency,
+            is_cut=len(parts) == wallet_store.PARTS_MAX,
+        )  # fmt: skip
+
+    def routes(self) -> list[DashboardRoute]:
+        see, export, at = Permission.SEE, Permission.EXPORT, "/wallets/{currency}"
+        return [
+            DashboardRoute("GET", "/wallets", "showWallets", see, self.show_all),
+            DashboardRoute("GET", at, "showWallet", see, self.show),
+            DashboardRoute("GET", f"{at}/statement.csv", "exportStatement", export, self.download),
+            DashboardRoute("GET", f"{at}/statement.pdf", "printStatement", export, self.print),
+            DashboardRoute("GET", f"{at}/{{figure}}", "showWalletFigure", see, self.show_figure),
+        ]
+
+
+def _named(visitor: DashboardVisitor, kind: str) -> list[tuple[bytes, bytes]]:
+    query, currency = visitor.request.query, visitor.request.path["currency"]
+    # Both were read as days by now.
+    days = "".join(f"-{query[name]}" for name in ("from", "to") if query.get(name))
+    disposition = f'attachment; filename="statement-{currency}{days}.{kind}"'
+    return [(b"content-disposition", disposition.encode("ascii")), (b"cache-control", b"no-store")]

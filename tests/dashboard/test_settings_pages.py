@@ -1,0 +1,98 @@
+"""Settings with the rehearsal of the variance policy; branding with its preview and the logo."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from build import Shop
+from conftest import MakeCheckout
+from dashboard.people import SignedInPerson
+
+BRAND = {"name": "Kente & Co", "accent": "#aa3311", "support_email": "help@kente.example", "support_phone": ""}
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+async def test_another_policy_is_tried_on_what_really_arrived(
+    owner: SignedInPerson, shop: Shop, new_checkout: MakeCheckout, admin: Any
+) -> None:
+    over = await new_checkout(shop, amount=10_000)
+    await over.transfer(await over.account(), "12000.00")
+    exact = await new_checkout(shop, amount=10_000)
+    await exact.transfer(await exact.account(), "10000.00")
+    before = await admin.fetchval("SELECT variance_policy FROM business WHERE id = $1", shop.business_id)
+    page = (await owner.get("/settings?rehearse=return")).text
+    assert "1 of 2 paid by transfer would have ended differently" in page
+    assert "Now paid with ₦12,000.00; then paid with ₦10,000.00, ₦2,000.00 sent back." in page
+    assert before == await admin.fetchval("SELECT variance_policy FROM business WHERE id = $1", shop.business_id)
+    assert "would have ended" not in (await owner.get(f"/settings?rehearse={before}")).text
+
+
+def picture(side_px: int, kind: str = "PNG") -> bytes:
+    drawn = io.BytesIO()
+    Image.new("RGB", (side_px, side_px), "#aa3311").save(drawn, kind)
+    return drawn.getvalue()
+
+
+async def send_brand(owner: SignedInPerson, logo: bytes | None = None, **fields: str) -> Any:
+    sent = {**await owner.fields("/branding"), **BRAND, "what": "save", **fields}
+    files = {"logo": ("<img src=x>.png", logo or b"", "image/png")}
+    return await owner.client.post(owner.path("/branding"), data=sent, files=files)
+
+
+async def test_a_brand_is_saved_with_its_logo(owner: SignedInPerson, shop: Shop, admin: Any) -> None:
+    polyglot = picture(64) + b"<script>alert(1)</script>"
+    assert (await send_brand(owner, polyglot)).status_code == 303
+    row = await admin.fetchrow("SELECT * FROM business WHERE id = $1", shop.business_id)
+    assert (row["name"], row["accent"], row["support_email"]) == ("Kente & Co", "#aa3311", "help@kente.example")
+    body = await admin.fetchval("SELECT body FROM business_logo WHERE business_id = $1", shop.business_id)
+    assert b"script" not in body
+    assert (await send_brand(owner, remove_logo="yes")).status_code == 303
+    assert await admin.fetchval("SELECT logo_hash FROM business WHERE id = $1", shop.business_id) is None
+
+
+@pytest.mark.parametrize(
+    ("logo", "words"),
+    [
+        (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "must not be SVG"),
+        (picture(1), "32 to 1024 pixels"),
+        (b"GIF89a", "must be a PNG, JPEG or WebP"),
+        (picture(64)[:60], "damaged"),
+        (bytes(101 * 1024), "at most 100 kB"),
+    ],
+)
+async def test_a_file_that_is_no_logo_is_refused(
+    owner: SignedInPerson, shop: Shop, admin: Any, logo: bytes, words: str
+) -> None:
+    refused = await send_brand(owner, logo)
+    assert (refused.status_code, words in refused.text, "help@kente.example" in refused.text) == (422, True, True)
+    assert await admin.fetchval("SELECT accent FROM business WHERE id = $1", shop.business_id) is None
+
+
+async def test_a_form_is_bounded_before_it_is_parsed(owner: SignedInPerson) -> None:
+    assert (await send_brand(owner, bytes(20 * 1024 * 1024))).status_code == 413
+    head = {"content-type": "multipart/form-data; boundary=x"}
+    for body in (b"", b"--x\r\n", b"nonsense", b"--x\r\ncontent-disposition: form-data\r\n\r\nv\r\n--x--"):
+        answer = await owner.client.post(owner.path("/branding"), content=body, headers=head)
+        assert answer.status_code in (400, 403), body
+
+
+async def test_the_preview_is_the_payers_own_page_and_saves_nothing(
+    owner: SignedInPerson, shop: Shop, admin: Any
+) -> None:
+    tried = await send_brand(owner, what="preview")
+    page = await owner.client.get(tried.headers["location"])
+    assert "frame-src 'self'" in page.headers["content-security-policy"]
+    assert "frame-src 'none'" in (await owner.get("/team")).headers["content-security-policy"]
+    for state in ("choose", "paid", "cancelled", "expired"):
+        shown = await owner.get(f"/branding/preview?name=Kente+%3Cb%3E&accent=%23aa3311&state={state}")
+        assert "Kente &lt;b&gt;" in shown.text
+        assert "--accent:#aa3311" in shown.text
+        assert f"frame-ancestors {owner.client.base_url}".rstrip("/") in shown.headers["content-security-policy"]
+    assert await admin.fetchval("SELECT accent FROM business WHERE id = $1", shop.business_id) is None
+    wrong = await owner.get("/branding/preview?accent=%22%3E%3Cscript%3E&state=none")
+    assert "<script>" not in wrong.text.replace("<script src", "")
