@@ -32,6 +32,7 @@ from tidegate.infra.http.body import BODY_BYTES_MAX
 from tidegate.infra.http.csp_reports import REPORTS_PATH
 from tidegate.infra.http.operation import Operation
 from tidegate.infra.http.request_head import HEADER_BYTES_MAX, URL_BYTES_MAX
+from tidegate.member import limit as sign_in_limit
 from tidegate.member.permission import Role
 from tidegate.rail.sandbox import notice
 from tidegate.runtime import Runtime
@@ -53,16 +54,17 @@ CostOf = Callable[[int], Awaitable[float]]
 HARD_TO_CHECK = ("letters", "spaces", "combining marks", "dots and at signs", "labels of other letters")
 # The fields of each form of the dashboard; `owner` sends those of a business.
 DASHBOARD_FORMS = {
-    "/sign-in": ("email", "password", "next"),
-    "/second-factor": ("code",),
+    "/sign-in": ("email", "password", "next", "passkey"),
+    "/second-factor": ("code", "passkey"),
+    "/confirm": ("factor", "passkey", "next"),
     "/sign-out": ("unknown",),
-    "/two-step": ("code",),
+    "/two-step": ("code", "passkey", "passkey_name"),
     "/forgot": ("email",),
     "/reset/{link}": ("password",),
     "/invitation/{link}": ("name", "password"),
     "/view/{link}": ("unknown",),
     "/enter/{link}": ("unknown",),
-    "/security": ("name", "old", "password", "session"),
+    "/security": ("name", "old", "password", "session", "id"),
     "/{business}/payments/{payment}/refund": ("amount", "reason", "note", "what", "version", "once", "factor"),
     "/{business}/payments/{payment}/disable": ("disabled",),
     "/{business}/payments/{payment}/case": ("days", "once"),
@@ -80,8 +82,11 @@ DASHBOARD_FORMS = {
     "/{business}/team/invitations": ("email", "role"),
     "/{business}/team/invitations/{invitation}/withdraw": ("unknown",),
     "/{business}/team/{person}": ("what", "role"),
+    "/{business}/team/{person}/reset": ("unknown",),
     "/{business}/settings": ("policy", "zone", "session"),
     "/{business}/settings/hosts": ("hosts",),
+    "/{business}/settings/two-step": ("two_step_for_all",),
+    "/{business}/accounts/new": ("first_name", "last_name", "business_name", "flow", "reference", "document1_url"),
     "/{business}/settings/limits": ("limit-NGN",),
     "/{business}/keys": ("name", "addresses", "days", "once"),
     "/{business}/keys/{key}": ("what", "overlap"),
@@ -95,7 +100,7 @@ DASHBOARD_FORMS = {
 }
 # The same handlers as the dashboard's: held there.
 SHARED_FORMS = ("/sign-in", "/second-factor", "/sign-out", "/two-step", "/forgot", "/reset/{link}", "/enter/{link}",
-                "/security")  # fmt: skip
+                "/security", "/confirm")  # fmt: skip
 CONSOLE_FORMS = {
     "/sandbox/people": ("person",),
     "/approvals/{business}/{approval}/approve": ("unknown",),
@@ -189,6 +194,7 @@ async def caller(shop: Shop, database_url: str, monkeypatch: pytest.MonkeyPatch)
     # Between any two looks at it an hour passes, so that no limit is ever reached.
     started_at, hours = monotonic_s(), itertools.count(1)
     monkeypatch.setattr(rate_limit, "monotonic_s", lambda: started_at + 3_600.0 * next(hours))
+    monkeypatch.setattr(sign_in_limit, "PAUSE_MAX_S", 0)
     application = app.build(Settings(database_url=database_url, encryption_keys=(ENCRYPTION_KEY,)))
     async with _living(application):
         caller = Caller(application, shop, created["payCode"])

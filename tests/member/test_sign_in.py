@@ -12,6 +12,7 @@ import pytest
 
 from build import Shop
 from dashboard.people import TOKEN, People, SignedInPerson
+from tidegate.member import entrance
 from tidegate.member.permission import Role
 
 GOOD = "seven green lanterns over Yaba"
@@ -195,3 +196,39 @@ async def test_nobody_gives_a_role_above_their_own_and_the_last_owner_stays(
     for what in ({"what": "remove"}, {"role": "viewer"}):
         assert (await owner.send(f"/team/{owner.member.id}", at="/team", **what)).status_code == 409
     assert await people.admin.fetchval("SELECT count(*) FROM membership WHERE role = 'owner'") == 1
+
+
+async def test_a_link_into_the_sandbox_works_once_and_looking_spends_nothing(people: People, shop: Shop) -> None:
+    await entrance.seed(people.db, shop.business_id, now=people.now())
+    link = (await entrance.new_link(people.db, people.base_url)).removeprefix(people.base_url)
+    for _ in range(2):  # As a preview of a chat program does.
+        assert "Enter as Ada Obi, owner" in (await people.browser().get(link)).text
+    assert (await people.browser().head(link)).status_code == 200
+    browser = people.browser()
+    page = await browser.get(link)
+    assert (await form(browser, link)).status_code == 303
+    assert (await people.browser().get(link)).status_code == 404
+    assert (await browser.post(link, data={"token": TOKEN.findall(page.text)[0]})).status_code == 404
+    late = (await entrance.new_link(people.db, people.base_url)).removeprefix(people.base_url)
+    await people.admin.execute("UPDATE one_time_link SET expires_at = now()")
+    assert (await people.browser().get(late)).status_code == 404
+
+
+async def test_an_invitation_is_for_its_own_address_and_ends_when_withdrawn(
+    people: People, owner: SignedInPerson
+) -> None:
+    await owner.send("/team/invitations", at="/team", email="first@new.example", role="viewer")
+    link = await mailed_link(people.admin, "invitation")
+    # The same again takes the place of the first.
+    await owner.send("/team/invitations", at="/team", email="first@new.example", role="viewer")
+    assert (await people.browser().get(link)).status_code == 404
+    link = await mailed_link(people.admin, "invitation")
+    wanted = {"name": "Grace", "password": GOOD, "email": "other@new.example", "role": "owner"}
+    assert (await form(people.browser(), link, **wanted)).status_code == 303
+    rows = await people.admin.fetch("SELECT email, role FROM membership JOIN person ON person.id = person_id")
+    assert ("first@new.example", "viewer") in [(row["email"], row["role"]) for row in rows]
+    assert await people.admin.fetchval("SELECT count(*) FROM person WHERE email = 'other@new.example'") == 0
+    await owner.send("/team/invitations", at="/team", email="second@new.example", role="viewer")
+    number = await people.admin.fetchval("SELECT max(id) FROM invitation")
+    assert (await owner.send(f"/team/invitations/{number}/withdraw", at="/team")).status_code == 303
+    assert (await people.browser().get(await mailed_link(people.admin, "invitation"))).status_code == 404

@@ -132,9 +132,9 @@ def request_in(form: Form) -> dict[str, Any]:
     kyc = {name: form[names[name]].strip() for name in wanted if form.get(names[name], "").strip()}
     documents = [
         {
-            "name": form.get(f"document{number}_name", "").strip() or form.get(f"document{number}_type", ""),
+            "name": f"Document {number}",
             "url": form[f"document{number}_url"].strip(),
-            "type": form.get(f"document{number}_type", ""),
+            "type": form.get(f"document{number}_type", DocumentType.ATTACHMENT.value),
         }
         for number in range(1, DOCUMENTS + 1)
         if form.get(f"document{number}_url", "").strip()

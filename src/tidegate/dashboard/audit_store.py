@@ -27,7 +27,7 @@ class AuditRow(NamedTuple):
     origin: str | None
     action: str
     subject: str
-    # The name of an account's holder, a link, an endpoint or a key.
+    # The name of an account's holder, a link, an endpoint or a key; the merchant's reference of a payment.
     thing: str | None
     # JSON.
     details: str
@@ -42,7 +42,7 @@ async def list_page(
         SELECT audit.id, audit.created_at, audit.actor, audit.origin, audit.action, audit.subject, audit.details,
                coalesce(actor_key.name, '…' || actor_key.last_four) AS key_name,
                coalesce(virtual_account.holder, payment_link.name, webhook_endpoint.url,
-                        subject_key.name, '…' || subject_key.last_four) AS thing
+                        subject_key.name, '…' || subject_key.last_four, payment.reference, refunded.reference) AS thing
           FROM audit
           LEFT JOIN credential AS actor_key
             ON actor_key.business_id = $1 AND 'key/' || actor_key.id = audit.actor
@@ -54,6 +54,12 @@ async def list_page(
             ON payment_link.business_id = $1 AND payment_link.id = audit.subject
           LEFT JOIN webhook_endpoint
             ON webhook_endpoint.business_id = $1 AND webhook_endpoint.id = audit.subject
+          LEFT JOIN payment
+            ON payment.business_id = $1 AND payment.pay_code = audit.subject
+          LEFT JOIN refund
+            ON refund.business_id = $1 AND refund.reference = audit.subject
+          LEFT JOIN payment AS refunded
+            ON refunded.business_id = $1 AND refunded.id = refund.payment_id
          WHERE audit.business_id = $1
            AND ($2::text IS NULL OR audit.actor = $2 OR ($2 = 'key/' AND starts_with(audit.actor, 'key/')))
            AND ($3::text[] = '{}' OR EXISTS (SELECT FROM unnest($3::text[]) AS begin WHERE starts_with(action, begin)))

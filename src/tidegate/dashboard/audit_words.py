@@ -43,11 +43,11 @@ ACTIONS = {
     "payment_link.ended": ActionWords("ended a payment link", _LINK),
     "payment_link.reopened": ActionWords("reopened a payment link", _LINK),
     "rate.set": ActionWords("set an exchange rate"),
-    "refund.approved": ActionWords("approved a refund", _REFUND),
-    "refund.declined": ActionWords("declined a refund", _PAYMENT),
+    "refund.approved": ActionWords("approved a refund of", _REFUND),
+    "refund.declined": ActionWords("declined a refund of", _PAYMENT),
     "refund.limits": ActionWords("changed the refund limits", "/settings"),
-    "refund.proposed": ActionWords("asked for a refund", _PAYMENT),
-    "refund.started": ActionWords("started a refund", _REFUND),
+    "refund.proposed": ActionWords("asked for a refund of", _PAYMENT),
+    "refund.started": ActionWords("started a refund of", _REFUND),
     "team.factors_reset": ActionWords("reset the second factors of", "/team"),
     "team.invited": ActionWords("invited", "/team"),
     "team.joined": ActionWords("joined the team"),
@@ -78,7 +78,6 @@ _LABELS = {
     "accent": "colour",
     "asked_by": "asked by",
     "lastFour": "last four",
-    "of": "of",
     "receipts_by_mail": "receipts by e-mail",
     "redirect_hosts": "redirect hosts",
     "session_minutes": "minutes to pay",
@@ -89,7 +88,7 @@ _LABELS = {
     "variance_policy": "when the amount differs",
 }
 # Numbers of rows, which say nothing to a reader.
-_NOT_SHOWN = frozenset({"approval", "event"})
+_NOT_SHOWN = frozenset({"approval", "event", "of"})
 # Settings whose subject is the business itself.
 _ABOUT_ITSELF = ("business.", "refund.limits")
 

@@ -119,7 +119,8 @@ class InflowPages:
             tint=tint, payer=payer_of(visitor, found.payer.name or ""), check=found.name_check,
             verdict=VERDICT_WORDS[found.name_check.verdict], typed_name=typed if may_see else [],
             holder_name=holder if may_see else [MarkedText(found.name_check.holder, False)],
-            steps=found.name_check.steps if may_see else (), why=why_of(found), account=account, journals=journals,
+            steps=found.name_check.steps if may_see else (),
+            reason=found.name_check.reason if may_see else "", why=why_of(found), account=account, journals=journals,
             decisions=[line_of(row, people) for row in decisions],
         )  # fmt: skip
 
