@@ -14,7 +14,7 @@ from tidegate.console.proposing import propose
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Refusal
 from tidegate.core.money import Money
-from tidegate.dashboard.money_pages import INFLOW_WORDS
+from tidegate.dashboard.inflow_pages import INFLOW_WORDS
 from tidegate.infra.page.response import Html
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps

@@ -15,7 +15,8 @@ from tidegate.dashboard.day_period import period_in
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.http import csv_text
-from tidegate.infra.page.response import File, Html
+from tidegate.infra.http.operation import Csv, Stream
+from tidegate.infra.page.response import Html, StreamedFile
 from tidegate.member import team_store
 from tidegate.member.permission import Permission
 
@@ -58,12 +59,10 @@ class AuditPages:
             people = await audit_store.names_of(tx, people_in(found))
         return [line_of(row, people) for row in found]
 
-    async def export(self, visitor: DashboardVisitor) -> File:
+    async def export(self, visitor: DashboardVisitor) -> StreamedFile:
         """All that the filters leave."""
-        wanted = filter_in(visitor)
-        chunks = [csv_text.row(COLUMNS), *[chunk async for chunk in self._rows(visitor, wanted)]]
-        headers = [(b"content-disposition", b'attachment; filename="audit-log.csv"'), (b"cache-control", b"no-store")]
-        return File(b"".join(chunks), "text/csv; charset=utf-8", headers=headers)
+        stream = Stream(self._rows(visitor, filter_in(visitor)), "audit-log.csv")
+        return StreamedFile(stream, Csv.content_type, csv_text.row(COLUMNS), visitor.caller)
 
     async def _rows(self, visitor: DashboardVisitor, wanted: AuditFilter) -> AsyncGenerator[bytes, None]:
         """No connection is held between batches."""

@@ -121,8 +121,7 @@ class PaymentPages:
 
     def _file(self, visitor: DashboardVisitor, wanted: PaymentFilter) -> StreamedFile:
         stream = Stream(self._rows(visitor.business.id, wanted), "payments.csv")
-        caller = f"{visitor.business.id} {visitor.session.member.id}"
-        return StreamedFile(stream, Csv.content_type, csv_text.row(list_wire.CSV_COLUMNS), caller)
+        return StreamedFile(stream, Csv.content_type, csv_text.row(list_wire.CSV_COLUMNS), visitor.caller)
 
     async def _rows(self, business_id: str, wanted: PaymentFilter) -> AsyncGenerator[bytes, None]:
         async for rows in search.batches(self.shell.db, business_id, wanted):

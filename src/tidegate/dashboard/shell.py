@@ -78,6 +78,11 @@ class DashboardVisitor:
     def may(self, wanted: Permission) -> bool:
         return permission.may(self.membership.role, wanted)
 
+    @property
+    def caller(self) -> str:
+        """Whose downloads are counted together."""
+        return f"{self.business.id} {self.session.member.id}"
+
     def path(self, below: str = "") -> str:
         return f"{PATH}/{self.membership.business_code}{below}"
 

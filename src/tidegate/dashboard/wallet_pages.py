@@ -16,7 +16,8 @@ from tidegate.dashboard.day_period import DayPeriod, period_in
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.http import csv_text
-from tidegate.infra.page.response import File, Html
+from tidegate.infra.http.operation import Csv, Stream
+from tidegate.infra.page.response import File, Html, StreamedFile
 from tidegate.member.permission import Permission
 from tidegate.wallet import commands as wallets
 from tidegate.wallet import wire
@@ -72,11 +73,11 @@ class WalletPages:
             now=visitor.now,
         )  # fmt: skip
 
-    async def download(self, visitor: DashboardVisitor) -> File:
+    async def download(self, visitor: DashboardVisitor) -> StreamedFile:
         """The whole period, by the rows of the API."""
         period = await self._period(visitor, period_in(visitor.request.query, visitor.times))
-        chunks = [csv_text.row(wire.CSV_COLUMNS), *[chunk async for chunk in self._rows(period)]]
-        return File(b"".join(chunks), "text/csv; charset=utf-8", headers=_named(visitor, "csv"))
+        stream = Stream(self._rows(period), _name_of(visitor, "csv"))
+        return StreamedFile(stream, Csv.content_type, csv_text.row(wire.CSV_COLUMNS), visitor.caller)
 
     async def _rows(self, period: Period) -> AsyncGenerator[bytes, None]:
         async for lines in wallets.batches(self.shell.db, period):
@@ -88,7 +89,9 @@ class WalletPages:
             body = await wallets.print_statement(
                 self.shell.db, visitor.business, period, mode=self.shell.mode, now=visitor.now
             )
-        return File(body, "application/pdf", headers=_named(visitor, "pdf"))
+        disposition = f'attachment; filename="{_name_of(visitor, "pdf")}"'.encode("ascii")
+        headers = [(b"content-disposition", disposition), (b"cache-control", b"no-store")]
+        return File(body, "application/pdf", headers=headers)
 
     async def show_figure(self, visitor: DashboardVisitor) -> Html:
         """What a figure is the sum of."""
@@ -118,9 +121,8 @@ class WalletPages:
         ]
 
 
-def _named(visitor: DashboardVisitor, kind: str) -> list[tuple[bytes, bytes]]:
+def _name_of(visitor: DashboardVisitor, kind: str) -> str:
     query, currency = visitor.request.query, visitor.request.path["currency"]
     # Both were read as days by now.
     days = "".join(f"-{query[name]}" for name in ("from", "to") if query.get(name))
-    disposition = f'attachment; filename="statement-{currency}{days}.{kind}"'
-    return [(b"content-disposition", disposition.encode("ascii")), (b"cache-control", b"no-store")]
+    return f"statement-{currency}{days}.{kind}"
