@@ -14,8 +14,8 @@ from dashboard.people import SignedInPerson
 from dashboard.test_roles import table_of
 from tidegate.runtime import Runtime
 
-# When somebody was last seen is noted, at most once a minute; so is what the worker writes by itself.
-NOT_COMPARED = {"member_session", "retention", "leased_work", "takings", "takings_watermark"}
+# When a session or a key was last seen is noted beside the requests; so is what the worker writes by itself.
+NOT_COMPARED = {"member_session", "credential", "retention", "leased_work", "takings", "takings_watermark"}
 GATES = ("/dashboard", "/dashboard/sign-in", "/dashboard/forgot", "/dashboard/security", "/dashboard/confirm")
 
 pytestmark = pytest.mark.usefixtures("unlimited")

@@ -105,3 +105,25 @@ async def test_a_field_that_nobody_asked_for_changes_nothing(owner: SignedInPers
     row = await admin.fetchrow("SELECT * FROM business WHERE id = $1", shop.business_id)
     names = ("variance_policy", "time_zone", "session_minutes", "status", "rate_per_second")
     assert [row[name] for name in names] == ["return", "Africa/Lagos", 60, "active", 100_000]
+
+
+async def test_no_form_takes_a_role_a_state_or_another_business(
+    people: People, owner: SignedInPerson, shop: Shop, runtime: Runtime, admin: Any
+) -> None:
+    viewer = await people.person(shop, Role.VIEWER)
+    question = """
+        SELECT (SELECT json_agg(membership ORDER BY person_id) FROM membership)::text,
+               (SELECT status FROM business WHERE id = $1)
+    """
+    before = await admin.fetchrow(question, shop.business_id)
+    extra = {
+        "token": (await owner.fields("/team"))["token"], "factor": "sandbox", "role": "owner", "status": "suspended",
+        "business_id": "0" * 24, "person_id": viewer.member.id, "approved_by": viewer.member.id, "is_viewed": "yes",
+    }  # fmt: skip
+    for row in table_of(runtime):
+        # The two whose own field the role is.
+        if row.method == "POST" and row.name not in ("invite", "changeMember"):
+            at = owner.path(row.path.replace("{person}", viewer.member.id).replace("{", "").replace("}", ""))
+            assert (await owner.client.post(at, data=extra)).status_code < 500, row.name
+    assert await admin.fetchrow(question, shop.business_id) == before
+    assert await admin.fetchval("SELECT count(*) FROM approval WHERE status <> 'open'") == 0

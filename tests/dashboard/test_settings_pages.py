@@ -94,5 +94,6 @@ async def test_the_preview_is_the_payers_own_page_and_saves_nothing(
         assert "--accent:#aa3311" in shown.text
         assert f"frame-ancestors {owner.client.base_url}".rstrip("/") in shown.headers["content-security-policy"]
     assert await admin.fetchval("SELECT accent FROM business WHERE id = $1", shop.business_id) is None
+    assert "@media (prefers" not in (await owner.get("/branding/preview?theme=dark")).text
     wrong = await owner.get("/branding/preview?accent=%22%3E%3Cscript%3E&state=none")
     assert "<script>" not in wrong.text.replace("<script src", "")

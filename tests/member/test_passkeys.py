@@ -152,7 +152,7 @@ async def test_a_fresh_proof_by_passkey_lets_the_form_go_on(
 ) -> None:
     await people.admin.execute("UPDATE member_session SET stepped_up_at = NULL")
     page = await keyholder.browser.get(owner.path("/webhooks"))
-    fields = {"token": TOKEN.findall(page.text)[0], "url": "https://example.com/hook"}
+    fields = {"token": TOKEN.findall(page.text)[0], "once": "1", "url": "https://example.com/hook"}
     asked = await keyholder.browser.post(owner.path("/webhooks/endpoints"), data=fields)
     assert "publickey-credentials-get=(self)" in asked.headers["permissions-policy"]
     assert "publickey-credentials-get=()" in page.headers["permissions-policy"]

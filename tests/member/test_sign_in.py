@@ -232,3 +232,15 @@ async def test_an_invitation_is_for_its_own_address_and_ends_when_withdrawn(
     number = await people.admin.fetchval("SELECT max(id) FROM invitation")
     assert (await owner.send(f"/team/invitations/{number}/withdraw", at="/team")).status_code == 303
     assert (await people.browser().get(await mailed_link(people.admin, "invitation"))).status_code == 404
+
+
+async def test_what_a_browser_and_a_person_call_themselves_is_text(people: People, owner: SignedInPerson) -> None:
+    hostile = '"><img src=x onerror=alert(1)>'
+    browser, email = await joined(people, owner)
+    browser.headers["user-agent"] = hostile
+    assert (await form(browser, "/dashboard/sign-in", email=email, password=GOOD)).status_code == 303
+    assert "Your name is changed" in (await form(browser, "/dashboard/security", what="name", name=hostile)).text
+    for client, path in ((browser, "/dashboard/security"), (owner.client, owner.path("/team"))):
+        page = (await client.get(path)).text
+        assert "<img" not in page
+        assert "&lt;img src=x" in page

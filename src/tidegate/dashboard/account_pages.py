@@ -37,7 +37,7 @@ _FIELD_OF = {
 
 
 @dataclass(frozen=True)
-class AccountPages:
+class AccountRequestPages:
     shell: DashboardShell
 
     async def show_form(self, visitor: DashboardVisitor) -> Html:

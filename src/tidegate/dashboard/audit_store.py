@@ -61,7 +61,8 @@ async def list_page(
           LEFT JOIN payment AS refunded
             ON refunded.business_id = $1 AND refunded.id = refund.payment_id
          WHERE audit.business_id = $1
-           AND ($2::text IS NULL OR audit.actor = $2 OR ($2 = 'key/' AND starts_with(audit.actor, 'key/')))
+           AND ($2::text IS NULL OR audit.actor = $2 OR ($2 = 'key/' AND starts_with(audit.actor, 'key/'))
+                OR ($2 = 'operator' AND (starts_with(audit.actor, 'operator/') OR starts_with(audit.actor, 'staff/'))))
            AND ($3::text[] = '{}' OR EXISTS (SELECT FROM unnest($3::text[]) AS begin WHERE starts_with(action, begin)))
            AND ($4::timestamptz IS NULL OR audit.created_at >= $4)
            AND ($5::timestamptz IS NULL OR audit.created_at < $5)

@@ -30,6 +30,7 @@ ACTIONS = {
     "account.suspend": ActionWords("suspended the account"),
     "business.branded": ActionWords("changed the branding", "/branding"),
     "business.changed": ActionWords("changed the settings", "/settings"),
+    "business.viewed": ActionWords("looked at this dashboard, without changing anything"),
     "case.revoked": ActionWords("ended a case link", _PAYMENT),
     "case.shared": ActionWords("made a case link", _PAYMENT),
     "collection.credited": ActionWords("credited a held inflow", "/inflows/{}"),
@@ -42,6 +43,7 @@ ACTIONS = {
     "payment_link.created": ActionWords("made a payment link", _LINK),
     "payment_link.ended": ActionWords("ended a payment link", _LINK),
     "payment_link.reopened": ActionWords("reopened a payment link", _LINK),
+    "price.set": ActionWords("set the price of"),
     "rate.set": ActionWords("set an exchange rate"),
     "refund.approved": ActionWords("approved a refund of", _REFUND),
     "refund.declined": ActionWords("declined a refund of", _PAYMENT),
@@ -63,15 +65,31 @@ ACTIONS = {
     "webhook.replayed": ActionWords("replayed webhooks", "/webhooks"),
     "webhook.resent": ActionWords("sent a webhook again", "/webhooks/deliveries/{}"),
 }
+# What the operator's staff decide by two, as the rows of each step say it.
+RELEASES = {
+    "account.approve": "to approve the account",
+    "account.reinstate": "to reinstate the account",
+    "inflow.credit": "to credit a held inflow",
+    "inflow.return": "to send an inflow back",
+    "merchant.limits": "to change the limits",
+    "merchant.price": "to change a price",
+    "merchant.reinstate": "to reinstate the business",
+}
+_STEPS = {"proposed": "proposed", "approved": "approved the proposal", "declined": "declined the proposal"}
+ACTIONS |= {
+    f"{command}.{step}": ActionWords(f"{verb} {words}", "/inflows/{}" if command.startswith("inflow.") else "")
+    for command, words in RELEASES.items()
+    for step, verb in _STEPS.items()
+}
 # Of the filter: the beginnings of the actions.
 GROUPS = {
     "refunds": ("Refunds", ("refund.",)),
     "team": ("Team", ("team.",)),
     "keys": ("API keys", ("key.",)),
     "webhooks": ("Webhooks", ("webhook.",)),
-    "settings": ("Settings and branding", ("business.",)),
+    "settings": ("Settings and branding", ("business.", "merchant.", "price.")),
     "links": ("Payment links", ("payment_link.", "case.")),
-    "accounts": ("Accounts and inflows", ("account.", "collection.", "rate.")),
+    "accounts": ("Accounts and inflows", ("account.", "collection.", "inflow.", "rate.")),
     "refused": ("Refused", ("access.",)),
 }
 _LABELS = {
@@ -88,9 +106,9 @@ _LABELS = {
     "variance_policy": "when the amount differs",
 }
 # Numbers of rows, which say nothing to a reader.
-_NOT_SHOWN = frozenset({"approval", "event", "of"})
+_NOT_SHOWN = frozenset({"approval", "event", "of", "proposedBy"})
 # Settings whose subject is the business itself.
-_ABOUT_ITSELF = ("business.", "refund.limits")
+_ABOUT_ITSELF = ("business.", "merchant.", "refund.limits")
 
 
 @dataclass(frozen=True)
@@ -115,12 +133,12 @@ def line_of(row: AuditRow, people: Mapping[str, str]) -> AuditLine:
 def _who(row: AuditRow, people: Mapping[str, str]) -> str:
     if row.actor in people:
         return people[row.actor]
-    kind, _, name = row.actor.partition("/")
+    kind = row.actor.partition("/")[0]
     if kind == "key":
         return f"API key {row.key_name}" if row.key_name else "API key"
     if kind == "person":
         return "a former member"
-    return {"operator": f"Tidegate ({name})" if name else "Tidegate's operator", "tidegate": "Tidegate"}.get(kind, kind)
+    return {"operator": "Tidegate's operator", "staff": "Tidegate's operator", "tidegate": "Tidegate"}.get(kind, kind)
 
 
 def _thing(row: AuditRow, people: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
@@ -21,6 +22,7 @@ from tidegate.payment.model import Customer, Payment, PaymentOrder, PaymentStatu
 from tidegate.payment.variance import Terms, VariancePolicy
 
 SAMPLE_MAJOR = 12_500
+_DARK_RULES = re.compile(rb"@media \(prefers-color-scheme: ?dark\)")
 
 
 class PreviewState(StrEnum):
@@ -47,6 +49,13 @@ def model_of(
         nonce=nonce,
         is_preview=True,
     )
+
+
+def in_theme(page: bytes, *, is_dark: bool) -> bytes:
+    """In one theme, whatever the merchant's own device prefers: a frame cannot choose it for the page inside."""
+    page = _DARK_RULES.sub(b"@media all" if is_dark else b"@media not all", page)
+    # In the style sheet and in the head.
+    return page.replace(b"light dark", b"dark" if is_dark else b"light")
 
 
 def _sample(business: Business, now: datetime) -> Payment:

@@ -65,11 +65,11 @@ class BrandingPages:
         query = visitor.request.query
         view = query.get("view", "") if query.get("view") in VIEWS else "phone"
         state = query.get("state", "") if query.get("state") in STATES else PreviewState.CHOOSE.value
-        shown = saved(visitor) if wrong else values
+        shown, theme = saved(visitor) if wrong else values, "dark" if view.endswith("dark") else "light"
         drawn = self.shell.page(
             visitor, "branding.html", title="Branding", section="Branding", wrong=wrong, status=422 if wrong else 200,
             values=values, is_tried=is_tried and wrong is None, has_logo=visitor.business.brand.logo_hash is not None,
-            preview=f"/branding/preview?{urlencode({**shown, 'state': state})}", view=view, state=state,
+            preview=f"/branding/preview?{urlencode({**shown, 'state': state, 'theme': theme})}", view=view, state=state,
             views=[(one, word, _address(shown, is_tried, one, state)) for one, word in VIEWS.items()],
             states=[(one, word, _address(shown, is_tried, view, one)) for one, word in STATES.items()],
         )  # fmt: skip
@@ -89,7 +89,8 @@ class BrandingPages:
             nonce=request.nonce, is_test=self.shell.mode.value == "sandbox", now=visitor.now,
         )  # fmt: skip
         drawn = self.payer_pages.page(model, cookies=NOTHING_SET)
-        return msgspec.structs.replace(drawn, framed_by=self.shell.site.origin)
+        body = brand_preview.in_theme(drawn.body, is_dark=query.get("theme") == "dark")
+        return msgspec.structs.replace(drawn, body=body, framed_by=self.shell.site.origin)
 
     async def change(self, visitor: DashboardVisitor) -> Html:
         form = visitor.form

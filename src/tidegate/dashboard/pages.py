@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.method import MethodNames
 from tidegate.core.public_id import PublicIds
-from tidegate.dashboard.account_pages import AccountPages
+from tidegate.dashboard.account_pages import AccountRequestPages
 from tidegate.dashboard.audit import AuditPages
 from tidegate.dashboard.branding import BrandingPages
 from tidegate.dashboard.cases import CasePages
@@ -71,7 +71,7 @@ class Dashboard:
             *RefundPages(self.shell).routes(),
             *WalletPages(self.shell, public_ids).routes(),
             *InflowPages(self.shell).routes(),
-            *AccountPages(self.shell).routes(),
+            *AccountRequestPages(self.shell).routes(),
             *WebhookPages(self.shell, deps).routes(),
             *ReplayPages(self.shell).routes(),
             *TeamPages(self.shell, team, sends_mail=settings.mail is not None).routes(),

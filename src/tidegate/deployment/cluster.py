@@ -28,8 +28,11 @@ ON_EVERY_NODE = (
 ON_THE_COORDINATOR = frozenset(
     {
         "migration",
+        "passkey",
+        "used_challenge",
         "recovery_code",
         "known_device",
+        "sign_in_try",
         "member_session",
         "one_time_link",
         "membership",
