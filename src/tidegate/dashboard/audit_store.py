@@ -18,7 +18,7 @@ class AuditFilter(NamedTuple):
     end: datetime | None = None
 
 
-class AuditRow(NamedTuple):
+class AuditLogRow(NamedTuple):
     id: int
     at: datetime
     actor: str
@@ -35,7 +35,7 @@ class AuditRow(NamedTuple):
 
 async def list_page(
     tx: Tx, business_id: str, wanted: AuditFilter, *, before_id: int | None, limit: int
-) -> list[AuditRow]:
+) -> list[AuditLogRow]:
     """The newest first."""
     rows = await tx.fetch(
         """
@@ -72,7 +72,7 @@ async def list_page(
         business_id, wanted.actor, list(wanted.actions), wanted.start, wanted.end, before_id, limit,
     )  # fmt: skip
     return [
-        AuditRow(
+        AuditLogRow(
             row["id"], row["created_at"], row["actor"], row["key_name"], row["origin"], row["action"], row["subject"],
             row["thing"], row["details"],
         )
@@ -80,7 +80,7 @@ async def list_page(
     ]  # fmt: skip
 
 
-async def list_about(tx: Tx, business_id: str, subject: str, *, limit: int) -> list[AuditRow]:
+async def list_about(tx: Tx, business_id: str, subject: str, *, limit: int) -> list[AuditLogRow]:
     """What was done to one thing, the oldest first."""
     rows = await tx.fetch(
         """
@@ -90,7 +90,7 @@ async def list_about(tx: Tx, business_id: str, subject: str, *, limit: int) -> l
         business_id, subject, limit,
     )  # fmt: skip
     return [
-        AuditRow(
+        AuditLogRow(
             row["id"], row["created_at"], row["actor"], None, row["origin"], row["action"], row["subject"], None,
             row["details"],
         )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tidegate.dashboard.audit_store import AuditRow
+from tidegate.dashboard.audit_store import AuditLogRow
 from tidegate.member.permission import Permission
 
 
@@ -36,6 +36,7 @@ ACTIONS = {
     "collection.credited": ActionWords("credited a held inflow", "/inflows/{}"),
     "collection.hold_ended": ActionWords("ended the hold of an inflow", "/inflows/{}"),
     "collection.sent_back": ActionWords("sent an inflow back", "/inflows/{}"),
+    "job.retried": ActionWords("let work that had failed run again"),
     "key.created": ActionWords("made an API key", "/keys"),
     "key.revoked": ActionWords("revoked an API key", "/keys"),
     "key.rolled": ActionWords("rolled an API key", "/keys"),
@@ -74,6 +75,9 @@ RELEASES = {
     "merchant.limits": "to change the limits",
     "merchant.price": "to change a price",
     "merchant.reinstate": "to reinstate the business",
+    "suspense.assign": "to give money without an owner to this business",
+    "suspense.close": "to close money without an owner",
+    "suspense.return": "to send money without an owner back",
 }
 _STEPS = {"proposed": "proposed", "approved": "approved the proposal", "declined": "declined the proposal"}
 ACTIONS |= {
@@ -89,7 +93,7 @@ GROUPS = {
     "webhooks": ("Webhooks", ("webhook.",)),
     "settings": ("Settings and branding", ("business.", "merchant.", "price.")),
     "links": ("Payment links", ("payment_link.", "case.")),
-    "accounts": ("Accounts and inflows", ("account.", "collection.", "inflow.", "rate.")),
+    "accounts": ("Accounts and inflows", ("account.", "collection.", "inflow.", "job.", "rate.", "suspense.")),
     "refused": ("Refused", ("access.",)),
 }
 _LABELS = {
@@ -113,7 +117,7 @@ _ABOUT_ITSELF = ("business.", "merchant.", "refund.limits")
 
 @dataclass(frozen=True)
 class AuditLine:
-    row: AuditRow
+    row: AuditLogRow
     who: str
     what: str
     thing: str
@@ -121,7 +125,7 @@ class AuditLine:
     changes: list[str]
 
 
-def line_of(row: AuditRow, people: Mapping[str, str]) -> AuditLine:
+def line_of(row: AuditLogRow, people: Mapping[str, str]) -> AuditLine:
     """`people` has the names of `person/ID`."""
     words = ACTIONS.get(row.action) or ActionWords(row.action.replace(".", ": ").replace("_", " "))
     return AuditLine(
@@ -130,7 +134,7 @@ def line_of(row: AuditRow, people: Mapping[str, str]) -> AuditLine:
     )  # fmt: skip
 
 
-def _who(row: AuditRow, people: Mapping[str, str]) -> str:
+def _who(row: AuditLogRow, people: Mapping[str, str]) -> str:
     if row.actor in people:
         return people[row.actor]
     kind = row.actor.partition("/")[0]
@@ -141,7 +145,7 @@ def _who(row: AuditRow, people: Mapping[str, str]) -> str:
     return {"operator": "Tidegate's operator", "staff": "Tidegate's operator", "tidegate": "Tidegate"}.get(kind, kind)
 
 
-def _thing(row: AuditRow, people: Mapping[str, str]) -> str:
+def _thing(row: AuditLogRow, people: Mapping[str, str]) -> str:
     if row.action.startswith(_ABOUT_ITSELF):
         return ""
     if row.action == "access.denied":
@@ -183,7 +187,7 @@ def _shown(value: Any, people: Mapping[str, str]) -> str:
     return people.get(str(value), str(value))
 
 
-def people_in(rows: list[AuditRow]) -> list[str]:
+def people_in(rows: list[AuditLogRow]) -> list[str]:
     """Ids of persons that these rows speak of, to be looked up together."""
     found = {row.actor.removeprefix("person/") for row in rows if row.actor.startswith("person/")}
     for row in rows:
