@@ -20,8 +20,8 @@ async def insert(
         """
         WITH written AS (
             INSERT INTO audit (business_id, actor, origin, action, subject, details, created_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING business_id, id)
-        INSERT INTO audit_to_link (business_id, audit_id) SELECT business_id, id FROM written
+            VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id)
+        INSERT INTO audit_to_link (business_id, audit_id) SELECT $1, id FROM written
         """,
         business_id, by.actor, by.origin, action, subject, msgspec.json.encode(details).decode(), now,
     )  # fmt: skip
