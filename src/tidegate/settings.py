@@ -83,6 +83,8 @@ class Settings:
     # The operator's console: its own address, and who may reach it. In live mode there is none without an address.
     console_url: str = ""
     console_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    # Where alarms are posted; empty for nowhere.
+    alarm_url: str = ""
     # /docs and /openapi.json.
     has_docs: bool = True
     # Contact in security.txt, as a URI.
@@ -156,6 +158,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         mail=MailSettings.read(read),
         hosts=tuple(read.text("TIDEGATE_HOSTS").replace(",", " ").split()),
         console_url=read.text("TIDEGATE_CONSOLE_URL").rstrip("/"),
+        alarm_url=read.text("TIDEGATE_ALARM_URL"),
         console_networks=_networks(read, "TIDEGATE_CONSOLE_NETWORKS"),
         has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
         security_contact=read.contact("TIDEGATE_SECURITY_CONTACT"),
@@ -195,6 +198,8 @@ def _problems_in(settings: Settings) -> list[str]:
     base = urlsplit(settings.base_url)
     if base.scheme not in ("http", "https") or not base.hostname or base.query or base.fragment:
         return ["TIDEGATE_BASE_URL must be an address such as https://api.example.com."]
+    if settings.alarm_url and not settings.alarm_url.startswith(("https://", "http://")):
+        return ["TIDEGATE_ALARM_URL must be an address such as https://hooks.example.com/tidegate."]
     console = urlsplit(settings.console_url)
     if settings.console_url and (console.scheme not in ("http", "https") or not console.hostname or console.path):
         return ["TIDEGATE_CONSOLE_URL must be an address such as https://console.example.com, without a path."]

@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from tidegate.account import commands as account
+from tidegate.alarm.commands import AlarmWatch
 from tidegate.audit import chain as audit_chain
 from tidegate.bank_file import record as bank_record
 from tidegate.bank_file.folder import FolderWatch
@@ -17,6 +18,7 @@ from tidegate.checkout import receipt_mail
 from tidegate.collection import reversal, review
 from tidegate.core.clock import Clock, ShiftedClock
 from tidegate.core.errors import Unavailable
+from tidegate.core.ids import Mode
 from tidegate.dashboard import roll_up
 from tidegate.doctor import proof
 from tidegate.infra import backoff, leased_work
@@ -31,6 +33,7 @@ from tidegate.refund import reversal as checkout_reversal
 from tidegate.refund import settle as refund
 from tidegate.retention import commands as retention
 from tidegate.sandbox import notifier, trade
+from tidegate.settings import Settings
 
 STATEMENT_TIMEOUT_MS = 30_000
 # Nothing waits for a round; on a busy machine it may begin later.
@@ -116,6 +119,14 @@ LOOPS = (
 )
 # Beside the others in a running worker; costly, so not part of each round of all.
 OPERATOR_LOOPS = (Loop("prove_books", _prove_books, every_s=60.0),)
+
+
+def loops_of(settings: Settings) -> tuple[Loop, ...]:
+    own = SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else LIVE_LOOPS
+    watch = AlarmWatch(settings.console_address, settings.alarm_url)
+    return (*own, *OPERATOR_LOOPS, Loop("watch_alarms", watch, every_s=30.0))
+
+
 # A bank's files come in live mode only.
 LIVE_LOOPS = (
     *LOOPS,

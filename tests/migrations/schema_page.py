@@ -25,6 +25,7 @@ CONCEPTS = {
     "Request log": ("request_log",),
     "Audit": ("audit", "audit_to_link", "audit_link"),
     "Proof": ("proof",),
+    "Alarm": ("alarm",),
     "Idempotency": ("idempotency_key",),
     "Mail": ("mail", "mail_attachment"),
     "Member": (

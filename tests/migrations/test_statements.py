@@ -22,6 +22,7 @@ OVER_ALL_BUSINESSES = {
     "account/store:find_unscoped": OPERATOR,
     "account/store:list_all": OPERATOR,
     "account/store:list_to_expire": DUE,
+    "alarm/*": OPERATOR,
     "approval/store:list_of_staff": OPERATOR,
     "audit/chain_store:list_businesses_to_link": DUE,
     "audit/chain_store:list_chains": OPERATOR,

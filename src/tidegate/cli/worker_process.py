@@ -11,7 +11,6 @@ from typing import Any
 import uvloop
 
 from tidegate import worker as worker_module
-from tidegate.core.ids import Mode
 from tidegate.infra import memory, telemetry
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -30,8 +29,7 @@ async def work(settings: Settings, meter: telemetry.Meter, *, grace_s: float = G
         statement_timeout_ms=worker_module.STATEMENT_TIMEOUT_MS,
         pool_wait_s=worker_module.POOL_WAIT_S,
     )
-    own = worker_module.SANDBOX_LOOPS if settings.mode is Mode.SANDBOX else worker_module.LIVE_LOOPS
-    loops = (*own, *worker_module.OPERATOR_LOOPS)
+    loops = worker_module.loops_of(settings)
     async with runtime.open(waiting=lambda _: None):
         memory.settle()
         sender = runtime.sender(meter).run(grace_s=grace_s)

@@ -19,6 +19,7 @@ def console_items(queues: QueueCounts) -> list[list[ConsoleItem]]:
     return [
         [
             ConsoleItem("Overview", ""),
+            ConsoleItem("Alarms", "/alarms", queues.alarms, is_urgent=True),
             ConsoleItem("Merchants", "/merchants", queues.merchants),
             ConsoleItem("Approvals", "/approvals", queues.approvals, is_urgent=True),
         ],

@@ -18,6 +18,7 @@ class QueueCounts:
     suspense: int = 0
     stuck: int = 0
     parked: int = 0
+    alarms: int = 0
 
 
 async def count(tx: Tx) -> QueueCounts:
@@ -31,7 +32,8 @@ async def count(tx: Tx) -> QueueCounts:
                (SELECT count(*) FROM (SELECT FROM receipt WHERE outcome = 'suspense' LIMIT $1))
                    + (SELECT count(*) FROM (SELECT FROM notification WHERE state = 'quarantined' LIMIT $1)) AS suspense,
                (SELECT count(*) FROM (SELECT FROM money_return WHERE status = 'failed' LIMIT $1)) AS stuck,
-               (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked
+               (SELECT count(*) FROM (SELECT FROM leased_work WHERE parked_at IS NOT NULL LIMIT $1)) AS parked,
+               (SELECT count(*) FROM alarm WHERE ended_at IS NULL) AS alarms
         """,
         COUNTED_MAX,
     )

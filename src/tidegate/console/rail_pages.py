@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 
+from tidegate.alarm import health_store
 from tidegate.audit import store as audit
 from tidegate.collection import set_rate
 from tidegate.collection.rate_wire import RateNumber, SpreadPercent
@@ -41,7 +42,7 @@ class RailPages:
 
     async def show_rails(self, visitor: ConsoleVisitor) -> Html:
         async with self.shell.db.connection() as tx:
-            hours = await work_store.list_rail_hours(tx, since=visitor.now - HOUR)
+            hours = await health_store.list_rail_hours(tx, since=visitor.now - HOUR)
             news = {name: await rail_store.get_news(tx, name) for name in self.deps.rails}
         rows = [(one, percent(one.succeeded, one.succeeded + one.failed), news.get(one.rail)) for one in hours]
         quiet = [(name, found) for name, found in news.items() if name not in {one.rail for one in hours}]

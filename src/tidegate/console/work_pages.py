@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
+from tidegate.alarm import health_store
 from tidegate.audit import chain, chain_store
 from tidegate.audit import store as audit
-from tidegate.console import work_store
 from tidegate.console.book_pages import download
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
 from tidegate.core.errors import Conflict
@@ -36,7 +36,7 @@ class WorkPages:
 
     async def show_webhooks(self, visitor: ConsoleVisitor) -> Html:
         async with self.shell.db.connection() as tx:
-            found = await work_store.list_endpoints(tx, limit=PAGE)
+            found = await health_store.list_endpoints(tx, limit=PAGE)
         return self.shell.page(
             visitor, "webhook_health.html", title="Webhook health", section="Webhook health", endpoints=found
         )

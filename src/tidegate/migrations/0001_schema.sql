@@ -344,6 +344,29 @@ COMMENT ON TABLE proof IS 'When the books were proven, by how many checks, and w
 GRANT SELECT, INSERT ON proof TO tidegate_app;
 
 
+-- Alarm
+
+CREATE TABLE alarm (
+    business_id   text        NOT NULL CONSTRAINT alarm_business_fk REFERENCES business (id),
+    id            bigint      GENERATED ALWAYS AS IDENTITY,
+    rule          text        NOT NULL,
+    subject       text        NOT NULL,
+    sentence      text        NOT NULL,
+    page          text        NOT NULL,
+    raised_at     timestamptz NOT NULL,
+    ended_at      timestamptz,
+    posted_at     timestamptz,
+    is_end_posted boolean     NOT NULL DEFAULT false,
+    CONSTRAINT alarm_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT alarm_is_of_the_platform CHECK (business_id = '000000000000000000000000')
+);
+COMMENT ON TABLE alarm IS 'What must be looked at: raised once while its cause lasts, ended by itself. Under the platform''s own business.';
+COMMENT ON COLUMN alarm.posted_at IS 'When the operator''s webhook took it.';
+CREATE UNIQUE INDEX alarm_one_open ON alarm (business_id, rule, subject) WHERE ended_at IS NULL;
+
+GRANT SELECT, INSERT, UPDATE ON alarm TO tidegate_app;
+
+
 -- Idempotency
 
 CREATE TABLE idempotency_key (

@@ -32,6 +32,11 @@ FIRST_SECTIONS = (
                 meaning="Networks that reach the console, such as 10.8.0.0/16, separated by commas; any without it.",
             ),
             SettingRow(
+                name="TIDEGATE_ALARM_URL",
+                meaning="Where alarms are posted as JSON when they are raised and when they end: `id`, `rule`, "
+                "`subject`, `text`, `raisedAt`, `endedAt`. The staff get them by mail in any case.",
+            ),
+            SettingRow(
                 name="HOST",
                 meaning="Address to listen on. The proxy is the only one that needs to reach it.",
                 usual="127.0.0.1",

@@ -1,0 +1,73 @@
+"""SQL of how rails and webhook endpoints do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tidegate.infra.db import Tx
+
+# Payments that are looked at, of each business.
+LOOKED_AT_MAX = 20_000
+
+
+class RailHour(NamedTuple):
+    rail: str
+    currency: str
+    succeeded: int
+    failed: int
+    open: int
+
+
+async def list_rail_hours(tx: Tx, *, since: datetime) -> list[RailHour]:
+    """What became of the attempts of payments that were made since then."""
+    rows = await tx.fetch(
+        """
+        SELECT attempt.rail, recent.currency,
+               count(*) FILTER (WHERE attempt.status = 'succeeded') AS succeeded,
+               count(*) FILTER (WHERE attempt.status = 'failed') AS failed,
+               count(*) FILTER (WHERE attempt.status IN ('starting', 'waiting', 'running')) AS open
+          FROM business
+         CROSS JOIN LATERAL (SELECT id, currency FROM payment
+                              WHERE business_id = business.id AND created_at >= $1
+                              ORDER BY created_at DESC, id DESC LIMIT $2) AS recent
+          JOIN attempt ON attempt.business_id = business.id AND attempt.payment_id = recent.id
+         GROUP BY attempt.rail, recent.currency ORDER BY attempt.rail, recent.currency
+        """,
+        since, LOOKED_AT_MAX,
+    )  # fmt: skip
+    return [RailHour(**row) for row in rows]
+
+
+class EndpointHealth(NamedTuple):
+    business_id: str
+    business: str
+    endpoint_id: str
+    url: str
+    status: str
+    failing_since: datetime | None
+    failures: int
+    waiting: int
+    oldest: datetime | None
+
+
+async def list_endpoints(tx: Tx, *, limit: int) -> list[EndpointHealth]:
+    """The worst first. What waits is counted up to a thousand."""
+    rows = await tx.fetch(
+        """
+        SELECT endpoint.business_id, business.name AS business, endpoint.id AS endpoint_id, endpoint.url,
+               endpoint.status, state.failing_since, state.failures, waiting.count AS waiting, waiting.oldest
+          FROM webhook_endpoint AS endpoint
+          JOIN business ON business.id = endpoint.business_id
+          JOIN endpoint_state AS state
+            ON state.business_id = endpoint.business_id AND state.endpoint_id = endpoint.id
+         CROSS JOIN LATERAL (SELECT count(*), min(due_at) AS oldest FROM (
+               SELECT due_at FROM webhook_delivery AS delivery
+                WHERE delivery.business_id = endpoint.business_id AND delivery.endpoint_id = endpoint.id
+                  AND due_at IS NOT NULL LIMIT 1000) AS due) AS waiting
+         WHERE endpoint.deleted_at IS NULL
+         ORDER BY state.failing_since NULLS LAST, waiting.count DESC, endpoint.business_id LIMIT $1
+        """,
+        limit,
+    )
+    return [EndpointHealth(**row) for row in rows]

@@ -1,0 +1,141 @@
+"""The rules, pure: from facts to what is alarming now. One row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import msgspec
+
+from tidegate.alarm.health_store import EndpointHealth, RailHour
+
+UNPROVEN_FOR = timedelta(hours=1)
+QUEUE_OLD_AFTER = timedelta(minutes=10)
+ENDPOINT_FAILING_FOR = timedelta(minutes=30)
+# A large merchant: as many webhooks of one endpoint wait.
+WAITING_MANY = 100
+# Fewer attempts say nothing about a rail, nor about a merchant's cards.
+ATTEMPTS_MIN = 20
+RAIL_SUCCESS_PERCENT_MIN = 50
+CARDS_DECLINED_PERCENT_MAX = 80
+
+
+class Alarm(msgspec.Struct, frozen=True, kw_only=True):
+    """One per rule and subject while its cause lasts."""
+
+    rule: str
+    subject: str
+    sentence: str
+    # Below the console: where to look.
+    page: str
+
+
+@dataclass(frozen=True)
+class CardHour:
+    business_id: str
+    business: str
+    succeeded: int
+    declined: int
+
+
+@dataclass(frozen=True)
+class AlarmFacts:
+    now: datetime
+    proven_at: datetime | None = None
+    proof_findings: tuple[str, ...] = ()
+    # Queue by name, with what has waited longest.
+    queues: tuple[tuple[str, datetime], ...] = ()
+    parked: int = 0
+    rails: tuple[RailHour, ...] = ()
+    endpoints: tuple[EndpointHealth, ...] = ()
+    cards: tuple[CardHour, ...] = ()
+    # Merchants, with the amount as text, whose reversed money the wallet did not cover.
+    owed: tuple[tuple[str, str, str], ...] = ()
+    # Since when there has been anything to prove.
+    first_journal_at: datetime | None = field(default=None)
+
+
+def _unproven(facts: AlarmFacts) -> Iterator[Alarm]:
+    since = facts.proven_at or facts.first_journal_at
+    if since is not None and facts.now - since > UNPROVEN_FOR:
+        yield Alarm(
+            rule="books_unproven", subject="books", page="/books",
+            sentence=f"The books have not been proven for {ago(facts.now - since)}; is a worker running?",
+        )  # fmt: skip
+
+
+def _wrong(facts: AlarmFacts) -> Iterator[Alarm]:
+    if facts.proof_findings:
+        yield Alarm(rule="books_wrong", subject="books", page="/books", sentence="; ".join(facts.proof_findings)[:500])
+
+
+def _queues(facts: AlarmFacts) -> Iterator[Alarm]:
+    for name, oldest in facts.queues:
+        if facts.now - oldest > QUEUE_OLD_AFTER:
+            waits = ago(facts.now - oldest)
+            yield Alarm(rule="queue_old", subject=name, page="/jobs", sentence=f"{name}: the oldest waits for {waits}.")
+    if facts.parked:
+        yield Alarm(
+            rule="work_parked", subject="jobs", page="/jobs",
+            sentence="Background work failed too often and is parked; fix the cause, then try it again.",
+        )  # fmt: skip
+
+
+def _rails(facts: AlarmFacts) -> Iterator[Alarm]:
+    for one in facts.rails:
+        ended = one.succeeded + one.failed
+        if ended >= ATTEMPTS_MIN and one.succeeded * 100 < ended * RAIL_SUCCESS_PERCENT_MIN:
+            yield Alarm(
+                rule="rail_failing", subject=f"{one.rail} {one.currency}", page="/rails",
+                sentence=f"{one.rail} in {one.currency}: {one.failed} of {ended} attempts failed in the last hour.",
+            )  # fmt: skip
+
+
+def _endpoints(facts: AlarmFacts) -> Iterator[Alarm]:
+    for one in facts.endpoints:
+        since = one.failing_since
+        if since is None or one.status != "enabled" or one.waiting < WAITING_MANY:
+            continue
+        if facts.now - since > ENDPOINT_FAILING_FOR:
+            yield Alarm(
+                rule="endpoint_failing", subject=one.endpoint_id, page="/webhooks",
+                sentence=f"{one.business}: {one.url} fails since {ago(facts.now - since)}, {one.waiting} events wait.",
+            )  # fmt: skip
+
+
+def _cards(facts: AlarmFacts) -> Iterator[Alarm]:
+    for one in facts.cards:
+        ended = one.succeeded + one.declined
+        if ended >= ATTEMPTS_MIN and one.declined * 100 > ended * CARDS_DECLINED_PERCENT_MAX:
+            yield Alarm(
+                rule="cards_declined", subject=one.business_id, page=f"/merchants/{one.business_id}",
+                sentence=f"{one.business}: {one.declined} of {ended} cards were declined in the last hour; "
+                "somebody may be trying out stolen ones.",
+            )  # fmt: skip
+
+
+def _owed(facts: AlarmFacts) -> Iterator[Alarm]:
+    for business_id, name, amounts in facts.owed:
+        yield Alarm(
+            rule="wallet_owed", subject=business_id, page=f"/merchants/{business_id}",
+            sentence=f"{name} owes {amounts}: a bank took money back that its wallet did not cover.",
+        )  # fmt: skip
+
+
+RULES: tuple[Callable[[AlarmFacts], Iterator[Alarm]], ...] = (
+    _unproven, _wrong, _queues, _rails, _endpoints, _cards, _owed,
+)  # fmt: skip
+
+
+def alarms_of(facts: AlarmFacts) -> dict[tuple[str, str], Alarm]:
+    found = (alarm for rule in RULES for alarm in rule(facts))
+    return {(alarm.rule, alarm.subject): alarm for alarm in found}
+
+
+def ago(length: timedelta) -> str:
+    minutes = int(length.total_seconds()) // 60
+    for unit, of in (("days", 1_440), ("hours", 60)):
+        if minutes >= 2 * of:
+            return f"{minutes // of} {unit}"
+    return f"{minutes} minutes"

@@ -1,0 +1,98 @@
+"""Alarms: raised once, shown, mailed, posted, ended by themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from console.people import SignedInStaff
+from inflow import Inflows
+from receiver import Receiver, receiving
+from tidegate.alarm.commands import AlarmWatch
+from tidegate.alarm.health_store import EndpointHealth, RailHour
+from tidegate.alarm.model import AlarmFacts, CardHour, alarms_of
+from tidegate.core.clock import SystemClock
+
+NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as opened:
+        yield opened
+
+
+def endpoint(*, failing_for: timedelta, waiting: int, status: str = "enabled") -> EndpointHealth:
+    return EndpointHealth("b", "Bakery", "ep", "https://x", status, NOW - failing_for, 5, waiting, NOW)
+
+
+@pytest.mark.parametrize(
+    ("facts", "raised"),
+    [
+        ({}, set()),
+        ({"proven_at": NOW - 59 * MINUTE}, set()),
+        ({"proven_at": NOW - 61 * MINUTE}, {"books_unproven"}),
+        ({"first_journal_at": NOW - 2 * HOUR}, {"books_unproven"}),
+        ({"proven_at": NOW, "proof_findings": ("chain: journal x was changed",)}, {"books_wrong"}),
+        ({"queues": (("Returns", NOW - 9 * MINUTE),)}, set()),
+        ({"queues": (("Returns", NOW - 11 * MINUTE),)}, {"queue_old"}),
+        ({"parked": 1}, {"work_parked"}),
+        ({"rails": (RailHour("r", "NGN", 10, 10, 0),)}, set()),
+        ({"rails": (RailHour("r", "NGN", 9, 11, 0),)}, {"rail_failing"}),
+        ({"rails": (RailHour("r", "NGN", 0, 19, 0),)}, set()),
+        ({"endpoints": (endpoint(failing_for=HOUR, waiting=100),)}, {"endpoint_failing"}),
+        ({"endpoints": (endpoint(failing_for=HOUR, waiting=99),)}, set()),
+        ({"endpoints": (endpoint(failing_for=HOUR, waiting=200, status="disabled"),)}, set()),
+        ({"endpoints": (endpoint(failing_for=MINUTE, waiting=200),)}, set()),
+        ({"cards": (CardHour("b", "Bakery", 3, 17),)}, {"cards_declined"}),
+        ({"cards": (CardHour("b", "Bakery", 4, 16),)}, set()),
+        ({"owed": (("b", "Bakery", "EUR 5.00"),)}, {"wallet_owed"}),
+    ],
+)
+def test_what_is_alarming(facts: dict[str, Any], raised: set[str]) -> None:
+    assert {rule for rule, _ in alarms_of(AlarmFacts(now=NOW, **facts))} == raised
+
+
+async def test_an_alarm_is_raised_once_told_and_ends_by_itself(
+    operator: SignedInStaff, inflows: Inflows, receiver: Receiver, admin: Any
+) -> None:
+    await admin.execute(
+        """
+        INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error, parked_at)
+        VALUES ($1, 'send_returns', 'ret_1', 'infinity', 20, 'no', now())
+        """,
+        inflows.shop.business_id,
+    )
+    watch, deps = AlarmWatch("https://console.example", receiver.url()), inflows.runtime.deps
+    for _ in range(2):
+        await watch(deps, SystemClock())
+    assert await admin.fetchval("SELECT count(*) FROM alarm") == 1
+    assert await admin.fetchval("SELECT count(*) FROM mail WHERE recipient = $1", operator.member.email) == 1
+    assert "is parked" in (await operator.get()).text
+    await admin.execute("DELETE FROM leased_work")
+    for _ in range(2):
+        await watch(deps, SystemClock())
+    told = [json.loads(one.body) for one in receiver.received]
+    assert [(one["rule"], one["endedAt"] is None) for one in told] == [("work_parked", True), ("work_parked", False)]
+    page = (await operator.get("/alarms")).text
+    assert "Nothing is alarming" in page
+    assert "is parked" in page
+
+
+async def test_an_alarm_that_does_not_arrive_is_posted_again(inflows: Inflows, receiver: Receiver, admin: Any) -> None:
+    await admin.execute(
+        """
+        INSERT INTO alarm (business_id, rule, subject, sentence, page, raised_at, ended_at)
+        VALUES ('000000000000000000000000', 'x', 'x', 'x', '/', now(), now())
+        """
+    )
+    await AlarmWatch("", "http://127.0.0.1:9")(inflows.runtime.deps, SystemClock())
+    assert await admin.fetchval("SELECT posted_at FROM alarm") is None
+    await AlarmWatch("", receiver.url())(inflows.runtime.deps, SystemClock())
+    assert len(receiver.received) == 1
