@@ -1,0 +1,76 @@
+"""The console in a real browser: nothing for axe to find, nothing sideways, no report of our policy."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser
+
+from browser import chromium
+from console.people import SignedInStaff
+from console.test_releases import held, proposed
+from dashboard.test_browser import look_at
+from inflow import Inflows, credit
+from tidegate.core.money import Currency
+
+VIEWS = ((390, "dark"), (1280, "light"))
+PAGES = (
+    "", "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
+    "/held/{held}", "/suspense", "/suspense/{receipt}", "/stuck", "/rails", "/rates", "/books", "/books/EUR/suspense",
+    "/webhooks", "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
+)  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("unlimited")
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as opened:
+        yield opened
+
+
+async def test_every_page_on_a_dark_phone_and_on_a_desk(
+    browser: Browser, approver: SignedInStaff, operator: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    await inflows.notified(credit(await inflows.number(), 3_900_00))
+    first, second = await held(inflows), await held(inflows)
+    await proposed(operator, second)
+    assert (await inflows.ask_for()).status_code == 201
+    assert (await inflows.notify(credit("DE99", 7_500))).status_code == 200
+    await inflows.set_rate(Currency.EUR, Currency.NGN, "1650.5")
+    await operator.send("/books/prove", at="/books")
+    await admin.execute(
+        """
+        INSERT INTO alarm (business_id, rule, subject, sentence, page, raised_at)
+        VALUES ('000000000000000000000000', 'rail_failing', 'x', 'sandbox in NGN: 30 of 40 attempts failed.', '/rails',
+                now())
+        """
+    )
+    await admin.execute(
+        """
+        INSERT INTO leased_work (business_id, kind, id, next_try_at, failures, last_error, parked_at)
+        VALUES ($1, 'send_returns', 'ret_1', 'infinity', 20, 'the rail did not answer', now())
+        """,
+        inflows.shop.business_id,
+    )
+    names = {
+        "business": inflows.shop.business_id,
+        "held": first,
+        "account": await admin.fetchval("SELECT id FROM virtual_account WHERE status = 'pending'"),
+        "receipt": await admin.fetchval("SELECT id FROM receipt WHERE outcome = 'suspense'"),
+    }
+    problems: list[str] = []
+    for width, theme in VIEWS:
+        viewport = {"width": width, "height": 900}
+        context = await browser.new_context(base_url=str(operator.client.base_url), viewport=viewport,
+                                            color_scheme=theme)  # fmt: skip
+        cookie = {"name": "tidegate-console", "value": operator.client.cookies["tidegate-console"]}
+        await context.add_cookies([{**cookie, "url": str(operator.client.base_url)}])
+        page = await context.new_page()
+        for below in PAGES:
+            name = below.strip("/").replace("/", "-").replace("{", "").replace("}", "") or "overview"
+            problems += await look_at(page, f"/console{below.format(**names)}", f"console-{name}-{theme}-{width}")
+        await context.close()
+    assert problems == []
