@@ -63,11 +63,11 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     }
     problems: list[str] = []
     for width, theme in VIEWS:
-        viewport = {"width": width, "height": 900}
-        context = await browser.new_context(base_url=str(operator.client.base_url), viewport=viewport,
-                                            color_scheme=theme)  # fmt: skip
-        cookie = {"name": "tidegate-console", "value": operator.client.cookies["tidegate-console"]}
-        await context.add_cookies([{**cookie, "url": str(operator.client.base_url)}])
+        options: dict[str, Any] = {"viewport": {"width": width, "height": 900}, "color_scheme": theme}
+        base_url = str(operator.client.base_url)
+        context = await browser.new_context(base_url=base_url, **options)
+        session = operator.client.cookies["tidegate-console"]
+        await context.add_cookies([{"name": "tidegate-console", "value": session, "url": base_url}])
         page = await context.new_page()
         for below in PAGES:
             name = below.strip("/").replace("/", "-").replace("{", "").replace("}", "") or "overview"

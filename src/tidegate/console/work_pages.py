@@ -18,6 +18,7 @@ from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.dashboard.paging import number_in
 from tidegate.infra import lease_store
 from tidegate.infra.page.response import File, Html
+from tidegate.staff import store as staff_store
 from tidegate.staff.permission import StaffPermission
 from tidegate.webhook import log_store
 from tidegate.webhook.model import EVENT_CHANNEL
@@ -76,6 +77,7 @@ class WorkPages:
                 limit=PAGE + 1,
             )  # fmt: skip
             chains = await chain_store.list_chains(tx)
+            names = {f"staff/{one.member.id}": one.member.name for one in await staff_store.list_all(tx)}
         last = rows[PAGE - 1] if len(rows) > PAGE else None
         older = (
             f"?business={quote(business_id)}&subject={quote(subject)}&before={quote(last.created_at.isoformat())}_{last.id}"
@@ -85,7 +87,7 @@ class WorkPages:
         return self.shell.page(
             visitor, "audit_trail.html", title="Audit", section="Audit", rows=rows[:PAGE], older=older,
             business_id=business_id, subject=subject, chains=[(*one[:3], one[3].hex()) for one in chains[:PAGE]],
-            found_wrong=found_wrong,
+            found_wrong=found_wrong, names=names,
         )  # fmt: skip
 
     async def verify(self, visitor: ConsoleVisitor) -> Html:
