@@ -2777,7 +2777,9 @@ COMMENT ON TABLE bank_entry IS 'Transactions in files. The first with a key is r
 COMMENT ON COLUMN bank_entry.keys IS 'The first is the transaction''s identifier at this rail; any in common with an earlier entry makes it a repeat.';
 COMMENT ON COLUMN bank_entry.destination IS 'The account that it was recorded for: a virtual number, an account and a reference, or the account alone.';
 COMMENT ON COLUMN bank_entry.details IS 'The entry as it was read; empty when its payer was erased.';
-CREATE INDEX bank_entry_by_key ON bank_entry USING gin (keys);
+-- Without the list of pending entries, which every look would read from end to end: a page of an import is then found
+-- in milliseconds instead of seconds.
+CREATE INDEX bank_entry_by_key ON bank_entry USING gin (keys) WITH (fastupdate = off);
 CREATE INDEX bank_entry_to_record ON bank_entry (file_id, number) WHERE state = 'new';
 CREATE INDEX bank_entry_with_a_problem ON bank_entry (booked_on) WHERE state = 'problem';
 CREATE INDEX bank_entry_of_account ON bank_entry (account, booked_on);
