@@ -40,7 +40,7 @@ async def _audit(tx: Tx, payout: ProposedPayout, what: str, *, by: str, now: dat
 async def amend(
     db: Database, reference: str, *, name: str, account: str, bank: str | None, by: str, now: datetime
 ) -> None:
-    """Says where the money goes; whoever says so may not approve it."""
+    """Says where the money goes; the same person may not approve it."""
     async with db.transaction() as tx:
         payout = await _locked(tx, reference, "proposed", "approved")
         await payout_store.amend(tx, payout, name=name, account=normal_account_number(account), bank=bank, by=by)
@@ -51,7 +51,7 @@ async def approve(db: Database, reference: str, *, by: str, now: datetime) -> Pr
     async with db.transaction() as tx:
         payout = await _locked(tx, reference, "proposed")
         if payout.proposed_by == by:
-            raise Conflict(f"{by} has said where {reference} goes; somebody else must approve it")
+            raise Conflict(f"{by} has said where {reference} goes; another person must approve it")
         if not payout.payee_account or not payout.payee_name:
             raise Conflict(
                 f"the bank did not report who paid {reference}: `tidegate bank payout amend` says where it goes"

@@ -20,22 +20,22 @@ REJECTED = frozenset({"RJCT", "CANC"})
 log = structlog.get_logger("bank")
 
 
-async def apply(deps: PaymentDeps, told: TransferStatus, now: datetime) -> None:
+async def apply(deps: PaymentDeps, report: TransferStatus, now: datetime) -> None:
     """May be repeated."""
     async with deps.db.connection() as tx:
-        if told.end_to_end_id is None:
-            payouts = await payout_store.list_of_export(tx, told.message_id)
+        if report.end_to_end_id is None:
+            payouts = await payout_store.list_of_export(tx, report.message_id)
         else:
-            found = await payout_store.find_by_end_to_end_id(tx, told.end_to_end_id)
+            found = await payout_store.find_by_end_to_end_id(tx, report.end_to_end_id)
             payouts = [found] if found else []
     if not payouts:
-        log.error("the bank tells of a payment that is none of ours", payment=told.end_to_end_id or told.message_id)
+        log.error("the bank tells of a payment that is none of ours", payment=report.end_to_end_id or report.message_id)
     for payout in payouts:
-        is_rejected = told.status in REJECTED
-        why = " ".join(part for part in (told.status, told.reason) if part)
+        is_rejected = report.status in REJECTED
+        why = " ".join(part for part in (report.status, report.reason) if part)
         async with deps.db.connection() as tx:
             await payout_store.note_status(
-                tx, payout, bank_status=told.status, why=why if is_rejected else None, is_rejected=is_rejected
+                tx, payout, bank_status=report.status, why=why if is_rejected else None, is_rejected=is_rejected
             )
         if is_rejected:
             await tell_rejected(deps, payout, why, now)

@@ -185,8 +185,8 @@ def settle(file: str, entry: int, why: str, by: str) -> None:
 def _counts(file: ImportedFile) -> str:
     words = {"new": "to record", "done": "recorded", "repeat": "known already", "ignored": "not ours to record",
              "problem": "need a decision"}  # fmt: skip
-    told = ", ".join(f"{file.counts[state]} {said}" for state, said in words.items() if file.counts.get(state))
-    return told or "no entries"
+    counted = ", ".join(f"{file.counts[state]} {said}" for state, said in words.items() if file.counts.get(state))
+    return counted or "no entries"
 
 
 def _record(file: ImportedFile) -> dict[str, object]:

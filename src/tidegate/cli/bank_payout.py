@@ -58,7 +58,7 @@ def list_(is_all: bool, limit: int, as_json: bool) -> None:
 @by_option
 @speaks_plainly
 def approve(references: tuple[str, ...], by: str) -> None:
-    """Approve payments. Whoever has said where one goes may not approve it."""
+    """Approve payments. The person who said where one goes may not approve it."""
     name = words("--by", by)
 
     async def run(deps: PaymentDeps, clock: Clock) -> list[ProposedPayout]:
@@ -76,14 +76,14 @@ def approve(references: tuple[str, ...], by: str) -> None:
 @by_option
 @speaks_plainly
 def amend(reference: str, name: str, account: str, bank: str | None, by: str) -> None:
-    """Say where a payment goes, when the bank did not report the payer. Somebody else must approve it."""
+    """Say where a payment goes, when the bank did not report the payer. Another person must approve it."""
     who, recipient = words("--by", by), words("--name", name)
 
     async def run(deps: PaymentDeps, clock: Clock) -> None:
         await payouts.amend(deps.db, reference, name=recipient, account=account, bank=bank, by=who, now=clock.now())
 
     with_payment_deps(run)
-    out.print(f"[green]✓[/] {reference} goes to {plain(recipient)}; somebody else than {plain(who)} must approve it.")
+    out.print(f"[green]✓[/] {reference} goes to {plain(recipient)}; another person than {plain(who)} must approve it.")
 
 
 @payout.command()

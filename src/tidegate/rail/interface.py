@@ -35,7 +35,7 @@ class RailBusy(Exception):
 
 
 class RailRefused(Exception):
-    """The rail refuses us, whoever pays: a wrong key, a currency that is not enabled. It has done nothing."""
+    """The rail refuses us for every payer: a wrong key, a currency that is not enabled. It has done nothing."""
 
 
 class NotificationRefused(Exception):

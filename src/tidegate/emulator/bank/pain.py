@@ -64,10 +64,10 @@ def answer_to(
         block = etree.SubElement(report, "OrgnlPmtInfAndSts")
         _add(block, "OrgnlPmtInfId", message_id)
         for payment in payments:
-            told = etree.SubElement(block, "TxInfAndSts")
-            _add(told, "OrgnlEndToEndId", payment.end_to_end_id)
-            _add(told, "TxSts", status)
-            _reason(told, reason)
+            status_element = etree.SubElement(block, "TxInfAndSts")
+            _add(status_element, "OrgnlEndToEndId", payment.end_to_end_id)
+            _add(status_element, "TxSts", status)
+            _reason(status_element, reason)
     content: bytes = etree.tostring(document, xml_declaration=True, encoding="UTF-8")
     return content
 

@@ -99,8 +99,8 @@ class _Control:
 
     async def _act(self, request: web.Request) -> web.Response:
         """transfer, statement, reverse, close, answers (the statuses of pain.002 in turn), write (any file)."""
-        told = _do(self._service, request.match_info["do"], await request.json())
-        return web.json_response({"done": told})
+        done = _do(self._service, request.match_info["do"], await request.json())
+        return web.json_response({"done": done})
 
 
 def _do(service: BankService, what: str, given: dict[str, Any]) -> str:

@@ -31,7 +31,7 @@ class BankService:
         self.entries: dict[str, list[EmulatedEntry]] = {number: [] for number in accounts}
         self.closed: set[str] = set()
         self.paid: set[str] = set()
-        # Statuses told in turn; the debit follows when the last one is no rejection.
+        # Statuses reported in turn; the debit follows when the last one is no rejection.
         self.answers: tuple[str, ...] = ("ACTC", "ACSP", "ACSC")
         self.sequences: dict[str, int] = dict.fromkeys(accounts, 0)
         self._numbers = count(1)

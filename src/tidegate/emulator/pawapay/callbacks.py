@@ -66,9 +66,9 @@ class Callbacks:
     def public_keys(self) -> list[dict[str, str]]:
         return [{"id": name, "key": public_pem(key.public_key())} for name, key in self._keys.items()]
 
-    def add(self, told: dict[str, Any], *, now: datetime, spoil: Spoil | None = None) -> None:
+    def add(self, transaction: dict[str, Any], *, now: datetime, spoil: Spoil | None = None) -> None:
         for _ in range(2 if self._account.callbacks_twice else 1):
-            self.add_body(json.dumps(told).encode(), now=now, spoil=spoil)
+            self.add_body(json.dumps(transaction).encode(), now=now, spoil=spoil)
 
     def add_body(self, body: bytes, *, now: datetime, spoil: Spoil | None = None) -> EmulatedCallback:
         self.sent.append(EmulatedCallback(body, now, now, spoil))

@@ -108,7 +108,7 @@ class EmulatedTransaction:
 
     def as_json(self, *, is_callback: bool = False) -> dict[str, Any]:
         party = {"type": "MMO", "accountDetails": {"phoneNumber": self.phone, "provider": self.provider.name}}
-        told: dict[str, Any] = {
+        answer: dict[str, Any] = {
             self.id_name: self.id,
             "status": self.status,
             "amount": f"{self.amount:.2f}",
@@ -122,12 +122,12 @@ class EmulatedTransaction:
             "aFieldOfTomorrow": {"nested": [1, None]},
         }
         if self.status == COMPLETED:
-            told["providerTransactionId"] = f"MP{self.id[:8].upper()}"
+            answer["providerTransactionId"] = f"MP{self.id[:8].upper()}"
         if self.failure is not None:
-            told["failureReason"] = {"failureCode": self.failure, "failureMessage": f"It ended with {self.failure}."}
+            answer["failureReason"] = {"failureCode": self.failure, "failureMessage": f"It ended with {self.failure}."}
         if self.client_reference and not is_callback:
-            told["clientReferenceId"] = self.client_reference
-        return told
+            answer["clientReferenceId"] = self.client_reference
+        return answer
 
 
 @dataclass
@@ -141,7 +141,7 @@ class EmulatedPawapayAccount:
     callbacks_twice: bool = False
     # Sends the callback before it answers the request that causes it.
     callbacks_early: bool = False
-    # How a rejected refund is told: both are documented.
+    # How a rejected refund is reported: both are documented.
     rejects_by_rejection_reason: bool = False
 
 

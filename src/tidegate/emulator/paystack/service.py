@@ -218,13 +218,13 @@ class PaystackService:
         if is_right and (payment.currency != "KES" or narration == payment.narration):
             self.pay(payment, sender=sender)
             return True
-        told = {
+        transfer = {
             "amount": str(amount),
             "message": "incorrect amount sent",
             "message_type": "INCORRECT_AMOUNT",
             "transaction_id": str(payment.id),
         }
-        self._notify("bank.transfer.rejected", {"bank_transfer": told, "customer": payment.customer.as_json()})
+        self._notify("bank.transfer.rejected", {"bank_transfer": transfer, "customer": payment.customer.as_json()})
         return False
 
     # Refunds and disputes

@@ -142,7 +142,7 @@ def _page(element: Node, name: str) -> tuple[int, bool] | None:
 
 
 def _amounts(entry: Node, details: list[Node]) -> tuple[list[tuple[Decimal, str]], str | None]:
-    """Of each transaction, and why they cannot be told apart."""
+    """Of each transaction, and why they cannot be distinguished."""
     whole = amount_of(entry, "Amt")
     if len(details) <= 1:
         return [whole], None

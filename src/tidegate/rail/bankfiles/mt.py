@@ -197,7 +197,7 @@ class _Message:
         is_booked = not found["mark"].startswith("E")
         if is_booked:
             self._total += amount if is_credit else -amount
-        told = details_in(details)
+        given = details_in(details)
         own = (found["own"] or "").strip()
         self._number += 1
         self._entries += 1
@@ -213,9 +213,9 @@ class _Message:
             booked_on=booked_on,
             valued_on=valued_on,
             account=self._account,
-            end_to_end_id=told.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
-            counterparty=told.party,
-            remittance=told.remittance,
+            end_to_end_id=given.end_to_end_id or (own if own not in ("NONREF", "EREF", "") else None),
+            counterparty=given.party,
+            remittance=given.remittance,
         )
         return self._keys.keyed(read, (found["bank"],))
 

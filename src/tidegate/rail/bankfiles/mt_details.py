@@ -37,14 +37,14 @@ def details_in(text: str) -> EntryDetails:
 def _german(text: str) -> EntryDetails:
     parts = _SUBFIELD.split(text)
     fields: dict[str, str] = dict(zip(parts[1::2], parts[2::2], strict=False))
-    told = "".join(fields.get(name, "") for name in _TEXT_FIELDS)
-    marked = _pairs(_SEPA, told)
+    remittance = "".join(fields.get(name, "") for name in _TEXT_FIELDS)
+    marked = _pairs(_SEPA, remittance)
     return _details(
         name=fields.get("32", "") + fields.get("33", ""),
         account=fields.get("31") or marked.get("IBAN"),
         bank=fields.get("30") or marked.get("BIC"),
         reference=marked.get("EREF"),
-        remittance=marked.get("SVWZ", told if not marked else ""),
+        remittance=marked.get("SVWZ", remittance if not marked else ""),
     )
 
 

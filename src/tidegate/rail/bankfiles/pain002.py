@@ -22,19 +22,19 @@ def read(source: IO[bytes], message: Message) -> Generator[TransferStatus, None,
     has_transactions = False
     for element in xml_file.read(source, (tag("OrgnlGrpInfAndSts"), tag("TxInfAndSts"), tag("OrgnlPmtInfAndSts"))):
         if element.tag == tag("OrgnlGrpInfAndSts"):
-            told = Node(element)
-            group = (text_at(told, "OrgnlMsgId") or "", text_at(told, "GrpSts") or "", _reason(told))
+            report = Node(element)
+            group = (text_at(report, "OrgnlMsgId") or "", text_at(report, "GrpSts") or "", _reason(report))
         elif element.tag == tag("TxInfAndSts"):
-            told, block = Node(element), Node(element.getparent())
-            status = text_at(told, "TxSts") or text_at(block, "PmtInfSts") or group[1]
-            reason = _reason(told) or _reason(block) or group[2]
+            report, block = Node(element), Node(element.getparent())
+            status = text_at(report, "TxSts") or text_at(block, "PmtInfSts") or group[1]
+            reason = _reason(report) or _reason(block) or group[2]
             has_transactions = True
             number += 1
-            name = text_at(told, "OrgnlEndToEndId")
+            name = text_at(report, "OrgnlEndToEndId")
             yield TransferStatus(number=number, message_id=group[0], end_to_end_id=name, status=status, reason=reason)
         elif not has_transactions:
-            told = Node(element)
-            group = (group[0], text_at(told, "PmtInfSts") or group[1], _reason(told) or group[2])
+            report = Node(element)
+            group = (group[0], text_at(report, "PmtInfSts") or group[1], _reason(report) or group[2])
         xml_file.forget(element)
     if not has_transactions:
         yield TransferStatus(number=1, message_id=group[0], end_to_end_id=None, status=group[1], reason=group[2])
@@ -42,6 +42,6 @@ def read(source: IO[bytes], message: Message) -> Generator[TransferStatus, None,
 
 def _reason(element: Node) -> str | None:
     """The code and the words, such as `AC04 account closed`."""
-    told = element_at(element, "StsRsnInf")
-    code = text_at(told, "Rsn", "Cd") or text_at(told, "Rsn", "Prtry")
-    return " ".join(part for part in (code, *texts_at(told, "AddtlInf")) if part) or None
+    report = element_at(element, "StsRsnInf")
+    code = text_at(report, "Rsn", "Cd") or text_at(report, "Rsn", "Prtry")
+    return " ".join(part for part in (code, *texts_at(report, "AddtlInf")) if part) or None

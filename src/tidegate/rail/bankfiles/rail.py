@@ -1,4 +1,4 @@
-"""The rail of a bank's files. Files open nothing and answer nothing at once: everything is told by the next one."""
+"""The rail of a bank's files. Files open nothing and answer nothing at once: everything is reported by the next one."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _elements(source: IO[bytes], **options: Any) -> Iterator[Any]:
 
 
 def _placed(source: IO[bytes], schema: Any) -> Any:
-    """The error with its line, which is told only of a whole tree: for files that are not large."""
+    """The error with its line, which is known only of a whole tree: for files that are not large."""
     if source.seek(0, 2) > TREE_BYTES_MAX:
         return None
     source.seek(0)

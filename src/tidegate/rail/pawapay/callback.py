@@ -24,24 +24,28 @@ async def events_of(db: Database, raw: RawNotification) -> list[Notification]:
     """Of a callback whose signature is right. Raises NotificationUnreadable."""
     digest = hashlib.sha256(raw.body).hexdigest()
     try:
-        told = _read(raw.body)
-        event = await _event(db, told)
+        transaction = _read(raw.body)
+        event = await _event(db, transaction)
     except PawapayUnreadable as error:
         raise NotificationUnreadable(f"unreadable:{digest}", str(error)) from None
     if event is None:
         return []
     # Two deliveries may differ in their bytes; the money is recognised by the deposit.
-    return [Notification(id=f"{told.deposit_id or told.refund_id}:{told.status[:30]}:{digest}", event=event)]
+    return [
+        Notification(
+            id=f"{transaction.deposit_id or transaction.refund_id}:{transaction.status[:30]}:{digest}", event=event
+        )
+    ]
 
 
 async def hints_of(db: Database, raw: RawNotification) -> list[Notification]:
-    """Of a callback that nobody vouches for: it says only that something of ours may have changed."""
+    """Of a callback without a valid signature: it says only that something of ours may have changed."""
     try:
-        told = _read(raw.body)
+        transaction = _read(raw.body)
     except PawapayUnreadable as error:
         raise NotificationRefused(f"it is not signed, and not understood: {error}") from None
     async with db.connection() as tx:
-        hint = await _about(tx, told)
+        hint = await _about(tx, transaction)
     if hint is None:
         raise NotificationRefused("it is not signed, and about nothing of ours")
     digest = hashlib.sha256(raw.body).hexdigest()
@@ -50,38 +54,38 @@ async def hints_of(db: Database, raw: RawNotification) -> list[Notification]:
 
 def _read(body: bytes) -> PawapayTransaction:
     try:
-        told = msgspec.json.decode(body, type=PawapayTransaction)
+        transaction = msgspec.json.decode(body, type=PawapayTransaction)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PawapayUnreadable(f"the body is not a callback: {error}") from None
-    if any(len(one or "") > ID_CHARACTERS_MAX for one in (told.deposit_id, told.refund_id)):
+    if any(len(one or "") > ID_CHARACTERS_MAX for one in (transaction.deposit_id, transaction.refund_id)):
         raise PawapayUnreadable("an id is too long")
-    return told
+    return transaction
 
 
-async def _event(db: Database, told: PawapayTransaction) -> RailEvent | None:
-    if told.refund_id or not told.deposit_id:
+async def _event(db: Database, transaction: PawapayTransaction) -> RailEvent | None:
+    if transaction.refund_id or not transaction.deposit_id:
         async with db.connection() as tx:
-            return await _about(tx, told)
-    if told.status not in (state.COMPLETED, state.FAILED):
+            return await _about(tx, transaction)
+    if transaction.status not in (state.COMPLETED, state.FAILED):
         return None
-    outcome = state.of_deposit(told)
+    outcome = state.of_deposit(transaction)
     assert isinstance(outcome, Succeeded | Failed)
     async with db.connection() as tx:
-        deposit = await store.find_deposit_by_id(tx, told.deposit_id)
+        deposit = await store.find_deposit_by_id(tx, transaction.deposit_id)
     if deposit is not None:
         return AttemptOutcome(business_id=deposit.business_id, reference=deposit.reference, state=outcome)
     if isinstance(outcome, Succeeded):
         # Money that we did not ask for, which must not be lost: it becomes suspense.
-        return AttemptOutcome(business_id="", reference=told.deposit_id, state=outcome)
-    log.info("a callback of pawaPay is not ours", deposit_id=told.deposit_id)
+        return AttemptOutcome(business_id="", reference=transaction.deposit_id, state=outcome)
+    log.info("a callback of pawaPay is not ours", deposit_id=transaction.deposit_id)
     return None
 
 
-async def _about(tx: Tx, told: PawapayTransaction) -> AskAbout | None:
-    if told.refund_id:
-        payout = await store.find_payout_by_id(tx, told.refund_id)
+async def _about(tx: Tx, transaction: PawapayTransaction) -> AskAbout | None:
+    if transaction.refund_id:
+        payout = await store.find_payout_by_id(tx, transaction.refund_id)
         return payout and AskAbout(
             subject=Asked(payout.kind), business_id=payout.business_id, reference=payout.reference
         )
-    deposit = await store.find_deposit_by_id(tx, told.deposit_id) if told.deposit_id else None
+    deposit = await store.find_deposit_by_id(tx, transaction.deposit_id) if transaction.deposit_id else None
     return deposit and AskAbout(subject=Asked.ATTEMPT, business_id=deposit.business_id, reference=deposit.reference)

@@ -57,12 +57,12 @@ async def _success(db: Database, news: PaystackNews) -> AttemptOutcome:
 
 async def _refunds(db: Database, news: PaystackNews) -> list[Notification]:
     """It names the transaction, not the refund: all refunds of it are asked about."""
-    told = news.read(wire.RefundNews)
-    own = reference.read(told.transaction_reference)
+    notice = news.read(wire.RefundNews)
+    own = reference.read(notice.transaction_reference)
     if own is None:
         return []
     async with db.connection() as tx:
-        orders = await store.list_payouts_of(tx, own[0], told.transaction_reference)
+        orders = await store.list_payouts_of(tx, own[0], notice.transaction_reference)
     return [
         Notification(
             id=f"{news.id}:{order.reference}",
@@ -73,18 +73,20 @@ async def _refunds(db: Database, news: PaystackNews) -> list[Notification]:
 
 
 def _dispute(news: PaystackNews) -> list[Notification]:
-    told = news.read(wire.PaystackDispute)
-    if told.transaction is None or told.transaction.id is None:
+    notice = news.read(wire.PaystackDispute)
+    if notice.transaction is None or notice.transaction.id is None:
         raise PaystackUnreadable("it names no transaction")
-    transaction_id, dispute_id = str(told.transaction.id), str(told.id)
-    amount = wire.money(told.refund_amount or told.transaction.amount, told.currency or told.transaction.currency)
+    transaction_id, dispute_id = str(notice.transaction.id), str(notice.id)
+    amount = wire.money(
+        notice.refund_amount or notice.transaction.amount, notice.currency or notice.transaction.currency
+    )
     status = DisputeStatus.OPEN
     if news.event == DISPUTE + "resolve":
-        status = _DISPUTE_ENDS.get(told.resolution or "", DisputeStatus.LOST)
-    reason = f"{told.category or 'dispute'} {told.resolution or told.status or ''}".strip()
+        status = _DISPUTE_ENDS.get(notice.resolution or "", DisputeStatus.LOST)
+    reason = f"{notice.category or 'dispute'} {notice.resolution or notice.status or ''}".strip()
     changed = DisputeChanged(
         dispute_id=dispute_id, transaction_id=transaction_id, amount=amount, status=status,
-        due_at=wire.moment(told.due_at), reason=reason,
+        due_at=wire.moment(notice.due_at), reason=reason,
     )  # fmt: skip
     events: list[RailEvent] = [changed]
     if status is DisputeStatus.LOST:

@@ -154,7 +154,7 @@ class PaystackRail:
         if isinstance(found, StillWaiting) and started.action is None:
             if is_starting:
                 raise RailTimeout("the attempt is being started") from None
-            # Paystack has it, but nobody was shown the page or the account: nobody can pay.
+            # Paystack has it, but the page or the account was never shown: it cannot be paid.
             return Failed(FailureReason.NOT_STARTED)
         return found
 

@@ -52,7 +52,7 @@ def failure_of(*texts: str | None) -> FailureReason:
 
 
 def of_transaction(found: PaystackTransaction, *, asked: Money, action: Action | None) -> AttemptState:
-    """`action` is what the payer was told to do."""
+    """`action` is what the payer was asked to do."""
     if found.status in PAID:
         return succeeded(found, asked=asked)
     if found.status == "failed":
