@@ -106,7 +106,7 @@ async def test_who_says_where_it_goes_may_not_approve_it(bank: BankWorld) -> Non
         await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
     given = {"name": "Zeta Ltd", "account": PAYER, "bank": "ABNANL2A"}
     await payouts.amend(bank.runtime.db, payout.reference, **given, by="ada", now=bank.now)
-    with pytest.raises(Conflict, match="somebody else must approve"):
+    with pytest.raises(Conflict, match="another person must approve"):
         await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
     await payouts.approve(bank.runtime.db, payout.reference, by="bisi", now=bank.now)
     with pytest.raises(Conflict, match="approved already"):
