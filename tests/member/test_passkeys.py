@@ -189,6 +189,7 @@ async def test_an_owner_resets_the_factors_of_a_member_and_mail_tells(
     people: People, owner: SignedInPerson, keyholder: Keyholder
 ) -> None:
     person_id = await people.admin.fetchval("SELECT id FROM person WHERE email = $1", keyholder.email)
+    assert f"{keyholder.email} · passkey" in (await owner.get("/team")).text
     refused = await owner.send(f"/team/{owner.member.id}/reset", at="/team")
     assert (refused.status_code, "by the operator" in refused.text) == (409, True)
     assert (await owner.send(f"/team/{person_id}/reset", at="/team")).status_code == 303

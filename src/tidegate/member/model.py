@@ -46,6 +46,12 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
         return self.has_totp or self.has_passkey
 
     @property
+    def second_factors(self) -> str:
+        """In words; empty without one."""
+        found = (("passkey", self.has_passkey), ("codes of an app", self.has_totp))
+        return " and ".join(word for word, has in found if has)
+
+    @property
     def is_of_sandbox(self) -> bool:
         """Seeded: without factors, so that anybody at the sandbox's machine may be them."""
         return not self.has_password and not self.has_second_factor
@@ -110,21 +116,6 @@ class TeamMember(msgspec.Struct, frozen=True, kw_only=True):
     member: Member
     role: Role
     seen_at: datetime | None
-
-    @property
-    def factors(self) -> str:
-        """In words: what they sign in with."""
-        member = self.member
-        found = [
-            word
-            for word, has in (
-                ("passkey", member.has_passkey),
-                ("codes of an app", member.has_totp),
-                ("password only", member.has_password and not member.has_second_factor),
-            )
-            if has
-        ]
-        return " and ".join(found) or "sandbox link"
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
