@@ -230,6 +230,22 @@ async def kinds(inflows: Inflows) -> set[str]:
     return {row["kind"] for row in rows}
 
 
+async def test_disputed_money_is_neither_assigned_nor_returned_but_may_be_closed(inflows: Inflows) -> None:
+    body, account = credit(UNKNOWN_NUMBER), await inflows.account()
+    await inflows.notify(body)
+    case = await only_case(inflows.runtime)
+    disputed = {"type": "dispute.changed", "id": "d-note", "disputeId": "d7", "transactionId": body["transactionId"]}
+    amount = {"amount": body["amount"], "currency": "EUR"}
+    told = await inflows.notify({**disputed, **amount, "status": "open", "dueAt": None, "reason": "chargeback"})
+    assert told.status_code == 200, told.text
+    deps, now = inflows.runtime.deps, inflows.now
+    with pytest.raises(Conflict, match="dispute d7 is about this money"):
+        await to_account(inflows, case.id, account.id)
+    with pytest.raises(Conflict, match="dispute d7 is about this money"):
+        await suspense.send_back(deps, case.id, note="x", by=ADA, now=now)
+    assert (await suspense.close(deps, case.id, note="the bank has it", by=ADA, now=now)).decision == "closed"
+
+
 async def test_what_the_bank_has_taken_back_is_not_decided_on(inflows: Inflows) -> None:
     body = credit(UNKNOWN_NUMBER)
     await inflows.notify(body)

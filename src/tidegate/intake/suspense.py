@@ -126,8 +126,7 @@ async def _decide(
                 receipt = await store.lock(tx, receipt_id)
                 if receipt is None:
                     return _repeated(await store.find_decision(tx, receipt_id), wanted, receipt_id)
-                if await store.is_taken_back(tx, receipt):
-                    raise Conflict("the bank has taken this money back; the worker books that")
+                await _refuse_uncertain(tx, receipt, wanted)
                 made = msgspec.structs.replace(wanted, receipt_id=receipt.id, amount=receipt.amount)
                 await write(tx, receipt, made)
                 await _audit(tx, receipt, made, by)
@@ -138,6 +137,16 @@ async def _decide(
         deps.db.notify(EVENT_CHANNEL)
         return made
     raise Unavailable("its new owner is changing too fast; retry after 1 s", retry_after_s=1)
+
+
+async def _refuse_uncertain(tx: Tx, receipt: SuspenseReceipt, wanted: SuspenseDecision) -> None:
+    if await store.is_taken_back(tx, receipt):
+        raise Conflict("the bank has taken this money back; the worker books that")
+    dispute = await store.find_dispute(tx, receipt)
+    if dispute is not None and wanted.decision != "closed":
+        raise Conflict(
+            f"dispute {dispute} is about this money, and the bank decides about it: wait until it is won, or close it"
+        )
 
 
 def _repeated(made: SuspenseDecision | None, wanted: SuspenseDecision, receipt_id: int) -> SuspenseDecision:

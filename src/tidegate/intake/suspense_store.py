@@ -62,6 +62,18 @@ async def is_taken_back(tx: Tx, receipt: SuspenseReceipt) -> bool:
     return found is True
 
 
+async def find_dispute(tx: Tx, receipt: SuspenseReceipt) -> str | None:
+    """The id of one that is open or lost: the bank decides about this money, or has decided."""
+    found: str | None = await tx.fetchval(
+        """
+        SELECT id FROM dispute
+         WHERE business_id = $1 AND rail = $2 AND transaction_id = $3 AND status IN ('open', 'lost') LIMIT 1
+        """,
+        receipt.business_id, receipt.rail, receipt.transaction_id,
+    )  # fmt: skip
+    return found
+
+
 async def find_decision(tx: Tx, receipt_id: int) -> SuspenseDecision | None:
     row = await tx.fetchrow("SELECT * FROM suspense_decision WHERE receipt_id = $1", receipt_id)
     if row is None:
