@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +54,13 @@ class Block(NamedTuple):
     text: str
 
 
+START_PAGE = "the sandbox's front page"
+START = HERE.parents[1] / "src" / "tidegate" / "sandbox" / "templates" / "start.html"
+
+
 def blocks() -> Iterator[Block]:
+    for language, text in re.findall(r'<pre [^>]*data-lang="(\w+)"><code>(.*?)</code>', START.read_text(), re.DOTALL):
+        yield Block(START_PAGE, language, (), unescape(text))
     for path in sorted(PAGES.rglob("*.md")):
         if not path.is_symlink():
             name = str(path.relative_to(PAGES)).removesuffix(".md")
@@ -65,6 +72,8 @@ BLOCKS = list(blocks())
 
 
 def prints(page: str) -> str:
+    if page == START_PAGE:
+        return "/pay/"
     return front_matter((PAGES / f"{page}.md").read_text())[0]["prints"]
 
 
@@ -86,7 +95,8 @@ class Guide:
 
     @property
     def order(self) -> str:
-        return f"{self.page.rpartition('/')[2]}-{self.language}"
+        name = re.sub(r"\W+", "-", self.page.rpartition("/")[2])
+        return f"{name}-{self.language}"
 
 
 ALL = [
@@ -124,6 +134,8 @@ def environment(sandbox: Path, folder: Path) -> dict[str, str]:
     """A reader's terminal: the four variables are set, `tidegate` is installed, the sandbox is in this folder."""
     (folder / ".tidegate").symlink_to(sandbox)
     (folder / "bin").mkdir()
+    (folder / ".venv").mkdir()
+    (folder / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
     keys, kept = keys_of(sandbox), {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     return {
         **kept,
