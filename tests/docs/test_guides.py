@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.async_api import expect
 
-from browser import chromium
+from browser import DESK, PHONE, chromium
+from browser_axe import assert_accessible
 from process import free_port, stop, tidegate, wait_until_ready
 from receiver import answer, receiving
 from tidegate.docs.markdown import front_matter
@@ -277,6 +278,18 @@ async def test_pages_of_a_shop_open_the_checkout(sandbox: Path) -> None:
             if html == script:
                 await page.get_by_role("link", name="Pay").click()
             await expect(page.frame_locator("dialog iframe").locator("#page")).to_be_visible()
+
+
+async def test_the_front_page_is_accessible_and_shows_one_language(sandbox: Path) -> None:
+    async with chromium() as browser:
+        for width, is_dark in ((PHONE, False), (DESK, True)):
+            page = await browser.new_page(viewport={"width": width, "height": 900})
+            await page.emulate_media(color_scheme="dark" if is_dark else "light")
+            await page.goto(keys_of(sandbox)["baseUrl"])
+            await page.get_by_text("Python", exact=True).click()
+            await expect(page.locator("pre:visible")).to_have_attribute("data-lang", "python")
+            assert await page.evaluate("document.documentElement.scrollWidth") <= width
+            await assert_accessible(page)
 
 
 @pytest.fixture(scope="module", params=COMMANDS)
