@@ -127,6 +127,16 @@ async def test_a_rejected_return_fails_with_the_banks_reason(bank: BankWorld) ->
     assert sorted(await bank.states()) == ["done", "problem"]
 
 
+async def test_a_payment_whose_debit_was_seen_is_not_failed_by_a_late_rejection(bank: BankWorld) -> None:
+    payout = await returned(bank)
+    await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)
+    order = (await exported(bank)).read_bytes()
+    # The debit is recorded; that the return is confirmed is about to be.
+    await bank.admin.execute("UPDATE bank_payout SET status = 'done', sent_as = 'OUT-1'")
+    await bank.bring(answer_to(order, status="RJCT", reason="AC04", now=bank.now))
+    assert await status_of_return(bank) == ("sent", None)
+
+
 async def test_an_accepted_payment_waits_for_its_debit(bank: BankWorld) -> None:
     payout = await returned(bank)
     await payouts.approve(bank.runtime.db, payout.reference, by="ada", now=bank.now)

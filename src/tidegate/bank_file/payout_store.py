@@ -148,18 +148,16 @@ async def list_of_export(tx: Tx, message_id: str) -> list[ProposedPayout]:
     return [_payout(row) for row in rows]
 
 
-async def note_status(tx: Tx, payout: ProposedPayout, *, bank_status: str, why: str | None, is_rejected: bool) -> bool:
-    """True when it is rejected by this. One that has ended stays as it is."""
-    done = await tx.fetchval(
+async def note_status(tx: Tx, payout: ProposedPayout, *, bank_status: str, why: str | None, is_rejected: bool) -> None:
+    """One that has ended stays as it is."""
+    await tx.execute(
         """
         UPDATE bank_payout
            SET bank_status = $3, why = coalesce($4, why), status = CASE WHEN $5 THEN 'rejected' ELSE status END
          WHERE business_id = $1 AND reference = $2 AND status = 'exported'
-        RETURNING $5::boolean
         """,
         payout.business_id, payout.reference, bank_status, why, is_rejected,
     )  # fmt: skip
-    return done is True
 
 
 async def mark_done(tx: Tx, payout: ProposedPayout, *, sent_as: str) -> bool:

@@ -37,7 +37,9 @@ async def apply(deps: PaymentDeps, report: TransferStatus, now: datetime) -> Non
             await payout_store.note_status(
                 tx, payout, bank_status=report.status, why=why if is_rejected else None, is_rejected=is_rejected
             )
-        if is_rejected:
+            after = await payout_store.find_by_end_to_end_id(tx, payout.end_to_end_id)
+        # Rejected by this, now or in a round that was interrupted. One whose debit was seen is paid.
+        if is_rejected and after is not None and after.status == "rejected":
             await tell_rejected(deps, payout, why, now)
 
 
