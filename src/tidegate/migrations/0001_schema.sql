@@ -1153,7 +1153,7 @@ CREATE FUNCTION list_payments(
     p_way text, p_business_id text, p_start timestamptz, p_at timestamptz, p_id bigint, p_limit integer, p_status text,
     p_variance text, p_method text, p_currency text, p_email text, p_reference_from text, p_reference_to text,
     p_name text, p_is_either boolean, p_amounts jsonb, p_link_id text, p_combinations json)
-RETURNS SETOF payment LANGUAGE plpgsql STABLE ROWS 50 SET enable_sort = off SET enable_bitmapscan = off AS $$
+RETURNS SETOF bigint LANGUAGE plpgsql STABLE ROWS 50 SET enable_sort = off SET enable_bitmapscan = off AS $$
 DECLARE
     v_start timestamp := p_start AT TIME ZONE 'UTC';
     v_at    timestamp := p_at AT TIME ZONE 'UTC';
@@ -1163,16 +1163,16 @@ DECLARE
 BEGIN
     CASE p_way
     WHEN 'time' THEN RETURN QUERY
-        SELECT payment.* FROM payment
+        SELECT payment.id FROM payment
          WHERE business_id = p_business_id AND created_at >= p_start AND (created_at, id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
                               v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY created_at DESC, id DESC LIMIT p_limit;
     WHEN 'combination' THEN RETURN QUERY
-        SELECT found.*
+        SELECT found.id
           FROM json_to_recordset(p_combinations) AS given (status text, currency text, method text, variance text)
          CROSS JOIN LATERAL (
-              SELECT payment.* FROM payment
+              SELECT payment.id, payment.created_at FROM payment
                WHERE business_id = p_business_id AND payment.status = given.status
                  AND payment.currency = given.currency AND coalesce(payment.method, '') = given.method
                  AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
@@ -1182,10 +1182,10 @@ BEGIN
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          ORDER BY found.created_at DESC, found.id DESC LIMIT p_limit;
     WHEN 'combination, in any order' THEN RETURN QUERY
-        SELECT found.*
+        SELECT found.id
           FROM json_to_recordset(p_combinations) AS given (status text, currency text, method text, variance text)
          CROSS JOIN LATERAL (
-              SELECT payment.* FROM payment
+              SELECT payment.id, payment.created_at FROM payment
                WHERE business_id = p_business_id AND payment.status = given.status
                  AND payment.currency = given.currency AND coalesce(payment.method, '') = given.method
                  AND coalesce(payment.variance, '') = given.variance AND (created_at AT TIME ZONE 'UTC') >= v_start
@@ -1195,14 +1195,14 @@ BEGIN
                ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit) AS found
          LIMIT p_limit;
     WHEN 'email' THEN RETURN QUERY
-        SELECT payment.* FROM payment
+        SELECT payment.id FROM payment
          WHERE business_id = p_business_id AND lower(customer_email) = lower(p_email)
            AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
                               v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY created_at AT TIME ZONE 'UTC' DESC, id DESC LIMIT p_limit;
     WHEN 'link' THEN RETURN QUERY
-        SELECT payment.* FROM payment
+        SELECT payment.id FROM payment
          WHERE business_id = p_business_id AND payment_link_id = p_link_id
            AND (created_at AT TIME ZONE 'UTC') >= v_start AND (created_at AT TIME ZONE 'UTC', id) < (v_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
@@ -1212,7 +1212,7 @@ BEGIN
         WITH near AS MATERIALIZED (
             SELECT payment FROM payment
              WHERE business_id = p_business_id AND reference >= p_reference_from AND reference < p_reference_to)
-        SELECT (payment).* FROM near
+        SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
                               v_name, v_past_name, p_is_either, p_amounts, p_link_id)
@@ -1222,7 +1222,7 @@ BEGIN
             SELECT payment FROM payment
              WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= v_name
                AND lower(customer_name) COLLATE "C" < v_past_name)
-        SELECT (payment).* FROM near
+        SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
                               v_name, v_past_name, p_is_either, p_amounts, p_link_id)
@@ -1236,7 +1236,7 @@ BEGIN
              WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= v_name
                AND lower(customer_name) COLLATE "C" < v_past_name
                AND NOT (reference >= p_reference_from AND reference < p_reference_to))
-        SELECT (payment).* FROM near
+        SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
                               v_name, v_past_name, p_is_either, p_amounts, p_link_id)
@@ -1250,7 +1250,7 @@ BEGIN
                    WHERE business_id = p_business_id AND currency = given.code
                      AND expected_minor >= (given.bounds ->> 0)::bigint AND expected_minor <= (given.bounds ->> 1)::bigint
                    LIMIT 1000000) AS found)
-        SELECT (payment).* FROM near
+        SELECT (payment).id FROM near
          WHERE (payment).created_at >= p_start AND ((payment).created_at, (payment).id) < (p_at, p_id)
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
                               v_name, v_past_name, p_is_either, p_amounts, p_link_id)
@@ -1258,7 +1258,7 @@ BEGIN
     END CASE;
 END
 $$;
-COMMENT ON FUNCTION list_payments IS 'Payments that fit, the newest first, from before (p_at, p_id) back to p_start; p_way names the index that finds few rows without reading all.';
+COMMENT ON FUNCTION list_payments IS 'Numbers of payments that fit, the newest first, from before (p_at, p_id) back to p_start; p_way names the index that finds few rows without reading all.';
 
 CREATE FUNCTION create_payments(p_business_id text, p_drafts json) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE

@@ -75,7 +75,9 @@ async def list_page(
             """
             SELECT payment_row(payment) AS row
               FROM list_payments($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-                   AS payment
+                   WITH ORDINALITY AS found (id, place)
+              JOIN payment ON payment.business_id = $2 AND payment.id = found.id
+             ORDER BY found.place
             """,
             *_arguments(way, business_id, wanted, before, limit),
         )
