@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem, Refusal
+from tidegate.dashboard import from_code
 from tidegate.dashboard.paging import number_in
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
+from tidegate.infra.http import error_guide
 from tidegate.infra.page.response import Html
 from tidegate.member.permission import Permission
 from tidegate.merchant import commands as merchants
@@ -21,6 +23,8 @@ from tidegate.request_log import store as request_store
 from tidegate.request_log.store import RequestFilter
 
 PAGE = 50
+# What to do about each error, as the documentation says it.
+REMEDIES = {name: guide.remedy for name, guide in error_guide.error_types()}
 OVERLAPS = {"0": "ends now", "1": "works 1 day more", "7": "works 7 days more"}
 
 
@@ -109,11 +113,13 @@ class DeveloperPages:
                 tx, visitor.business.id, RequestFilter(is_error=is_error), before=before, limit=PAGE + 1
             )
         groups = await requests.list_groups(self.shell.db, visitor.business.id, now=visitor.now)
+        keys = {key.id: key.last_four for key in await merchants.keys_of(self.shell.db, visitor.business.id)}
         kept = "only=errors&" if is_error else ""
         older = f"{visitor.path('/developers')}?{kept}before={found[PAGE - 1].number}" if len(found) > PAGE else None
         return self.shell.page(
             visitor, "developers.html", title="Developers", section="Developers", groups=groups[:20],
             requests=[one.request for one in found[:PAGE]], older=older, only_errors=bool(is_error),
+            keys=keys, remedies=REMEDIES, code=from_code.requests(self.shell.site.base_url),
         )  # fmt: skip
 
     def routes(self) -> list[DashboardRoute]:

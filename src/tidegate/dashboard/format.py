@@ -98,6 +98,10 @@ class Times:
     def second(self, moment: datetime) -> str:
         return f"{moment.astimezone(self.zone):%H:%M:%S}"
 
+    def field(self, moment: datetime) -> str:
+        """As a browser's field for a day and a time has it."""
+        return f"{moment.astimezone(self.zone):%Y-%m-%dT%H:%M}"
+
     def day(self, moment: datetime) -> str:
         local = moment.astimezone(self.zone)
         return f"{local.day} {local:%b}"

@@ -54,6 +54,15 @@ def list_payments(base_url: str, wanted: PaymentFilter, names: MethodNames) -> s
     return curl(base_url, f"/checkout/payments?{query}" if query else "/checkout/payments")
 
 
+def requests(base_url: str) -> str:
+    return curl(base_url, "/requests")
+
+
+def create_link(base_url: str, currency: Currency) -> str:
+    body = {"name": "Workshop ticket", "kind": "reusable", "currency": currency.value, "amount": 2500}
+    return curl(base_url, "/checkout/payment-links", body)
+
+
 def verify(base_url: str, reference: str) -> str:
     return curl(base_url, f"/checkout/payments/merchant-reference/{quote(reference, safe='')}")
 

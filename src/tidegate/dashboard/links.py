@@ -9,6 +9,7 @@ from typing import Any
 from tidegate.core.errors import Conflict, Invalid, NotFound, Refusal
 from tidegate.core.method import MethodNames
 from tidegate.core.money import CHECKOUT_OFFERS
+from tidegate.dashboard import from_code
 from tidegate.dashboard.shell import DashboardRoute, DashboardShell, DashboardVisitor
 from tidegate.infra.db import Tx
 from tidegate.infra.http.read import read
@@ -50,6 +51,7 @@ class LinkDashboard:
             visitor, "links.html", title="Payment links", section="Payment links", wrong=wrong,
             status=422 if wrong else 200, views=page.views, words=WORDS, older=older,
             currencies=[currency.value for currency in CHECKOUT_OFFERS],
+            code=from_code.create_link(self.shell.site.base_url, next(iter(CHECKOUT_OFFERS))),
         )  # fmt: skip
 
     async def create(self, visitor: DashboardVisitor) -> Html:

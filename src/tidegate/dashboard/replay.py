@@ -29,10 +29,10 @@ class ReplayPages:
         query, business_id = visitor.request.query, visitor.business.id
         which, endpoint = query.get("which", "failed"), query.get("endpoint", "")
         count, erased, code = 0, 0, ""
-        since = local(visitor, visitor.now - USUAL)
+        since = visitor.times.field(visitor.now - USUAL)
         try:
             window = window_in(visitor, query.get("since", since), endpoint, which)
-            since = local(visitor, window.start)
+            since = visitor.times.field(window.start)
             async with self.shell.db.connection() as tx:
                 count = await commands.count_replay(tx, business_id, window)
                 erased = await commands.count_erased(tx, business_id, window)
@@ -66,11 +66,6 @@ class ReplayPages:
             DashboardRoute("GET", at, "showReplay", Permission.REPLAY, self.show),
             DashboardRoute("POST", at, "replayDeliveries", Permission.REPLAY, self.send),
         ]
-
-
-def local(visitor: DashboardVisitor, moment: datetime) -> str:
-    """As the browser's field has it, in the zone of the business."""
-    return f"{moment.astimezone(visitor.times.zone):%Y-%m-%dT%H:%M}"
 
 
 def window_in(visitor: DashboardVisitor, since: str, endpoint: str, which: str) -> Window:
