@@ -56,6 +56,8 @@ async def test_the_list_is_filtered_by_what_is_typed_and_chosen(owner: SignedInP
         ("q=status:initiated+ORDER-", ["ORDER-2", "ORDER-1"]),
         ("from=2020-01-01&to=2020-01-02", []),
         ("q=is:over", []),
+        ("variance=over", []),
+        ("link=plink_none", []),
     ):
         assert await references(owner, query) == found, query
 
