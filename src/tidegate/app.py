@@ -275,9 +275,12 @@ def _checkout(runtime: Runtime, key_cache: KeyCache, watch: Watch) -> CheckoutAp
             address_writes_per_second=settings.address_writes_per_second,
             address_declines_per_hour=settings.address_declines_per_hour,
             business_declines_per_hour=settings.business_declines_per_hour,
+            card_declines_per_hour=settings.card_declines_per_hour,
         ),
     )
-    commands = CheckoutCommands(runtime.deps, key_cache, runtime.clock, limit, settings.checkout_url)
+    commands = CheckoutCommands(
+        runtime.deps, key_cache, runtime.clock, limit, settings.checkout_url, card_key=lambda: runtime.secret
+    )
     return CheckoutApi(commands, watch)
 
 

@@ -78,6 +78,8 @@ class Settings:
     address_declines_per_hour: int = 600
     address_streams: int = 500
     business_declines_per_hour: int = 3_600
+    # In a sandbox all payers share a few test cards.
+    card_declines_per_hour: int = 100_000
     # Host names answered besides that of the base URL.
     hosts: tuple[str, ...] = ()
     # The operator's console: its own address, and who may reach it. In live mode there is none without an address.
@@ -163,6 +165,12 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
         security_contact=read.contact("TIDEGATE_SECURITY_CONTACT"),
         **_payer_limits(read),
+        card_declines_per_hour=read.number(
+            "TIDEGATE_CARD_DECLINES_PER_HOUR",
+            default=Settings.card_declines_per_hour if mode is Mode.SANDBOX else 60,
+            at_most=1_000_000,
+            at_least=1,
+        ),
     )
     problems = [*read.problems, *_problems_in(settings)]
     if problems:

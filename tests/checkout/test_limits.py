@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from build import Checkout
+from build import Checkout, Shop
 from checkout.paying import SUCCEEDS, WANTS_PIN, WITHOUT_MONEY, card
 from checkout.plain_browser import open_page
 from conftest import MakeCheckout, MakeShop
@@ -18,14 +18,16 @@ from payment.raw_http import ask, head
 from payment.refusal import assert_refused, assert_says_no
 from serving import serving
 from tidegate import app
+from tidegate.audit.model import OPERATOR, OURSELVES
 from tidegate.checkout.limit import PayerAllowances, PayerLimit
-from tidegate.core.clock import monotonic_s
+from tidegate.core.clock import SystemClock, monotonic_s
 from tidegate.core.errors import RateLimited
 from tidegate.infra import rate_limit
 from tidegate.infra.http.limit import Allowance, Limiter
 from tidegate.infra.http.routing import Answering
 from tidegate.infra.page.router import _PageEndpoint
 from tidegate.infra.rate_limit import RateLimit
+from tidegate.merchant import card_pause
 from tidegate.merchant.authentication import ANYBODY
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
@@ -194,6 +196,36 @@ async def test_a_business_at_which_cards_are_tested_from_many_addresses_is_slowe
             assert (await checkout.charge(card(WITHOUT_MONEY))).status_code == 200
         check_refused_for_haste(await at(await new_checkout(tested), payer_at("192.0.2.9")).charge(card()), seconds=300)
         assert (await at(await new_checkout(), payer_at("192.0.2.9")).charge(card())).status_code == 200
+
+
+async def test_a_card_that_is_declined_at_many_businesses_is_slowed_and_other_cards_go_on(
+    new_checkout: MakeCheckout, payers: Payers, let_pass: LetPass
+) -> None:
+    async with payers(card_declines_per_hour=TWO_AT_ONCE) as payer_at:
+        for number in range(2):
+            tried = at(await new_checkout(), payer_at(f"192.0.2.{number}"))
+            assert (await tried.charge(card(WITHOUT_MONEY))).status_code == 200
+        checkout = at(await new_checkout(), payer_at("192.0.2.9"))
+        check_refused_for_haste(await checkout.charge(card(WITHOUT_MONEY)), seconds=300)
+        assert (await checkout.charge(card())).status_code == 200
+
+
+async def test_cards_of_a_business_are_paused_and_go_on_once_the_pause_is_lifted(
+    new_checkout: MakeCheckout, shop: Shop, runtime: Runtime, admin: Any
+) -> None:
+    now = SystemClock().now()
+    async with runtime.db.transaction() as tx:
+        assert await card_pause.pause(tx, shop.business_id, "cards are tried out", by=OURSELVES, now=now)
+        assert not await card_pause.pause(tx, shop.business_id, "again", by=OURSELVES, now=now)
+    checkout = await new_checkout(shop)
+    refused = await checkout.charge(card())
+    assert (refused.status_code, "takes no cards" in refused.text) == (429, True)
+    assert (await (await new_checkout()).charge(card())).status_code == 200
+    async with runtime.db.transaction() as tx:
+        await card_pause.lift(tx, shop.business_id, by=OPERATOR, now=now)
+    assert (await checkout.charge(card())).status_code == 200
+    actions = await admin.fetch("SELECT action FROM audit WHERE action LIKE 'cards.%' ORDER BY id")
+    assert [row["action"] for row in actions] == ["cards.paused", "cards.resumed"]
 
 
 @pytest.mark.parametrize("path", ["charge", "charge/authorize"])
@@ -404,13 +436,14 @@ def test_failures_do_not_limit_views(let_pass: LetPass) -> None:
         address_writes_per_second=2,
         address_declines_per_hour=TWO_AT_ONCE,
         business_declines_per_hour=TWO_AT_ONCE,
+        card_declines_per_hour=TWO_AT_ONCE,
     )
     one_slot = [Limiter(RateLimit(slots=1), b"test") for _ in range(2)]
     limit = PayerLimit(one_slot[0], one_slot[1], allowances)
     for _ in range(10):
-        limit.count_decline("192.0.2.1", "business")
+        limit.count_decline("192.0.2.1", "business", None)
     with pytest.raises(RateLimited):
-        limit.refuse_cards("192.0.2.2", "other")
+        limit.refuse_cards("192.0.2.2", "other", None)
     limit.read(
         {"path_params": {"payCode": "x"}, "client": ("192.0.2.2", 1), "headers": [], "tidegate.trusted_proxies": 0}
     )

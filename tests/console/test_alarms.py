@@ -12,10 +12,12 @@ import pytest
 from console.people import SignedInStaff
 from inflow import Inflows
 from receiver import Receiver, receiving
-from tidegate.alarm.commands import AlarmWatch
+from tidegate.alarm.commands import AlarmWatch, update
 from tidegate.alarm.health_store import EndpointHealth, RailHour
 from tidegate.alarm.model import AlarmFacts, CardHour, alarms_of
 from tidegate.core.clock import SystemClock
+
+pytestmark = pytest.mark.usefixtures("unlimited")
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -83,6 +85,21 @@ async def test_an_alarm_is_raised_once_told_and_ends_by_itself(
     page = (await operator.get("/alarms")).text
     assert "Nothing is alarming" in page
     assert "is parked" in page
+
+
+async def test_cards_that_are_tried_out_are_paused_until_the_operator_lifts_it(
+    operator: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    business_id, now = inflows.shop.business_id, SystemClock().now()
+    facts = AlarmFacts(now=now, cards=(CardHour(business_id, "Bakery", 1, 40),))
+    await update(inflows.runtime.db, facts, "")
+    at = f"/merchants/{business_id}"
+    assert "so its cards are paused" in (await operator.get(at)).text
+    assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 303
+    # While the alarm lasts, what was lifted stays lifted.
+    await update(inflows.runtime.db, facts, "")
+    assert await admin.fetchval("SELECT count(*) FROM card_pause WHERE lifted_at IS NULL") == 0
+    assert (await operator.send(f"{at}/cards", at=at, what="lift")).status_code == 409
 
 
 async def test_an_alarm_that_does_not_arrive_is_posted_again(inflows: Inflows, receiver: Receiver, admin: Any) -> None:

@@ -111,6 +111,7 @@ CONSOLE_FORMS = {
     "/accounts/{account}/brake": ("reason",),
     "/merchants": ("name", "email"),
     "/merchants/{business}/brake": ("reason",),
+    "/merchants/{business}/cards": ("reason",),
     "/merchants/{business}/propose": ("why", "rate", "percent"),
     "/merchants/{business}/view": ("reason",),
     "/staff": ("email", "name", "why"),

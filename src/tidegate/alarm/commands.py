@@ -8,8 +8,9 @@ from datetime import timedelta
 import structlog
 
 from tidegate.alarm import health_store, store
-from tidegate.alarm.model import Alarm, AlarmFacts, alarms_of
+from tidegate.alarm.model import CARDS_DECLINED, Alarm, AlarmFacts, alarms_of
 from tidegate.alarm.store import KnownAlarm
+from tidegate.audit.model import OURSELVES
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.doctor import proof_store
@@ -19,6 +20,7 @@ from tidegate.infra.leased_work import RoundResult
 from tidegate.infra.timestamp import to_iso
 from tidegate.mail import store as mail
 from tidegate.mail.model import Mail, one_line
+from tidegate.merchant import card_pause
 from tidegate.rail.deps import PaymentDeps
 
 HOUR = timedelta(hours=1)
@@ -58,6 +60,8 @@ async def update(db: Database, facts: AlarmFacts, console_url: str) -> int:
             if key not in known:
                 await store.insert(tx, alarm, now=facts.now)
                 await _mail(tx, alarm, console_url, facts)
+                if alarm.rule == CARDS_DECLINED:
+                    await card_pause.pause(tx, alarm.subject, alarm.sentence, by=OURSELVES, now=facts.now)
                 changes += 1
         for key, one in known.items():
             if key not in current:

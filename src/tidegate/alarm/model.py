@@ -19,6 +19,8 @@ WAITING_MANY = 100
 ATTEMPTS_MIN = 20
 RAIL_SUCCESS_PERCENT_MIN = 50
 CARDS_DECLINED_PERCENT_MAX = 80
+# Pauses the cards of the merchant, until one of the staff lifts it.
+CARDS_DECLINED = "cards_declined"
 
 
 class Alarm(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,9 +111,9 @@ def _cards(facts: AlarmFacts) -> Iterator[Alarm]:
         ended = one.succeeded + one.declined
         if ended >= ATTEMPTS_MIN and one.declined * 100 > ended * CARDS_DECLINED_PERCENT_MAX:
             yield Alarm(
-                rule="cards_declined", subject=one.business_id, page=f"/merchants/{one.business_id}",
+                rule=CARDS_DECLINED, subject=one.business_id, page=f"/merchants/{one.business_id}",
                 sentence=f"{one.business}: {one.declined} of {ended} cards were declined in the last hour; "
-                "somebody may be trying out stolen ones.",
+                "somebody may be trying out stolen ones, so its cards are paused.",
             )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,13 +12,14 @@ import msgspec
 
 from tidegate.checkout import instrument, receipt_store, wire
 from tidegate.checkout.language.catalog import DEFAULT_LANGUAGE
-from tidegate.checkout.limit import PayerLimit
+from tidegate.checkout.limit import PayerLimit, fingerprint_of
 from tidegate.core import errors, ids
 from tidegate.core.clock import Clock
 from tidegate.core.method import Method
 from tidegate.infra.batcher import Batcher
 from tidegate.infra.http.read import read
 from tidegate.infra.per_business import per_business
+from tidegate.merchant import card_pause
 from tidegate.merchant.key_cache import KeyCache
 from tidegate.merchant.model import Business
 from tidegate.payment import pay, view_store
@@ -48,6 +49,8 @@ class CheckoutCommands:
     clock: Clock
     limit: PayerLimit
     checkout_url: str
+    # Of the fingerprints of cards; available once the database is open.
+    card_key: Callable[[], bytes]
 
     async def look(self, visit: PayerRequest) -> PaymentSnapshot:
         with self._counting_unknown(visit):
@@ -85,17 +88,22 @@ class CheckoutCommands:
         """`value` is the request's JSON. With `seen`, an attempt starts only if the payment still has that version: a
         second click or a second window finds it changed."""
         async with self._payer(visit) as payer:
-            snapshot = await self._charge(payer, visit, value, seen)
-        self._count_decline(visit, snapshot)
+            snapshot, fingerprint = await self._charge(payer, visit, value, seen)
+        self._count_decline(visit, snapshot, fingerprint)
         return snapshot
 
-    async def _charge(self, payer: Payer, visit: PayerRequest, value: Any, seen: int | None) -> PaymentSnapshot:
+    async def _charge(
+        self, payer: Payer, visit: PayerRequest, value: Any, seen: int | None
+    ) -> tuple[PaymentSnapshot, str | None]:
+        """With the fingerprint of the card, where one was typed here."""
         request = read(
             value, wire.Charge, lambda _: (*wire.card_data_elsewhere(value), *wire.expiry_passed(value, now=payer.now))
         )
         method = wire.method_named(request.type, self.deps.names)
+        fingerprint = fingerprint_of(str(request.card.number), self.card_key()) if request.card else None
         if method is Method.CARD:
-            self.limit.refuse_cards(visit.client, payer.business_id)
+            self.limit.refuse_cards(visit.client, payer.business_id, fingerprint)
+            await card_pause.refuse_paused(self.deps.db, payer.business_id)
         snapshot = await pay.view(self.deps.db, payer.business_id, payer.pay_code)
         if seen is not None and seen != snapshot.payment.version:
             raise pay.changed_elsewhere()
@@ -115,7 +123,7 @@ class CheckoutCommands:
             # Before the attempt, so that no payment succeeds without it.
             async with self.deps.db.connection() as tx:
                 await receipt_store.ask(tx, snapshot.payment, language=visit.language, now=payer.now)
-        return await pay.charge(payer, snapshot, method, chosen, details)
+        return await pay.charge(payer, snapshot, method, chosen, details), fingerprint
 
     async def note_language(self, snapshot: PaymentSnapshot, language: str) -> None:
         """The payer has chosen another one: the receipt will be in it too."""
@@ -174,10 +182,10 @@ class CheckoutCommands:
             self.limit.count_unknown(visit.client)
             raise
 
-    def _count_decline(self, visit: PayerRequest, snapshot: PaymentSnapshot) -> None:
+    def _count_decline(self, visit: PayerRequest, snapshot: PaymentSnapshot, fingerprint: str | None = None) -> None:
         attempt = snapshot.attempt
         if attempt and attempt.method is Method.CARD and attempt.status is AttemptStatus.FAILED:
-            self.limit.count_decline(visit.client, attempt.business_id)
+            self.limit.count_decline(visit.client, attempt.business_id, fingerprint)
 
     async def _owner_of(self, code: str | None) -> Business:
         """A pay code names its business. A forged one has no business's code, and costs no lookup."""

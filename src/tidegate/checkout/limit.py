@@ -6,13 +6,14 @@ except for what no payer does: requesting payments that do not exist.
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import dataclass
 from functools import cached_property
 
 from starlette.types import Scope
 
 from tidegate.infra.http.client import client_of
-from tidegate.infra.http.limit import Allowance, Limiter
+from tidegate.infra.http.limit import Allowance, Counted, Limiter
 
 # Counters of reads and writes expire within ten seconds. Addresses are spread over all slots, so all 2 MB become
 # resident.
@@ -32,7 +33,7 @@ _AT_ONCE = 1 / 6
 _MESSAGE = "too many requests for this payment, or from your network; wait for the seconds in Retry-After"
 _UNKNOWN = "too many requests for payments that do not exist; wait for the seconds in Retry-After"
 _DECLINES = (
-    "too many declined cards from your network or for this business; "
+    "too many declined cards from your network, for this business or by this card; "
     "wait for the seconds in Retry-After, or use another method"
 )
 
@@ -45,6 +46,7 @@ class PayerAllowances:
     address_writes_per_second: int
     address_declines_per_hour: int
     business_declines_per_hour: int
+    card_declines_per_hour: int
 
     @cached_property
     def read(self) -> Allowance:
@@ -63,6 +65,10 @@ class PayerAllowances:
     @cached_property
     def declines_of_business(self) -> Allowance:
         return _hourly("declined for business", self.business_declines_per_hour)
+
+    @cached_property
+    def declines_of_card(self) -> Allowance:
+        return _hourly("declined card", self.card_declines_per_hour)
 
 
 def _hourly(name: str, count: int) -> Allowance:
@@ -94,19 +100,21 @@ class PayerLimit:
         """Does not limit other payers at this address: existing payments are still shown."""
         self.failures.check(UNKNOWN_CODE.of_address(client), _UNKNOWN)
 
-    def refuse_cards(self, client: str, business_id: str) -> None:
-        self.failures.refuse(
-            (
-                *self.allowances.declines_at_address.of_address(client),
-                self.allowances.declines_of_business.of(business_id),
-            ),
-            _DECLINES,
+    def refuse_cards(self, client: str, business_id: str, fingerprint: str | None) -> None:
+        self.failures.refuse(self._declines(client, business_id, fingerprint), _DECLINES)
+
+    def count_decline(self, client: str, business_id: str, fingerprint: str | None) -> None:
+        self.failures.count(self._declines(client, business_id, fingerprint))
+
+    def _declines(self, client: str, business_id: str, fingerprint: str | None) -> tuple[Counted, ...]:
+        of_card = (self.allowances.declines_of_card.of(fingerprint),) if fingerprint else ()
+        return (
+            *self.allowances.declines_at_address.of_address(client),
+            self.allowances.declines_of_business.of(business_id),
+            *of_card,
         )
 
-    def count_decline(self, client: str, business_id: str) -> None:
-        self.failures.count(
-            (
-                *self.allowances.declines_at_address.of_address(client),
-                self.allowances.declines_of_business.of(business_id),
-            )
-        )
+
+def fingerprint_of(card_number: str, key: bytes) -> str:
+    """A keyed hash: the same card is known again, and its number is neither kept nor found by trying all of them."""
+    return hmac.digest(key, card_number.encode(), "sha256").hex()

@@ -19,7 +19,7 @@ from tidegate.core.money import Currency, Money
 from tidegate.infra.page.response import Html
 from tidegate.member.team import invite_owner
 from tidegate.member.view_as import view_link
-from tidegate.merchant import commands
+from tidegate.merchant import card_pause, card_pause_store, commands
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import Business
 from tidegate.release import commands as releases
@@ -79,9 +79,11 @@ class MerchantPages:
             version = await releases.version_of(tx, "merchant.limits", business_id, business_id)
             proposed = await approval_store.list_about(tx, business_id, business_id)
             wallets = await merchant_store.list_wallets(tx, business_id)
+            paused = await card_pause_store.find_open(tx, business_id)
         return self.shell.page(
             visitor, "merchant.html", title=business.name, section="Merchants", business=business, version=version,
-            proposed=proposed, wallets=wallets, prices=prices_of(business), wrong=wrong, link=link, view=view,
+            proposed=proposed, wallets=wallets, paused=paused,
+            prices=prices_of(business), wrong=wrong, link=link, view=view,
             status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409,
             currencies=sorted({currency.value for currency, _ in DEFAULT_FEE_RULES}),
             methods=[method.value for method in PRICED],
@@ -93,6 +95,20 @@ class MerchantPages:
             reason_in(visitor)
             await commands.change(self.shell.db, business_id, {"status": "suspended"}, by=visitor.by, now=visitor.now)
         except Invalid as wrong:
+            return await self._page(visitor, business_id, wrong)
+        return self.shell.to(f"/merchants/{business_id}?said=done")
+
+    async def pause_cards(self, visitor: ConsoleVisitor) -> Html:
+        """Or lifts the pause: cards bring money in, so one person does either."""
+        business_id = visitor.request.path["business"]
+        await commands.get(self.shell.db, business_id)
+        try:
+            async with self.shell.db.transaction() as tx:
+                if visitor.form.get("what") == "lift":
+                    await card_pause.lift(tx, business_id, by=visitor.by, now=visitor.now)
+                else:
+                    await card_pause.pause(tx, business_id, reason_in(visitor), by=visitor.by, now=visitor.now)
+        except (Invalid, Conflict) as wrong:
             return await self._page(visitor, business_id, wrong)
         return self.shell.to(f"/merchants/{business_id}?said=done")
 
@@ -138,6 +154,7 @@ class MerchantPages:
             ConsoleRoute("POST", "/merchants", "createMerchant", StaffPermission.CREATE, self.create),
             ConsoleRoute("GET", at, "showMerchant", StaffPermission.SEE, self.show),
             ConsoleRoute("POST", f"{at}/brake", "suspendMerchant", StaffPermission.BRAKE, self.suspend),
+            ConsoleRoute("POST", f"{at}/cards", "pauseCards", StaffPermission.BRAKE, self.pause_cards),
             ConsoleRoute("POST", f"{at}/propose", "proposeOnMerchant", StaffPermission.PROPOSE, self.decide),
             ConsoleRoute("POST", f"{at}/view", "viewAsMerchant", StaffPermission.SEE, self.view_as),
         ]

@@ -326,6 +326,25 @@ GRANT SELECT, INSERT ON audit, audit_link TO tidegate_app;
 GRANT SELECT, INSERT, DELETE ON audit_to_link TO tidegate_app;
 
 
+-- Cards
+
+CREATE TABLE card_pause (
+    business_id text        NOT NULL CONSTRAINT card_pause_business_fk REFERENCES business (id),
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    reason      text        NOT NULL,
+    paused_by   text        NOT NULL,
+    paused_at   timestamptz NOT NULL,
+    lifted_by   text,
+    lifted_at   timestamptz,
+    CONSTRAINT card_pause_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT card_pause_is_lifted_by_somebody CHECK ((lifted_at IS NULL) = (lifted_by IS NULL))
+);
+COMMENT ON TABLE card_pause IS 'Since when a business takes no cards, because strangers try them out there; and who lifted it.';
+CREATE UNIQUE INDEX card_pause_one_open ON card_pause (business_id) WHERE lifted_at IS NULL;
+
+GRANT SELECT, INSERT, UPDATE ON card_pause TO tidegate_app;
+
+
 -- Proof
 
 CREATE TABLE proof (

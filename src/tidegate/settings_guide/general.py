@@ -152,6 +152,12 @@ LAST_SECTIONS = (
                 meaning="Declined cards of one business, from all addresses.",
                 usual="3600",
             ),
+            SettingRow(
+                name="TIDEGATE_CARD_DECLINES_PER_HOUR",
+                meaning="Declines of one card, at all businesses, after which it is slowed. It is known again by a "
+                "keyed hash; its number is not kept.",
+                usual="60",
+            ),
         ),
     ),
     SettingSection(
