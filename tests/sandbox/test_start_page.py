@@ -172,9 +172,15 @@ async def test_a_program_is_refused_in_json(client: httpx.AsyncClient, headers: 
 
 @pytest.mark.parametrize(
     ("path", "media", "begins"),
-    [("/favicon.ico", "image/vnd.microsoft.icon", b"\0\0\1\0"), ("/favicon.svg", "image/svg+xml", b"<svg")],
+    [
+        ("/favicon.ico", "image/vnd.microsoft.icon", b"\0\0\1\0"),
+        ("/favicon.svg", "image/svg+xml", b"<svg"),
+        ("/robots.txt", "text/plain", b"User-agent: *\nDisallow: /pay/\n"),
+    ],
 )
-async def test_there_is_an_icon(client: httpx.AsyncClient, path: str, media: str, begins: bytes) -> None:
+async def test_browsers_and_search_engines_find_what_they_ask_for(
+    client: httpx.AsyncClient, path: str, media: str, begins: bytes
+) -> None:
     icon = await client.get(path)
     assert icon.status_code == 200
     assert icon.headers["content-type"].startswith(media)

@@ -34,6 +34,7 @@ _MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".png": "image/png",
     ".svg": "image/svg+xml; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
     ".woff2": "font/woff2",
 }
 

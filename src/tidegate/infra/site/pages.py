@@ -27,7 +27,7 @@ from tidegate.infra.page.site import Site
 
 _PACKAGE = "tidegate.infra.site"
 STATIC_PATH = "/static"
-_ICONS = {"/favicon.ico": "favicon.ico", "/favicon.svg": "favicon.svg"}
+_FIXED = ("favicon.ico", "favicon.svg", "robots.txt")
 VARIES = (b"vary", b"accept")
 _TITLES = {
     404: "Page not found",
@@ -99,8 +99,8 @@ class SitePages:
         return True
 
     def routes(self) -> list[Route]:
-        icons = [Route(path, _Icon(self._files[name])) for path, name in _ICONS.items()]
-        return [*static.routes(self._files.values()), *icons]
+        fixed = [Route(f"/{name}", _FixedFile(self._files[name])) for name in _FIXED]
+        return [*static.routes(self._files.values()), *fixed]
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class HomePage:
         return self.pages.router.routes([PageRoute("GET", "/", "showHome", self.show)])
 
 
-class _Icon:
-    """Browsers ask at these addresses whatever the page says, so they cannot be named after their content."""
+class _FixedFile:
+    """Asked for at these addresses whatever a page says, so they cannot be named after their content."""
 
     def __init__(self, file: static.StaticFile) -> None:
         self._body = file.body
