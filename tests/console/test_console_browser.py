@@ -18,7 +18,8 @@ from tidegate.core.money import Currency
 VIEWS = ((390, "dark"), (1280, "light"))
 PAGES = (
     "", "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
-    "/held/{held}", "/suspense", "/suspense/{receipt}", "/stuck", "/rails", "/rates", "/books", "/books/EUR/suspense",
+    "/held/{held}", "/suspense", "/suspense/{receipt}", "/stuck", "/rails", "/rates", "/reconcile", "/books",
+    "/books/EUR/suspense",
     "/webhooks", "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
 from build import Shop
@@ -95,6 +96,30 @@ async def test_a_rate_far_off_the_last_is_typed_twice(
     assert (await operator.send("/rates", at="/rates", rate="165", again="165", **fields)).status_code == 303
     assert (await operator.send("/rates", at="/rates", rate="-1", **fields)).status_code == 422
     assert "1650" in (await operator.get("/rates")).text
+
+
+async def test_a_statement_is_uploaded_and_compared(operator: SignedInStaff, inflows: Inflows) -> None:
+    sent = credit(await inflows.number(), 50_00)
+    await inflows.notified(sent)
+    day = f"{inflows.now:%Y-%m-%d}"
+    lines = [
+        "transactionId,direction,amount,currency,bookedAt",
+        f"{sent['transactionId']},in,50.00,EUR,{day}",
+        f"unknown-1,in,9.00,EUR,{day}",
+    ]
+    token = (await operator.fields("/reconcile"))["token"]
+
+    async def upload(text: str) -> httpx.Response:
+        data, files = {"token": token, "rail": "sandbox"}, {"file": ("s.csv", text.encode(), "text/csv")}
+        return await operator.client.post("/console/reconcile", data=data, files=files)
+
+    page = await upload("\n".join(lines))
+    assert (page.status_code, "1 of 2 lines agree, 1 breaks" in page.text) == (200, True), page.text[-2000:]
+    assert "ask the rail to send its notification again" in page.text
+    wrong = await upload("\n".join([*lines[:2], f"x,sideways,1,EUR,{day}"]))
+    assert (wrong.status_code, "line 3" in wrong.text.lower()) == (422, True)
+    nothing = await operator.client.post("/console/reconcile", data={"token": token, "rail": "sandbox"})
+    assert nothing.status_code == 422
 
 
 async def test_failed_work_is_shown_and_tried_again(operator: SignedInStaff, shop: Shop, admin: Any) -> None:

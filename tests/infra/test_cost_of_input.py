@@ -118,6 +118,7 @@ CONSOLE_FORMS = {
     "/suspense/{receipt}": ("why", "business"),
     "/stuck/{kind}/{business}/{reference}/ask": ("rail",),
     "/rates": ("rate", "source", "why"),
+    "/reconcile": ("rail",),
     "/books/prove": ("unknown",),
     "/books/export": ("unknown",),
     "/jobs/retry": ("kind", "id"),

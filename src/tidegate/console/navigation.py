@@ -32,6 +32,7 @@ def console_items(queues: QueueCounts) -> list[list[ConsoleItem]]:
         [
             ConsoleItem("Rails", "/rails"),
             ConsoleItem("Rates", "/rates"),
+            ConsoleItem("Reconcile", "/reconcile"),
             ConsoleItem("Books", "/books"),
             ConsoleItem("Webhook health", "/webhooks"),
             ConsoleItem("Jobs", "/jobs", queues.parked, is_urgent=True),

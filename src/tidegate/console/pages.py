@@ -14,6 +14,7 @@ from tidegate.console.merchants import MerchantPages
 from tidegate.console.overview import Overview
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
 from tidegate.console.rail_pages import RailPages
+from tidegate.console.reconcile_pages import ReconcilePages
 from tidegate.console.shell import PATH, ConsoleRoute, ConsoleShell
 from tidegate.console.staff_gate import StaffGate
 from tidegate.console.suspense_pages import SuspensePages
@@ -57,6 +58,7 @@ class Console:
             *HeldPages(self.shell, payment_deps).routes(),
             *SuspensePages(self.shell).routes(),
             *RailPages(self.shell, payment_deps).routes(),
+            *ReconcilePages(self.shell, payment_deps).routes(),
             *BookPages(self.shell).routes(),
             *WorkPages(self.shell).routes(),
             *StaffPages(self.shell).routes(),

@@ -92,6 +92,8 @@ class ConsoleRoute:
     name: str
     permission: StaffPermission
     handler: ConsoleHandler
+    # Of a form with a file.
+    upload_bytes_max: int | None = None
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ class ConsoleShell:
         return self.router.routes(
             PageRoute(
                 row.method, PATH + row.path, row.name, self._guarded(row),
-                self.limit.form if row.method == "POST" else None,
+                self.limit.form if row.method == "POST" else None, row.upload_bytes_max,
             )
             for row in table
         )  # fmt: skip
