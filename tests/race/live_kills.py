@@ -35,6 +35,8 @@ from tidegate.ledger import chain
 from tidegate.merchant import commands as merchants
 
 KILLS = int(os.environ.get("TIDEGATE_TEST_KILLS", "50"))
+# Which child is killed each time. It is printed, and given to repeat a run.
+SEED = int(os.environ.get("TIDEGATE_TEST_SEED") or random.randrange(10**9))
 CLIENTS = 4
 KEY, TOKEN = "sk_test_emulated0000", "a-token-of-the-tests"
 HOST = "pay.example.com"
@@ -135,6 +137,8 @@ async def world(server_url: str) -> AsyncIterator[KillWorld]:
 
 
 async def test_fifty_kills_lose_and_double_nothing(world: KillWorld) -> None:
+    print(f"TIDEGATE_TEST_SEED={SEED}")
+    chance = random.Random(SEED)
     ways = itertools.cycle(WAYS)
     shoppers = [asyncio.create_task(world.shop_for_ever(ways)) for _ in range(CLIENTS)]
     await _progress(world)
@@ -142,7 +146,7 @@ async def test_fifty_kills_lose_and_double_nothing(world: KillWorld) -> None:
         parent = world.parents[number % 2]
         children = await asyncio.to_thread(supervised_by, parent)
         with suppress(ProcessLookupError):
-            os.kill(random.choice(children), signal.SIGKILL)
+            os.kill(chance.choice(children), signal.SIGKILL)
         await _progress(world)
     world.is_over = True
     await asyncio.gather(*shoppers)
