@@ -33,6 +33,7 @@ max_wal_senders = 20
 max_replication_slots = 20
 citus.shard_count = {shards}
 citus.node_conninfo = 'sslmode=disable'
+citus.local_hostname = '{home}'
 """
 NOT_DURABLE = """
 fsync = off
@@ -67,7 +68,7 @@ class Nodes:
 
     def __init__(self, home: Path, bin_dir: Path, *, shards: int = 32, durable: bool = True) -> None:
         self.home, self._bin = home, bin_dir
-        self._settings = SETTINGS.format(shards=shards) + ("" if durable else NOT_DURABLE)
+        self._settings = SETTINGS.format(shards=shards, home=home) + ("" if durable else NOT_DURABLE)
         self._account = accounts.server_account(home)
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
@@ -84,13 +85,17 @@ class Nodes:
             if code != 0:
                 raise RuntimeError(printed)
             accounts.write_private(data / "postgresql.conf", self._settings, self._account)
-        log = open(self.home / f"node{number}.log", "ab")  # noqa: SIM115 (the server writes to it)
-        sockets = f"unix_socket_directories={self.home}"
-        self._processes[number] = self._account.spawn(
-            [self._bin / "postgres", "-D", data, "-p", str(_port(number)), "-c", sockets],
-            output=log,
-            end_signal=signal.SIGINT,
-        )
+        command: list[str | Path] = [
+            self._bin / "postgres",
+            "-D",
+            data,
+            "-p",
+            str(_port(number)),
+            "-c",
+            f"unix_socket_directories={self.home}",
+        ]
+        with open(self.home / f"node{number}.log", "ab") as log:
+            self._processes[number] = self._account.spawn(command, output=log, end_signal=signal.SIGINT)
         self._await_ready(number)
 
     def kill_node(self, number: int) -> None:

@@ -41,7 +41,6 @@ OVER_ALL_BUSINESSES = {
     "console/queue_store:count": OPERATOR,
     "console/work_store:*": OPERATOR,
     "dashboard/case_store:open_once": "the business of a code that stands in the address, in the same statement",
-    "dashboard/home_store:list_behind": DUE,
     "dashboard/home_store:list_wrong_takings": OPERATOR,
     "dispute/store:find_money": RAIL,
     "doctor/*": OPERATOR,
@@ -63,7 +62,6 @@ OVER_ALL_BUSINESSES = {
     "rail/pawapay/store:find_*_by_id": RAIL,
     "rail/pawapay/store:list_*": OPERATOR,
     "rail/sandbox/store:list_due_notices": DUE,
-    "sandbox/store:claim_trade": DUE,
     "reconcile/store:*": OPERATOR,
     "refund/reversal_store:list_owing": DUE,
     "refund/store:list_to_ask": DUE,
@@ -71,6 +69,8 @@ OVER_ALL_BUSINESSES = {
     "request_log/store:list_old": OLD,
     "retention/erase_store:list_*": OPERATOR,
     "retention/store:list_*": OLD,
+    "webhook/business_queue_store:list_*": DUE,
+    "webhook/business_queue_store:find_longest_due": OPERATOR,
     "webhook/queue_store:*": GROUPED,
 }
 

@@ -101,18 +101,11 @@ async def find_due(tx: Tx, id_: str) -> InflowReversal | None:
 
 # Without a time, rows that leased_work holds back are included.
 _DUE = """
-    SELECT reversal, collection,
+    SELECT reversal, collection, reversal.created_at,
            concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
       FROM credit_reversal AS reversal
-     CROSS JOIN LATERAL (
-            SELECT account.business_id, account.id FROM virtual_account AS account
-             WHERE account.rail = reversal.rail AND account.account_number = reversal.account_number
-             UNION
-            -- The money was in suspense under that number, and an operator assigned it.
-            SELECT decision.given_to, decision.subject FROM suspense_decision AS decision
-             WHERE decision.rail = reversal.rail AND decision.transaction_id = reversal.transaction_id
-               AND coalesce(decision.account_number, '') = reversal.account_number
-               AND decision.decision = 'assigned') AS account
+      JOIN virtual_account AS account ON account.rail = reversal.rail
+           AND account.account_number = reversal.account_number
       JOIN collection ON collection.business_id = account.business_id AND collection.rail = reversal.rail
            AND collection.transaction_id = reversal.transaction_id AND collection.account_id = account.id
      WHERE reversal.applied_at IS NULL
@@ -121,7 +114,25 @@ _DUE = """
        AND NOT is_held_back(
                account.business_id, 'apply_reversals',
                concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id), $2)
-     ORDER BY reversal.created_at LIMIT $1
+     UNION ALL
+    -- The money was in suspense under that number, and an operator assigned it to an account of another number.
+    SELECT reversal, collection, reversal.created_at,
+           concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id)
+      FROM credit_reversal AS reversal
+      JOIN suspense_decision AS decision ON decision.rail = reversal.rail
+           AND decision.transaction_id = reversal.transaction_id
+           AND coalesce(decision.account_number, '') = reversal.account_number AND decision.decision = 'assigned'
+      JOIN collection ON collection.business_id = decision.given_to AND collection.rail = reversal.rail
+           AND collection.transaction_id = reversal.transaction_id AND collection.account_id = decision.subject
+      JOIN virtual_account AS account ON account.business_id = collection.business_id
+           AND account.id = collection.account_id AND account.account_number IS DISTINCT FROM reversal.account_number
+     WHERE reversal.applied_at IS NULL
+       AND ($3::text IS NULL
+            OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $3)
+       AND NOT is_held_back(
+               collection.business_id, 'apply_reversals',
+               concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id), $2)
+     ORDER BY created_at LIMIT $1
 """
 
 
@@ -151,16 +162,13 @@ async def find_of_receipt(tx: Tx, id_: str, *, is_in_suspense: bool) -> ReceiptR
 
 
 _OF_RECEIPTS = """
-    SELECT reversal.*, receipt.*,
+    SELECT reversal.*, receipt.business_id, receipt.id AS receipt_id, receipt.payment_id, receipt.outcome,
+           receipt.amount_minor AS received_minor, receipt.currency AS received_currency,
            concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) AS id
       FROM credit_reversal AS reversal
-     CROSS JOIN LATERAL (
-            SELECT business_id, id AS receipt_id, payment_id, outcome, amount_minor AS received_minor,
-                   currency AS received_currency
-              FROM receipt
-             WHERE receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
-               AND reversal.account_number = coalesce(receipt.account_number, '')
-               AND (receipt.outcome IN ('suspense', 'decided')) = $2 LIMIT 1) AS receipt
+      JOIN receipt ON receipt.rail = reversal.rail AND receipt.transaction_id = reversal.transaction_id
+           AND reversal.account_number = coalesce(receipt.account_number, '')
+           AND (receipt.outcome IN ('suspense', 'decided')) = $2
      WHERE reversal.applied_at IS NULL
        AND ($4::text IS NULL
             OR concat_ws('/', reversal.rail, reversal.account_number, reversal.transaction_id) = $4)

@@ -171,10 +171,7 @@ async def list_behind(tx: Tx, *, before: datetime, limit: int) -> list[str]:
     """Businesses with journals that are not rolled up."""
     rows = await tx.fetch(
         """
-        SELECT business.id FROM business LEFT JOIN takings_watermark AS mark ON mark.business_id = business.id
-         WHERE EXISTS (SELECT FROM journal WHERE journal.business_id = business.id
-                          AND journal.id > coalesce(mark.journal_id, 0) AND journal.created_at < $1)
-         LIMIT $2
+        SELECT id FROM business WHERE are_takings_behind(id, $1) LIMIT $2
         """,
         before, limit,
     )  # fmt: skip

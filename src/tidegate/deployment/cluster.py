@@ -23,6 +23,8 @@ ON_EVERY_NODE = (
     "person",
     # A bank names a transaction, and perhaps no business yet; they are few.
     "credit_reversal",
+    # Money of one business, or of none, that an operator gives to another; they are few too.
+    "suspense_decision",
 )
 # Of no business, or unique over all of them; rarely written, and never in the transaction of a payment.
 ON_THE_COORDINATOR = frozenset(
@@ -38,6 +40,8 @@ ON_THE_COORDINATOR = frozenset(
         "membership",
         "invitation",
         "staff",
+        # Of the sandbox alone.
+        "sandbox_trade",
         "bank_file",
         "bank_file_part",
         "bank_statement",
@@ -67,6 +71,9 @@ SENT_TO_ITS_BUSINESS = frozenset(
         "lock_balance",
         "close_wallet_period",
         "create_payments",
+        "fan_out_events",
+        "claim_deliveries",
+        "finish_deliveries",
     }
 )
 

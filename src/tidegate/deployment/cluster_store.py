@@ -51,6 +51,16 @@ async def set_up(tx: Tx) -> None:
         """
     )
     await tx.execute("SET LOCAL citus.allow_nested_distributed_execution = on")
+    # A plan for any parameters does not know the node.
+    await tx.execute(
+        """
+        DO $do$
+        BEGIN
+            EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_custom_plan', current_database());
+        END
+        $do$
+        """
+    )
 
 
 async def list_foreign_keys(tx: Tx, tables: list[str]) -> list[ForeignKey]:

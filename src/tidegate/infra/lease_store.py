@@ -53,6 +53,27 @@ async def claim(
     return [Lease(row["business_id"], kind, row["id"], token, row["failures"], row["ahead"]) for row in rows]
 
 
+async def claim_one(
+    tx: Tx, kind: str, key: tuple[str, str], *, token: str, now: datetime, lease_until: datetime
+) -> Lease | None:
+    """As `claim`, of one key: on a cluster, one node has it."""
+    business_id, id_ = key
+    failures: int | None = await tx.fetchval(
+        """
+        INSERT INTO leased_work (business_id, kind, id, lease_token, next_try_at) VALUES ($1, $2, $3, $4, $6)
+            ON CONFLICT ON CONSTRAINT leased_work_pk DO UPDATE
+           SET lease_token = excluded.lease_token, next_try_at = excluded.next_try_at
+         WHERE leased_work.next_try_at <= $5
+        RETURNING failures
+        """,
+        business_id, kind, id_, token, now, lease_until,
+    )  # fmt: skip
+    if failures is None:
+        return None
+    ahead: timedelta = await tx.fetchval("SELECT time_of($1, $2) - $2", business_id, now)
+    return Lease(business_id, kind, id_, token, failures, ahead)
+
+
 async def lock(tx: Tx, lease: Lease) -> bool:
     """Locks the row against other workers until the transaction ends. False when another worker has claimed it."""
     found = await tx.fetchval(

@@ -90,7 +90,14 @@ async def run_round(db: Database, kind: WorkKind, work: Work, clock: Clock) -> R
         if not due:
             return RoundResult()
         token = secrets.token_hex(8)
-        claimed = await lease_store.claim(tx, kind.name, due, token=token, now=now, lease_until=lease_until)
+        if db.is_cluster:
+            found = [
+                await lease_store.claim_one(tx, kind.name, key, token=token, now=now, lease_until=lease_until)
+                for key in due
+            ]
+            claimed = [lease for lease in found if lease is not None]
+        else:
+            claimed = await lease_store.claim(tx, kind.name, due, token=token, now=now, lease_until=lease_until)
     place = {key: position for position, key in enumerate(due)}
     claimed.sort(key=lambda lease: place[DueRow(lease.business_id, lease.id)])
     slots = asyncio.Semaphore(kind.at_once_max)

@@ -62,13 +62,9 @@ async def list_businesses_to_link(tx: Tx, now: datetime, *, limit: int) -> list[
     """The longest waiting first, so that no business starves. A business has one chain."""
     rows = await tx.fetch(
         """
-        -- As `is_held_back`, but looked up once for all journals of a business.
         SELECT business_id FROM journal_to_link
-         WHERE NOT EXISTS (
-               SELECT FROM leased_work AS held
-                WHERE held.business_id = journal_to_link.business_id AND held.kind = 'extend_chain'
-                  AND held.id = journal_to_link.business_id AND held.next_try_at > $1)
-         GROUP BY business_id ORDER BY min(journal_id) LIMIT $2
+         GROUP BY business_id HAVING NOT is_held_back(business_id, 'extend_chain', business_id, $1)
+         ORDER BY min(journal_id) LIMIT $2
         """,
         now, limit,
     )  # fmt: skip

@@ -648,6 +648,16 @@ CREATE TABLE takings_watermark (
 );
 COMMENT ON TABLE takings_watermark IS 'The last journal of a business that takings include.';
 
+CREATE FUNCTION are_takings_behind(p_business_id text, p_before timestamptz) RETURNS boolean
+    LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM journal
+                    WHERE business_id = p_business_id AND created_at < p_before
+                      AND id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = p_business_id), 0));
+END
+$$;
+COMMENT ON FUNCTION are_takings_behind IS 'Whether a business has journals of before that moment which takings do not include yet.';
+
 GRANT SELECT, INSERT, UPDATE ON takings, takings_watermark TO tidegate_app;
 
 
@@ -2176,6 +2186,174 @@ CREATE TABLE webhook_attempt (
 COMMENT ON TABLE webhook_attempt IS 'What a receiver answered, each time: its status and the beginning of its body, or why there is none.';
 CREATE INDEX webhook_attempt_by_age ON webhook_attempt (started_at);
 
+-- On a cluster the queue is worked off business by business, each on its node. These functions do for one business what
+-- webhook/queue_store.py does for all of them in one statement, which a cluster refuses.
+
+CREATE FUNCTION fan_out_events(p_business_id text, p_now timestamptz, p_limit integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_now   timestamptz := time_of(p_business_id, p_now);
+    v_event record;
+    v_turn  record;
+    v_count integer := 0;
+BEGIN
+    -- In the common lock order of turns, and before any delivery is made.
+    PERFORM FROM endpoint_state WHERE business_id = p_business_id ORDER BY endpoint_id FOR UPDATE;
+    FOR v_event IN
+        SELECT id, type, reference, created_at FROM event
+         WHERE business_id = p_business_id AND NOT is_fanned_out ORDER BY created_at LIMIT p_limit FOR UPDATE SKIP LOCKED
+    LOOP
+        FOR v_turn IN
+            SELECT endpoint.id FROM webhook_endpoint AS endpoint
+             WHERE endpoint.business_id = p_business_id AND v_event.type = ANY (endpoint.events)
+               AND endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+               AND endpoint.created_at <= v_event.created_at
+             ORDER BY endpoint.id FOR SHARE
+        LOOP
+            INSERT INTO webhook_delivery (business_id, id, endpoint_id, event_id, event_type, reference, priority, due_at,
+                                          created_at)
+            VALUES (p_business_id, new_webhook_delivery_id(v_now), v_turn.id, v_event.id, v_event.type,
+                    v_event.reference, 0, v_now, v_now)
+                ON CONFLICT ON CONSTRAINT webhook_delivery_one_per_event_and_endpoint DO NOTHING;
+            UPDATE endpoint_state SET look_at = least(look_at, v_now)
+             WHERE business_id = p_business_id AND endpoint_id = v_turn.id;
+        END LOOP;
+        UPDATE event SET is_fanned_out = true WHERE business_id = p_business_id AND id = v_event.id;
+        v_count := v_count + 1;
+    END LOOP;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION fan_out_events IS 'Makes the deliveries of new events of a business. How many events.';
+
+CREATE FUNCTION claim_deliveries(
+    p_business_id text, p_now timestamptz, p_in_flight_max integer, p_lease interval, p_token text
+) RETURNS json LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_now       timestamptz := time_of(p_business_id, p_now);
+    v_turn      record;
+    v_due       record;
+    v_leased    record;
+    v_secrets   text[];
+    v_payload   bytea;
+    v_in_flight bigint;
+    v_most      integer;
+    v_room      integer;
+    v_taken     integer;
+    v_is_more   boolean;
+    v_full_at   timestamptz;
+    v_claimed   json[] := '{}';
+BEGIN
+    FOR v_turn IN
+        SELECT turn.endpoint_id, greatest(turn.full_at, v_now) AS full_at, turn.open_until, endpoint.url,
+               endpoint.rate_per_second, endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL AS is_wanted
+          FROM endpoint_state AS turn
+          JOIN webhook_endpoint AS endpoint ON endpoint.business_id = turn.business_id AND endpoint.id = turn.endpoint_id
+         WHERE turn.business_id = p_business_id AND turn.look_at <= v_now
+         ORDER BY turn.endpoint_id FOR UPDATE OF turn SKIP LOCKED
+    LOOP
+        SELECT count(*) INTO v_in_flight FROM webhook_delivery
+         WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id AND lease_token IS NOT NULL
+           AND lease_until > v_now;
+        v_secrets := ARRAY(SELECT sealed FROM webhook_secret
+                            WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id
+                              AND (expires_at IS NULL OR expires_at > v_now) ORDER BY id DESC);
+        v_most := CASE WHEN v_turn.open_until IS NULL THEN p_in_flight_max ELSE 1 END;
+        v_room := CASE WHEN NOT v_turn.is_wanted OR v_turn.open_until > v_now THEN 0 ELSE greatest(least(
+            v_most - v_in_flight,
+            floor(v_turn.rate_per_second * (1 - extract(epoch FROM v_turn.full_at - v_now)) + 0.000001)), 0) END;
+        v_taken := 0;
+        v_is_more := false;
+        FOR v_due IN
+            -- One more than the capacity, to know whether any is left.
+            SELECT id, lease_token IS NOT NULL AS was_leased, lease_until - p_lease AS started_at FROM webhook_delivery
+             WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id AND due_at <= v_now
+               AND (lease_until IS NULL OR lease_until <= v_now) AND v_turn.is_wanted
+             ORDER BY priority, due_at LIMIT v_room + 1
+        LOOP
+            v_is_more := v_taken = v_room;
+            EXIT WHEN v_is_more;
+            UPDATE webhook_delivery
+               SET lease_until = v_now + p_lease, lease_token = p_token, attempts = attempts + v_due.was_leased::int
+             WHERE business_id = p_business_id AND id = v_due.id
+            RETURNING event_id, failures, attempts INTO v_leased;
+            IF v_due.was_leased THEN
+                -- Its sender did not finish; whether it arrived is unknown.
+                INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, error)
+                VALUES (p_business_id, v_due.id, v_leased.attempts, v_turn.url, v_due.started_at, 'interrupted');
+            END IF;
+            SELECT payload INTO v_payload FROM event WHERE business_id = p_business_id AND id = v_leased.event_id;
+            v_claimed := v_claimed || json_build_object(
+                'endpoint_id', v_turn.endpoint_id, 'delivery_id', v_due.id, 'event_id', v_leased.event_id,
+                'failures', v_leased.failures, 'url', v_turn.url, 'sealed_secrets', v_secrets,
+                'body', translate(encode(v_payload, 'base64'), E'\n', ''));
+            v_taken := v_taken + 1;
+        END LOOP;
+        v_full_at := v_turn.full_at + v_taken * interval '1 second' / v_turn.rate_per_second;
+        UPDATE endpoint_state
+           SET full_at = v_full_at,
+               look_at = CASE
+                   WHEN NOT v_turn.is_wanted THEN NULL
+                   WHEN v_turn.open_until > v_now THEN v_turn.open_until
+                   -- A rate limit refills; a full in-flight limit is polled again when a request ends.
+                   WHEN v_is_more AND v_in_flight + v_taken < v_most
+                       THEN greatest(v_full_at - (1 - 1.0 / v_turn.rate_per_second) * interval '1 second', v_now)
+                   ELSE least(CASE WHEN v_in_flight + v_taken > 0 THEN v_now + p_lease END,
+                              (SELECT min(due_at) FROM webhook_delivery AS later
+                                WHERE later.business_id = p_business_id AND later.endpoint_id = v_turn.endpoint_id
+                                  AND later.due_at > v_now)) END
+         WHERE business_id = p_business_id AND endpoint_id = v_turn.endpoint_id;
+    END LOOP;
+    RETURN array_to_json(v_claimed);
+END
+$$;
+COMMENT ON FUNCTION claim_deliveries IS 'Leases due deliveries of a business, a few per endpoint, and sets when to look at each endpoint next.';
+
+CREATE FUNCTION finish_deliveries(p_business_id text, p_results json, p_circuits json, p_now timestamptz)
+RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_result  record;
+    v_circuit record;
+    v_number  integer;
+    v_count   integer := 0;
+BEGIN
+    PERFORM FROM endpoint_state WHERE business_id = p_business_id ORDER BY endpoint_id FOR UPDATE;
+    FOR v_result IN
+        SELECT * FROM json_to_recordset(p_results) AS given (
+            id bigint, lease_token text, is_success boolean, next_attempt_at timestamptz, url text,
+            started_at timestamptz, duration_ms integer, status_code integer, error text, body text)
+    LOOP
+        UPDATE webhook_delivery
+           SET attempts = attempts + 1, failures = CASE WHEN v_result.is_success THEN 0 ELSE failures + 1 END,
+               -- A delivery cancelled while in flight stays cancelled, unless it has arrived.
+               status = CASE WHEN v_result.is_success THEN 'delivered' WHEN due_at IS NULL THEN status
+                             WHEN v_result.next_attempt_at IS NULL THEN 'exhausted' ELSE 'pending' END,
+               due_at = CASE WHEN v_result.is_success OR due_at IS NULL THEN NULL ELSE v_result.next_attempt_at END,
+               priority = 1, lease_token = NULL, lease_until = NULL,
+               delivered_at = CASE WHEN v_result.is_success THEN coalesce(delivered_at, p_now) ELSE delivered_at END
+         WHERE business_id = p_business_id AND id = v_result.id AND lease_token = v_result.lease_token
+        RETURNING attempts INTO v_number;
+        CONTINUE WHEN NOT FOUND;
+        INSERT INTO webhook_attempt (business_id, delivery_id, number, url, started_at, duration_ms, status_code, error,
+                                     body)
+        VALUES (p_business_id, v_result.id, v_number, v_result.url, v_result.started_at, v_result.duration_ms,
+                v_result.status_code, v_result.error, v_result.body);
+        v_count := v_count + 1;
+    END LOOP;
+    FOR v_circuit IN
+        SELECT * FROM json_to_recordset(p_circuits) AS given (
+            endpoint_id text, failures integer, failing_since timestamptz, openings integer, open_until timestamptz)
+    LOOP
+        UPDATE endpoint_state
+           SET look_at = p_now, failures = v_circuit.failures, failing_since = v_circuit.failing_since,
+               openings = v_circuit.openings, open_until = v_circuit.open_until
+         WHERE business_id = p_business_id AND endpoint_id = v_circuit.endpoint_id;
+    END LOOP;
+    RETURN v_count;
+END
+$$;
+COMMENT ON FUNCTION finish_deliveries IS 'Writes results of a business whose lease is still ours, and the circuits of its endpoints. How many.';
+
 GRANT SELECT, INSERT, UPDATE (is_fanned_out) ON event TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE ON webhook_endpoint, endpoint_state, webhook_delivery TO tidegate_app;
 GRANT SELECT, INSERT, DELETE, UPDATE (expires_at) ON webhook_secret TO tidegate_app;
@@ -2401,16 +2579,20 @@ COMMENT ON FUNCTION write_event IS 'Writes an event with its change. The payload
 
 CREATE FUNCTION count_inflow(p_inflow collection, p_status text, p_count integer) RETURNS void
     LANGUAGE plpgsql AS $$
+DECLARE
+    v_day   date := (p_inflow.created_at AT TIME ZONE 'UTC')::date;
+    v_place record;
 BEGIN
     -- In the order of the key: no deadlocks.
-    INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
-    SELECT p_inflow.business_id, place.account_id, place.day, p_inflow.destination_currency, p_status, 1
-      FROM (VALUES ('', date '-infinity'), ('', (p_inflow.created_at AT TIME ZONE 'UTC')::date),
-                   (p_inflow.account_id, date '-infinity'),
-                   (p_inflow.account_id, (p_inflow.created_at AT TIME ZONE 'UTC')::date)) AS place (account_id, day)
-     ORDER BY place.account_id, place.day
-        -- There is a row for one less.
-        ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + p_count;
+    FOR v_place IN
+        SELECT * FROM (VALUES ('', date '-infinity'), ('', v_day), (p_inflow.account_id, date '-infinity'),
+                              (p_inflow.account_id, v_day)) AS place (account_id, day)
+    LOOP
+        INSERT INTO collection_tally AS tally (business_id, account_id, day, destination_currency, status, count)
+        VALUES (p_inflow.business_id, v_place.account_id, v_place.day, p_inflow.destination_currency, p_status, 1)
+            -- There is a row for one less.
+            ON CONFLICT ON CONSTRAINT collection_tally_pk DO UPDATE SET count = tally.count + p_count;
+    END LOOP;
 END
 $$;
 COMMENT ON FUNCTION count_inflow IS 'Keeps collection_tally: one inflow more or less in this status.';
@@ -2420,6 +2602,7 @@ CREATE FUNCTION record_inflow(p_business_id text, p_change json, p_now timestamp
 DECLARE
     v_given  collection := json_populate_record(NULL::collection, p_change -> 'inflow');
     v_notice json := p_change -> 'notification';
+    v_id     bigint := new_collection_id(p_now);
     v_new    collection;
 BEGIN
     -- Held in suspense: the bank has notified it before, in another currency.
@@ -2427,23 +2610,24 @@ BEGIN
                 WHERE business_id = p_business_id AND rail = v_given.rail AND transaction_id = v_given.transaction_id) THEN
         RETURN 'already_received';
     END IF;
-    INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
-                            destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
-                            valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
-                            fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
-                            return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
-    SELECT p_business_id, new_collection_id(p_now), v_given.reference, v_given.account_id, v_given.status,
-           v_given.reason, v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
-           v_given.transaction_id, v_given.payer, v_given.payee_name, v_given.scheme, v_given.remittance,
-           v_given.valued_at, v_given.name_check, v_given.destination_minor, v_given.fee_minor, v_given.vat_minor,
-           v_given.credited_minor, v_given.fee_rule_id, v_given.rate, v_given.rate_source, v_given.rate_quoted_at,
-           v_given.spread_minor, v_given.return_reference, v_given.return_asked_at, p_now, p_now,
-           v_given.merchant_reference, v_given.note, v_given.held_until
-      FROM virtual_account AS account
-     WHERE account.business_id = p_business_id AND account.id = v_given.account_id
-       AND account.version = (p_change ->> 'account_version')::bigint
-        ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING
-    RETURNING * INTO v_new;
+    IF EXISTS (SELECT FROM virtual_account
+                WHERE business_id = p_business_id AND id = v_given.account_id
+                  AND version = (p_change ->> 'account_version')::bigint) THEN
+        INSERT INTO collection (business_id, id, reference, account_id, status, reason, source_currency, source_minor,
+                                destination_currency, rail, transaction_id, payer, payee_name, scheme, remittance,
+                                valued_at, name_check, destination_minor, fee_minor, vat_minor, credited_minor,
+                                fee_rule_id, rate, rate_source, rate_quoted_at, spread_minor, return_reference,
+                                return_asked_at, created_at, updated_at, merchant_reference, note, held_until)
+        VALUES (p_business_id, v_id, v_given.reference, v_given.account_id, v_given.status, v_given.reason,
+                v_given.source_currency, v_given.source_minor, v_given.destination_currency, v_given.rail,
+                v_given.transaction_id, v_given.payer, v_given.payee_name, v_given.scheme, v_given.remittance,
+                v_given.valued_at, v_given.name_check, v_given.destination_minor, v_given.fee_minor,
+                v_given.vat_minor, v_given.credited_minor, v_given.fee_rule_id, v_given.rate, v_given.rate_source,
+                v_given.rate_quoted_at, v_given.spread_minor, v_given.return_reference, v_given.return_asked_at,
+                p_now, p_now, v_given.merchant_reference, v_given.note, v_given.held_until)
+            ON CONFLICT ON CONSTRAINT collection_one_per_transaction DO NOTHING
+        RETURNING * INTO v_new;
+    END IF;
     IF v_new.id IS NULL THEN
         IF NOT EXISTS (SELECT FROM collection WHERE business_id = p_business_id AND rail = v_given.rail
                           AND transaction_id = v_given.transaction_id) THEN
@@ -3577,12 +3761,14 @@ COMMENT ON FUNCTION erase_answers IS 'Erases answers kept under an Idempotency-K
 REVOKE EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
     record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
+    fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
     record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
+    fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers TO tidegate_app;

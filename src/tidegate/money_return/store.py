@@ -53,14 +53,19 @@ async def find_to_send(tx: Tx, business_id: str, reference: str, now: datetime) 
 
 async def mark_sent(tx: Tx, money: ReturnMoney, *, now: datetime) -> bool:
     """Tried again after pauses that grow with its age. False when its end is known in the meantime."""
+    asked_at = await tx.fetchval(
+        "SELECT asked_at FROM money_return WHERE business_id = $1 AND reference = $2",
+        money.business_id,
+        money.reference,
+    )
+    pause = min(max(now - asked_at, PAUSE_MIN), PAUSE_MAX)
     done = await tx.fetchval(
         """
-        UPDATE money_return
-           SET status = 'sent', next_try_at = $3::timestamptz + least(greatest($3::timestamptz - asked_at, $4), $5)
+        UPDATE money_return SET status = 'sent', next_try_at = $3
          WHERE business_id = $1 AND reference = $2 AND status IN ('asked', 'sent')
         RETURNING true
         """,
-        money.business_id, money.reference, now, PAUSE_MIN, PAUSE_MAX,
+        money.business_id, money.reference, now + pause,
     )  # fmt: skip
     return done is True
 

@@ -93,12 +93,12 @@ async def find(tx: Tx, key: PaymentKey) -> Payment | None:
 
 async def set_disabled(tx: Tx, payment: Payment, *, now: datetime) -> Payment | None:
     """None when the payment has changed since it was read."""
-    text = await tx.fetchval(
+    done = await tx.fetchval(
         """
         UPDATE payment SET is_disabled = $4, version = version + 1, updated_at = $5
          WHERE business_id = $1 AND id = $2 AND version = $3
-        RETURNING payment_row(payment)
+        RETURNING true
         """,
         payment.business_id, payment.id, payment.version, payment.is_disabled, now,
     )  # fmt: skip
-    return payment_of(text) if text else None
+    return await find(tx, PaymentKey(payment.business_id, payment.pay_code)) if done else None

@@ -25,7 +25,7 @@ from tidegate.infra.egress import Egress, WebhookResponse
 from tidegate.infra.leased_work import text_of
 from tidegate.infra.telemetry import Meter
 from tidegate.infra.vault import NoKey, Vault
-from tidegate.webhook import queue_store, schedule, sign
+from tidegate.webhook import queue, queue_store, schedule, sign
 from tidegate.webhook.model import (
     EVENT_CHANNEL,
     IN_FLIGHT_MAX,
@@ -37,7 +37,6 @@ from tidegate.webhook.model import (
 )
 from tidegate.webhook.queue_store import DeliveryKey
 
-FAN_OUT_BATCH = 500
 # In batches: while one is written, others are being sent and claimed.
 FINISH_BATCH = 100
 # Per sender; the limit per endpoint is lower.
@@ -94,10 +93,7 @@ class Sender:
 
     async def fan_out(self) -> None:
         """Creates the deliveries of new events."""
-        now = self._clock.now()
-        async with self._db.connection() as tx:
-            while await queue_store.fan_out(tx, now, limit=FAN_OUT_BATCH) == FAN_OUT_BATCH:
-                pass
+        await queue.fan_out(self._db, self._clock.now())
 
     async def take(self, free: int = SENDING_MAX) -> list[ClaimedDelivery]:
         """Leases due deliveries, as many as there is capacity for."""
@@ -106,15 +102,10 @@ class Sender:
         endpoints = min(free // IN_FLIGHT_MAX, TAKEN_FROM_MAX)
         if not endpoints:
             return []
-        async with self._db.connection() as tx:
-            return await queue_store.claim(
-                tx,
-                now,
-                endpoints=endpoints,
-                in_flight_max=IN_FLIGHT_MAX,
-                lease=LEASE,
-                token=secrets.token_hex(8),
-            )
+        token = secrets.token_hex(8)
+        return await queue.claim(
+            self._db, now, endpoints=endpoints, in_flight_max=IN_FLIGHT_MAX, lease=LEASE, token=token
+        )
 
     async def send(self, delivery: ClaimedDelivery) -> DeliveryResult:
         """Never raises, whatever the receiver does and whatever is wrong with the row: both are retried on schedule."""
@@ -139,15 +130,17 @@ class Sender:
         return await self._egress.post(delivery.url, delivery.body, headers)
 
     async def finish(self, results: Sequence[DeliveryResult]) -> None:
-        if not results:
-            return
+        for batch in queue.batches(self._db, results):
+            await self._finish(batch)
+
+    async def _finish(self, results: Sequence[DeliveryResult]) -> None:
         by_endpoint: dict[DeliveryKey, list[DeliveryResult]] = {}
         for one in results:
             by_endpoint.setdefault((one.delivery.business_id, one.delivery.endpoint_id), []).append(one)
         if all(one.is_success for one in results):
             # After a success the circuit is closed, whatever it was: nothing has to be read before the write.
             async with self._db.connection() as tx:
-                await queue_store.finish(tx, results, dict.fromkeys(by_endpoint, Circuit()), self._clock)
+                await queue.finish(self._db, tx, results, dict.fromkeys(by_endpoint, Circuit()), self._clock)
         else:
             await self._finish_with_failures(results, by_endpoint)
         for outcome, count in Counter(map(_outcome_of, results)).items():
@@ -163,7 +156,7 @@ class Sender:
             circuits = {
                 key: _after(circuit, by_endpoint[key], self._clock.now_of(key[0])) for key, circuit in known.items()
             }
-            await queue_store.finish(tx, results, circuits, self._clock)
+            await queue.finish(self._db, tx, results, circuits, self._clock)
             for key, circuit in circuits.items():
                 now = self._clock.now_of(key[0])
                 reason = _reason_to_disable(circuit, by_endpoint[key], now)
@@ -308,8 +301,7 @@ class Sender:
             )
 
     async def _measure(self) -> None:
-        async with self._db.connection() as tx:
-            longest = await queue_store.find_longest_due(tx, self._clock.now())
+        longest = await queue.find_longest_due(self._db, self._clock.now())
         self._meter.show_oldest_due(longest.total_seconds() if longest else 0.0)
         await asyncio.sleep(MEASURE_EVERY_S)
 
@@ -322,7 +314,8 @@ class Sender:
         with suppress(Unavailable):  # Then the leases expire by themselves.
             if self._results:
                 await self.finish(self._results)
-            if cut:
+            # On a cluster their leases expire by themselves.
+            if cut and not self._db.is_cluster:
                 async with self._db.connection() as tx:
                     await queue_store.give_up(tx, cut, now=self._clock.now())
 

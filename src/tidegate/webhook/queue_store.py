@@ -177,16 +177,11 @@ _CLAIM = """
 
 async def lock_circuits(tx: Tx, keys: Iterable[DeliveryKey]) -> dict[DeliveryKey, Circuit]:
     """Always in the same order."""
-    ordered = sorted(set(keys))
-    rows = await tx.fetch(
-        """
-        SELECT turn.business_id, turn.endpoint_id, failures, failing_since, openings, open_until
-          FROM endpoint_state AS turn
-          JOIN unnest($1::text[], $2::text[]) AS named (business_id, endpoint_id) USING (business_id, endpoint_id)
-         ORDER BY turn.business_id, turn.endpoint_id FOR UPDATE OF turn
-        """,
-        [business_id for business_id, _ in ordered], [endpoint_id for _, endpoint_id in ordered],
-    )  # fmt: skip
+    rows: list[Row] = []
+    for key in sorted(set(keys)):
+        rows += await tx.fetch(
+            "SELECT * FROM endpoint_state WHERE business_id = $1 AND endpoint_id = $2 FOR UPDATE", *key
+        )
     return {
         (row["business_id"], row["endpoint_id"]): Circuit(
             failures=row["failures"],
