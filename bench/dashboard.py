@@ -112,7 +112,7 @@ async def _measure(url: str, rows: int, rounds: int, home: Path) -> None:
     began = monotonic_s()
     await _load(url, new.business.id, rows, now)
     console.print(f"{rows:,} payments in {monotonic_s() - began:.0f} s")
-    settings = replace(Settings(), database_url=url, home=home, encryption_keys=(b"x" * 32,))
+    settings = replace(Settings(), database_url=url, home=home, encryption_keys=(b"x" * 32,), has_docs=False)
     async with _living(app.build(settings)) as application:
         client = httpx.AsyncClient(
             transport=httpx.ASGITransport(application), base_url=settings.base_url, timeout=60,

@@ -1256,6 +1256,13 @@ BEGIN
            AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
                               v_name, v_past_name, p_is_either, p_amounts, p_link_id)
          ORDER BY (payment).created_at DESC, (payment).id DESC LIMIT p_limit;
+    WHEN 'name, in any order' THEN RETURN QUERY
+        SELECT payment.id FROM payment
+         WHERE business_id = p_business_id AND lower(customer_name) COLLATE "C" >= v_name
+           AND lower(customer_name) COLLATE "C" < v_past_name AND created_at >= p_start AND (created_at, id) < (p_at, p_id)
+           AND payment_fits(payment, p_status, p_variance, p_method, p_currency, p_email, p_reference_from, p_reference_to,
+                              v_name, v_past_name, p_is_either, p_amounts, p_link_id)
+         LIMIT p_limit;
     WHEN 'reference or name' THEN RETURN QUERY
         WITH near AS MATERIALIZED (
             SELECT payment FROM payment

@@ -86,7 +86,9 @@ async def list_page(
 
 async def count(tx: Tx, business_id: str, wanted: PaymentFilter, *, way: str, limit: int) -> int:
     """Exact up to the limit; more are not counted."""
-    if way == "combination":
+    if way in ("time", "combination") and wanted.name_prefix is not None:
+        way = "name, in any order"
+    elif way == "combination":
         way = "combination, in any order"
     with naming({"57014": ListTookTooLong}):
         found: int = await tx.fetchval(
