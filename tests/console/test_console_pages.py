@@ -122,6 +122,31 @@ async def test_a_statement_is_uploaded_and_compared(operator: SignedInStaff, inf
     assert nothing.status_code == 422
 
 
+async def test_a_document_is_kept_encrypted_and_opened_with_a_reason(
+    operator: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    assert (await inflows.ask_for()).status_code == 201
+    account_id = await admin.fetchval("SELECT id FROM virtual_account")
+    at, body = f"/accounts/{account_id}", b"%PDF-1.7 passport of Ada Obi"
+    token = (await operator.fields(at))["token"]
+
+    async def upload(content: bytes) -> int:
+        data, files = {"token": token, "name": "Passport"}, {"file": ("p.pdf", content, "application/pdf")}
+        return (await operator.client.post(f"/console{at}/documents", data=data, files=files)).status_code
+
+    assert await upload(b"<svg onload=alert(1)>") == 422
+    assert await upload(body) == 303
+    row = await admin.fetchrow("SELECT * FROM account_document")
+    assert "passport" not in row["sealed"]
+    document = f"{at}/documents/{row['id']}"
+    assert (await operator.send(document, at=at, reason="")).status_code == 422
+    opened = await operator.send(document, at=at, reason="the name is unclear")
+    assert (opened.content, opened.headers["content-type"]) == (body, "application/pdf")
+    assert opened.headers["content-disposition"].startswith("attachment")
+    why = await admin.fetchval("SELECT details->>'why' FROM audit WHERE action = 'document.opened'")
+    assert why == "the name is unclear"
+
+
 async def test_failed_work_is_shown_and_tried_again(operator: SignedInStaff, shop: Shop, admin: Any) -> None:
     await admin.execute(
         """

@@ -109,6 +109,8 @@ CONSOLE_FORMS = {
     "/held/{inflow}": ("why", "version"),
     "/accounts/{account}/propose": ("why",),
     "/accounts/{account}/brake": ("reason",),
+    "/accounts/{account}/documents": ("name",),
+    "/accounts/{account}/documents/{document}": ("reason",),
     "/merchants": ("name", "email"),
     "/merchants/{business}/brake": ("reason",),
     "/merchants/{business}/cards": ("reason",),

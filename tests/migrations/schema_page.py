@@ -40,7 +40,7 @@ CONCEPTS = {
     "Ledger": ("wallet", "journal", "entry", "journal_to_link", "journal_link"),
     "Payment": ("payment_link", "payment", "case_link", "attempt", "receipt_mail"),
     "Intake": ("notification", "receipt", "suspense_decision", "dispute"),
-    "Account": ("virtual_account", "account_number"),
+    "Account": ("virtual_account", "account_document", "account_number"),
     "Collection": ("exchange_rate", "collection", "collection_tally", "credit_reversal"),
     "Return": ("money_return",),
     "Refund": ("refund", "refund_leg"),

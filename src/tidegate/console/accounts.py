@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from tidegate.account import commands, model, store
+from tidegate.account import commands, document_store, model, store
 from tidegate.account.model import Account, AccountAction, AccountStatus
 from tidegate.approval import store as approval_store
 from tidegate.console.proposing import propose
@@ -45,18 +45,19 @@ class AccountPages:
         )  # fmt: skip
 
     async def show(self, visitor: ConsoleVisitor) -> Html:
-        return await self._page(visitor)
+        return await self.page(visitor)
 
-    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+    async def page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
         account = await commands.get_unscoped(self.shell.db, visitor.request.path["account"])
         business = await merchants.get(self.shell.db, account.business_id)
         async with self.shell.db.connection() as tx:
             proposed = await approval_store.list_about(tx, account.business_id, account.id)
+            stored = await document_store.list_of(tx, account.business_id, account.id)
         word, tint = state_words(account)
         return self.shell.page(
             visitor, "account.html", title=f"Account of {account.holder}", section="Accounts to approve", wrong=wrong,
             status=422 if isinstance(wrong, Invalid) else 409 if wrong else 200, account=account, business=business,
-            proposed=proposed, word=word, tint=tint, facts=kyc_facts(account),
+            proposed=proposed, stored=stored, word=word, tint=tint, facts=kyc_facts(account),
             allowed={action.value for action in model.allowed(account)},
         )  # fmt: skip
 
@@ -69,7 +70,7 @@ class AccountPages:
             model.refuse_unless_allowed(account, AccountAction(visitor.form["what"]))
             return await propose(self.shell, visitor, command, account.business_id, account.id)
         except (Invalid, ChangedElsewhere, Conflict, IllegalTransition) as wrong:
-            return await self._page(visitor, wrong)
+            return await self.page(visitor, wrong)
 
     async def brake(self, visitor: ConsoleVisitor) -> Html:
         """Stops money, so one person does it."""
@@ -83,7 +84,7 @@ class AccountPages:
             now = self.shell.clock.now_of(account.business_id)
             await act(self.shell.db, account_id, reason, by=visitor.by, now=now)
         except (Invalid, Conflict, IllegalTransition) as wrong:
-            return await self._page(visitor, wrong)
+            return await self.page(visitor, wrong)
         return self.shell.to(f"/accounts/{account_id}?said=done")
 
     def routes(self) -> list[ConsoleRoute]:

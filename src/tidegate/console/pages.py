@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from tidegate.console.accounts import AccountPages
 from tidegate.console.approvals import ApprovalPages
 from tidegate.console.book_pages import BookPages
+from tidegate.console.document_pages import DocumentPages
 from tidegate.console.fence import Fence, fenced
 from tidegate.console.held import HeldPages
 from tidegate.console.merchants import MerchantPages
@@ -50,11 +51,13 @@ class Console:
         self.shell = ConsoleShell(deps.db, clock, settings.mode, site, sign_in, passkeys, limit, renderer, secret)
         self.gate = StaffGate(self.shell)
         self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
+        accounts = AccountPages(self.shell)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
             *MerchantPages(self.shell, settings.base_url).routes(),
             *ApprovalPages(self.shell, ReleaseDeps(payment_deps, clock, url)).routes(),
-            *AccountPages(self.shell).routes(),
+            *accounts.routes(),
+            *DocumentPages(self.shell, accounts).routes(),
             *HeldPages(self.shell, payment_deps).routes(),
             *SuspensePages(self.shell).routes(),
             *RailPages(self.shell, payment_deps).routes(),

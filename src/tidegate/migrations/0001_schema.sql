@@ -1567,7 +1567,24 @@ CREATE INDEX virtual_account_to_decide ON virtual_account (created_at) WHERE sta
 CREATE INDEX virtual_account_to_expire ON virtual_account (expires_at)
     WHERE status = 'approved' AND expires_at IS NOT NULL;
 
+CREATE TABLE account_document (
+    business_id text        NOT NULL,
+    id          bigint      GENERATED ALWAYS AS IDENTITY,
+    account_id  text        NOT NULL,
+    name        text        NOT NULL,
+    media_type  text        NOT NULL,
+    sealed      text        NOT NULL,
+    added_by    text        NOT NULL,
+    created_at  timestamptz NOT NULL,
+    CONSTRAINT account_document_pk PRIMARY KEY (business_id, id),
+    CONSTRAINT account_document_account_fk FOREIGN KEY (business_id, account_id) REFERENCES virtual_account (business_id, id),
+    CONSTRAINT account_document_is_at_most_10_mb CHECK (length(sealed) <= 10485760)
+);
+COMMENT ON TABLE account_document IS 'Documents about an account''s holder, encrypted. Opening one takes a reason, which is audited.';
+CREATE INDEX account_document_of_account ON account_document (business_id, account_id);
+
 GRANT SELECT, INSERT, UPDATE ON virtual_account TO tidegate_app;
+GRANT SELECT, INSERT ON account_document TO tidegate_app;
 
 
 -- Directory
@@ -3706,6 +3723,7 @@ BEGIN
     PERFORM erase_events(p_business_id, ARRAY(SELECT 'account/' || p_account_id || '/' || number
                                                 FROM generate_series(0, v_account.version) AS number));
     UPDATE sandbox_account SET holder = '(erased)' WHERE business_id = p_business_id AND reference = p_account_id;
+    DELETE FROM account_document WHERE business_id = p_business_id AND account_id = p_account_id;
     UPDATE audit SET details = details - 'holder' - 'reason'
      WHERE business_id = p_business_id AND subject = p_account_id AND details ?| ARRAY['holder', 'reason'];
     UPDATE virtual_account
