@@ -16,7 +16,7 @@ class StaffRole(StrEnum):
 class StaffPermission(StrEnum):
     SEE = "see merchants, money and queues"
     DOCUMENT = "open documents after saying why"
-    BRAKE = "suspend merchants and accounts, pause rails and cards"
+    BRAKE = "suspend merchants and accounts, pause cards"
     CREATE = "create merchants and invite their owners"
     PROPOSE = "propose what lets money out or widens rights"
     APPROVE = "approve what somebody else proposed"
