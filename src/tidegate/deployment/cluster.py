@@ -62,6 +62,7 @@ FIRST_TABLE = "payment"
 SENT_TO_ITS_BUSINESS = frozenset(
     {
         "apply_payment_changes",
+        "begin_attempt",
         "record_inflow",
         "change_inflow",
         "record_unclaimed",

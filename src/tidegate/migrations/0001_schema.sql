@@ -2430,6 +2430,37 @@ END
 $$;
 COMMENT ON FUNCTION refuse_stale_change IS 'Raises: a change decided on an older state must undo everything that was written with it.';
 
+CREATE FUNCTION begin_attempt(p_business_id text, p_change json, p_now timestamptz) RETURNS boolean
+    LANGUAGE plpgsql AS $$
+DECLARE
+    v_payment payment := json_populate_record(NULL::payment, p_change -> 'payment');
+    v_attempt attempt := json_populate_record(NULL::attempt, p_change -> 'attempt');
+BEGIN
+    UPDATE payment
+       SET status = v_payment.status, expected_minor = v_payment.expected_minor, fee_rule_id = v_payment.fee_rule_id,
+           attempts = v_payment.attempts, attempts_by_method = v_payment.attempts_by_method, version = version + 1,
+           updated_at = p_now
+     WHERE business_id = p_business_id AND id = v_payment.id AND version = v_payment.version;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    IF p_change ->> 'replaces' IS NOT NULL THEN
+        UPDATE attempt SET status = 'replaced', failure = NULL, next_poll_at = NULL, updated_at = p_now
+         WHERE business_id = p_business_id AND id = (p_change ->> 'replaces')::bigint AND status = 'waiting';
+        IF NOT FOUND THEN
+            PERFORM refuse_stale_change();
+        END IF;
+    END IF;
+    INSERT INTO attempt (business_id, payment_id, number, reference, rail, method, status, expected_minor, fee_rule_id,
+                         details, expires_at, next_poll_at, created_at, updated_at)
+    VALUES (p_business_id, v_payment.id, v_payment.attempts, v_attempt.reference, v_attempt.rail, v_attempt.method,
+            'starting', v_payment.expected_minor, v_payment.fee_rule_id, v_attempt.details, v_attempt.expires_at,
+            v_attempt.next_poll_at, p_now, p_now);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION begin_attempt IS 'Writes a new attempt, over the version of the payment that was read, and ends the one that it replaces. False when the payment has changed; raises when the attempt has.';
+
 CREATE TYPE payment_change AS (
     payment_id          bigint,
     version             bigint,

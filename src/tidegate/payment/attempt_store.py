@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -80,32 +81,32 @@ async def find_by_account_id(tx: Tx, business_id: str, account_id: str) -> Payme
 
 async def begin(tx: Tx, payment: Payment, attempt: Attempt, *, replaces: Attempt | None, now: datetime) -> bool:
     """Records the intent before the rail is called. False when the payment has changed since it was read."""
-    done = await tx.fetchval(
-        """
-        WITH moved AS (
-            UPDATE payment
-               SET status = $3, expected_minor = $4, fee_rule_id = $5, attempts = $6, version = version + 1,
-                   updated_at = $7, attempts_by_method = $16
-             WHERE business_id = $1 AND id = $2 AND version = $8
-            RETURNING id),
-        replaced AS (
-            UPDATE attempt SET status = 'replaced', failure = NULL, next_poll_at = NULL, updated_at = $7
-              FROM moved
-             WHERE attempt.business_id = $1 AND attempt.id = $9 AND attempt.status = 'waiting'
-            RETURNING attempt.id)
-        INSERT INTO attempt (business_id, payment_id, number, reference, rail, method, status, expected_minor,
-                             fee_rule_id, details, expires_at, next_poll_at, created_at, updated_at)
-        SELECT $1, $2, $6, $10, $11, $12, 'starting', $4, $5, $13, $14, $15, $7, $7
-          FROM moved
-         WHERE $9::bigint IS NULL OR EXISTS (SELECT FROM replaced)
-        RETURNING true
-        """,
-        payment.business_id, payment.id, payment.status, payment.expected.minor, payment.fee_rule_id,
-        payment.attempts, now, payment.version, replaces.id if replaces else None, attempt.reference, attempt.rail,
-        attempt.method, msgspec.json.encode(attempt.details).decode(), attempt.expires_at, attempt.next_poll_at,
-        msgspec.json.encode(payment.attempts_by_method).decode(),
-    )  # fmt: skip
-    return done is True
+    given = {
+        "payment": {
+            "id": payment.id,
+            "version": payment.version,
+            "status": payment.status,
+            "expected_minor": payment.expected.minor,
+            "fee_rule_id": payment.fee_rule_id,
+            "attempts": payment.attempts,
+            "attempts_by_method": payment.attempts_by_method,
+        },
+        "attempt": {
+            "reference": attempt.reference,
+            "rail": attempt.rail,
+            "method": attempt.method,
+            "details": attempt.details,
+            "expires_at": attempt.expires_at,
+            "next_poll_at": attempt.next_poll_at,
+        },
+        "replaces": replaces.id if replaces else None,
+    }
+    with suppress(StaleChange), naming({"TG001": StaleChange}):
+        done = await tx.fetchval(
+            "SELECT begin_attempt($1, $2, $3)", payment.business_id, msgspec.json.encode(given).decode(), now
+        )
+        return done is True
+    return False
 
 
 async def apply(tx: Tx, change: PaymentChange) -> bool:
