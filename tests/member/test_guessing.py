@@ -63,7 +63,7 @@ async def test_a_stranger_who_guesses_is_slowed_and_the_known_browser_is_not(
 
 
 async def test_codes_are_guessed_no_faster_than_passwords(people: People, owner: SignedInPerson) -> None:
-    signed_in, email, _, codes = await enrolled(people, owner)
+    signed_in, email, _, codes, _ = await enrolled(people, owner)
     browser = people.browser()
     await form(browser, "/dashboard/sign-in", email=email, password=GOOD)
     assert (await form(browser, "/dashboard/second-factor", code="000000")).status_code == 422

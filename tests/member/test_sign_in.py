@@ -119,28 +119,29 @@ async def test_a_late_link_is_refused(people: People, owner: SignedInPerson) -> 
     assert (await people.browser().get(await mailed_link(people.admin, "reset"))).status_code == 404
 
 
-async def enrolled(people: People, owner: SignedInPerson) -> tuple[httpx.AsyncClient, str, str, list[str]]:
-    """A browser of a developer with codes; the address, the secret and the recovery codes."""
+async def enrolled(people: People, owner: SignedInPerson) -> tuple[httpx.AsyncClient, str, str, list[str], str]:
+    """A browser of a developer with codes; the address, the secret, the recovery codes and the code that was used."""
     browser, email = await joined(people, owner, "developer")
     # Nothing opens before enrolment.
     assert (await browser.get(owner.path())).headers["location"] == "/dashboard/two-step"
     page = await browser.get("/dashboard/two-step")
     secret = re.findall(r"<code>([A-Z2-7 ]+)</code>", page.text)[0].replace(" ", "")
-    done = await form(browser, "/dashboard/two-step", code=pyotp.TOTP(secret).now())
+    used = pyotp.TOTP(secret).now()
+    done = await form(browser, "/dashboard/two-step", code=used)
     codes = re.findall(r"<li>([a-z2-7-]{19})</li>", done.text)
     assert (done.status_code, len(codes)) == (200, 10)
-    return browser, email, secret, codes
+    return browser, email, secret, codes, used
 
 
 async def test_a_code_works_once_and_a_recovery_code_once(people: People, owner: SignedInPerson) -> None:
-    browser, email, secret, codes = await enrolled(people, owner)
+    browser, email, secret, codes, used = await enrolled(people, owner)
     assert (await browser.get(owner.path())).status_code == 200
     again = people.browser()
     first = await form(again, "/dashboard/sign-in", email=email, password=GOOD)
     assert first.headers["location"] == "/dashboard/second-factor"
     assert (await again.get(owner.path())).headers["location"] == "/dashboard/second-factor"
     # The code of the enrolment was used; codes of another secret and of another time are wrong.
-    for code in (pyotp.TOTP(secret).now(), pyotp.TOTP(pyotp.random_base32()).now(), "000000x", ""):
+    for code in (used, pyotp.TOTP(pyotp.random_base32()).now(), "000000x", ""):
         assert (await form(again, "/dashboard/second-factor", code=code)).status_code == 422
     assert (await form(again, "/dashboard/second-factor", code=codes[0].upper())).status_code == 303
     assert (await again.get(owner.path())).status_code == 200
