@@ -255,7 +255,7 @@ def _problems_in_live(settings: Settings) -> list[str]:
 def _is_rehearsed(settings: Settings) -> bool:
     """Live mode tried on one machine: no payer comes from elsewhere, and no provider is called."""
     apis = [one.base_url for one in (settings.paystack, settings.pawapay) if one is not None]
-    return all(is_loopback(url) for url in (settings.base_url, *apis))
+    return bool(apis) and all(is_loopback(url) for url in (settings.base_url, *apis))
 
 
 def _is_encrypted_or_local(url: str) -> bool:
