@@ -136,14 +136,14 @@ def test_a_file_that_is_not_there_is_said_in_a_sentence(set_: Set, tmp_path: Pat
 )
 def test_an_accent_that_has_to_change_to_be_read_is_said(set_: Set, accent: str, expected: str) -> None:
     code, said = set_("--accent", accent)
-    assert code == 0
+    assert code == 0, said
     assert f"For sufficient contrast {expected}" in said
     assert f"accentColour           {accent}\n" in said
 
 
 def test_what_is_shown_to_people_is_shown_whole(set_: Set) -> None:
     code, said = set_("--support-url", "http://[fe80::1]/help", "--name", "[red]Shop[/red]")
-    assert code == 0
+    assert code == 0, said
     assert "http://[fe80::1]/help" in said
     assert "[red]Shop[/red]" in said
 

@@ -87,7 +87,7 @@ async def test_every_page_carries_them(client: httpx.AsyncClient, method: str, p
     assert answer.headers["content-security-policy"] == (
         f"default-src 'none'; script-src 'self' {nonce}; style-src 'self' {nonce}; img-src 'self' data:; "
         "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; "
-        "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types tidegate; "
+        "frame-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types tidegate; "
         "report-to csp; report-uri /csp-reports"
     )
     assert answer.headers["reporting-endpoints"] == 'csp="/csp-reports"'

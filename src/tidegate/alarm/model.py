@@ -113,7 +113,7 @@ def _cards(facts: AlarmFacts) -> Iterator[Alarm]:
             yield Alarm(
                 rule=CARDS_DECLINED, subject=one.business_id, page=f"/merchants/{one.business_id}",
                 sentence=f"{one.business}: {one.declined} of {ended} cards were declined in the last hour; "
-                "somebody may be trying out stolen ones, so its cards are paused.",
+                "stolen ones may be tried out, so its cards are paused.",
             )  # fmt: skip
 
 

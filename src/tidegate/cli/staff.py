@@ -79,7 +79,7 @@ def remove(email: str) -> None:
         return bool(found)
 
     if not run_on_database(running_settings(), run):
-        fail("nobody of the staff has this address; `tidegate staff list` shows them")
+        fail("no member of the staff has this address; `tidegate staff list` shows them")
     out.print("[green]✓[/] removed.")
 
 

@@ -56,7 +56,7 @@ class MerchantPages:
         )  # fmt: skip
 
     async def create(self, visitor: ConsoleVisitor) -> Html:
-        """The keys are shown to the owner, who makes them in the dashboard; nobody sees them here."""
+        """The keys are shown to the owner, who makes them in the dashboard; they are not shown here."""
         name, email = visitor.form.get("name", "").strip(), visitor.form.get("email", "").strip()
         try:
             _check_new(name, email)

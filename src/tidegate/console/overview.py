@@ -1,4 +1,4 @@
-"""Overview: what was taken, how rails and books are, and what waits for somebody."""
+"""Overview: what was taken, how rails and books are, and what is to do."""
 
 from __future__ import annotations
 

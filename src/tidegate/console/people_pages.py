@@ -1,4 +1,4 @@
-"""The staff; and in a sandbox, being somebody else."""
+"""The staff; and in a sandbox, being another person."""
 
 from __future__ import annotations
 

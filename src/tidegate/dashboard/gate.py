@@ -216,7 +216,7 @@ class Gate:
         return self.entered(signed_in, self.path)
 
     def signed(self, handler: SignedHandler, *, is_complete: bool = True) -> Callable[[PageRequest], Awaitable[Html]]:
-        """For somebody signed in; complete: with the second factor shown, where there is one."""
+        """For a signed-in person; complete: with the second factor shown, where there is one."""
 
         async def handle(request: PageRequest) -> Html:
             found = await self.shell.sign_in.find(request.cookies.get(self.shell.session_cookie.name), None)

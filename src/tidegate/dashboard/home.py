@@ -202,7 +202,7 @@ def _line(
 
 
 async def _unusual(tx: Tx, visitor: DashboardVisitor) -> list[PaymentRow]:
-    """The newest that were paid with too much or too little, and that nobody has answered with a refund."""
+    """The newest that were paid with too much or too little, without a refund since."""
     found: list[PaymentRow] = []
     for variance in Variance:
         wanted = PaymentFilter(variance=variance, start=visitor.now - UNUSUAL_FOR)

@@ -167,7 +167,7 @@ def hosts_in(visitor: DashboardVisitor) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SandboxPages:
-    """Time travel, and being somebody else. Absent in live mode."""
+    """Time travel, and being another person. Absent in live mode."""
 
     shell: DashboardShell
     gate: Gate
@@ -190,7 +190,7 @@ class SandboxPages:
         return self.shell.page(visitor, "people.html", title="Be someone else", people=people)
 
     async def become(self, visitor: DashboardVisitor) -> Html:
-        """Only the sandbox's own people, who have no factor: nobody becomes somebody with a password."""
+        """Only the sandbox's own people, who have no factor: a person with a password cannot be chosen."""
         async with self.shell.db.transaction() as tx:
             team = await team_store.list_team(tx, visitor.business.id)
             found = next((one for one in team if one.member.id == visitor.form.get("person")), None)

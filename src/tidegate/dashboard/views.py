@@ -71,7 +71,7 @@ class ViewPages:
             if found is None or what not in ("rename", "delete"):
                 raise NotFound("there is nothing at this address")
             if not found.is_own and not visitor.may(Permission.SHARE_VIEWS):
-                raise AccessDenied("this view is shared by somebody else; an owner, admin or finance can change it")
+                raise AccessDenied("this view is shared by another person; an owner, admin or finance can change it")
             if what == "delete":
                 await view_store.delete(tx, visitor.business.id, found.id)
             else:

@@ -51,7 +51,7 @@ async def lock(tx: Tx, receipt_id: int) -> SuspenseReceipt | None:
 
 
 async def is_taken_back(tx: Tx, receipt: SuspenseReceipt) -> bool:
-    """Whether the bank has told so, even if that is not booked yet."""
+    """Whether the bank has reported so, even if that is not booked yet."""
     found = await tx.fetchval(
         """
         SELECT EXISTS (SELECT FROM credit_reversal

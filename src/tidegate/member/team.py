@@ -231,7 +231,7 @@ async def reset_factors_of(db: Database, email: str) -> None:
     async with db.transaction() as tx:
         found = await store.find_by_email(tx, email)
         if found is None:
-            raise NotFound(f"nobody signs in with {email}")
+            raise NotFound(f"no person signs in with {email}")
         person_id = found[0].id
         await drop_factors(tx, person_id)
         await mail.insert(tx, ids.PLATFORM_BUSINESS_ID, message.factors_reset(email, by="Tidegate"), now=now)

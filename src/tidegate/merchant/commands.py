@@ -80,8 +80,8 @@ async def change(
         business = await store.update_business(tx, business_id, changes=changes, now=now)
         if business is None:
             return _no_business(business_id)
-        known = {name: value for name, value in changes.items() if value is not None and hasattr(before, name)}
-        details = {name: [getattr(before, name), value] for name, value in known.items()}
+        given = [name for name, value in changes.items() if value is not None and hasattr(before, name)]
+        details = {name: [getattr(before, name), getattr(business, name)] for name in given}
         await audit.insert(
             tx, business_id, by, action="business.changed", subject=business_id, details=details, now=now
         )

@@ -3816,14 +3816,14 @@ COMMENT ON FUNCTION erase_answers IS 'Erases answers kept under an Idempotency-K
 -- Functions that run with the rights of the schema's owner are for the service alone.
 REVOKE EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
-    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
+    record_inflow, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,
     erase_payment, erase_inflow, erase_account, erase_payees, erase_notifications, erase_answers FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
     post_journals, lock_balance, close_wallet_period, apply_payment_changes,
-    record_inflow, change_inflow, record_unclaimed, confirm_return, start_refund, reset_sandbox,
+    record_inflow, change_inflow, record_unclaimed, lock_unclaimed, decide_unclaimed, confirm_return, start_refund, reset_sandbox,
     fan_out_events, claim_deliveries, finish_deliveries,
     remove_notifications, remove_webhook_attempts, remove_events, remove_idempotency_keys, remove_mails,
     remove_sandbox_notices, remove_sandbox_attempts, remove_sandbox_payouts, remove_bank_files, note_removal,

@@ -26,7 +26,7 @@ async def may_enter(tx: Tx, member: Member) -> bool:
 
 
 async def add(tx: Tx, *, email: str, name: str, role: StaffRole, by: Actor, now: datetime) -> Member:
-    """Whoever has this address already keeps name and factors."""
+    """A person who has this address already keeps name and factors."""
     email, name = email_in(email), name_in(name)
     member = await people.insert_person(
         tx, person_id=ids.new_person_id(), email=email, name=name, password_hash=None, now=now
@@ -43,7 +43,7 @@ async def add(tx: Tx, *, email: str, name: str, role: StaffRole, by: Actor, now:
 async def remove(tx: Tx, person_id: str, *, by: Actor, now: datetime) -> None:
     """Signed out at once."""
     if not await store.end(tx, person_id, now=now):
-        raise NotFound("nobody of the staff has this id")
+        raise NotFound("no member of the staff has this id")
     await session_store.delete_realm(tx, person_id, CONSOLE)
     await _note(tx, by, "staff.removed", person_id, now)
 

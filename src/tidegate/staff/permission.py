@@ -19,12 +19,12 @@ class StaffPermission(StrEnum):
     BRAKE = "suspend merchants and accounts, pause cards"
     CREATE = "create merchants and invite their owners"
     PROPOSE = "propose what lets money out or widens rights"
-    APPROVE = "approve what somebody else proposed"
+    APPROVE = "approve what another person proposed"
     ASK = "ask a rail again, resend, run jobs"
     CHECK = "reconcile, prove the books, verify the audit trail"
     EXPORT = "export the books and the audit trail"
     STAFF = "propose changes of the staff"
-    SANDBOX = "be somebody else in the sandbox"
+    SANDBOX = "be another person in the sandbox"
 
 
 #                               operator, approver, auditor

@@ -27,7 +27,7 @@ class KnownHosts:
 
     def __init__(self, base_url: str, more: Iterable[str] = ()) -> None:
         host = urlsplit(base_url).hostname or ""
-        self._known = LOOPBACK | {f"[{host}]" if ":" in host else host} | {name.lower() for name in more}
+        self._known = LOOPBACK | {f"[{host}]" if ":" in host else host} | {name.lower() for name in more if name}
         self._is_known = lru_cache(_REMEMBERED_MAX)(self._look)
         self._base_url = base_url
 

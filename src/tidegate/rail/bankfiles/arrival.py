@@ -41,8 +41,8 @@ def first_look(entry: BankEntry, kind: FileKind) -> tuple[str, str | None]:
 
 
 def destination_of(entry: BankEntry, account: BankAccount) -> str:
-    """The virtual number; or the account with the reference that the payer typed; or the account alone, which nobody
-    has: the money is then in suspense.
+    """The virtual number; or the account with the reference that the payer typed; or the account alone: the
+    money is then in suspense.
     """
     if entry.is_return or entry.is_reversal:
         return account.number
