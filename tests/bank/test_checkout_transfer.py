@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bank.checkout import begun, paid, seen
+from bank.transfer import begun, paid, seen
 from bank.world import SHILLINGS, BankWorld
 from build import Shop
 from conftest import check_books

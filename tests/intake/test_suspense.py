@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bank.checkout import PRICE, begun, paid, seen
+from bank.transfer import PRICE, begun, paid, seen
 from bank.world import BankWorld
 from build import Shop
 from conftest import check_books
