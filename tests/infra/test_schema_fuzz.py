@@ -17,7 +17,7 @@ from tidegate.infra.http.operation import encode
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
-EXAMPLES = 10
+EXAMPLES = 5
 # Rules between fields (the currency's methods, card numbers) refuse what the schema alone allows.
 REFUSED_BY_RULES = "positive_data_acceptance"
 

@@ -45,7 +45,7 @@ from tidegate.sandbox import notifier
 from tidegate.sandbox.simulator import Simulator
 from tidegate.settings import Settings
 
-EXAMPLES = int(os.environ.get("TIDEGATE_TEST_STORIES", "35"))
+EXAMPLES = int(os.environ.get("TIDEGATE_TEST_STORIES", "24"))
 STEPS = 40
 # A machine that never got there would prove nothing. Chance decides what a short run sees; a long one must see all.
 LONG_RUN = 300
