@@ -36,6 +36,8 @@ ACTIONS = {
     "collection.credited": ActionWords("credited a held inflow", "/inflows/{}"),
     "collection.hold_ended": ActionWords("ended the hold of an inflow", "/inflows/{}"),
     "collection.sent_back": ActionWords("sent an inflow back", "/inflows/{}"),
+    "document.added": ActionWords("added a document about the holder of the account"),
+    "document.opened": ActionWords("opened a document about the holder of the account"),
     "job.retried": ActionWords("let work that had failed run again"),
     "key.created": ActionWords("made an API key", "/keys"),
     "key.revoked": ActionWords("revoked an API key", "/keys"),
@@ -51,6 +53,9 @@ ACTIONS = {
     "refund.limits": ActionWords("changed the refund limits", "/settings"),
     "refund.proposed": ActionWords("asked for a refund of", _PAYMENT),
     "refund.started": ActionWords("started a refund of", _REFUND),
+    "suspense.assigned": ActionWords("gave money without an owner to this business"),
+    "suspense.closed": ActionWords("closed money without an owner"),
+    "suspense.returned": ActionWords("sent money without an owner back"),
     "team.factors_reset": ActionWords("reset the second factors of", "/team"),
     "team.invited": ActionWords("invited", "/team"),
     "team.joined": ActionWords("joined the team"),
@@ -93,7 +98,10 @@ GROUPS = {
     "webhooks": ("Webhooks", ("webhook.",)),
     "settings": ("Settings and branding", ("business.", "merchant.", "price.")),
     "links": ("Payment links", ("payment_link.", "case.")),
-    "accounts": ("Accounts and inflows", ("account.", "collection.", "inflow.", "job.", "rate.", "suspense.")),
+    "accounts": (
+        "Accounts and inflows",
+        ("account.", "collection.", "document.", "inflow.", "job.", "rate.", "suspense."),
+    ),
     "refused": ("Refused", ("access.",)),
 }
 _LABELS = {
