@@ -114,6 +114,13 @@ class Payer:
         record = await self.checkout.record()
         assert {name: record[name] for name in facts} == facts
 
+    async def is_ended_by_the_worker(self, status: str) -> None:
+        """It may take several rounds: a page that looks at the same moment gets in the way of one."""
+        async with asyncio.timeout(60):
+            while (await self.checkout.record())["status"] != status:
+                await self.checkout.tick()
+                await asyncio.sleep(0.1)
+
     async def attempts_made(self) -> int:
         return ATTEMPTS_MAX - int((await self.checkout.view())["attemptsLeft"])
 

@@ -108,7 +108,7 @@ async def test_late_money_is_told_where_it_goes(stage: Stage) -> None:
     await payer.simulates("Expire now")
     await payer.sees_heading("This payment link has expired")
     await payer.sees("The time to pay is over. Ask Test Shop for a new link.")
-    await payer.checkout.tick()
+    await payer.is_ended_by_the_worker("expired")
     async with payer.watching():
         await payer.simulates_transfer("10000")
         await payer.waits_for("it arrived after the payment had ended.")
