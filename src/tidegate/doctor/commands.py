@@ -104,7 +104,7 @@ async def examine_books(db: Database, *, now: datetime) -> tuple[list[Finding], 
     examined = await books.examine(db, now=now)
     advice = "stop payouts and find out what wrote this; no command of Tidegate does"
     findings = [_nothing(answer.subject, answer.found, answer.when_well, advice) for answer in examined.answers]
-    async with db.connection() as tx:
+    async with books.snapshot(db) as tx:
         findings += [finding async for finding in _money(tx, now)]
     return findings, examined.trial_balance
 

@@ -14,19 +14,20 @@ async def list_wrongly_credited(tx: Tx) -> list[str]:
         """
         SELECT collection.business_id || '/' || collection.reference AS name
           FROM collection
-          LEFT JOIN LATERAL (
-               SELECT count(DISTINCT journal.id) AS journals,
+          LEFT JOIN (
+               SELECT journal.business_id, journal.cause, count(DISTINCT journal.id) AS journals,
                       coalesce(sum(amount_minor) FILTER (WHERE account = 'wallet'), 0) AS credited_minor,
                       coalesce(sum(amount_minor) FILTER (WHERE account = 'fee'), 0) AS fee_minor,
                       coalesce(sum(amount_minor) FILTER (WHERE account = 'vat'), 0) AS vat_minor,
                       coalesce(sum(amount_minor) FILTER (WHERE account = 'spread'), 0) AS spread_minor,
                       coalesce(sum(amount_minor) FILTER (WHERE account IN ('rail', 'suspense')), 0) AS source_minor
                  FROM journal JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
-                WHERE journal.business_id = collection.business_id
-                  AND journal.kind IN ('inflow_credited', 'inflow_converted', 'held_settled', 'held_converted')
-                  AND journal.cause = collection.rail || '/' || collection.transaction_id) AS booked ON true
+                WHERE journal.kind IN ('inflow_credited', 'inflow_converted', 'held_settled', 'held_converted')
+                GROUP BY journal.business_id, journal.cause) AS booked
+               ON booked.business_id = collection.business_id
+               AND booked.cause = collection.rail || '/' || collection.transaction_id
          WHERE CASE WHEN collection.destination_minor IS NULL
-                    THEN collection.status = 'successful' OR booked.journals > 0
+                    THEN collection.status = 'successful' OR booked.journals IS NOT NULL
                     ELSE (booked.journals, booked.credited_minor, booked.fee_minor, booked.vat_minor,
                           booked.spread_minor, booked.source_minor)
                          IS DISTINCT FROM (1, collection.credited_minor, collection.fee_minor, collection.vat_minor,
@@ -71,26 +72,34 @@ async def list_wrongly_held(tx: Tx) -> list[str]:
     return await _names(
         tx,
         """
+        WITH moved AS (
+            SELECT journal.business_id,
+                   -- The cause of a collected debt is a reference and a number.
+                   CASE journal.kind WHEN 'debt_collected' THEN split_part(journal.cause, '/', 1)
+                                     ELSE journal.cause END AS cause,
+                   coalesce(sum(amount_minor) FILTER (WHERE account = 'suspense'), 0) AS suspense_minor,
+                   coalesce(sum(amount_minor) FILTER (WHERE account = 'returns'), 0) AS returns_minor
+              FROM journal JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+             WHERE account IN ('suspense', 'returns')
+             GROUP BY 1, 2)
         SELECT collection.business_id || '/' || collection.reference AS name
           FROM collection
-          LEFT JOIN LATERAL (
-               SELECT coalesce(sum(amount_minor) FILTER (WHERE account = 'suspense'), 0) AS suspense_minor,
-                      coalesce(sum(amount_minor) FILTER (WHERE account = 'returns'), 0) AS returns_minor
-                 FROM journal JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
-                WHERE journal.business_id = collection.business_id AND account IN ('suspense', 'returns')
-                  AND (journal.cause = collection.rail || '/' || collection.transaction_id
-                       OR journal.cause = collection.return_reference
-                       OR (journal.kind = 'debt_collected' AND journal.cause LIKE collection.reference || '/%'))
-               ) AS booked ON true
+          LEFT JOIN moved AS held ON held.business_id = collection.business_id
+               AND held.cause = collection.rail || '/' || collection.transaction_id
+          LEFT JOIN moved AS back ON back.business_id = collection.business_id
+               AND back.cause = collection.return_reference
+          LEFT JOIN moved AS debt ON debt.business_id = collection.business_id
+               AND debt.cause = collection.reference
           LEFT JOIN journal AS twice ON twice.business_id = collection.business_id AND twice.kind = 'held_reversed'
                AND twice.cause = collection.rail || '/' || collection.transaction_id
                AND collection.return_reference IS NOT NULL
-         WHERE booked.suspense_minor <> CASE WHEN collection.status = 'pending' THEN collection.source_minor
-                                             WHEN twice.id IS NOT NULL THEN -collection.source_minor
-                                             ELSE -collection.owed_minor END
-            OR booked.returns_minor <> CASE WHEN collection.return_reference IS NOT NULL
-                                             AND collection.return_confirmed_at IS NULL
-                                            THEN collection.source_minor ELSE 0 END
+         WHERE coalesce(held.suspense_minor, 0) + coalesce(back.suspense_minor, 0) + coalesce(debt.suspense_minor, 0)
+               <> CASE WHEN collection.status = 'pending' THEN collection.source_minor
+                       WHEN twice.id IS NOT NULL THEN -collection.source_minor
+                       ELSE -collection.owed_minor END
+            OR coalesce(held.returns_minor, 0) + coalesce(back.returns_minor, 0) + coalesce(debt.returns_minor, 0)
+               <> CASE WHEN collection.return_reference IS NOT NULL AND collection.return_confirmed_at IS NULL
+                       THEN collection.source_minor ELSE 0 END
          LIMIT $1
         """,
     )
@@ -105,18 +114,22 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
           FROM collection
           LEFT JOIN money_return AS back ON back.business_id = collection.business_id
                AND back.reference = collection.return_reference AND back.collection_id = collection.id
-          LEFT JOIN LATERAL (
-               SELECT count(*) FILTER (WHERE kind IN ('receipt_returning', 'held_returning')) AS returns,
+          LEFT JOIN (
+               SELECT business_id, cause,
+                      count(*) FILTER (WHERE kind IN ('receipt_returning', 'held_returning')) AS returns,
                       count(*) FILTER (WHERE kind IN ('credit_reversed', 'held_reversed')) AS reversals
                  FROM journal
-                WHERE journal.business_id = collection.business_id
-                  AND journal.cause = collection.rail || '/' || collection.transaction_id) AS booked ON true
+                WHERE kind IN ('receipt_returning', 'held_returning', 'credit_reversed', 'held_reversed')
+                GROUP BY business_id, cause) AS booked
+               ON booked.business_id = collection.business_id
+               AND booked.cause = collection.rail || '/' || collection.transaction_id
          WHERE (collection.return_reference IS NOT NULL AND collection.status <> 'reversed')
             OR (collection.return_reference IS NOT NULL) <> (back.id IS NOT NULL)
-            OR booked.returns <> CASE WHEN collection.return_reference IS NOT NULL THEN 1 ELSE 0 END
+            OR coalesce(booked.returns, 0) <> CASE WHEN collection.return_reference IS NOT NULL THEN 1 ELSE 0 END
             -- An inflow that was returned and reversed has both.
             OR (collection.return_reference IS NULL
-                AND booked.reversals <> CASE WHEN collection.status IN ('reversed', 'failed') THEN 1 ELSE 0 END)
+                AND coalesce(booked.reversals, 0)
+                    <> CASE WHEN collection.status IN ('reversed', 'failed') THEN 1 ELSE 0 END)
             OR (back.status = 'confirmed') <> (collection.return_confirmed_at IS NOT NULL)
             OR back.amount_minor <> collection.source_minor
          LIMIT $1

@@ -80,8 +80,9 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
         """
         SELECT payment.business_id || '/' || payment.id AS payment
           FROM payment
-          LEFT JOIN LATERAL (
-               SELECT coalesce(sum(entry.amount_minor) FILTER (WHERE entry.account = 'rail'), 0) AS reversed_minor,
+          LEFT JOIN (
+               SELECT receipt.business_id, receipt.payment_id,
+                      coalesce(sum(entry.amount_minor) FILTER (WHERE entry.account = 'rail'), 0) AS reversed_minor,
                       coalesce(-sum(entry.amount_minor) FILTER (WHERE entry.account = 'suspense'), 0) AS owed_minor,
                       count(DISTINCT journal.id) AS journals, count(DISTINCT event.id) AS events
                  FROM receipt
@@ -90,17 +91,19 @@ async def list_wrongly_reversed(tx: Tx) -> list[str]:
                  JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
                  LEFT JOIN event ON event.business_id = journal.business_id AND event.type = 'charge.reversed'
                       AND event.cause = journal.cause
-                WHERE receipt.business_id = payment.business_id AND receipt.payment_id = payment.id) AS booked ON true
-          LEFT JOIN LATERAL (
-               SELECT coalesce(sum(entry.amount_minor), 0) AS minor
+                GROUP BY receipt.business_id, receipt.payment_id) AS booked
+               ON booked.business_id = payment.business_id AND booked.payment_id = payment.id
+          LEFT JOIN (
+               -- The cause of a collected debt is a pay code and a number.
+               SELECT journal.business_id, split_part(journal.cause, '/', 1) AS pay_code,
+                      sum(entry.amount_minor) AS minor
                  FROM journal
                  JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
-                      AND entry.account = 'suspense'
-                WHERE payment.reversed_minor > 0 AND journal.business_id = payment.business_id
-                  AND journal.kind = 'debt_collected' AND journal.cause LIKE payment.pay_code || '/%') AS collected
-               ON true
+                WHERE journal.kind = 'debt_collected' AND entry.account = 'suspense'
+                GROUP BY 1, 2) AS collected
+               ON collected.business_id = payment.business_id AND collected.pay_code = payment.pay_code
          WHERE (payment.reversed_minor, payment.owed_minor)
-               <> (booked.reversed_minor, booked.owed_minor - collected.minor)
+               <> (coalesce(booked.reversed_minor, 0), coalesce(booked.owed_minor, 0) - coalesce(collected.minor, 0))
             OR booked.events > booked.journals
             OR (booked.events < booked.journals
                 AND payment.created_at >= removed_before('events', payment.business_id))

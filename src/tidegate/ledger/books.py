@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,9 +52,16 @@ QUESTIONS = (
 )
 
 
-async def examine(db: Database, *, now: datetime) -> Books:
+@asynccontextmanager
+async def snapshot(db: Database) -> AsyncIterator[Tx]:
+    """For checks that read everything: one state of the database, with time enough."""
     async with db.transaction() as tx:
         await store.begin(tx)
+        yield tx
+
+
+async def examine(db: Database, *, now: datetime) -> Books:
+    async with snapshot(db) as tx:
         answers = [BooksAnswer(question.subject, await question.ask(tx), question.when_well) for question in QUESTIONS]
         answers.append(await _chain(tx, now))
         return Books(answers, await trial_balance(tx))
