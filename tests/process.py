@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from tidegate.cli.main import main
+
 # A limit, not a measure: on a busy machine a start takes many times as long as on a quiet one.
 START_TIMEOUT_S = 180.0
 ENCRYPTION_KEY = "b25seSBmb3IgdGVzdHMsIGFuZCBmb3Igbm8gb3RoZXI="
@@ -26,12 +30,30 @@ def free_port() -> int:
         return port
 
 
+def said_here(*arguments: str, **environment: str) -> tuple[int, str]:
+    """What `tidegate …` answers and prints, in this process: to start another costs more than most commands."""
+    ours = {name: None for name in os.environ if name.startswith("TIDEGATE_") or name in ("DATABASE_URL", "PORT")}
+    result = CliRunner().invoke(main, list(arguments), env={**ours, **_environment(environment)})
+    return result.exit_code, " ".join(result.output.split())
+
+
+def said_apart(*arguments: str, **environment: str) -> tuple[int, str]:
+    """The same, in a process of its own."""
+    process = tidegate(*arguments, **environment)
+    said, _ = process.communicate(timeout=START_TIMEOUT_S)
+    return process.returncode, " ".join(said.split())
+
+
+def _environment(given: dict[str, str]) -> dict[str, str]:
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "TIDEGATE_POSTGRES_BIN") if name in os.environ}
+    return {**inherited, "TIDEGATE_LOG_LEVEL": "error", "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY, **given}
+
+
 def tidegate(*arguments: str, **environment: str) -> subprocess.Popen[str]:
     """`tidegate …` in a process group of its own, with nothing of ours in its environment but what is given."""
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "TIDEGATE_POSTGRES_BIN") if name in os.environ}
     return subprocess.Popen(
         [sys.executable, "-m", "tidegate", *arguments],
-        env={**inherited, "TIDEGATE_LOG_LEVEL": "error", "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY, **environment},
+        env=_environment(environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -56,11 +56,20 @@ def home() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture
-def sandbox(home: Path) -> Iterator[Sandbox]:
-    started = Sandbox(home, free_port())
+@pytest.fixture(scope="module")
+def sandboxes(home: Path) -> Iterator[list[Sandbox]]:
+    started: list[Sandbox] = []
     yield started
-    stop(started.process)
+    for one in started:
+        stop(one.process)
+
+
+@pytest.fixture
+def sandbox(home: Path, sandboxes: list[Sandbox]) -> Sandbox:
+    """The one that runs; a start takes seconds."""
+    if not sandboxes or sandboxes[-1].process.poll() is not None:
+        sandboxes.append(Sandbox(home, free_port()))
+    return sandboxes[-1]
 
 
 def test_the_printed_lines_work_when_pasted(sandbox: Sandbox) -> None:
@@ -72,27 +81,11 @@ def test_the_printed_lines_work_when_pasted(sandbox: Sandbox) -> None:
     assert found["data"]["status"] == "initiated"  # type: ignore[index]
 
 
-def test_the_keys_stay_the_same_over_a_restart(sandbox: Sandbox, home: Path) -> None:
-    file = home / "sandbox.json"
-    before = json.loads(file.read_text())
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert set(before) >= {"baseUrl", "checkoutUrl", "businessId", "secretKey", "publicKey"}
-    assert stop(sandbox.process) == 0
-    again = Sandbox(home, free_port())
-    try:
-        after = json.loads(file.read_text())
-        names = ("businessId", "secretKey", "publicKey")
-        assert [after[name] for name in names] == [before[name] for name in names]
-        assert after["baseUrl"] == again.base_url
-    finally:
-        stop(again.process)
-
-
-def test_a_busy_port_is_said_in_a_sentence(home: Path) -> None:
+def test_a_busy_port_is_said_in_a_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        process = tidegate("dev", "--port", str(taken.getsockname()[1]), TIDEGATE_HOME=str(home))
+        process = tidegate("dev", "--port", str(taken.getsockname()[1]), TIDEGATE_HOME=str(tmp_path))
         said, _ = process.communicate(timeout=START_TIMEOUT_S)
     assert process.returncode == 1
     assert "is in use" in said
@@ -111,15 +104,6 @@ def test_a_second_run_in_the_same_folder_is_refused_and_changes_nothing(sandbox:
         assert "Traceback" not in said
     assert (home / "sandbox.json").read_bytes() == before
     assert status_of(f"{sandbox.base_url}/readyz") == 200
-
-
-def test_a_killed_run_does_not_block_the_next(home: Path) -> None:
-    killed = Sandbox(home, free_port())
-    killed.process.kill()
-    stop(killed.process)
-    again = Sandbox(home, free_port())
-    stop(again.process)
-    assert json.loads((home / "sandbox.json").read_text())["baseUrl"] == again.base_url
 
 
 def test_api_and_worker_are_started_again_when_they_die(sandbox: Sandbox) -> None:
@@ -142,3 +126,23 @@ def test_postgresql_is_started_again_when_it_dies(sandbox: Sandbox, home: Path) 
         time.sleep(0.05)
     assert seen_away
     assert sandbox.paste(sandbox.pasted(after="Create a payment"))["status"] is True
+
+
+def test_the_keys_stay_the_same_over_a_restart(sandbox: Sandbox, sandboxes: list[Sandbox], home: Path) -> None:
+    file = home / "sandbox.json"
+    before = json.loads(file.read_text())
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert set(before) >= {"baseUrl", "checkoutUrl", "businessId", "secretKey", "publicKey"}
+    assert stop(sandbox.process) == 0
+    sandboxes.append(Sandbox(home, free_port()))
+    after = json.loads(file.read_text())
+    names = ("businessId", "secretKey", "publicKey")
+    assert [after[name] for name in names] == [before[name] for name in names]
+    assert after["baseUrl"] == sandboxes[-1].base_url
+
+
+def test_a_killed_run_does_not_block_the_next(sandbox: Sandbox, sandboxes: list[Sandbox], home: Path) -> None:
+    sandbox.process.kill()
+    stop(sandbox.process)
+    sandboxes.append(Sandbox(home, free_port()))
+    assert json.loads((home / "sandbox.json").read_text())["baseUrl"] == sandboxes[-1].base_url

@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 
-from process import free_port, stop, tidegate, wait_until_ready
+from process import free_port, said_here, stop, tidegate, wait_until_ready
 from receiver import Receiver, answer, receiving
 from tidegate.cli.trigger_recipe import RECIPES, changed
 from tidegate.webhook.model import EVENTS, EVENTS_ON_REQUEST, TEST_EVENT
 from tidegate_client import Tidegate, webhooks
-
-WITHIN_S = 120
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +42,7 @@ def merchant(home: Path) -> Tidegate:
 
 
 async def said_by(home: Path, *arguments: str) -> tuple[int, str]:
-    process = tidegate("trigger", *arguments, TIDEGATE_HOME=str(home))
-    said, _ = await asyncio.to_thread(process.communicate, timeout=WITHIN_S)
-    return process.returncode, " ".join(said.split())
+    return await asyncio.to_thread(said_here, "trigger", *arguments, TIDEGATE_HOME=str(home))
 
 
 def subscribe(home: Path, receiver: Receiver) -> str:
