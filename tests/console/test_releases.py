@@ -13,9 +13,8 @@ from dashboard.people import People
 from inflow import CLOSE, DIFFERENT, Inflows, credit
 from tidegate.audit.model import OPERATOR
 from tidegate.collection import review
-from tidegate.core.ids import PLATFORM_BUSINESS_ID, Mode
+from tidegate.core.ids import PLATFORM_BUSINESS_ID
 from tidegate.member.permission import Role
-from tidegate.release import commands as releases
 from tidegate.staff.permission import StaffRole
 from waiting import until_waiting
 
@@ -216,21 +215,6 @@ async def test_view_as_reads_and_changes_nothing(
     audit = await admin.fetchrow("SELECT * FROM audit WHERE action = 'business.viewed'")
     assert (audit["business_id"], "a call about a refund" in audit["details"]) == (shop.business_id, True)
     assert "looked at this dashboard" in (await owner.get("/audit")).text
-
-
-async def test_the_command_line_proposes_too(
-    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows
-) -> None:
-    reference, db = await held(inflows), inflows.runtime.db
-    assert not await releases.must_propose(db, Mode.SANDBOX)
-    assert await releases.must_propose(db, Mode.LIVE)
-    await releases.propose_from_command_line(
-        db, "inflow.credit", inflows.shop.business_id, reference, why="by phone", now=inflows.now
-    )
-    page = (await approver.get("/approvals")).text
-    assert "command line" in page
-    assert (await decide(approver, await open_approval(approver))).status_code == 303
-    assert (await inflows.get(reference))["status"] == "successful"
 
 
 async def test_the_staff_is_changed_by_two_approvers(staff: StaffPeople, approver: SignedInStaff, admin: Any) -> None:

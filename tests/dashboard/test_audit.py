@@ -32,7 +32,7 @@ def test_every_action_has_words_and_a_filter() -> None:
     sources = [file.read_text() for file in Path(tidegate.__file__).parent.rglob("*.py")]
     written = {name for text in sources for pattern in (LITERAL, WRITTEN) for name in pattern.findall(text)}
     written |= {f"account.{action.value}" for action in AccountAction}
-    released = {command for command in release.RELEASES if command not in release.OF_THE_PLATFORM}
+    released = {command for command, one in release.RELEASES.items() if not one.is_of_platform}
     written |= {f"{command}.{step}" for command in released for step in ("proposed", "approved", "declined")}
     assert len(written) > 25
     assert written - OF_THE_PLATFORM - set(ACTIONS) == set()

@@ -45,8 +45,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     arguments: msgspec.Struct
     why: str
-    # None for the operator's command line.
-    asked_by: str | None
+    asked_by: str
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +60,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True):
     # JSON.
     arguments: str
     why: str
-    asked_by: str | None
+    asked_by: str
     asked_by_name: str
     asked_at: datetime
     expires_at: datetime

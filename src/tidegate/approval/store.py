@@ -58,8 +58,8 @@ async def list_of_staff(tx: Tx, *, is_open: bool, limit: int) -> list[ApprovalRe
     """Of all businesses: the open ones oldest first, the decided ones newest first."""
     rows = await tx.fetch(
         """
-        SELECT approval.*, coalesce(asker.name, 'command line') AS asked_by_name, decider.name AS decided_by_name
-          FROM approval LEFT JOIN person AS asker ON asker.id = asked_by
+        SELECT approval.*, asker.name AS asked_by_name, decider.name AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by
           LEFT JOIN person AS decider ON decider.id = decided_by
          WHERE realm = 'console' AND (approval.status = 'open') = $1
          ORDER BY CASE WHEN $1 THEN approval.id ELSE -approval.id END LIMIT $2
@@ -73,8 +73,8 @@ async def list_about(tx: Tx, business_id: str, subject: str) -> list[ApprovalReq
     """What the staff have open about a thing."""
     rows = await tx.fetch(
         """
-        SELECT approval.*, coalesce(asker.name, 'command line') AS asked_by_name, NULL AS decided_by_name
-          FROM approval LEFT JOIN person AS asker ON asker.id = asked_by
+        SELECT approval.*, asker.name AS asked_by_name, NULL AS decided_by_name
+          FROM approval JOIN person AS asker ON asker.id = asked_by
          WHERE business_id = $1 AND realm = 'console' AND status = 'open' AND subject = $2 ORDER BY approval.id
         """,
         business_id, subject,
@@ -87,7 +87,7 @@ async def lock(tx: Tx, business_id: str, approval_id: int, realm: Realm) -> Appr
     row = await tx.fetchrow(
         """
         SELECT approval.*,
-               coalesce((SELECT name FROM person WHERE person.id = asked_by), 'command line') AS asked_by_name,
+               (SELECT name FROM person WHERE person.id = asked_by) AS asked_by_name,
                NULL AS decided_by_name
           FROM approval WHERE business_id = $1 AND id = $2 AND realm = $3 FOR UPDATE
         """,

@@ -15,12 +15,15 @@ from tidegate.account.name_rule import NameCheck, NameVerdict, check_name
 from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
-from tidegate.cli.release import Proposed, proposed_instead
+from tidegate.cli.release import by_option, released, why_option
 from tidegate.core.clock import Clock
 from tidegate.infra.http.query import Moment
 from tidegate.infra.timestamp import to_iso
 from tidegate.merchant import commands as merchants
 from tidegate.rail.deps import PaymentDeps
+from tidegate.release.arguments import ApprovalArguments
+from tidegate.release.commands import NOTHING, ReleaseWish
+from tidegate.release.model import ReleaseDeps
 
 # 1 and 2 mean that the command itself failed.
 EXIT_CODES = {NameVerdict.EXACT: 0, NameVerdict.CLOSE: 3, NameVerdict.DIFFERENT: 4, NameVerdict.MISSING: 3}
@@ -43,8 +46,6 @@ AccountCommand = Callable[[PaymentDeps, datetime], Awaitable[Account]]
 reason_option = click.option(
     "--reason", required=True, metavar="TEXT", help="The reason; shown to the merchant in the account's record."
 )
-
-why_option = click.option("--why", metavar="TEXT", help="For the approver, where one has to decide.")
 
 
 @click.group()
@@ -91,7 +92,10 @@ def list_(business_id: str | None, status: str | None, limit: int, as_json: bool
 @speaks_plainly
 def show(account_id: str, as_json: bool) -> None:
     """Show an account: its details, the merchant's request, and the documents."""
+    _show_account(account_id, as_json)
 
+
+def _show_account(account_id: str, as_json: bool) -> None:
     async def run(deps: PaymentDeps, _: datetime) -> Account:
         return await commands.get_unscoped(deps.db, account_id)
 
@@ -102,18 +106,16 @@ def show(account_id: str, as_json: bool) -> None:
 @click.argument("account_id", metavar="ID")
 @click.option("--expires-at", metavar="DATE", help="The last day, or a time; permanent by default.")
 @why_option
+@by_option
 @as_json_option
 @speaks_plainly
-def approve(account_id: str, expires_at: str | None, why: str | None, as_json: bool) -> None:
+def approve(account_id: str, expires_at: str | None, why: str | None, by: str | None, as_json: bool) -> None:
     """Approve a pending account. The rail opens it, and it takes money from then on."""
-    if _propose("account.approve", account_id, why):
-        return
 
-    async def run(deps: PaymentDeps, now: datetime) -> Account:
-        ends_at = _end_in(expires_at, now) if expires_at else None
-        return await commands.approve(deps, account_id, by=OPERATOR, now=now, expires_at=ends_at)
+    def arguments(now: datetime) -> ApprovalArguments:
+        return ApprovalArguments(expires_at=_end_in(expires_at, now) if expires_at else None)
 
-    _act_and_show(run, account_id, as_json)
+    _release_and_show("account.approve", account_id, why=why, by=by, as_json=as_json, arguments=arguments)
 
 
 @account.command()
@@ -149,17 +151,12 @@ def suspend(account_id: str, reason: str, as_json: bool) -> None:
 @account.command()
 @click.argument("account_id", metavar="ID")
 @why_option
+@by_option
 @as_json_option
 @speaks_plainly
-def reinstate(account_id: str, why: str | None, as_json: bool) -> None:
+def reinstate(account_id: str, why: str | None, by: str | None, as_json: bool) -> None:
     """Reinstate a suspended account. It takes money again."""
-    if _propose("account.reinstate", account_id, why):
-        return
-
-    async def run(deps: PaymentDeps, now: datetime) -> Account:
-        return await commands.reinstate(deps.db, account_id, by=OPERATOR, now=now)
-
-    _act_and_show(run, account_id, as_json)
+    _release_and_show("account.reinstate", account_id, why=why, by=by, as_json=as_json, arguments=lambda _: NOTHING)
 
 
 @account.command()
@@ -214,17 +211,19 @@ def _end_in(text: str, now: datetime) -> datetime:
     return end
 
 
-def _propose(command: str, account_id: str, why: str | None) -> bool:
-    """Whether it was proposed instead."""
+def _release_and_show(
+    command: str, account_id: str, *, why: str | None, by: str | None, as_json: bool,
+    arguments: Callable[[datetime], msgspec.Struct],
+) -> None:  # fmt: skip
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        business_id = (await commands.get_unscoped(deps.db, account_id)).business_id
+        now = deps.clock.now_of(business_id)
+        return ReleaseWish(
+            command=command, business_id=business_id, subject=account_id, why=why, arguments=arguments(now)
+        )
 
-    async def run(deps: PaymentDeps, clock: Clock) -> Proposed | None:
-        found = await commands.get_unscoped(deps.db, account_id)
-        return await proposed_instead(deps, clock, command, found.business_id, account_id, why=why)
-
-    proposed = with_payment_deps(run)
-    if proposed is not None:
-        proposed.report()
-    return proposed is not None
+    released(find, by=by, as_json=as_json)
+    _show_account(account_id, as_json)
 
 
 def _act_and_show(act: AccountCommand, account_id: str, as_json: bool) -> None:

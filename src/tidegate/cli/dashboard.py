@@ -7,12 +7,13 @@ import click
 from tidegate.cli.console import fail, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import running_settings
-from tidegate.core.errors import Refusal
+from tidegate.cli.release import by_option, known, released, why_option
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
 from tidegate.member import entrance
+from tidegate.member.model import email_in
 from tidegate.member.permission import Role
-from tidegate.member.team import invite_owner, reset_factors_of
+from tidegate.member.team import has_owner, invite_owner
 
 
 @click.group()
@@ -38,32 +39,31 @@ def link(role: str) -> None:
 @dashboard.command()
 @click.argument("business_id", metavar="BUSINESS")
 @click.argument("email")
+@why_option
+@by_option
 @speaks_plainly
-def invite(business_id: str, email: str) -> None:
-    """Invite the owner of a business: sends a mail, and prints the link for where no mail is sent."""
+def invite(business_id: str, email: str, why: str | None, by: str | None) -> None:
+    """Invite the owner of a business: sends a mail, and prints the link for where no mail is sent. Another owner needs
+    an approver in live mode.
+    """
     settings = running_settings()
 
-    async def run(db: Database) -> str:
+    async def first(db: Database) -> str | None:
+        if await has_owner(db, business_id):
+            return None
         return await invite_owner(db, settings.base_url, business_id, email)
 
-    try:
-        click.echo(run_on_database(settings, run))
-    except Refusal as refusal:
-        fail(refusal.message)
+    url = run_on_database(settings, first)
+    click.echo(url or released(known("merchant.owner", business_id, email_in(email), why=why), by=by))
 
 
 @dashboard.command("reset-factors")
 @click.argument("email")
+@why_option
+@by_option
 @click.confirmation_option(prompt="Have you made sure, by another way than e-mail, that this person asks for it?")
 @speaks_plainly
-def reset_factors(email: str) -> None:
+def reset_factors(email: str, why: str | None, by: str | None) -> None:
     """Remove passkeys, codes and recovery codes of a person who has lost them all. Mail tells that person."""
-
-    async def run(db: Database) -> None:
-        await reset_factors_of(db, email)
-
-    try:
-        run_on_database(running_settings(), run)
-    except Refusal as refusal:
-        fail(refusal.message)
+    released(known("person.reset", "", email_in(email), why=why), by=by)
     click.echo(f"{email} signs in with the password now, and sets up a second factor again.")

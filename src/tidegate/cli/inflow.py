@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 import click
 from rich.table import Table
 
 from tidegate.account.name_rule import NameVerdict
-from tidegate.audit.model import OPERATOR
 from tidegate.cli.account import show_name_check
 from tidegate.cli.console import as_json_option, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, any_business_option, limit_option, with_payment_deps, words
-from tidegate.cli.release import Proposed, proposed_instead
+from tidegate.cli.release import by_option, released
 from tidegate.collection import review, review_store, wire
 from tidegate.collection.model import Collection, CollectionStatus
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.rail.deps import PaymentDeps
+from tidegate.release.commands import ReleaseWish
+from tidegate.release.model import ReleaseDeps
 
 _COLOURS = {
     CollectionStatus.PENDING: "yellow",
@@ -90,14 +89,12 @@ def show(reference: str, as_json: bool) -> None:
 @inflow.command()
 @click.argument("reference")
 @note_option
+@by_option
 @as_json_option
 @speaks_plainly
-def credit(reference: str, note: str | None, as_json: bool) -> None:
+def credit(reference: str, note: str | None, by: str | None, as_json: bool) -> None:
     """Credit a held inflow to the merchant's wallet, less the fee. The merchant gets a webhook."""
-    after = _decide(review.credit, "inflow.credit", reference, note)
-    if isinstance(after, Proposed):
-        after.report()
-        return
+    after = _decide("inflow.credit", reference, note, by, as_json)
     if as_json:
         print_record(wire.record_of(after))
         return
@@ -108,14 +105,12 @@ def credit(reference: str, note: str | None, as_json: bool) -> None:
 @inflow.command(name="return")
 @click.argument("reference")
 @note_option
+@by_option
 @as_json_option
 @speaks_plainly
-def return_(reference: str, note: str | None, as_json: bool) -> None:
+def return_(reference: str, note: str | None, by: str | None, as_json: bool) -> None:
     """Return a held inflow to its payer."""
-    after = _decide(review.send_back, "inflow.return", reference, note)
-    if isinstance(after, Proposed):
-        after.report()
-        return
+    after = _decide("inflow.return", reference, note, by, as_json)
     if as_json:
         print_record(wire.record_of(after))
         return
@@ -125,20 +120,16 @@ def return_(reference: str, note: str | None, as_json: bool) -> None:
     )
 
 
-def _decide(
-    decide: Callable[..., Awaitable[Collection]], command: str, reference: str, note: str | None
-) -> Collection | Proposed:
+def _decide(command: str, reference: str, note: str | None, by: str | None, as_json: bool) -> Collection:
     checked = None if note is None else words("--note", note)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> Collection | Proposed:
-        business_id = (await review.get_unscoped(deps, reference)).business_id
-        proposed = await proposed_instead(deps, clock, command, business_id, reference, why=checked)
-        if proposed is not None:
-            return proposed
-        now = clock.now_of(business_id)
-        return await decide(deps, reference, note=checked, by=OPERATOR, now=now)
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        held = await review.get_unscoped(deps.payment, reference)
+        return ReleaseWish(command=command, business_id=held.business_id, subject=reference, why=checked)
 
-    return with_payment_deps(run)
+    after = released(find, by=by, as_json=as_json)
+    assert isinstance(after, Collection)
+    return after
 
 
 def _goes_back(held: Collection) -> str:

@@ -20,6 +20,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "dashboard": ("dashboard", "dashboard"),
     "console": ("staff", "console"),
     "staff": ("staff", "staff"),
+    "approval": ("approval", "approval"),
     "payment": ("payment", "payment"),
     "link": ("link", "link"),
     "account": ("account", "account"),

@@ -17,6 +17,7 @@ from tidegate.cli.console import as_json_option, fail, print_json, show_table, s
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_keys import key_json, keys, show_facts, state_of
 from tidegate.cli.merchant_webhooks import clock_of, webhook_deps_of
+from tidegate.cli.release import by_option, known, released, why_option
 from tidegate.cli.webhook import SHOWN_ONCE
 from tidegate.core.clock import Clock, SystemClock
 from tidegate.core.fee import DEFAULT_FEE_RULES, FeeOnRefund, FeeRule
@@ -27,6 +28,7 @@ from tidegate.infra.db import Database
 from tidegate.merchant import commands, logo
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import ApiKey, Business, BusinessStatus, NamePolicy
+from tidegate.release.arguments import PriceArguments, SettingArguments
 from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import WebhookDeps
 from tidegate.webhook.model import WithSecret
@@ -114,26 +116,29 @@ def list_(as_json: bool) -> None:
               help="Whether payers are sent their receipt by e-mail.")  # fmt: skip
 @click.option("--webhook-url", help="URL of its first webhook endpoint, which is created when there is none.")
 @brand_options
+@why_option
+@by_option
 @as_json_option
 @speaks_plainly
 def set_(
+    *,
     business_id: str,
     as_json: bool,
     logo_file: BinaryIO | None,
     no_logo: bool,
+    why: str | None,
+    by: str | None,
     **changes: Any,
 ) -> None:
-    """Change a business's settings."""
+    """Change a business's settings. In live mode, those that widen its rights or what is credited need an approver."""
     settings = settings_module.from_environment()
     for name in ("redirect_hosts", "checkout_origins"):
         given: tuple[str, ...] = changes.pop(name)
         changes[name] = [one.lower() for one in given if one] if given else None
-    if logo_file is not None and no_logo:
-        fail("--logo and --no-logo contradict each other.")
-    if not (logo_file or no_logo or any(value is not None for value in changes.values())):
-        fail("Nothing to change; `tidegate merchant set --help` lists the settings.")
+    _refuse_unclear(changes, logo_file=logo_file, no_logo=no_logo)
     changes = checked(changes, settings.mode)
     url = changes.pop("webhook_url")
+    widening, changes = _widening(changes)
     # One byte over the limit shows that the file is too large; an endless file is not read.
     picture = logo_file.read(logo.BYTES_MAX + 1) if logo_file else None
 
@@ -146,12 +151,43 @@ def set_(
             await commands.set_logo(db, business_id, picture, now=now)
         elif no_logo:
             await commands.remove_logo(db, business_id, now=now)
-        business = await commands.change(db, business_id, changes, now=now)
+        business = await _change(db, business_id, changes, now)
         return business, await _set_webhook_url(webhook_deps_of(settings, db), business_id, url, now) if url else {}
 
     business, secrets = run_on_database(settings, run)
+    if widening.changes:
+        done = released(
+            known("merchant.settings", business_id, business_id, why=why, arguments=widening), by=by, as_json=as_json,
+            shown=secrets,
+        )  # fmt: skip
+        assert isinstance(done, Business)
+        business = done
     notes = [note_on(changes["accent"]), SHOWN_ONCE if "webhookSecret" in secrets else ""]
     show_facts({**_business_json(business, []), **secrets}, as_json, note="\n".join(note for note in notes if note))
+
+
+async def _change(db: Database, business_id: str, changes: dict[str, Any], now: datetime) -> Business:
+    if all(value is None for value in changes.values()):
+        return await commands.get(db, business_id)
+    return await commands.change(db, business_id, changes, now=now)
+
+
+def _refuse_unclear(changes: dict[str, Any], *, logo_file: BinaryIO | None, no_logo: bool) -> None:
+    if logo_file is not None and no_logo:
+        fail("--logo and --no-logo contradict each other.")
+    if not (logo_file or no_logo or any(value is not None for value in changes.values())):
+        fail("Nothing to change; `tidegate merchant set --help` lists the settings.")
+
+
+def _widening(changes: dict[str, Any]) -> tuple[SettingArguments, dict[str, Any]]:
+    """Those that need an approver, and the others. To suspend stops money: one person does it."""
+    names = {name for name in SettingArguments.__struct_fields__ if name in changes}
+    if changes["status"] == BusinessStatus.SUSPENDED:
+        names.discard("status")
+    return (
+        SettingArguments(**{name: changes[name] for name in names}),
+        {name: value for name, value in changes.items() if name not in names},
+    )
 
 
 async def _set_webhook_url(webhook_deps: WebhookDeps, business_id: str, url: WebUrl, now: datetime) -> dict[str, str]:
@@ -175,32 +211,31 @@ async def _set_webhook_url(webhook_deps: WebhookDeps, business_id: str, url: Web
     help="Whether a refund returns the fee to the business.",
 )
 @click.option("--vat-percent", help="Tax on the fee, such as 7.5; by default the currency's.")
+@why_option
+@by_option
 @as_json_option
 @speaks_plainly
-def fee(business_id: str, currency: str, method: str, as_json: bool, **price: Any) -> None:
+def fee(
+    *, business_id: str, currency: str, method: str, as_json: bool, why: str | None, by: str | None, **price: Any
+) -> None:
     """Set a business's own fee for new payments. Existing payments keep theirs."""
     usual = DEFAULT_FEE_RULES.get((Currency(currency), priced_in(method)))
     if usual is None:
         fail(f"{method} is not offered in {currency}.")
     vat = price["vat_percent"]
-    rule = FeeRule(
-        id="",
+    wanted = PriceArguments(
+        currency=Currency(currency),
+        method=method,
         basis_points=_basis_points(price["percent"]),
         vat_basis_points=usual.vat_basis_points if vat is None else _basis_points(vat),
         fixed_minor=price["fixed_minor"],
         cap_minor=price["cap_minor"],
         on_refund=FeeOnRefund(price["on_refund"]),
     )
-
-    settings = settings_module.from_environment()
-
-    async def run(db: Database) -> FeeRule:
-        now = (await clock_of(settings, db)).now_of(business_id)
-        return await commands.set_fee_rule(
-            db, business_id, currency=Currency(currency), method=priced_in(method), rule=rule, now=now
-        )
-
-    made = run_on_database(settings, run)
+    made = released(
+        known("merchant.price", business_id, business_id, why=why, arguments=wanted), by=by, as_json=as_json
+    )
+    assert isinstance(made, FeeRule)
     show_facts({"businessId": business_id, "feeRule": made.id, "currency": currency, "method": method}, as_json)
 
 

@@ -10,16 +10,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from tidegate import settings as settings_module
-from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import clock_of
 from tidegate.cli.operator import ago
+from tidegate.cli.release import by_option, known, released, why_option
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import new_secret_key
 from tidegate.infra.db import Database
 from tidegate.infra.http.query import Moment
 from tidegate.merchant import commands
 from tidegate.merchant.key_terms import KeyWish, terms_of
-from tidegate.merchant.model import ROLL_OVERLAP, ApiKey, KeyKind, KeyScope
+from tidegate.merchant.model import ROLL_OVERLAP, ApiKey, KeyKind, KeyScope, print_of
+from tidegate.release.arguments import KeyArguments, RollArguments
 from tidegate.sandbox.seed import FILE_NAME, keep_rolled_key
 
 _KEEP_SAFE = "Keep the secret key safe: it is not stored and cannot be shown again."
@@ -40,27 +43,28 @@ def keys() -> None:
 @click.option("--refund-max", "limits", metavar="CURRENCY=AMOUNT", multiple=True,
               help="The most of one refund, in major units; other currencies are then refused.")  # fmt: skip
 @click.option("--until", metavar="DATE", help="It works up to and including this day, or before this time, in UTC.")
+@why_option
+@by_option
 @as_json_option
 @speaks_plainly
 def create(
     *, business_id: str, name: str, scopes: tuple[str, ...], addresses: tuple[str, ...], limits: tuple[str, ...],
-    until: str | None, as_json: bool,
+    until: str | None, why: str | None, by: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Create a restricted secret key. It is shown only once."""
-    settings = settings_module.from_environment()
+    """Create a restricted secret key. It is shown only once; in live mode it works once it is approved."""
     wish = KeyWish(
         name=name, scopes=scopes, addresses=addresses, refund_max=dict(map(_limit, limits)),
         expires_at=_moment(until).end if until else None,
     )  # fmt: skip
-
-    async def run(db: Database) -> commands.NewKey:
-        now = (await clock_of(settings, db)).now_of(business_id)
-        terms = terms_of(wish, now=now)
-        async with db.transaction() as tx:
-            return await commands.make_key(tx, business_id, terms, mode=settings.mode, by=OPERATOR, now=now)
-
-    made = run_on_database(settings, run)
-    facts = {"businessId": business_id, "keyId": made.key.id, "secretKey": made.secret, "scopes": list(scopes)}
+    secret = new_secret_key(settings_module.from_environment().mode)
+    terms_of(wish, now=SystemClock().now())
+    wanted = KeyArguments(wish=wish, secret=print_of(secret))
+    key = released(
+        known("merchant.key", business_id, name, why=why, arguments=wanted), by=by, as_json=as_json,
+        shown={"secretKey": secret},
+    )  # fmt: skip
+    assert isinstance(key, ApiKey)
+    facts = {"businessId": business_id, "keyId": key.id, "secretKey": secret, "scopes": list(scopes)}
     show_facts(facts, as_json, note=_KEEP_SAFE)
 
 
@@ -130,28 +134,27 @@ def key_json(key: ApiKey) -> dict[str, Any]:
 @click.option("--key", "key_id", type=int, metavar="ID", help="A restricted key; without it, the key with all rights.")
 @click.option("--overlap-hours", type=click.FloatRange(0, 720), default=ROLL_OVERLAP / timedelta(hours=1),
               show_default=True, help="Hours for which the old key still works; 0 ends it now.")  # fmt: skip
+@why_option
+@by_option
 @as_json_option
 @speaks_plainly
-def roll(business_id: str, key_id: int | None, overlap_hours: float, as_json: bool) -> None:
-    """Create a new secret key with the rights of the old one, which expires after the overlap."""
+def roll(
+    *, business_id: str, key_id: int | None, overlap_hours: float, why: str | None, by: str | None, as_json: bool
+) -> None:
+    """Create a new secret key with the rights of the old one, which expires after the overlap. In live mode it works
+    once it is approved.
+    """
     settings = settings_module.from_environment()
-
-    async def run(db: Database) -> str:
-        overlap = timedelta(hours=overlap_hours)
-        now = (await clock_of(settings, db)).now_of(business_id)
-        if key_id is None:
-            return await commands.roll_secret_key(db, business_id, mode=settings.mode, overlap=overlap, now=now)
-        async with db.transaction() as tx:
-            made = await commands.roll_key(
-                tx, business_id, key_id, overlap=overlap, mode=settings.mode, by=OPERATOR, now=now
-            )
-        return made.secret
-
-    secret_key = run_on_database(settings, run)
+    secret = new_secret_key(settings.mode)
+    wanted = RollArguments(secret=print_of(secret), overlap_s=round(overlap_hours * 3600), key_id=key_id)
+    subject = "main" if key_id is None else f"key/{key_id}"
+    released(
+        known("merchant.roll", business_id, subject, why=why, arguments=wanted), by=by, as_json=as_json,
+        shown={"secretKey": secret},
+    )  # fmt: skip
     if key_id is None:
-        keep_rolled_key(settings.home / FILE_NAME, business_id, secret_key)
-    facts = {"businessId": business_id, "secretKey": secret_key}
-    show_facts(facts, as_json, note=_KEEP_SAFE)
+        keep_rolled_key(settings.home / FILE_NAME, business_id, secret)
+    show_facts({"businessId": business_id, "secretKey": secret}, as_json, note=_KEEP_SAFE)
 
 
 @keys.command()

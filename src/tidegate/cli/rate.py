@@ -10,11 +10,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from tidegate.audit.model import OPERATOR
-from tidegate.cli.account import why_option
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, with_payment_deps
-from tidegate.cli.release import Proposed, proposed_instead
+from tidegate.cli.release import by_option, released, why_option
 from tidegate.collection import rate_wire, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.core.clock import Clock
@@ -25,7 +23,9 @@ from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.bankfiles.ecb import ReferenceRate, rates_in
 from tidegate.rail.bankfiles.model import FileRefused
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.arguments import RateArguments
+from tidegate.release.arguments import ImportArguments, RateArguments
+from tidegate.release.commands import ReleaseWish
+from tidegate.release.model import ReleaseDeps
 
 _currency = click.Choice([currency.value for currency in Currency])
 
@@ -43,6 +43,7 @@ def rate() -> None:
 @click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
 @click.option("--quoted-at", metavar="TIME", help="Time of the quote, such as 2026-11-15T09:30:00Z; now by default.")
 @why_option
+@by_option
 @as_json_option
 @speaks_plainly
 def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
@@ -58,41 +59,43 @@ def set_(base: str, quote: str, as_json: bool, **given: Any) -> None:
     # As an API request, so that the same rules apply to both.
     request = read({name: value for name, value in asked.items() if value is not None}, rate_wire.SetRate)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> tuple[Rate, Rate, PaymentDeps] | Proposed:
-        now = clock.now()
-        made = rate_wire.rate_from(request, source=given["source"], now=now)
-        arguments = RateArguments(
-            base=made.base, quote=made.quote, rate=made.rate, source=made.source,
-            spread_basis_points=made.spread_basis_points,
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        made = rate_wire.rate_from(request, source=given["source"], now=deps.clock.now())
+        return ReleaseWish(
+            command="rate.set", business_id=PLATFORM_BUSINESS_ID, subject=f"{made.base}/{made.quote}",
+            why=given["why"], arguments=_arguments(made),
         )  # fmt: skip
-        proposed = await proposed_instead(
-            deps, clock, "rate.set", PLATFORM_BUSINESS_ID, f"{made.base}/{made.quote}", why=given["why"],
-            arguments=arguments,
-        )  # fmt: skip
-        if proposed is not None:
-            return proposed
-        await set_rate.set_rate(deps.db, made, by=OPERATOR, now=now)
-        used = [one for one in await set_rate.list_rates(deps.db) if (one.base, one.quote) == (made.base, made.quote)]
-        return made, used[0], deps
 
-    done = with_payment_deps(run)
-    if isinstance(done, Proposed):
-        done.report()
-        return
-    made, used, deps = done
+    made = released(find, by=given["by"], as_json=as_json)
+    assert isinstance(made, Rate)
+
+    async def newest(deps: PaymentDeps, _: Clock) -> tuple[Rate, timedelta]:
+        used = [one for one in await set_rate.list_rates(deps.db) if (one.base, one.quote) == (made.base, made.quote)]
+        return used[0], deps.inflow_terms.rate_lasts
+
+    used, rate_lasts = with_payment_deps(newest)
     if as_json:
-        print_record(rate_wire.record_of(made, rate_lasts=deps.inflow_terms.rate_lasts))
+        print_record(rate_wire.record_of(made, rate_lasts=rate_lasts))
         return
     out.print(f"[green]✓[/] 1 {made.base} is worth {made.rate} {made.quote}.")
     if used != made:
         out.print(f"[yellow]A newer quote is used: {used.rate}, of {plain(used.source)}.[/]")
 
 
+def _arguments(rate: Rate) -> RateArguments:
+    return RateArguments(
+        base=rate.base, quote=rate.quote, rate=rate.rate, source=rate.source,
+        spread_basis_points=rate.spread_basis_points, quoted_at=rate.quoted_at,
+    )  # fmt: skip
+
+
 @rate.command(name="import")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE")
 @click.option("--spread-percent", metavar="PERCENT", help="Percentage kept on conversion, such as 0.5; 0 by default.")
+@why_option
+@by_option
 @speaks_plainly
-def import_(path: Path, spread_percent: str | None) -> None:
+def import_(path: Path, spread_percent: str | None, why: str | None, by: str | None) -> None:
     """Import the rates of the European Central Bank: eurofxref-daily.xml. They are of one day: set
     TIDEGATE_RATE_LASTS_MINUTES so that they last until the next file, over a weekend too.
     """
@@ -102,14 +105,16 @@ def import_(path: Path, spread_percent: str | None) -> None:
         except FileRefused as refused:
             fail(f"{path.name}: {refused}.")
 
-    async def run(deps: PaymentDeps, clock: Clock) -> list[Rate]:
-        now = clock.now()
-        made = [_imported(one, spread_percent, now) for one in found]
-        for one in made:
-            await set_rate.set_rate(deps.db, one, by=OPERATOR, now=now)
-        return made
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        rates = [_arguments(_imported(one, spread_percent, deps.clock.now())) for one in found]
+        return ReleaseWish(
+            command="rate.import", business_id=PLATFORM_BUSINESS_ID, subject="ecb", why=why,
+            arguments=ImportArguments(rates=rates),
+        )  # fmt: skip
 
-    for one in with_payment_deps(run):
+    made = released(find, by=by)
+    assert isinstance(made, list)
+    for one in made:
         out.print(f"[green]✓[/] 1 {one.base} is worth {one.rate} {one.quote}, quoted {to_iso(one.quoted_at)}.")
 
 

@@ -8,15 +8,15 @@ from decimal import Decimal, InvalidOperation
 import click
 from rich.table import Table
 
-from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import ago, limit_option, with_payment_deps, words
+from tidegate.cli.release import by_option, known, released
 from tidegate.core.clock import Clock
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, list_store, wire
 from tidegate.refund.field import RefundAmount
 from tidegate.refund.model import RefundStatus, RefundView
-from tidegate.refund.request import RefundRequest
+from tidegate.release.arguments import RefundWish
 
 _COLOURS = {RefundStatus.PROCESSING: "yellow", RefundStatus.SUCCESSFUL: "green", RefundStatus.FAILED: "red"}
 
@@ -31,23 +31,18 @@ def refund() -> None:
 @click.argument("reference")
 @click.option("--amount", metavar="NUMBER", help="By default the excess of an overpayment, otherwise all that remains.")
 @click.option("--reason", metavar="TEXT", help="Shown to the customer.")
-@click.option("--note", metavar="TEXT", help="Shown to the merchant only.")
+@click.option("--note", metavar="TEXT", help="Shown to the merchant only; required in live mode, for the approver.")
+@by_option
 @as_json_option
 @speaks_plainly
-def create(business_id: str, reference: str, amount: str | None, as_json: bool, **texts: str | None) -> None:
+def create(
+    *, business_id: str, reference: str, amount: str | None, by: str | None, as_json: bool, **texts: str | None
+) -> None:
     """Refund a payment or an inflow. REFERENCE is the merchant's reference, a pay code, or the inflow's reference."""
-    request = RefundRequest(
-        reference=reference,
-        amount=None if amount is None else _amount(amount),
-        reason=words("--reason", texts["reason"]) if texts["reason"] else None,
-        note=words("--note", texts["note"]) if texts["note"] else None,
-    )
-
-    async def run(deps: PaymentDeps, clock: Clock) -> RefundView:
-        async with deps.db.transaction() as tx:
-            return await commands.begin(tx, business_id, request, by=OPERATOR, now=clock.now_of(business_id))
-
-    view = with_payment_deps(run)
+    reason, note = (words(f"--{name}", text) if (text := texts[name]) else None for name in ("reason", "note"))
+    wanted = RefundWish(amount=None if amount is None else _amount(amount), reason=reason)
+    view = released(known("refund.create", business_id, reference, why=note, arguments=wanted), by=by, as_json=as_json)
+    assert isinstance(view, RefundView)
     if as_json:
         print_record(wire.record_of(view))
         return

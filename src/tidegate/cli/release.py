@@ -1,35 +1,116 @@
-"""Commands that let money out or widen rights: in live mode they propose, once there is an approver."""
+"""Commands that let money out or widen rights: in a sandbox they act, in live mode they propose."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
 import msgspec
 
-from tidegate import settings as settings_module
-from tidegate.cli.console import fail, out
-from tidegate.core.clock import Clock
-from tidegate.rail.deps import PaymentDeps
+from tidegate.audit import model as audit_model
+from tidegate.audit.model import OPERATOR, Actor
+from tidegate.cli.console import fail, out, print_json
+from tidegate.cli.database import run_on_database
+from tidegate.cli.merchant_webhooks import running_settings, webhook_deps_of
+from tidegate.cli.operator import words
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Database
+from tidegate.member.realm import CONSOLE
+from tidegate.member.sign_in import SignIn
 from tidegate.release import commands
+from tidegate.release.commands import Proposed, ReleaseWish
+from tidegate.release.model import ReleaseDeps
+from tidegate.release.table import RELEASES
+from tidegate.runtime import Runtime
+from tidegate.staff import commands as staff
+from tidegate.staff.model import StaffMember
+from tidegate.staff.permission import StaffPermission, is_granted
+
+T = TypeVar("T")
+# Instead of an address, as the audit trail shows it.
+ORIGIN = "command line"
+
+by_option = click.option(
+    "--by", metavar="EMAIL", help="Who does it: in live mode one of the staff, who is asked for the password or a code."
+)
+why_option = click.option("--why", metavar="TEXT", help="For the approver; required in live mode.")
 
 
-class Proposed(msgspec.Struct, frozen=True):
-    """Instead of the effect."""
+def with_release_deps(work: Callable[[ReleaseDeps], Awaitable[T]]) -> T:
+    settings = running_settings()
 
-    number: int
+    async def run(db: Database) -> T:
+        runtime = Runtime.on(db, settings)
+        await runtime.initialise()
+        return await work(
+            ReleaseDeps(runtime.deps, runtime.clock, settings.mode, settings.base_url, settings.console_address)
+        )
 
-    def report(self) -> None:
-        out.print(f"[green]✓[/] proposed as {self.number}; an approver decides in the console, within three days.")
+    return run_on_database(settings, run)
 
 
-async def proposed_instead(
-    deps: PaymentDeps, clock: Clock, command: str, business_id: str, subject: str, *, why: str | None,
-    arguments: msgspec.Struct = commands.NOTHING,
-) -> Proposed | None:  # fmt: skip
-    """None where the command does it at once."""
-    if not await commands.must_propose(deps.db, settings_module.from_environment().mode):
-        return None
-    if not why:
-        fail("An approver has to know why: give it with --note or --why.")
-    number = await commands.propose_from_command_line(
-        deps.db, command, business_id, subject, why=why, now=clock.now(), arguments=arguments
+def released(
+    find: Callable[[ReleaseDeps], Awaitable[ReleaseWish]], *, by: str | None, as_json: bool = False,
+    shown: dict[str, str] | None = None,
+) -> object:  # fmt: skip
+    """The effect, in a sandbox. Otherwise the wish is proposed, which ends the command; `shown` is known only here."""
+
+    async def run(deps: ReleaseDeps) -> object:
+        wish = await find(deps)
+        if await commands.acts_at_once(deps, wish.command):
+            return await commands.act(deps, wish, by=Actor(f"operator/{words('--by', by)}") if by else OPERATOR)
+        if not wish.why:
+            fail("An approver has to know why: give it with --why or --note.")
+        person = await proven(deps, by, RELEASES[wish.command].permission)
+        return await commands.propose_wish(deps, wish, asked_by=person.member.id, by=actor_of(person))
+
+    done = with_release_deps(run)
+    if isinstance(done, Proposed):
+        _report(done, as_json, shown or {})
+        raise SystemExit(0)
+    return done
+
+
+def known(
+    command: str, business_id: str, subject: str, *, why: str | None, arguments: msgspec.Struct = commands.NOTHING
+) -> Callable[[ReleaseDeps], Awaitable[ReleaseWish]]:
+    """A wish that needs nothing looked up."""
+
+    async def find(_: ReleaseDeps) -> ReleaseWish:
+        return ReleaseWish(command=command, business_id=business_id, subject=subject, why=why, arguments=arguments)
+
+    return find
+
+
+async def proven(deps: ReleaseDeps, by: str | None, wanted: StaffPermission) -> StaffMember:
+    """One of the staff, who shows the password or a code. The sandbox's own people have neither."""
+    if not by:
+        fail("Say who you are with --by: an address of the staff. `tidegate staff list` shows them.")
+    async with deps.db.connection() as tx:
+        person = await staff.get(tx, by)
+    if not is_granted(person.role, wanted):
+        fail(f"As {person.role.value}, {by} may not {wanted.value}; another of the staff can.")
+    if deps.mode is Mode.SANDBOX and person.member.is_of_sandbox:
+        return person
+    given = click.prompt(f"Password or code of {by}", hide_input=True)
+    vault = webhook_deps_of(running_settings(), deps.db).vault
+    await SignIn(deps.db, vault, deps.console_url, realm=CONSOLE).confirm(person.member, given)
+    return person
+
+
+def actor_of(person: StaffMember) -> Actor:
+    return audit_model.staff(person.member.id, ORIGIN)
+
+
+def _report(proposed: Proposed, as_json: bool, shown: dict[str, str]) -> None:
+    if as_json:
+        print_json({"proposed": proposed.number, **shown})
+        return
+    for name, value in shown.items():
+        out.print(f"[dim]{name:<12}[/] {value}\n[yellow]It is not stored, and works once it is approved.[/]")
+    out.print(
+        f"[green]✓[/] proposed as {proposed.number}. Another person approves it within three days: in the console, or "
+        f"by `tidegate approval approve {proposed.number} --by EMAIL`.",
+        soft_wrap=True,
     )
-    return Proposed(number)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import click
 from rich.table import Table
 
-from tidegate.audit.model import OPERATOR
 from tidegate.cli.console import as_json_option, fail, out, plain, print_json, show_table, speaks_plainly
 from tidegate.cli.database import run_on_database
 from tidegate.cli.merchant_webhooks import running_settings
-from tidegate.core.clock import SystemClock
+from tidegate.cli.release import by_option, known, released, why_option
 from tidegate.core.ids import Mode
 from tidegate.infra.db import Database
-from tidegate.staff import commands, entrance, store
+from tidegate.member.model import email_in, name_in
+from tidegate.release.arguments import StaffArguments
+from tidegate.staff import entrance, store
 from tidegate.staff.model import StaffMember
 from tidegate.staff.permission import StaffRole
 
@@ -28,20 +29,17 @@ def staff() -> None:
 @click.argument("email")
 @click.option("--name", required=True, help="As the console and the audit trail show it.")
 @click.option("--role", type=_role, required=True)
+@why_option
+@by_option
 @speaks_plainly
-def add(email: str, name: str, role: str) -> None:
-    """Add one of the staff: sends a mail, and prints the link by which they choose a password."""
-    settings = running_settings()
-    if not settings.console_address:
+def add(*, email: str, name: str, role: str, why: str | None, by: str | None) -> None:
+    """Add one of the staff: sends a mail, and prints the link by which they choose a password. In live mode, once there
+    are two approvers, one proposes it and the other approves it.
+    """
+    if not running_settings().console_address:
         fail("Set TIDEGATE_CONSOLE_URL first: the link leads there.")
-
-    async def run(db: Database) -> str:
-        now = SystemClock().now()
-        async with db.transaction() as tx:
-            member = await commands.add(tx, email=email, name=name, role=StaffRole(role), by=OPERATOR, now=now)
-            return await commands.invite(tx, member, settings.console_address, now=now)
-
-    click.echo(run_on_database(settings, run))
+    added = StaffArguments(name=name_in(name), role=StaffRole(role))
+    click.echo(released(known("staff.add", "", email_in(email), why=why, arguments=added), by=by))
 
 
 @staff.command(name="list")
@@ -66,20 +64,12 @@ def list_(as_json: bool) -> None:
 
 @staff.command()
 @click.argument("email")
+@why_option
+@by_option
 @speaks_plainly
-def remove(email: str) -> None:
+def remove(email: str, why: str | None, by: str | None) -> None:
     """Take the access of one of the staff. They are signed out at once."""
-
-    async def run(db: Database) -> bool:
-        now = SystemClock().now()
-        async with db.transaction() as tx:
-            found = [one for one in await store.list_all(tx) if one.member.email == email.strip().lower()]
-            for one in found:
-                await commands.remove(tx, one.member.id, by=OPERATOR, now=now)
-        return bool(found)
-
-    if not run_on_database(running_settings(), run):
-        fail("no member of the staff has this address; `tidegate staff list` shows them")
+    released(known("staff.remove", "", email_in(email), why=why), by=by)
     out.print("[green]✓[/] removed.")
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 import click
+import msgspec
 from rich.table import Table
 
-from tidegate.audit.model import Actor
 from tidegate.bank_file.suspense import list_candidates
 from tidegate.bank_file.suspense_store import TransferCandidate
-from tidegate.cli.bank_payout import by_option
 from tidegate.cli.console import as_json_option, fail, out, plain, print_record, show_table, speaks_plainly
 from tidegate.cli.operator import SHOWN_MAX, any_business_option, limit_option, with_payment_deps, words
+from tidegate.cli.release import by_option, released
 from tidegate.core.clock import Clock
 from tidegate.infra.timestamp import to_iso
 from tidegate.intake import suspense as commands
@@ -20,6 +18,9 @@ from tidegate.intake import suspense_store as store
 from tidegate.intake.model import SuspenseDecision, SuspenseReceipt
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 from tidegate.rail.deps import PaymentDeps
+from tidegate.release.arguments import AssignArguments
+from tidegate.release.commands import NOTHING, ReleaseWish
+from tidegate.release.model import ReleaseDeps
 
 SuspenseCase = tuple[SuspenseReceipt, list[TransferCandidate]]
 
@@ -106,25 +107,16 @@ def _business_of(one: SuspenseReceipt) -> str | None:
 @as_json_option
 @speaks_plainly
 def assign(
-    *, receipt_id: int, business_id: str, payment: str | None, account: str | None, note: str, by: str, as_json: bool
-) -> None:
+    *, receipt_id: int, business_id: str, payment: str | None, account: str | None, note: str, by: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Assign it to a payment or a virtual account. It is checked and booked as if it had come there at once; what the
     rules would send back is refused.
     """
     if (payment is None) == (account is None):
         fail("Give one of --payment and --account.")
-
-    def assigning(deps: PaymentDeps, actor: Actor, clock: Clock) -> Awaitable[SuspenseDecision]:
-        now, said = clock.now_of(business_id), words("--note", note)
-        if payment is not None:
-            return commands.assign_to_payment(
-                deps, receipt_id, business_id=business_id, reference=payment, note=said, by=actor, now=now
-            )
-        return commands.assign_to_account(
-            deps, receipt_id, business_id=business_id, account_id=account or "", note=said, by=actor, now=now
-        )
-
-    _decided(assigning, by, as_json)
+    to = AssignArguments(business_id=business_id, payment=payment, account_id=account)
+    _decided("suspense.assign", receipt_id, note=note, by=by, as_json=as_json, arguments=to)
 
 
 @suspense.command(name="return")
@@ -133,13 +125,9 @@ def assign(
 @by_option
 @as_json_option
 @speaks_plainly
-def return_(receipt_id: int, note: str, by: str, as_json: bool) -> None:
+def return_(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
     """Return it to its payer, by the rail that it came by. The note is the reason that the payer is given."""
-
-    def returning(deps: PaymentDeps, actor: Actor, clock: Clock) -> Awaitable[SuspenseDecision]:
-        return commands.send_back(deps, receipt_id, note=words("--note", note), by=actor, now=clock.now())
-
-    _decided(returning, by, as_json)
+    _decided("suspense.return", receipt_id, note=note, by=by, as_json=as_json)
 
 
 @suspense.command()
@@ -148,24 +136,27 @@ def return_(receipt_id: int, note: str, by: str, as_json: bool) -> None:
 @by_option
 @as_json_option
 @speaks_plainly
-def close(receipt_id: int, note: str, by: str, as_json: bool) -> None:
+def close(receipt_id: int, note: str, by: str | None, as_json: bool) -> None:
     """Close it: you have settled it outside, such as by hand at the bank. It leaves the books, and moves no money."""
-
-    def closing(deps: PaymentDeps, actor: Actor, clock: Clock) -> Awaitable[SuspenseDecision]:
-        return commands.close(deps, receipt_id, note=words("--note", note), by=actor, now=clock.now())
-
-    _decided(closing, by, as_json)
+    _decided("suspense.close", receipt_id, note=note, by=by, as_json=as_json)
 
 
 def _decided(
-    decide: Callable[[PaymentDeps, Actor, Clock], Awaitable[SuspenseDecision]], by: str, as_json: bool
+    command: str, receipt_id: int, *, note: str, by: str | None, as_json: bool, arguments: msgspec.Struct = NOTHING
 ) -> None:
-    actor = Actor(f"operator/{words('--by', by)}")
+    said = words("--note", note)
 
-    async def run(deps: PaymentDeps, clock: Clock) -> SuspenseDecision:
-        return await decide(deps, actor, clock)
+    async def find(deps: ReleaseDeps) -> ReleaseWish:
+        async with deps.db.connection() as tx:
+            receipt = await store.find_open(tx, receipt_id)
+        # What was decided already is named by the command itself.
+        business_id = receipt.business_id if receipt else PLATFORM_BUSINESS_ID
+        return ReleaseWish(
+            command=command, business_id=business_id, subject=str(receipt_id), why=said, arguments=arguments
+        )
 
-    made = with_payment_deps(run)
+    made = released(find, by=by, as_json=as_json)
+    assert isinstance(made, SuspenseDecision)
     if as_json:
         print_record(
             {"id": made.receipt_id, "decision": made.decision, "businessId": made.given_to, "subject": made.subject,

@@ -9,26 +9,39 @@ from tidegate.audit.model import Actor
 from tidegate.collection import review_store
 from tidegate.collection.rate import Rate
 from tidegate.infra.also import Also, nothing_else
-from tidegate.infra.db import Database
+from tidegate.infra.db import Database, Tx
 from tidegate.ledger.model import PLATFORM_BUSINESS_ID
 
 
 async def set_rate(
-    db: Database, rate: Rate, *, business_id: str = PLATFORM_BUSINESS_ID, by: Actor, now: datetime,
-    also: Also = nothing_else,
-) -> None:  # fmt: skip
+    db: Database, rate: Rate, *, business_id: str = PLATFORM_BUSINESS_ID, by: Actor, now: datetime
+) -> None:
+    async with db.transaction() as tx:
+        await _set(tx, rate, business_id=business_id, by=by, now=now)
+
+
+async def set_rates(
+    db: Database, rates: list[Rate], *, by: Actor, now: datetime, also: Also = nothing_else
+) -> list[Rate]:
+    """For every business; all of them, or none."""
+    async with db.transaction() as tx:
+        await also(tx)
+        for rate in rates:
+            await _set(tx, rate, business_id=PLATFORM_BUSINESS_ID, by=by, now=now)
+    return rates
+
+
+async def _set(tx: Tx, rate: Rate, *, business_id: str, by: Actor, now: datetime) -> None:
     details = {
         "rate": str(rate.rate),
         "spreadBasisPoints": rate.spread_basis_points,
         "source": rate.source,
         "quotedAt": rate.quoted_at,
     }
-    async with db.transaction() as tx:
-        await also(tx)
-        await review_store.insert_rate(tx, rate, business_id=business_id, now=now)
-        await audit.insert(
-            tx, business_id, by, action="rate.set", subject=f"{rate.base}/{rate.quote}", details=details, now=now
-        )
+    await review_store.insert_rate(tx, rate, business_id=business_id, now=now)
+    await audit.insert(
+        tx, business_id, by, action="rate.set", subject=f"{rate.base}/{rate.quote}", details=details, now=now
+    )
 
 
 async def list_rates(db: Database) -> list[Rate]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
-
 from tidegate.approval import store
 from tidegate.approval.model import ApprovalRequest
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
@@ -13,7 +11,8 @@ from tidegate.core.errors import AccessDenied, Conflict, NotFound, Refusal
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
 from tidegate.release import commands as releases
-from tidegate.release.table import RELEASES, ReleaseDeps
+from tidegate.release.model import ReleaseDeps
+from tidegate.release.table import RELEASES, words_of
 from tidegate.staff.permission import StaffPermission
 
 PAGE = 100
@@ -76,8 +75,7 @@ class ApprovalPages:
 
 def _shown(one: ApprovalRequest) -> tuple[ApprovalRequest, str, str]:
     """With its words, and the page of its subject."""
-    release = RELEASES[one.command]
-    return one, release.words(msgspec.json.decode(one.arguments, type=release.arguments)), release.page(one)
+    return one, words_of(one), RELEASES[one.command].page(one)
 
 
 def _key_in(visitor: ConsoleVisitor) -> tuple[str, int]:

@@ -23,7 +23,7 @@ from tidegate.merchant import card_pause, card_pause_store, commands
 from tidegate.merchant.field import EmailAddress, PersonName
 from tidegate.merchant.model import Business
 from tidegate.release import commands as releases
-from tidegate.release.arguments import LimitArguments, PriceArguments, percent_of
+from tidegate.release.arguments import PriceArguments, SettingArguments, percent_of
 from tidegate.staff.permission import StaffPermission
 
 PAGE = 50
@@ -76,7 +76,7 @@ class MerchantPages:
     ) -> Html:  # fmt: skip
         business = await commands.get(self.shell.db, business_id)
         async with self.shell.db.connection() as tx:
-            version = await releases.version_of(tx, "merchant.limits", business_id, business_id)
+            version = await releases.version_of(tx, "merchant.settings", business_id, business_id)
             proposed = await approval_store.list_about(tx, business_id, business_id)
             wallets = await merchant_store.list_wallets(tx, business_id)
             paused = await card_pause_store.find_open(tx, business_id)
@@ -118,12 +118,9 @@ class MerchantPages:
         try:
             match visitor.form.get("what"):
                 case "reinstate":
-                    return await propose(self.shell, visitor, "merchant.reinstate", business_id, business_id)
+                    return await self._change(visitor, business_id, SettingArguments(status="active"))
                 case "limits":
-                    limits = limits_in(visitor)
-                    return await propose(
-                        self.shell, visitor, "merchant.limits", business_id, business_id, arguments=limits
-                    )
+                    return await self._change(visitor, business_id, limits_in(visitor))
                 case "price":
                     price = price_in(visitor)
                     return await propose(
@@ -132,6 +129,9 @@ class MerchantPages:
         except (Invalid, ChangedElsewhere, Conflict) as wrong:
             return await self._page(visitor, business_id, wrong)
         raise NotFound("there is no such decision")
+
+    async def _change(self, visitor: ConsoleVisitor, business_id: str, wanted: SettingArguments) -> Html:
+        return await propose(self.shell, visitor, "merchant.settings", business_id, business_id, arguments=wanted)
 
     async def view_as(self, visitor: ConsoleVisitor) -> Html:
         """Read-only, with a reason that the merchant reads in its audit log."""
@@ -171,11 +171,11 @@ def _check_new(name: str, email: str) -> None:
         raise Invalid(*problems)
 
 
-def limits_in(visitor: ConsoleVisitor) -> LimitArguments:
+def limits_in(visitor: ConsoleVisitor) -> SettingArguments:
     numbers = [visitor.form.get(name, "") for name in ("rate", "burst")]
     if not all(text.isascii() and text.isdigit() and 0 < int(text[:9]) <= RATE_MAX for text in numbers):
         raise Invalid(Problem("rate", f"Enter whole numbers from 1 to {RATE_MAX}."))
-    return LimitArguments(rate_per_second=int(numbers[0]), rate_burst=int(numbers[1]))
+    return SettingArguments(rate_per_second=int(numbers[0]), rate_burst=int(numbers[1]))
 
 
 def price_in(visitor: ConsoleVisitor) -> PriceArguments:

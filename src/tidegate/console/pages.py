@@ -32,7 +32,7 @@ from tidegate.member.passkey import Passkeys
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import SignIn
 from tidegate.rail.deps import PaymentDeps
-from tidegate.release.table import ReleaseDeps
+from tidegate.release.model import ReleaseDeps
 from tidegate.settings import Settings
 from tidegate.staff.commands import may_enter
 from tidegate.webhook.commands import WebhookDeps
@@ -52,10 +52,11 @@ class Console:
         self.gate = StaffGate(self.shell)
         self.fence = Fence(urlsplit(settings.console_url).hostname, settings.console_networks)
         accounts = AccountPages(self.shell)
+        releases = ReleaseDeps(payment_deps, clock, settings.mode, settings.base_url, url)
         self.table: list[ConsoleRoute] = [
             *Overview(self.shell).routes(),
             *MerchantPages(self.shell, settings.base_url).routes(),
-            *ApprovalPages(self.shell, ReleaseDeps(payment_deps, clock, url)).routes(),
+            *ApprovalPages(self.shell, releases).routes(),
             *accounts.routes(),
             *DocumentPages(self.shell, accounts).routes(),
             *HeldPages(self.shell, payment_deps).routes(),

@@ -142,8 +142,13 @@ class SignIn:
         raise Invalid(Problem("code", WRONG_CODE))
 
     async def step_up(self, session: MemberSession, given: str) -> str:
-        """By the password or a code. The new session id. Codes are guessed no faster than passwords."""
-        member = session.member
+        """The new session id."""
+        await self.confirm(session.member, given)
+        async with self.db.transaction() as tx:
+            return await self.raised(tx, session)
+
+    async def confirm(self, member: Member, given: str) -> None:
+        """By the password or a code. Raises Invalid. Codes are guessed no faster than passwords."""
         subject = limit.STEP_UP.of(member.id)
         await limit.take(self.db, [subject], now=self.clock.now())
         async with self.db.transaction() as tx:
@@ -151,8 +156,6 @@ class SignIn:
         if not is_right and not await self._is_password(member, given):
             raise Invalid(Problem("factor", "That is neither your password nor a valid code."))
         await limit.forget(self.db, subject)
-        async with self.db.transaction() as tx:
-            return await self.raised(tx, session)
 
     async def confirm_password(self, member: Member, given: str) -> None:
         """Raises Invalid."""

@@ -10,6 +10,7 @@ from tidegate.audit.model import Actor
 from tidegate.core import ids
 from tidegate.core.clock import SystemClock
 from tidegate.core.errors import AccessDenied, Conflict, Invalid, NotFound, Problem
+from tidegate.infra.also import Also, nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.mail import store as mail
 from tidegate.member import message, passkey_store, password, session_store, store, team_store
@@ -202,13 +203,22 @@ def _refuse_above(own: Role, wanted: Role) -> None:
         raise AccessDenied(f"as {own.value} you cannot give, change or take the role {wanted.value}")
 
 
-async def invite_owner(db: Database, base_url: str, business_id: str, email: str) -> str:
+async def has_owner(db: Database, business_id: str) -> bool:
+    async with db.connection() as tx:
+        return Role.OWNER in await team_store.list_roles(tx, business_id)
+
+
+async def invite_owner(
+    db: Database, base_url: str, business_id: str, email: str, *, by: Actor = audit_model.OPERATOR,
+    also: Also = nothing_else,
+) -> str:  # fmt: skip
     """By the operator: how a business gets its first person."""
     email, now, token = email_in(email), SystemClock().now(), new_token()
     token_hash = hash_of_token(token)
     assert token_hash is not None
     url = f"{base_url}/dashboard/invitation/{token}"
     async with db.transaction() as tx:
+        await also(tx)
         business = await merchants.find_business(tx, business_id)
         if business is None:
             raise NotFound(f"there is no business {business_id}; `tidegate merchant list` shows them")
@@ -219,16 +229,19 @@ async def invite_owner(db: Database, base_url: str, business_id: str, email: str
         letter = message.invitation(email, business=business.name, inviter="Tidegate", role=Role.OWNER, url=url)
         await mail.insert(tx, business_id, letter, now=now)
         await audit.insert(
-            tx, business_id, audit_model.OPERATOR, action="team.invited", subject=email,
+            tx, business_id, by, action="team.invited", subject=email,
             details={"role": Role.OWNER}, now=now,
         )  # fmt: skip
     return url
 
 
-async def reset_factors_of(db: Database, email: str) -> None:
+async def reset_factors_of(
+    db: Database, email: str, *, by: Actor = audit_model.OPERATOR, also: Also = nothing_else
+) -> None:
     """By the operator: of anybody, also of an owner. The audit log of each of their businesses tells."""
     email, now = email_in(email), SystemClock().now()
     async with db.transaction() as tx:
+        await also(tx)
         found = await store.find_by_email(tx, email)
         if found is None:
             raise NotFound(f"no person signs in with {email}")
@@ -237,6 +250,6 @@ async def reset_factors_of(db: Database, email: str) -> None:
         await mail.insert(tx, ids.PLATFORM_BUSINESS_ID, message.factors_reset(email, by="Tidegate"), now=now)
         for at in await session_store.list_memberships(tx, person_id):
             await audit.insert(
-                tx, at.business_id, audit_model.OPERATOR, action="team.factors_reset", subject=person_id,
+                tx, at.business_id, by, action="team.factors_reset", subject=person_id,
                 details={"role": at.role}, now=now,
             )  # fmt: skip

@@ -18,7 +18,7 @@ from tidegate.infra.db import Database, Tx
 from tidegate.merchant import store
 from tidegate.merchant.key_terms import ALL_RIGHTS, KeyTerms
 from tidegate.merchant.logo import logo_from
-from tidegate.merchant.model import ROLL_OVERLAP_MAX, ApiKey, Business, KeyKind, hash_of
+from tidegate.merchant.model import ROLL_OVERLAP_MAX, ApiKey, Business, KeyKind, KeyPrint, hash_of, print_of
 
 
 @dataclass(frozen=True)
@@ -111,30 +111,51 @@ async def roll_secret_key(db: Database, business_id: str, *, mode: ids.Mode, ove
     """A new secret key. Older ones expire after the overlap, or at their own expiry if that is sooner."""
     secret_key = ids.new_secret_key(mode)
     async with db.transaction() as tx:
-        if await store.find_business(tx, business_id) is None:
-            _no_business(business_id)
-        key = await _add_key(tx, business_id, KeyKind.SECRET, secret_key, now)
-        await store.end_older_keys(tx, business_id, kind=KeyKind.SECRET, keep_id=key.id, at=now + overlap)
+        await replace_main_key(tx, business_id, print_of(secret_key), overlap=overlap, by=OPERATOR, now=now)
     return secret_key
+
+
+async def replace_main_key(
+    tx: Tx, business_id: str, secret: KeyPrint, *, overlap: timedelta, by: Actor, now: datetime
+) -> ApiKey:
+    if await store.find_business(tx, business_id) is None:
+        _no_business(business_id)
+    key = await _add_secret(tx, business_id, secret, now)
+    await store.end_older_keys(tx, business_id, kind=KeyKind.SECRET, keep_id=key.id, at=now + overlap)
+    await _note(tx, key, by, "key.rolled", now)
+    return key
 
 
 async def make_key(tx: Tx, business_id: str, terms: KeyTerms, *, mode: ids.Mode, by: Actor, now: datetime) -> NewKey:
     """A restricted secret key, known only here."""
     secret = ids.new_secret_key(mode)
+    return NewKey(await add_restricted(tx, business_id, terms, print_of(secret), by=by, now=now), secret)
+
+
+async def add_restricted(
+    tx: Tx, business_id: str, terms: KeyTerms, secret: KeyPrint, *, by: Actor, now: datetime
+) -> ApiKey:
     if await store.find_business(tx, business_id) is None:
         _no_business(business_id)
-    key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
+    key = await _add_secret(tx, business_id, secret, now, terms=terms)
     await _note(tx, key, by, "key.created", now)
-    return NewKey(key, secret)
+    return key
 
 
 async def roll_key(
     tx: Tx, business_id: str, key_id: int, *, overlap: timedelta, mode: ids.Mode, by: Actor, now: datetime
 ) -> NewKey:
     """A new key with the rights of this one, which still works for the overlap."""
+    secret = ids.new_secret_key(mode)
+    key = await replace_key(tx, business_id, key_id, print_of(secret), overlap=overlap, by=by, now=now)
+    return NewKey(key, secret)
+
+
+async def replace_key(
+    tx: Tx, business_id: str, key_id: int, secret: KeyPrint, *, overlap: timedelta, by: Actor, now: datetime
+) -> ApiKey:
     if not timedelta(0) <= overlap <= ROLL_OVERLAP_MAX:
         raise Invalid(Problem("overlap", f"must be from 0 to {ROLL_OVERLAP_MAX.days} days"))
-    secret = ids.new_secret_key(mode)
     old = await store.find_key(tx, business_id, key_id)
     if old is None or old.kind is not KeyKind.SECRET:
         _no_key(business_id, key_id)
@@ -144,10 +165,10 @@ async def roll_key(
         name=old.name, scopes=old.scopes, networks=old.networks, refund_max=old.refund_max,
         expires_at=old.expires_at,
     )  # fmt: skip
-    key = await _add_key(tx, business_id, KeyKind.SECRET, secret, now, terms=terms)
+    key = await _add_secret(tx, business_id, secret, now, terms=terms)
     await store.end_key(tx, business_id, key_id, at=now + overlap)
     await _note(tx, key, by, "key.rolled", now, of=key_id)
-    return NewKey(key, secret)
+    return key
 
 
 async def add_key(db: Database, business_id: str, kind: KeyKind, mode: ids.Mode, *, now: datetime) -> str:
@@ -187,19 +208,21 @@ async def set_fee_rule(
         return await store.insert_fee_rule(tx, business_id, currency=currency, method=method, rule=rule, now=now)
 
 
-async def _add_key(
-    tx: Tx, business_id: str, kind: KeyKind, key: str, now: datetime, *, terms: KeyTerms = ALL_RIGHTS
+async def _add_key(tx: Tx, business_id: str, kind: KeyKind, key: str, now: datetime) -> ApiKey:
+    if kind is KeyKind.SECRET:
+        return await _add_secret(tx, business_id, print_of(key), now)
+    return await store.insert_key(
+        tx, business_id=business_id, kind=kind, key_hash=hash_of(key), public_key=key, last_four=key[-4:], now=now
+    )
+
+
+async def _add_secret(
+    tx: Tx, business_id: str, secret: KeyPrint, now: datetime, *, terms: KeyTerms = ALL_RIGHTS
 ) -> ApiKey:
     return await store.insert_key(
-        tx,
-        business_id=business_id,
-        kind=kind,
-        key_hash=hash_of(key),
-        public_key=key if kind is KeyKind.PUBLIC else None,
-        last_four=key[-4:],
-        now=now,
-        terms=terms,
-    )
+        tx, business_id=business_id, kind=KeyKind.SECRET, key_hash=secret.hash, public_key=None,
+        last_four=secret.last_four, now=now, terms=terms,
+    )  # fmt: skip
 
 
 async def _note(tx: Tx, key: ApiKey, by: Actor, action: str, now: datetime, **details: int) -> None:

@@ -183,3 +183,15 @@ class Caller:
 def hash_of(key: str) -> bytes:
     """A key has 190 random bits, so one round of SHA-256 is as strong as a slow hash and 10,000 times cheaper."""
     return hashlib.sha256(key.encode(errors="surrogateescape")).digest()
+
+
+@dataclass(frozen=True)
+class KeyPrint:
+    """What is stored of a secret key: enough to know it again."""
+
+    hash: bytes
+    last_four: str
+
+
+def print_of(secret: str) -> KeyPrint:
+    return KeyPrint(hash_of(secret), secret[-4:])

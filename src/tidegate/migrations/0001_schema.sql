@@ -691,7 +691,7 @@ CREATE TABLE approval (
     subject_version bigint      NOT NULL,
     arguments       jsonb       NOT NULL,
     why             text        NOT NULL,
-    asked_by        text        CONSTRAINT approval_asked_by_fk REFERENCES person (id),
+    asked_by        text        NOT NULL CONSTRAINT approval_asked_by_fk REFERENCES person (id),
     asked_at        timestamptz NOT NULL,
     expires_at      timestamptz NOT NULL,
     status          text        NOT NULL DEFAULT 'open',
@@ -700,15 +700,14 @@ CREATE TABLE approval (
     outcome         text,
     CONSTRAINT approval_pk PRIMARY KEY (business_id, id),
     CONSTRAINT approval_realm_is_known CHECK (realm IN ('dashboard', 'console')),
-    CONSTRAINT approval_of_a_merchant_is_a_refund CHECK (realm = 'console' OR (command = 'refund' AND asked_by IS NOT NULL)),
+    CONSTRAINT approval_of_a_merchant_is_a_refund CHECK (realm = 'console' OR command = 'refund'),
     CONSTRAINT approval_status_is_known CHECK (status IN ('open', 'approved', 'declined', 'void')),
     CONSTRAINT approval_needs_another_person
-        CHECK (status <> 'approved' OR (decided_by IS NOT NULL AND decided_by IS DISTINCT FROM asked_by)),
+        CHECK (status <> 'approved' OR (decided_by IS NOT NULL AND decided_by <> asked_by)),
     CONSTRAINT approval_is_decided_once CHECK ((status = 'open') = (decided_at IS NULL))
 );
 COMMENT ON TABLE approval IS 'What one person asks for and another one allows: a command with its arguments, for the version of the thing that was seen.';
 COMMENT ON COLUMN approval.realm IS 'Who decides: the people of the business, or the operator''s staff.';
-COMMENT ON COLUMN approval.asked_by IS 'NULL for the command line of the operator.';
 COMMENT ON COLUMN approval.outcome IS 'What running it made, such as the reference of a refund; or why it is void.';
 CREATE INDEX approval_open ON approval (business_id, id) WHERE status = 'open';
 CREATE UNIQUE INDEX approval_one_open_release ON approval (business_id, command, subject)

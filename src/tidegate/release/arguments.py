@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 
+from tidegate.core.fee import FeeOnRefund
 from tidegate.core.money import Currency
+from tidegate.merchant.key_terms import KeyWish
+from tidegate.merchant.model import KeyPrint
 from tidegate.staff.permission import StaffRole
 
 
@@ -14,9 +19,27 @@ class NoArguments(msgspec.Struct, frozen=True, kw_only=True):
     pass
 
 
-class LimitArguments(msgspec.Struct, frozen=True, kw_only=True):
-    rate_per_second: int
-    rate_burst: int
+class ApprovalArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Of an account that is approved: permanent, or until then."""
+
+    expires_at: datetime | None = None
+
+
+class SettingArguments(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Settings of a merchant that widen what it may do, or what is credited. Those that are absent stay."""
+
+    status: str | None = None
+    rate_per_second: int | None = None
+    rate_burst: int | None = None
+    variance_policy: str | None = None
+    variance_tolerance_minor: int | None = None
+    inflow_name_policy: str | None = None
+    redirect_hosts: list[str] | None = None
+    checkout_origins: list[str] | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
 class PriceArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +49,22 @@ class PriceArguments(msgspec.Struct, frozen=True, kw_only=True):
     vat_basis_points: int
     fixed_minor: int = 0
     cap_minor: int | None = None
+    on_refund: FeeOnRefund = FeeOnRefund.KEPT
+
+
+class KeyArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The secret was shown to the one who proposed it, and works once it is approved."""
+
+    wish: KeyWish
+    secret: KeyPrint
+
+
+class RollArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Of a restricted key, or of the key with all rights."""
+
+    secret: KeyPrint
+    overlap_s: int
+    key_id: int | None = None
 
 
 class RateArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +73,12 @@ class RateArguments(msgspec.Struct, frozen=True, kw_only=True):
     rate: Decimal
     source: str
     spread_basis_points: int = 0
+    # When it was proposed, unless it says: an old proposal makes an old rate.
+    quoted_at: datetime | None = None
+
+
+class ImportArguments(msgspec.Struct, frozen=True, kw_only=True):
+    rates: list[RateArguments]
 
 
 class StaffArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +94,14 @@ class AssignArguments(msgspec.Struct, frozen=True, kw_only=True):
     account_id: str | None = None
 
 
+class RefundWish(msgspec.Struct, frozen=True, kw_only=True):
+    """Without an amount: the excess of an overpayment, otherwise all that remains."""
+
+    amount: Decimal | None = None
+    # Read by the customer.
+    reason: str | None = None
+
+
 def percent_of(basis_points: int) -> str:
     return f"{basis_points // 100}.{basis_points % 100:02d} %"
 
@@ -56,4 +109,37 @@ def percent_of(basis_points: int) -> str:
 def price_words(price: PriceArguments) -> str:
     cap = f", at most {price.cap_minor} minor units" if price.cap_minor is not None else ""
     fixed = f" plus {price.fixed_minor} minor units" if price.fixed_minor else ""
-    return f"{price.method} in {price.currency}: {percent_of(price.basis_points)}{fixed}{cap}"
+    returned = ", given back with a refund" if price.on_refund is FeeOnRefund.RETURNED else ""
+    return f"{price.method} in {price.currency}: {percent_of(price.basis_points)}{fixed}{cap}{returned}"
+
+
+def setting_words(wanted: SettingArguments) -> str:
+    if wanted.changes == {"status": "active"}:
+        return "Reinstate a merchant"
+    shown = (f"{name.replace('_', ' ')} {_shown(value)}" for name, value in wanted.changes.items())
+    return f"Settings: {', '.join(shown)}"
+
+
+def key_words(wanted: KeyArguments) -> str:
+    return f"Make the key {wanted.wish.name} with the rights {', '.join(wanted.wish.scopes)}"
+
+
+def roll_words(wanted: RollArguments) -> str:
+    which = "the key with all rights" if wanted.key_id is None else f"key {wanted.key_id}"
+    return f"Replace {which}; the old one ends after {wanted.overlap_s / 3600:g} hours"
+
+
+def rate_words(rate: RateArguments) -> str:
+    return f"Rate: 1 {rate.base} is {rate.rate} {rate.quote}, spread {percent_of(rate.spread_basis_points)}"
+
+
+def import_words(wanted: ImportArguments) -> str:
+    return "Rates: " + ", ".join(f"1 {one.base} is {one.rate} {one.quote}" for one in wanted.rates)
+
+
+def refund_words(wanted: RefundWish) -> str:
+    return f"Refund {'what remains' if wanted.amount is None else wanted.amount} for the merchant"
+
+
+def _shown(value: Any) -> str:
+    return (", ".join(value) or "none") if isinstance(value, list) else str(value)

@@ -13,11 +13,13 @@ from tidegate.audit import store as audit
 from tidegate.audit.model import OPERATOR, Actor
 from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem
 from tidegate.core.ids import Mode
+from tidegate.infra.also import nothing_else
 from tidegate.infra.db import Database, Tx
 from tidegate.member.realm import CONSOLE
 from tidegate.release import store
 from tidegate.release.arguments import NoArguments
-from tidegate.release.table import RELEASES, ReleaseDeps, ReleaseRun, business_for
+from tidegate.release.model import ReleaseDeps, ReleaseRun
+from tidegate.release.table import RELEASES, business_for
 
 WHY_CHARS_MAX = 300
 CHANGED = "it has changed since this page was drawn; look again and decide anew"
@@ -49,7 +51,7 @@ async def propose(tx: Tx, proposal: Proposal, *, by: Actor, now: datetime) -> in
 
 
 def proposal_of(
-    command: str, business_id: str, subject: str, version: int, *, why: str, asked_by: str | None,
+    command: str, business_id: str, subject: str, version: int, *, why: str, asked_by: str,
     arguments: msgspec.Struct = NOTHING,
 ) -> Proposal:  # fmt: skip
     return Proposal(
@@ -62,8 +64,7 @@ async def approve(
     deps: ReleaseDeps, business_id: str, approval_id: int, *, person_id: str, by: Actor
 ) -> ApprovalRequest:
     """Runs once. Void once its subject has changed. Audited with both names."""
-    db = deps.payment.db
-    async with db.transaction() as tx:
+    async with deps.db.transaction() as tx:
         found = await open_request(tx, business_id, approval_id, CONSOLE, by=person_id, now=deps.clock.now())
     release = RELEASES[found.command]
     now = deps.clock.now_of(business_id)
@@ -78,10 +79,11 @@ async def approve(
         )
         await audit.insert(
             tx, business_id, by, action=f"{locked.command}.approved", subject=locked.subject,
-            details={"approval": approval_id, "proposedBy": _who(locked.asked_by), "why": locked.why}, now=now,
+            details={"approval": approval_id, "proposedBy": f"staff/{locked.asked_by}", "why": locked.why}, now=now,
         )  # fmt: skip
 
-    await release.run(ReleaseRun(deps, found, by, now, decide), arguments)
+    run = ReleaseRun(deps, business_id, found.subject, found.why, found.asked_at, by, now, decide)
+    await release.run(run, arguments)
     return found
 
 
@@ -96,27 +98,54 @@ async def decline(
         await approvals.decide(tx, found, status="declined", by=person_id, outcome=None, now=now)
         await audit.insert(
             tx, business_id, by, action=f"{found.command}.declined", subject=found.subject,
-            details={"approval": approval_id, "proposedBy": _who(found.asked_by)}, now=now,
+            details={"approval": approval_id, "proposedBy": f"staff/{found.asked_by}"}, now=now,
         )  # fmt: skip
 
 
-def _who(person_id: str | None) -> str:
-    return f"staff/{person_id}" if person_id else OPERATOR.actor
+# Changes of the staff are by two approvers; until there are two, the command line adds them.
+APPROVERS_MIN = 2
 
 
-async def must_propose(db: Database, mode: Mode) -> bool:
-    """Whether the command line proposes: in live mode, once there is an approver. A sandbox has no real money."""
-    if mode is Mode.SANDBOX:
+class ReleaseWish(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line asks for."""
+
+    command: str
+    business_id: str
+    subject: str
+    why: str | None = None
+    arguments: msgspec.Struct = NOTHING
+
+
+class Proposed(msgspec.Struct, frozen=True):
+    """Instead of the effect: the number of the approval that it waits for."""
+
+    number: int
+
+
+async def acts_at_once(deps: ReleaseDeps, command: str) -> bool:
+    """Whether the command line does it alone: in a sandbox, which has no real money, and for the first of the staff."""
+    if deps.mode is Mode.SANDBOX:
+        return True
+    if not command.startswith("staff."):
         return False
-    async with db.connection() as tx:
-        return await store.count_approvers(tx) > 0
+    async with deps.db.connection() as tx:
+        return await store.count_approvers(tx) < APPROVERS_MIN
 
 
-async def propose_from_command_line(
-    db: Database, command: str, business_id: str, subject: str, *, why: str, now: datetime,
-    arguments: msgspec.Struct = NOTHING,
-) -> int:  # fmt: skip
-    async with db.transaction() as tx:
-        version = await version_of(tx, command, business_id, subject)
-        proposal = proposal_of(command, business_id, subject, version, why=why, asked_by=None, arguments=arguments)
-        return await propose(tx, proposal, by=OPERATOR, now=now)
+async def act(deps: ReleaseDeps, wish: ReleaseWish, *, by: Actor = OPERATOR) -> object:
+    """Without an approval; only where `acts_at_once` says so."""
+    business_id = business_for(wish.command, wish.business_id)
+    now = deps.clock.now_of(business_id)
+    run = ReleaseRun(deps, business_id, wish.subject, wish.why, now, by, now, nothing_else)
+    return await RELEASES[wish.command].run(run, wish.arguments)
+
+
+async def propose_wish(deps: ReleaseDeps, wish: ReleaseWish, *, asked_by: str, by: Actor) -> Proposed:
+    """From the command line: on the version of this moment."""
+    async with deps.db.transaction() as tx:
+        version = await version_of(tx, wish.command, wish.business_id, wish.subject)
+        proposal = proposal_of(
+            wish.command, wish.business_id, wish.subject, version, why=wish.why or "", asked_by=asked_by,
+            arguments=wish.arguments,
+        )  # fmt: skip
+        return Proposed(await propose(tx, proposal, by=by, now=deps.clock.now()))

@@ -39,6 +39,56 @@ async def version_of_rate(tx: Tx, business_id: str, pair: str) -> int | None:
     return found
 
 
+async def version_of_rates(tx: Tx, business_id: str, _source: str) -> int | None:
+    """Of all pairs."""
+    found: int = await tx.fetchval("SELECT coalesce(max(id), 0) FROM exchange_rate WHERE business_id = $1", business_id)
+    return found
+
+
+async def version_of_refundable(tx: Tx, business_id: str, reference: str) -> int | None:
+    """Of a payment or an inflow."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT version FROM payment WHERE business_id = $1 AND (reference = $2 OR pay_code = $2)
+         UNION ALL
+        SELECT version FROM collection WHERE business_id = $1 AND reference = $2
+         LIMIT 1
+        """,
+        business_id, reference,
+    )  # fmt: skip
+    return found
+
+
+async def version_of_keys(tx: Tx, business_id: str, _subject: str) -> int | None:
+    """Each key that is made, and each that ends."""
+    found: int | None = await tx.fetchval(
+        """
+        SELECT (SELECT count(*) + count(expires_at) + count(revoked_at) FROM credential WHERE business_id = $1)
+          FROM business WHERE id = $1
+        """,
+        business_id,
+    )
+    return found
+
+
+async def version_of_owners(tx: Tx, business_id: str, _email: str) -> int | None:
+    found: int | None = await tx.fetchval(
+        """
+        SELECT (SELECT count(*) FROM membership WHERE business_id = $1 AND role = 'owner') FROM business WHERE id = $1
+        """,
+        business_id,
+    )
+    return found
+
+
+async def version_of_person(tx: Tx, _business_id: str, email: str) -> int | None:
+    """Whoever enrols a factor meanwhile needs no reset."""
+    found: int | None = await tx.fetchval(
+        "SELECT has_passkey::integer + 2 * (totp_step + 1) FROM person WHERE email = $1", email
+    )
+    return found
+
+
 async def version_of_suspense(tx: Tx, business_id: str, receipt_id: str) -> int | None:
     """0 while it is in suspense: what is decided about it is decided once."""
     found: int | None = await tx.fetchval(

@@ -18,11 +18,19 @@ from tidegate.member.model import INVITATION_LASTS, Member, email_in, hash_of_to
 from tidegate.member.realm import CONSOLE
 from tidegate.member.sign_in import RESET
 from tidegate.staff import store
+from tidegate.staff.model import StaffMember
 from tidegate.staff.permission import StaffRole
 
 
 async def may_enter(tx: Tx, member: Member) -> bool:
     return await store.find(tx, member.id) is not None
+
+
+async def get(tx: Tx, email: str) -> StaffMember:
+    found = await store.find_by_email(tx, email)
+    if found is None:
+        raise NotFound(f"no member of the staff has the address {email}; `tidegate staff list` shows them")
+    return found
 
 
 async def add(tx: Tx, *, email: str, name: str, role: StaffRole, by: Actor, now: datetime) -> Member:

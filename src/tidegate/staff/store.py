@@ -41,6 +41,18 @@ async def find(tx: Tx, person_id: str) -> StaffMember | None:
     return _staff_member(row) if row else None
 
 
+async def find_by_email(tx: Tx, email: str) -> StaffMember | None:
+    row = await tx.fetchrow(
+        """
+        SELECT person, staff.role, staff.created_at, NULL::timestamptz AS seen_at
+          FROM staff JOIN person ON person.id = staff.person_id
+         WHERE person.email = lower($1) AND staff.ended_at IS NULL
+        """,
+        email.strip(),
+    )
+    return _staff_member(row) if row else None
+
+
 async def list_all(tx: Tx) -> list[StaffMember]:
     rows = await tx.fetch(
         """

@@ -1,0 +1,60 @@
+"""Releases that move money: inflows, suspense, refunds, and the rates that inflows are converted at."""
+
+from __future__ import annotations
+
+from tidegate.collection import review, set_rate
+from tidegate.collection.rate import Rate
+from tidegate.intake import suspense
+from tidegate.refund import commands as refunds
+from tidegate.refund.request import RefundRequest
+from tidegate.release.arguments import AssignArguments, ImportArguments, NoArguments, RateArguments, RefundWish
+from tidegate.release.model import ReleaseRun
+
+
+async def credit(run: ReleaseRun, _: NoArguments) -> object:
+    return await review.credit(run.deps.payment, run.subject, note=run.why, **run.common)
+
+
+async def send_back(run: ReleaseRun, _: NoArguments) -> object:
+    return await review.send_back(run.deps.payment, run.subject, note=run.why, **run.common)
+
+
+async def set_one_rate(run: ReleaseRun, rate: RateArguments) -> object:
+    return (await set_rate.set_rates(run.deps.db, [_rate(run, rate)], **run.common))[0]
+
+
+async def import_rates(run: ReleaseRun, wanted: ImportArguments) -> object:
+    return await set_rate.set_rates(run.deps.db, [_rate(run, one) for one in wanted.rates], **run.common)
+
+
+def _rate(run: ReleaseRun, rate: RateArguments) -> Rate:
+    return Rate(
+        base=rate.base, quote=rate.quote, rate=rate.rate, spread_basis_points=rate.spread_basis_points,
+        source=rate.source, quoted_at=rate.quoted_at or run.asked_at,
+    )  # fmt: skip
+
+
+async def assign(run: ReleaseRun, to: AssignArguments) -> object:
+    deps, receipt_id = run.deps.payment, int(run.subject)
+    if to.payment is not None:
+        return await suspense.assign_to_payment(
+            deps, receipt_id, business_id=to.business_id, reference=to.payment, note=run.note, **run.common
+        )
+    return await suspense.assign_to_account(
+        deps, receipt_id, business_id=to.business_id, account_id=to.account_id or "", note=run.note, **run.common
+    )
+
+
+async def return_suspense(run: ReleaseRun, _: NoArguments) -> object:
+    return await suspense.send_back(run.deps.payment, int(run.subject), note=run.note, **run.common)
+
+
+async def close_suspense(run: ReleaseRun, _: NoArguments) -> object:
+    return await suspense.close(run.deps.payment, int(run.subject), note=run.note, **run.common)
+
+
+async def refund(run: ReleaseRun, wanted: RefundWish) -> object:
+    request = RefundRequest(reference=run.subject, amount=wanted.amount, reason=wanted.reason, note=run.why)
+    async with run.deps.db.transaction() as tx:
+        await run.also(tx)
+        return await refunds.begin(tx, run.business_id, request, by=run.by, now=run.now)

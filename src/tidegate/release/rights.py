@@ -1,0 +1,91 @@
+"""Releases that widen rights: of accounts, of merchants and their keys, of people."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tidegate.account import commands as accounts
+from tidegate.core.fee import FeeRule
+from tidegate.core.method import priced_in
+from tidegate.member import team
+from tidegate.merchant import commands as merchants
+from tidegate.merchant.key_terms import terms_of
+from tidegate.release.arguments import (
+    ApprovalArguments,
+    KeyArguments,
+    NoArguments,
+    PriceArguments,
+    RollArguments,
+    SettingArguments,
+    StaffArguments,
+)
+from tidegate.release.model import ReleaseRun
+from tidegate.staff import commands as staff
+
+
+async def approve_account(run: ReleaseRun, wanted: ApprovalArguments) -> object:
+    return await accounts.approve(run.deps.payment, run.subject, expires_at=wanted.expires_at, **run.common)
+
+
+async def reinstate_account(run: ReleaseRun, _: NoArguments) -> object:
+    return await accounts.reinstate(run.deps.db, run.subject, **run.common)
+
+
+async def change_settings(run: ReleaseRun, wanted: SettingArguments) -> object:
+    return await merchants.change(run.deps.db, run.business_id, wanted.changes, **run.common)
+
+
+async def set_price(run: ReleaseRun, price: PriceArguments) -> object:
+    rule = FeeRule(
+        id="", basis_points=price.basis_points, vat_basis_points=price.vat_basis_points,
+        fixed_minor=price.fixed_minor, cap_minor=price.cap_minor, on_refund=price.on_refund,
+    )  # fmt: skip
+    return await merchants.set_fee_rule(
+        run.deps.db, run.business_id, currency=price.currency, method=priced_in(price.method), rule=rule, **run.common
+    )
+
+
+async def make_key(run: ReleaseRun, wanted: KeyArguments) -> object:
+    terms = terms_of(wanted.wish, now=run.now)
+    async with run.deps.db.transaction() as tx:
+        await run.also(tx)
+        return await merchants.add_restricted(tx, run.business_id, terms, wanted.secret, by=run.by, now=run.now)
+
+
+async def roll_key(run: ReleaseRun, wanted: RollArguments) -> object:
+    overlap = timedelta(seconds=wanted.overlap_s)
+    async with run.deps.db.transaction() as tx:
+        await run.also(tx)
+        if wanted.key_id is None:
+            return await merchants.replace_main_key(
+                tx, run.business_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
+            )
+        return await merchants.replace_key(
+            tx, run.business_id, wanted.key_id, wanted.secret, overlap=overlap, by=run.by, now=run.now
+        )
+
+
+async def invite_owner(run: ReleaseRun, _: NoArguments) -> object:
+    return await team.invite_owner(
+        run.deps.db, run.deps.base_url, run.business_id, run.subject, by=run.by, also=run.also
+    )
+
+
+async def reset_factors(run: ReleaseRun, _: NoArguments) -> object:
+    await team.reset_factors_of(run.deps.db, run.subject, by=run.by, also=run.also)
+    return run.subject
+
+
+async def add_staff(run: ReleaseRun, added: StaffArguments) -> object:
+    async with run.deps.db.transaction() as tx:
+        await run.also(tx)
+        member = await staff.add(tx, email=run.subject, name=added.name, role=added.role, by=run.by, now=run.now)
+        return await staff.invite(tx, member, run.deps.console_url, now=run.now)
+
+
+async def remove_staff(run: ReleaseRun, _: NoArguments) -> object:
+    async with run.deps.db.transaction() as tx:
+        await run.also(tx)
+        found = await staff.get(tx, run.subject)
+        await staff.remove(tx, found.member.id, by=run.by, now=run.now)
+        return found

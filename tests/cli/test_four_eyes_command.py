@@ -1,0 +1,151 @@
+"""In live mode the command line proposes what lets money out or widens rights; another person approves it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from cli.operating import Operator
+from live_database import live_database
+from tidegate.audit.model import OPERATOR
+from tidegate.core.clock import SystemClock
+from tidegate.core.ids import Mode
+from tidegate.infra.db import Database
+from tidegate.member import store as people
+from tidegate.member.password import PasswordHashing
+from tidegate.merchant import commands as merchants
+from tidegate.staff import commands as staff
+from tidegate.staff.permission import StaffRole
+
+PASSWORD = "correct horse battery staple"
+OPERATING, APPROVING, AUDITING = "ops@example.com", "kofi@example.com", "grace@example.com"
+LIVE = {
+    "TIDEGATE_MODE": "live",
+    "TIDEGATE_BASE_URL": "https://api.example.com",
+    "TIDEGATE_CONSOLE_URL": "https://console.example.com",
+    "TIDEGATE_RAILS": "paystack",
+    "TIDEGATE_PAYSTACK_SECRET_KEY": "sk_live_0123456789abcdef0123456789abcdef01234567",
+}
+
+
+@pytest.fixture(scope="module")
+async def live(server_url: str) -> AsyncIterator[str]:
+    async with live_database(server_url, "tidegate_test_four_eyes") as url:
+        yield url
+
+
+@pytest.fixture
+async def row(live: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(live)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def operator(live: str, tmp_path: Path) -> Operator:
+    return Operator(live, tmp_path, **LIVE)
+
+
+@pytest.fixture(scope="module")
+async def business_id(live: str) -> AsyncIterator[str]:
+    """Of a merchant; beside it two approvers, an operator and an auditor."""
+    db, now = Database(live), SystemClock().now()
+    await db.open()
+    hashed = await PasswordHashing().hash(PASSWORD)
+    roles = {OPERATING: StaffRole.OPERATOR, AUDITING: StaffRole.AUDITOR, APPROVING: StaffRole.APPROVER}
+    async with db.transaction() as tx:
+        for email, role in {**roles, "sade@example.com": StaffRole.APPROVER}.items():
+            member = await staff.add(tx, email=email, name=email.partition("@")[0], role=role, by=OPERATOR, now=now)
+            await people.set_password(tx, member.id, hashed)
+    new = await merchants.create(db, name="Shop", email="shop@example.com", mode=Mode.LIVE, now=now)
+    yield new.business.id
+    await db.close()
+
+
+async def test_a_release_is_proposed_by_one_and_approved_by_another(
+    operator: Operator, business_id: str, row: asyncpg.Connection
+) -> None:
+    fee = ("merchant", "fee", business_id, "NGN", "card", "--percent", "1.1")
+    assert "know why" in await operator.refused(*fee, "--by", OPERATING)
+    assert "Say who you are" in await operator.refused(*fee, "--why", "agreed")
+    by = ("--why", "agreed", "--by")
+    assert "As auditor" in await operator.refused(*fee, *by, AUDITING)
+    assert "neither your password" in await operator.refused(*fee, *by, OPERATING, typed="guessed")
+    assert "proposed as" in await operator.said(*fee, *by, OPERATING, typed=PASSWORD)
+    assert await row.fetchval("SELECT count(*) FROM fee_rule WHERE business_id = $1", business_id) == 0
+    [waiting] = await operator.json("approval", "list")
+    assert (waiting["command"], waiting["why"], waiting["proposedBy"]) == ("merchant.price", "agreed", "ops")
+    number = str(waiting["number"])
+    assert "As operator" in await operator.refused("approval", "approve", number, "--by", OPERATING)
+    assert "neither your" in await operator.refused("approval", "approve", number, "--by", APPROVING, typed="x")
+    assert "approved and done" in await operator.said("approval", "approve", number, "--by", APPROVING, typed=PASSWORD)
+    assert await row.fetchval("SELECT basis_points FROM fee_rule WHERE business_id = $1", business_id) == 110
+    assert "nothing with the number" in await operator.refused("approval", "approve", number, "--by", APPROVING)
+    actors = await row.fetch("SELECT actor FROM audit WHERE subject = $1 ORDER BY id", business_id)
+    assert len({one["actor"] for one in actors}) == 2
+
+
+async def test_a_key_is_shown_when_it_is_proposed_and_works_once_it_is_approved(
+    operator: Operator, business_id: str, row: asyncpg.Connection
+) -> None:
+    made = await operator.json(
+        "merchant", "keys", "create", business_id, "Reports", "--scope", "read", "--why", "asked for", "--by",
+        OPERATING, typed=PASSWORD,
+    )  # fmt: skip
+    assert made["secretKey"].startswith("sk_live_")
+    kept = "SELECT count(*) FROM credential WHERE business_id = $1 AND last_four = $2 AND name = 'Reports'"
+    assert await row.fetchval(kept, business_id, made["secretKey"][-4:]) == 0
+    await operator.said("approval", "approve", str(made["proposed"]), "--by", APPROVING, typed=PASSWORD)
+    assert await row.fetchval(kept, business_id, made["secretKey"][-4:]) == 1
+
+
+async def test_what_stops_money_is_done_by_one_and_its_end_is_proposed(
+    operator: Operator, business_id: str, row: asyncpg.Connection
+) -> None:
+    of = "SELECT status, rate_per_second FROM business WHERE id = $1"
+    await operator.said("merchant", "set", business_id, "--status", "suspended", "--support-email", "help@example.com")
+    before = await row.fetchrow(of, business_id)
+    assert before["status"] == "suspended"
+    wanted = ("merchant", "set", business_id, "--status", "active", "--rate-per-second", "77", "--why", "paid")
+    number = (await operator.json(*wanted, "--by", OPERATING, typed=PASSWORD))["proposed"]
+    assert await row.fetchrow(of, business_id) == before
+    assert "Only an approver" in await operator.refused(
+        "approval", "decline", str(number), "--by", AUDITING, typed=PASSWORD
+    )
+    await operator.said("approval", "approve", str(number), "--by", APPROVING, typed=PASSWORD)
+    assert tuple(await row.fetchrow(of, business_id)) == ("active", 77)
+
+
+# Every other release whose thing is known: the words, and the table that has a row once it was done.
+PROPOSED = {
+    "rate.set": (("rate", "set", "USD", "NGN", "1500", "--source", "desk"), "exchange_rate"),
+    "rate.import": (("rate", "import", "ecb.xml"), "exchange_rate"),
+    "merchant.roll": (("merchant", "keys", "roll", "BUSINESS"), "credential"),
+    "staff.add": (("staff", "add", "new@example.com", "--name", "New", "--role", "auditor"), "staff"),
+    "staff.remove": (("staff", "remove", AUDITING), "staff"),
+    "person.reset": (("dashboard", "reset-factors", AUDITING, "--yes"), "person"),
+}
+ECB = """\
+<?xml version="1.0"?>
+<gesmes:Envelope xmlns:gesmes="http://www.gesmes.org/xml/2002-08-01" xmlns="http://www.ecb.int/vocabulary/2002-08-01/eurofxref">
+<Cube><Cube time="2026-11-13"><Cube currency="USD" rate="1.1"/></Cube></Cube></gesmes:Envelope>"""
+
+
+@pytest.mark.parametrize("command", PROPOSED)
+async def test_it_is_proposed_and_changes_nothing(
+    operator: Operator, business_id: str, row: asyncpg.Connection, tmp_path: Path, command: str
+) -> None:
+    words, table = PROPOSED[command]
+    path = tmp_path / "ecb.xml"
+    path.write_text(ECB)
+    given = [{"BUSINESS": business_id, "ecb.xml": str(path)}.get(word, word) for word in words]
+    before = await row.fetch(f"SELECT * FROM {table}")
+    by = APPROVING if command.startswith("staff.") else OPERATING
+    assert "proposed as" in await operator.said(*given, "--why", "asked for", "--by", by, typed=PASSWORD)
+    assert await row.fetch(f"SELECT * FROM {table}") == before
+    waiting = await operator.json("approval", "list")
+    number = next(one["number"] for one in waiting if one["command"] == command)
+    assert "declined" in await operator.said("approval", "decline", str(number), "--by", APPROVING, typed=PASSWORD)
