@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published bench bench-data bench-data-clean wheel lock clean
+.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published chaos bench bench-data bench-data-clean wheel lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -13,6 +13,9 @@ TEST_PROCESSES ?= 4
 # Those that speak SQL.
 CLUSTER_TESTS := $(addprefix tests/,account checkout cluster collection dashboard dispute doctor intake ledger mail member \
 	merchant payment payment_link race reconcile refund request_log retention sandbox stories wallet webhook worker)
+# Of `make chaos`: how long, and which run is repeated.
+HOURS  ?=
+SEED   ?=
 # How many inflows `make bench-data` loads.
 ROWS   ?= 10000000
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
@@ -63,6 +66,9 @@ browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when t
 	@$(BIN)/python tests/browser_install.py
 
 published: $(VENV)/.published  ## install a published client of pawaPay, which a test runs against the emulator
+
+chaos: $(VENV)/.dev  ## faults at random under load, then model = database = webhooks = books (HOURS=8, SEED=n, ARGS=--help)
+	@PYTHONPATH=tests $(BIN)/python -m chaos $(addprefix --hours ,$(HOURS)) $(addprefix --seed ,$(SEED)) $(ARGS)
 
 bench: $(VENV)/.dev  ## measure against PostgreSQL itself and a bare server; prints ratios (15 minutes)
 	@$(BIN)/python -m bench $(ARGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -149,6 +150,26 @@ async def test_home_counts_the_same_before_and_after_the_roll_up(
         await admin.execute("UPDATE takings SET received_minor = received_minor + 1")
         assert await home_store.list_wrong_takings(tx) == [shop.business_id]
         await admin.execute("UPDATE takings SET received_minor = received_minor - 1")
+
+
+async def test_the_roll_up_passes_no_journal_that_is_too_young(
+    shop: Shop, new_checkout: MakeCheckout, db: Database, admin: Any
+) -> None:
+    """Of two machines, the second one's clock is behind: its journal is old enough first."""
+    for _ in range(3):
+        assert (await (await new_checkout(shop)).charge(card())).status_code == 200
+    first, _, last = [row["id"] for row in await admin.fetch("SELECT id FROM journal ORDER BY id")]
+    await admin.execute("ALTER TABLE journal DISABLE TRIGGER ALL")
+    await admin.execute(
+        "UPDATE journal SET created_at = created_at - interval '1 minute' WHERE id IN ($1, $2)", first, last
+    )
+    assert (await roll_up(db, SystemClock())).done == 1
+    async with db.connection() as tx:
+        assert await home_store.list_behind(tx, before=SystemClock().now() - timedelta(seconds=30), limit=1) == []
+    await admin.execute("UPDATE journal SET created_at = created_at - interval '1 minute'")
+    await admin.execute("ALTER TABLE journal ENABLE TRIGGER ALL")
+    assert (await roll_up(db, SystemClock())).done == 2
+    assert await admin.fetchval("SELECT sum(payments) FROM takings") == 3
 
 
 async def test_what_was_not_delivered_is_counted_and_sent_again(

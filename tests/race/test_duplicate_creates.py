@@ -18,9 +18,9 @@ from build import Shop, make_shop, order
 from process import api
 from tidegate.infra.db import Database
 
-# The full measure is 1,000 × 20; a build machine gets fewer references, never fewer rivals.
+# The full measure is 1,000 × 100.
 REFERENCES = int(os.environ.get("TIDEGATE_TEST_REFERENCES", "25"))
-RIVALS = 20
+RIVALS = int(os.environ.get("TIDEGATE_TEST_RIVALS", "20"))
 
 
 @pytest.fixture(scope="module")

@@ -137,11 +137,16 @@ async def roll_up(tx: Tx, business_id: str, *, before: datetime, limit: int) -> 
     return int(await tx.fetchval(_ROLL_UP, business_id, before, limit, mark))
 
 
+# Up to the first journal that is too young: times may be out of order by some moments, and what the watermark has
+# passed is never added.
 _ROLL_UP = """
-    WITH next AS (
+    WITH young AS (
+        SELECT id FROM journal WHERE business_id = $1 AND id > $4 AND created_at >= $2 ORDER BY id LIMIT 1),
+    next AS (
         SELECT journal.id, journal.kind, journal.cause, journal.created_at
           FROM journal
-         WHERE journal.business_id = $1 AND journal.id > $4 AND journal.created_at < $2
+         WHERE journal.business_id = $1 AND journal.id > $4
+           AND journal.id < coalesce((SELECT id FROM young), 9223372036854775807)
          ORDER BY journal.id LIMIT $3),
     summed AS (
         SELECT date_trunc('hour', next.created_at) AS hour, payment.currency, payment.method, count(*) AS payments,

@@ -651,12 +651,13 @@ COMMENT ON TABLE takings_watermark IS 'The last journal of a business that takin
 CREATE FUNCTION are_takings_behind(p_business_id text, p_before timestamptz) RETURNS boolean
     LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN EXISTS (SELECT FROM journal
-                    WHERE business_id = p_business_id AND created_at < p_before
-                      AND id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = p_business_id), 0));
+    RETURN coalesce((SELECT created_at < p_before FROM journal
+                      WHERE business_id = p_business_id
+                        AND id > coalesce((SELECT journal_id FROM takings_watermark WHERE business_id = p_business_id), 0)
+                      ORDER BY id LIMIT 1), false);
 END
 $$;
-COMMENT ON FUNCTION are_takings_behind IS 'Whether a business has journals of before that moment which takings do not include yet.';
+COMMENT ON FUNCTION are_takings_behind IS 'Whether the first journal of a business that takings do not include yet is of before that moment.';
 
 GRANT SELECT, INSERT, UPDATE ON takings, takings_watermark TO tidegate_app;
 

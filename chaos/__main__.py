@@ -1,0 +1,119 @@
+"""`make chaos`: starts everything, loads it, injects faults, judges, leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import httpx
+
+from chaos.client import Caller
+from chaos.deployment import Deployment, deployed
+from chaos.faults import Faults
+from chaos.load import Load
+from chaos.model import Model
+from chaos.receivers import WebhookLog
+from chaos.verdict import Verdict
+from chaos.world import open_shops
+from receiver import Receiver, receiving
+
+REQUEST_TIMEOUT_S = 20.0
+REPORT_EVERY_S = 30.0
+
+
+@dataclass(frozen=True)
+class Run:
+    seed: int
+    seconds: float
+    clients: int
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.option("--minutes", type=click.FloatRange(0.1, 60 * 24 * 7), default=4.0, help="How long faults are injected.")
+@click.option("--hours", type=click.FloatRange(0.01, 24 * 7), help="Instead of minutes.")
+@click.option("--seed", type=click.IntRange(0), help="Repeats the faults of a run; a new one when absent.")
+@click.option("--clients", type=click.IntRange(1, 200), default=6, help="Merchants and payers at once.")
+def main(minutes: float, hours: float | None, seed: int | None, clients: int) -> None:
+    """Faults at random under load; afterwards model = database = webhooks = books. Fails when anything was found."""
+    run = Run(secrets.randbits(32) if seed is None else seed, 60 * (minutes if hours is None else hours * 60), clients)
+    # Two folders, since PostgreSQL makes its own unreadable for us unless we are root.
+    home, data = (Path(tempfile.mkdtemp(prefix=f"tidegate-chaos-{name}-")) for name in ("logs", "data"))
+    click.echo(f"seed {run.seed}, {run.seconds / 60:.0f} min, logs in {home}")
+    model = asyncio.run(_run(run, home, data))
+    shutil.rmtree(data, ignore_errors=True)
+    if model.findings:
+        click.echo("\n".join(["", f"Found {len(model.findings)}; the logs stay in {home}:", *model.findings]))
+        sys.exit(1)
+    shutil.rmtree(home, ignore_errors=True)
+    click.echo("Nothing was lost, nothing was doubled: model = database = webhooks = books.")
+
+
+async def _run(run: Run, home: Path, data: Path) -> Model:
+    model = Model()
+    log = WebhookLog()
+    limits = httpx.Limits(max_connections=200, max_keepalive_connections=50)
+    async with (
+        receiving() as receiver,
+        deployed(home, data) as deployment,
+        httpx.AsyncClient(base_url=deployment.base_url, timeout=REQUEST_TIMEOUT_S, limits=limits) as http,
+    ):
+        log.watch(receiver)
+        by = Caller(http, model, random.Random(run.seed))
+        await _test(run, deployment, by, receiver, log)
+    return model
+
+
+async def _test(run: Run, deployment: Deployment, by: Caller, receiver: Receiver, log: WebhookLog) -> None:
+    shops = await open_shops(deployment, by, receiver)
+    faults = Faults(deployment, by, shops, log)
+    load = Load(by, shops)
+    done = asyncio.Event()
+    clients = [asyncio.create_task(load.run_until(done)) for _ in range(run.clients)]
+    ends_at = time.monotonic() + run.seconds
+    reporting = asyncio.create_task(_report(by.model, faults, deployment))
+    await faults.run(random.Random(run.seed), lambda: time.monotonic() > ends_at)
+    for proxy in deployment.proxies.values():
+        proxy.armed.clear()
+    done.set()
+    await asyncio.gather(*clients)
+    reporting.cancel()
+    await deployment.until_ready()
+    verdict = Verdict(deployment, by.model, log)
+    await verdict.settle(by, shops)
+    await verdict.judge()
+    _summary(run, by.model, faults, deployment, log)
+
+
+async def _report(model: Model, faults: Faults, deployment: Deployment) -> None:
+    while True:
+        await asyncio.sleep(REPORT_EVERY_S)
+        cuts = sum(proxy.cuts.total() for proxy in deployment.proxies.values())
+        click.echo(f"{_words(model.done)}; {_words(faults.counts)}; {cuts} cuts at COMMIT; {len(model.findings)} found")
+
+
+def _summary(run: Run, model: Model, faults: Faults, deployment: Deployment, log: WebhookLog) -> None:
+    repeats = sum(log.arrivals.values()) - len(log.arrivals)
+    click.echo(f"\nSeed {run.seed}, {run.clients} clients, {run.seconds / 60:.0f} min of faults")
+    click.echo(f"Acknowledged: {_words(model.done)}")
+    click.echo(f"Webhooks: {len(log.accepted)} events accepted, {repeats} sent more than once")
+    click.echo(f"Faults: {_words(faults.counts)}")
+    for name, proxy in deployment.proxies.items():
+        cuts = {cut.value: count for cut, count in proxy.cuts.items()}
+        click.echo(f"Of {proxy.commits} commits of the {name}, cut: {_words(cuts)}")
+
+
+def _words(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+if __name__ == "__main__":
+    main()
