@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.retention_settings import RetentionDays
-from tidegate.settings import WrongSettings, from_environment
+from tidegate.settings import SANDBOX_CONTACT, WrongSettings, from_environment
 
 LIVE = {
     "TIDEGATE_MODE": "live",
@@ -136,6 +136,7 @@ def test_the_reference_is_shown_in_the_sandbox_and_on_demand_in_live_mode() -> N
         from_environment({"TIDEGATE_SECURITY_CONTACT": "safe@example.com"}).security_contact
         == "mailto:safe@example.com"
     )
+    assert from_environment({}).security_contact == SANDBOX_CONTACT
 
 
 PAYSTACK = {**LIVE, "TIDEGATE_RAILS": "paystack", "TIDEGATE_PAYSTACK_SECRET_KEY": "sk_live_0123456789abcdef"}

@@ -29,6 +29,8 @@ from tidegate.core.clock import ShiftedClock, SystemClock
 from tidegate.core.ids import Mode
 from tidegate.dashboard.pages import Dashboard
 from tidegate.docs import routes as docs
+from tidegate.docs.site import DocsSite
+from tidegate.docs.suggestion import Suggestions
 from tidegate.embed.pages import EmbedPages
 from tidegate.infra import memory, telemetry
 from tidegate.infra.db import Database
@@ -102,11 +104,11 @@ def build(
     watch = _watch(runtime)
     checkout = _checkout(runtime, key_cache, watch)
     operations = operations_of(runtime, checkout)
-    document = document_of(operations, settings.base_url)
     is_sandbox = isinstance(runtime.clock, ShiftedClock)
     panel = SimulatorPanel(Simulator(runtime.deps)) if is_sandbox else None
     pages = CheckoutPages(checkout.commands, Site(settings.base_url), lambda: runtime.secret, panel)
-    site = _site_pages(settings, is_sandbox=is_sandbox)
+    documentation = docs_of(operations, settings.base_url) if settings.has_docs else None
+    site = _site_pages(settings, documentation, is_sandbox=is_sandbox)
     health = Health(runtime.db)
     dashboard = _dashboard(runtime)
     beside = [key_uses.keep_writing, recorder.keep_writing, dashboard.shell.db.keep_open]
@@ -126,7 +128,7 @@ def build(
         *dashboard.routes(),
         *_console(runtime),
         *security_txt.routes(settings.security_contact, settings.base_url, SystemClock()),
-        *(docs.routes(document, operations, EVENTS, sandbox_keys, site.router) if settings.has_docs else ()),
+        *(docs.routes(documentation, sandbox_keys, site.router) if documentation else ()),
     ]
     application = Application(
         routes,
@@ -142,9 +144,18 @@ def build(
     return application
 
 
-def _site_pages(settings: Settings, *, is_sandbox: bool) -> SitePages:
-    packages = [START_PACKAGE] if is_sandbox else []
-    return SitePages(Site(settings.base_url), is_sandbox=is_sandbox, has_docs=settings.has_docs, packages=packages)
+def docs_of(operations: Sequence[Operation], base_url: str) -> DocsSite:
+    return DocsSite(document_of(operations, base_url), operations, EVENTS)
+
+
+def _site_pages(settings: Settings, documentation: DocsSite | None, *, is_sandbox: bool) -> SitePages:
+    return SitePages(
+        Site(settings.base_url),
+        is_sandbox=is_sandbox,
+        has_docs=settings.has_docs,
+        packages=[START_PACKAGE] if is_sandbox else [],
+        suggest=Suggestions(documentation) if documentation else lambda _: None,
+    )
 
 
 def _authenticator(settings: Settings, key_cache: KeyCache, uses: KeyUses) -> Authenticator:

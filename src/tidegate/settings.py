@@ -122,6 +122,10 @@ class Settings:
         return replace(self, port=port, base_url=default_base_url(port) if is_default else self.base_url)
 
 
+# No mail goes there; a sandbox shows what the file of a live deployment looks like.
+SANDBOX_CONTACT = "mailto:security@localhost"
+
+
 def default_base_url(port: int) -> str:
     return f"http://localhost:{port}"
 
@@ -163,7 +167,7 @@ def from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
         alarm_url=read.text("TIDEGATE_ALARM_URL"),
         console_networks=_networks(read, "TIDEGATE_CONSOLE_NETWORKS"),
         has_docs=read.choice("TIDEGATE_DOCS", ["on", "off"], default="on" if mode is Mode.SANDBOX else "off") == "on",
-        security_contact=read.contact("TIDEGATE_SECURITY_CONTACT"),
+        security_contact=read.contact("TIDEGATE_SECURITY_CONTACT") or (SANDBOX_CONTACT if mode is Mode.SANDBOX else ""),
         **_payer_limits(read),
         card_declines_per_hour=read.number(
             "TIDEGATE_CARD_DECLINES_PER_HOUR",

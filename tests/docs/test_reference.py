@@ -31,6 +31,7 @@ from tidegate.docs.prose import breakable, prose
 from tidegate.docs.reference import ApiReference, OperationView, slug_of
 from tidegate.docs.routes import SandboxKeys, routes
 from tidegate.docs.schema import FieldRow, Schemas
+from tidegate.docs.site import DocsSite
 from tidegate.docs.variable import variables_of
 from tidegate.infra.db import Database
 from tidegate.infra.http import error_guide, openapi
@@ -85,7 +86,8 @@ async def nothing_to_open() -> Any:
 
 def service_of(operations: list[Operation], keys: SandboxKeys | None) -> Application:
     document = openapi.document(operations, title="Tidegate", server_url=BASE_URL)
-    return Application(routes(document, operations, [], keys), lifespan=nothing_to_open, meter=Meter())
+    docs = DocsSite(document, operations)
+    return Application(routes(docs, keys), lifespan=nothing_to_open, meter=Meter())
 
 
 @cache

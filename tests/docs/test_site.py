@@ -23,6 +23,7 @@ from tidegate.docs.markdown import Document, front_matter
 from tidegate.docs.page import PageHead
 from tidegate.docs.routes import SandboxKeys, routes
 from tidegate.docs.site import AREAS, DocsSite
+from tidegate.docs.suggestion import NEAREST, Suggestions
 from tidegate.infra.http import error_guide
 from tidegate.infra.http.application import Application
 from tidegate.infra.telemetry import Meter
@@ -35,6 +36,7 @@ KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9
 OPERATIONS = operations_of(Runtime.of(Settings()))
 DOCUMENT = document_of(OPERATIONS, BASE_URL)
 SITE = DocsSite(DOCUMENT, OPERATIONS, EVENTS)
+SUGGESTIONS = Suggestions(SITE)
 HTML_BYTES_MAX, CSS_BYTES_MAX, SCRIPT_BYTES_MAX, INDEX_BYTES_MAX = 30_000, 10_000, 8_000, 20_000
 LEAD_WORDS_MAX = 60
 
@@ -47,7 +49,7 @@ async def nothing_to_open() -> AsyncIterator[None]:
 
 
 def service_with(keys: SandboxKeys | None) -> Application:
-    return Application(routes(DOCUMENT, OPERATIONS, EVENTS, keys), lifespan=nothing_to_open, meter=Meter())
+    return Application(routes(SITE, keys), lifespan=nothing_to_open, meter=Meter())
 
 
 SERVICE = service_with(KEYS)
@@ -173,6 +175,29 @@ async def test_without_a_sandbox_nothing_can_be_run() -> None:
     assert "Test mode" not in page.text
 
 
+# Addresses without a page.
+
+
+@pytest.mark.parametrize(
+    ("path", "first"),
+    [
+        ("/docs/guides/refnd", "/docs/guides/refund"),
+        ("/docs/webhooks", "/docs/guides/receive-webhooks"),
+        ("/docs/reference/events/charge.success.md", "/docs/reference/events/charge.successful"),
+        ("/checkout/payments/merchant-reference/ORDER-1001", "/docs/reference/verify-payment"),
+    ],
+)
+def test_an_address_without_a_page_leads_to_the_nearest_ones(path: str, first: str) -> None:
+    suggestion = SUGGESTIONS(path)
+    assert suggestion
+    assert suggestion.links[0][0] == first
+    assert len(suggestion.links) <= NEAREST
+
+
+def test_an_address_of_nothing_suggests_nothing() -> None:
+    assert SUGGESTIONS("/nothing/here") is None
+
+
 # Search.
 
 
@@ -253,7 +278,8 @@ async def test_style_and_script_are_small_and_load_nothing() -> None:
 
 async def test_it_works_below_a_folder_of_a_proxy() -> None:
     document = document_of(OPERATIONS, "https://pay.example.com/gate")
-    service = Application(routes(document, OPERATIONS, EVENTS, None), lifespan=nothing_to_open, meter=Meter())
+    docs = DocsSite(document, OPERATIONS, EVENTS)
+    service = Application(routes(docs, None), lifespan=nothing_to_open, meter=Meter())
     page = Outline((await get("/docs/guides/refund", service)).text)
     own = [href for href in page.values("href") if href.startswith("/")]
     assert own
@@ -261,7 +287,7 @@ async def test_it_works_below_a_folder_of_a_proxy() -> None:
 
 
 def test_files_have_the_same_pages_and_no_dead_link(tmp_path: Path) -> None:
-    count = export.write(tmp_path, SITE, DOCUMENT)
+    count = export.write(tmp_path, SITE)
     assert count == len(SITE.heads)
     pages = sorted(tmp_path.rglob("*.html"))
     assert len(pages) == count

@@ -10,7 +10,6 @@ from tidegate import app
 from tidegate import settings as settings_module
 from tidegate.cli.console import speaks_plainly
 from tidegate.docs import export
-from tidegate.docs.site import DocsSite
 from tidegate.runtime import Runtime
 
 
@@ -21,6 +20,5 @@ def docs(folder: Path) -> None:
     """Write the documentation to FOLDER, for any web server: relative links, no keys, no Run."""
     settings = settings_module.from_environment()
     operations = app.operations_of(Runtime.of(settings))
-    document = app.document_of(operations, settings.base_url)
-    count = export.write(folder, DocsSite(document, operations, app.EVENTS), document)
+    count = export.write(folder, app.docs_of(operations, settings.base_url))
     click.echo(f"{count} pages written. Open {folder / 'index.html'}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from tidegate.docs import downloads, postman
 from tidegate.docs.page import ROOT
@@ -17,7 +16,7 @@ from tidegate.infra.page.site import Site
 _PACKAGE = "tidegate.docs"
 
 
-def write(folder: Path, docs: DocsSite, document: dict[str, Any]) -> int:
+def write(folder: Path, docs: DocsSite) -> int:
     """Returns how many pages were written."""
     assets = static.load(_PACKAGE, "static", under="/static", site=Site(""))
     for asset in assets.values():
@@ -39,8 +38,8 @@ def write(folder: Path, docs: DocsSite, document: dict[str, Any]) -> int:
     _write(folder, "/llms-full.txt", whole.llms_full().encode())
     # Addresses in the index are relative to the first page.
     _write(folder, "/search.json", whole.index(lambda path: _file_of(path).lstrip("/")))
-    _write(folder, "/openapi.json", encode(document))
-    _write(folder, postman.PATH, encode(postman.collection(document)))
+    _write(folder, "/openapi.json", encode(docs.document))
+    _write(folder, postman.PATH, encode(postman.collection(docs.document)))
     for package in downloads.packages():
         _write(folder, package.path, package.body)
     return len(docs.heads)

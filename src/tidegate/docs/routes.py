@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,8 +16,7 @@ from tidegate.docs.page import ROOT, PageHead
 from tidegate.docs.renderer import KEYS_PATH, SEARCH_PAGE, DocsRenderer
 from tidegate.docs.site import DocsSite
 from tidegate.infra.http.accept import prefers
-from tidegate.infra.http.openapi import EventDocument
-from tidegate.infra.http.operation import Operation, encode
+from tidegate.infra.http.operation import encode
 from tidegate.infra.http.routing import Route, answering
 from tidegate.infra.page import static
 from tidegate.infra.page.compress import gzip_once
@@ -46,22 +43,15 @@ class SandboxKeys:
         return {"api-key": self.secret_key, "x-pub-key": self.public_key, "x-business-id": self.business_id}
 
 
-def routes(
-    document: Mapping[str, Any],
-    operations: Sequence[Operation],
-    events: Sequence[EventDocument],
-    keys: SandboxKeys | None,
-    router: PageRouter | None = None,
-) -> list[Route]:
+def routes(docs: DocsSite, keys: SandboxKeys | None, router: PageRouter | None = None) -> list[Route]:
     """A page is made when it is first asked for, and kept."""
-    site = Site(document["servers"][0]["url"])
+    site = Site(docs.base_url)
     assets = static.load(_PACKAGE, "static", under=f"{ROOT}/static", site=site)
-    docs = DocsSite(document, operations, events)
     renderer = DocsRenderer(docs, lambda name: assets[name].url, can_run=keys is not None)
     pages = _Pages(docs, renderer, site.url)
     return [
-        _json("/openapi.json", encode(document)),
-        _json(postman.PATH, encode(postman.collection(document))),
+        _json("/openapi.json", encode(docs.document)),
+        _json(postman.PATH, encode(postman.collection(docs.document))),
         *downloads.routes(),
         *(router or PageRouter()).routes([*pages.routes(), *([_keys(keys)] if keys else [])]),
         *static.routes(assets.values()),

@@ -77,6 +77,7 @@ class DocsSite:
     def __init__(
         self, document: Mapping[str, Any], operations: Sequence[Operation], events: Sequence[EventDocument] = ()
     ) -> None:
+        self.document = document
         self.title = document["info"]["title"]
         self.version = document["info"]["version"]
         self.base_url = document["servers"][0]["url"]

@@ -51,7 +51,8 @@ FIRST_SECTIONS = (
             ),
             SettingRow(
                 name="TIDEGATE_SECURITY_CONTACT",
-                meaning="E-mail address or URI shown in /.well-known/security.txt.",
+                meaning="E-mail address or URI shown in /.well-known/security.txt. A sandbox shows "
+                "a placeholder without it.",
                 live="security@{host}",
             ),
             SettingRow(

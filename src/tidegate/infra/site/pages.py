@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,18 @@ _TITLES = {
     429: "Too many requests",
     503: "Not available right now",
 }
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Where a reader may have wanted to go from an address."""
+
+    words: str
+    # Path and text.
+    links: Sequence[tuple[str, str]]
+
+
+Suggest = Callable[[str], Suggestion | None]
 _BUG = "Something went wrong on our side"
 
 
@@ -45,9 +57,18 @@ def wants_page(headers: Headers) -> bool:
 
 
 class SitePages:
-    def __init__(self, site: Site, *, is_sandbox: bool, has_docs: bool, packages: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        site: Site,
+        *,
+        is_sandbox: bool,
+        has_docs: bool,
+        packages: Sequence[str] = (),
+        suggest: Suggest = lambda _: None,
+    ) -> None:
         self.site = site
         self.has_docs = has_docs
+        self._suggest = suggest
         self._files = static.load(_PACKAGE, "static", under=STATIC_PATH, site=site)
         self._environment = Environment(
             loader=ChoiceLoader([PackageLoader(name) for name in (_PACKAGE, *packages)]),
@@ -70,7 +91,7 @@ class SitePages:
     def error(self, refusal: Refusal, status: int, request: PageRequest) -> Html:
         return self._error(refusal, status, request.request_id)
 
-    def _error(self, refusal: Refusal, status: int, request_id: str) -> Html:
+    def _error(self, refusal: Refusal, status: int, request_id: str, suggestion: Suggestion | None = None) -> Html:
         title = _TITLES.get(status) or (_BUG if status >= 500 else "This request was refused")
         allowed = refusal.allowed if isinstance(refusal, MethodNotAllowed) else ()
         return self.html(
@@ -79,7 +100,8 @@ class SitePages:
             title=title,
             message=refusal.message[:1].upper() + refusal.message[1:],
             allowed=", ".join(allowed),
-            is_missing=status == 404,
+            is_missing=status == 404 and suggestion is None,
+            suggestion=suggestion,
             request_id=request_id,
         )
 
@@ -88,7 +110,7 @@ class SitePages:
         headers = Headers(scope["headers"])
         if not wants_page(headers):
             return False
-        html = self._error(refusal, status, scope["tidegate.request_id"])
+        html = self._error(refusal, status, scope["tidegate.request_id"], self._suggest(scope["path"]))
         answer = ready(
             Html(html.body, status, [*html.headers, *headers_of(refusal, status)]),
             headers,
