@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from generator import names
+from tidegate.docs import client_name as names
 
 Schema = dict[str, Any]
 METHODS = ("get", "post", "patch", "put", "delete")
@@ -61,7 +61,9 @@ class Document:
         found = [operation.method for operation in self.operations]
         twice = sorted({method for method in found if found.count(method) > 1})
         if twice:
-            raise ValueError(f"two operations have the same method: {twice}; name one in clients/generator/names.py")
+            raise ValueError(
+                f"two operations have the same method: {twice}; name one in src/tidegate/docs/client_name.py"
+            )
         self.events = {
             name: _body_of(methods["post"])["$ref"].rpartition("/")[2] for name, methods in raw["webhooks"].items()
         }

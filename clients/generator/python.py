@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import keyword
 import textwrap
 from collections.abc import Iterable, Iterator
 
 from generator.document import ApiOperation, Document, Parameter, Schema
-from generator.names import pascal, snake
+from tidegate.docs.client_name import pascal, python_name
 
 HEAD = '"""{title} Written by `make clients` from the OpenAPI document; not by hand."""\n\n'
 _PLAIN = {"string": "str", "integer": "int", "boolean": "bool", "null": "None", "number": "Decimal", "binary": "bytes"}
@@ -251,11 +250,6 @@ class PythonWriter:
             f"self._send(ops.{_constant(operation)}, {path}, {_given(operation.query)}, {body}, "
             f"idempotency_key={key}, timeout=timeout, max_retries=max_retries)"
         )
-
-
-def python_name(wire_name: str) -> str:
-    name = snake(wire_name)
-    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def _given(parameters: Iterable[Parameter]) -> str:

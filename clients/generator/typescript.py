@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from generator.document import ApiOperation, Document, Parameter, Schema
-from generator.names import camel, pascal
+from tidegate.docs.client_name import camel, pascal
 
 HEAD = "// Written by `make clients` from the OpenAPI document; not by hand.\n\n"
 _PLAIN = {

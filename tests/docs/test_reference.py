@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -36,12 +37,14 @@ from tidegate.docs.variable import variables_of
 from tidegate.infra.db import Database
 from tidegate.infra.http import error_guide, openapi
 from tidegate.infra.http.application import Application
-from tidegate.infra.http.operation import Answer, Call, Credentials, Operation, Step
+from tidegate.infra.http.operation import Answer, Call, Credentials, Operation, Step, encode
 from tidegate.infra.http.status import STATUS_OF
 from tidegate.infra.telemetry import Meter
 from tidegate.runtime import Runtime
 from tidegate.settings import Settings
 
+HERE = Path(__file__).parent
+CLIENTS = HERE.parents[1] / "clients"
 BASE_URL = "http://localhost:8080"
 KEYS = SandboxKeys("sk_test_secret", "pk_test_public", "65f0c9a1b2d3e4f5a6b7c8d9")
 # Nothing is called, so there is no database behind them.
@@ -453,19 +456,39 @@ async def test_the_examples_run_when_pasted_again_and_again(own_shop: tuple[str,
     check_answers([*views] * 2, lines)
 
 
-async def test_the_python_samples_run(own_shop: tuple[str, Shop]) -> None:
-    base_url, shop = own_shop
-    views = views_at(base_url)
-    whole = "\n".join(f"exec({shown.samples[1].text!r}, {{}})" for shown in views)
-    check_answers(views, (await run_file(shop, base_url, [sys.executable, "-"], whole)).splitlines())
+# A sample shows the record of its answer; here it is printed as it came.
+SHOWN = {
+    "py": (r"^print\((\w+)\)$", r"import msgspec; print(msgspec.json.encode(getattr(\1, 'raw', \1)).decode())"),
+    "mjs": (r"^console\.log\((\w+)\);$", r"console.log(JSON.stringify(\1));"),
+}
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="the samples need Node")
-async def test_the_node_samples_run(own_shop: tuple[str, Shop]) -> None:
+@pytest.mark.parametrize(("place", "program", "ending"), [(1, sys.executable, "py"), (2, "node", "mjs")])
+async def test_the_samples_with_our_clients_run(
+    own_shop: tuple[str, Shop], tmp_path: Path, place: int, program: str, ending: str
+) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"there is no {program} here")
     base_url, shop = own_shop
     views = views_at(base_url)
-    whole = "\n".join(f"{{\n{shown.samples[2].text}\n}}" for shown in views)
-    check_answers(views, (await run_file(shop, base_url, ["node", "--input-type=module", "-"], whole)).splitlines())
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "tidegate-client").symlink_to(CLIENTS / "typescript")
+    files = [tmp_path / f"{view.slug}.{ending}" for view in views]
+    for file, view in zip(files, views, strict=True):
+        file.write_text(re.sub(*SHOWN[ending], view.samples[place].text, flags=re.MULTILINE))
+    said = (await run_program([program, str(HERE / f"run_programs.{ending}"), *map(str, files)], shop)).split("\0")[1:]
+    for view, text in zip(views, said, strict=True):
+        assert text.startswith(("{", "[")), (view.name, text)
+        operation = REFERENCE.operations[view.name]
+        assert same_fields(json.loads(text), json.loads(encode(operation.response_example))), (view.name, text)
+
+
+async def run_program(command: list[str], shop: Shop) -> str:
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CLIENTS / "python" / "src"), **keys_of(shop)}
+    process = await asyncio.create_subprocess_exec(*command, env=variables, stdout=PIPE, stderr=PIPE)
+    out, err = await process.communicate()
+    assert process.returncode == 0, (out + err).decode()
+    return out.decode()
 
 
 def views_at(base_url: str) -> list[OperationView]:
@@ -484,16 +507,6 @@ def keys_of(shop: Shop) -> dict[str, str]:
 
 def exports(shop: Shop) -> str:
     return "".join(f"{name}='{value}'\n" for name, value in keys_of(shop).items())
-
-
-async def run_file(shop: Shop, base_url: str, command: list[str], text: str) -> str:
-    variables = {"PATH": os.environ["PATH"], "TIDEGATE_URL": base_url, **keys_of(shop)}
-    process = await asyncio.create_subprocess_exec(
-        *command, env=variables, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=2**24
-    )
-    out, err = await process.communicate(text.encode())
-    assert process.returncode == 0, (out + err).decode()
-    return out.decode()
 
 
 def check_answers(views: list[OperationView], lines: list[str]) -> None:

@@ -64,6 +64,32 @@ class _Sent:
     is_awaited: bool = False
 
 
+@dataclass(frozen=True)
+class Request:
+    """One request of an example that stands by itself."""
+
+    operation: Operation
+    chosen: list[Variable]
+    kept: list[Variable]
+    # Variables by the values that they stand for.
+    names: dict[str, str]
+    is_awaited: bool
+
+    def planned(self, address: str) -> dict[str, Any]:
+        """For the script that runs it in a browser."""
+        operation = self.operation
+        return {
+            "method": operation.method,
+            "path": address,
+            "headers": [*operation.credentials.headers],
+            "body": operation.request_example if operation.request else None,
+            "uses": self.names,
+            "chooses": {variable.name: variable.value.rstrip("0123456789") for variable in self.chosen},
+            "takes": {variable.name: variable.field for variable in self.kept},
+            "repeats": self.is_awaited,
+        }
+
+
 class Shell:
     """Writes `curl` commands. A value that one example makes and another needs is a shell variable."""
 
@@ -87,35 +113,23 @@ class Shell:
         is_possible = all(step.operation in self._operations for step in operation.prepared_by)
         return operation.prepared_by if is_possible else ()
 
-    def plan_of(self, operation: Operation) -> list[dict[str, Any]]:
-        """The requests that a browser sends to run the example: those that make what it needs, and its own."""
+    def requests_of(self, operation: Operation) -> list[Request]:
+        """Those that make what the example needs, and its own."""
         made: set[str] = set()
-        return list(self._planned(operation, made, seen=()))
+        return list(self._requests(operation, made, seen=()))
 
-    def _planned(self, operation: Operation, made: set[str], seen: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    def plan_of(self, operation: Operation) -> list[dict[str, Any]]:
+        return [request.planned(self._address(request.operation)) for request in self.requests_of(operation)]
+
+    def _requests(self, operation: Operation, made: set[str], seen: tuple[str, ...]) -> Iterator[Request]:
         for variable in self.example_of(operation).needs:
             if variable.name not in made and variable.maker not in (*seen, operation.name):
-                yield from self._planned(self._operations[variable.maker], made, (*seen, operation.name))
+                yield from self._requests(self._operations[variable.maker], made, (*seen, operation.name))
         for sent in self._sent_for(operation):
             chosen = self._chosen_by(sent.operation)
             made.update(variable.name for variable in (*chosen, *sent.kept))
-            yield self._request(sent, chosen)
-
-    def _request(self, sent: _Sent, chosen: list[Variable]) -> dict[str, Any]:
-        operation = sent.operation
-        used = {v.value: v.name for v in (*chosen, *self._used_by(operation))}
-        return {
-            "name": operation.summary,
-            "method": operation.method,
-            "path": self._address(operation),
-            "headers": [*operation.credentials.headers],
-            "body": operation.request_example if operation.request else None,
-            "uses": used,
-            "chooses": {variable.name: variable.value.rstrip("0123456789") for variable in chosen},
-            "takes": {variable.name: variable.field for variable in sent.kept},
-            "repeats": sent.is_awaited,
-            "key": operation.is_idempotent_by_key,
-        }
+            names = {v.value: v.name for v in (*chosen, *self._used_by(sent.operation))}
+            yield Request(sent.operation, chosen, sent.kept, names, sent.is_awaited)
 
     def _sent_for(self, operation: Operation) -> list[_Sent]:
         prepared_by = self.steps_of(operation)

@@ -13,6 +13,7 @@ from typing import Any
 
 from tidegate.core.errors import Refusal
 from tidegate.docs import example as examples
+from tidegate.docs.client_call import ClientCalls
 from tidegate.docs.example import Example
 from tidegate.docs.sample import Sample, samples_of
 from tidegate.docs.schema import FieldRow, Schemas
@@ -118,6 +119,7 @@ class ApiReference:
         self._paths = document["paths"]
         self._base_url = document["servers"][0]["url"]
         self._schemas = Schemas(document)
+        self._calls = ClientCalls(document)
         self.operations = {o.name: o for members in by_group(operations).values() for o in members}
         self.events = {event.name: event for event in events}
         self._webhooks = document.get("webhooks", {})
@@ -137,7 +139,6 @@ class ApiReference:
         answers = described["responses"][str(operation.success_status)]["content"]
         answer = answers["application/json"]
         example = self._examples[operation.name]
-        plan = self.shell.plan_of(operation)
         return OperationView(
             name=operation.name,
             slug=slug_of(operation.name),
@@ -152,8 +153,8 @@ class ApiReference:
             fields=self._schemas.rows(content.get("schema", {})),
             is_body_optional=operation.is_body_optional,
             example=example,
-            samples=samples_of(example.command, plan, self._base_url),
-            plan=examples.one_line(plan),
+            samples=samples_of(example.command, self._calls.of(self.shell.requests_of(operation)), self._base_url),
+            plan=examples.one_line(self.shell.plan_of(operation)),
             is_destructive=operation.method == "DELETE" or operation.name in _DESTRUCTIVE,
             prepared_by=_links(self.operations[step.operation] for step in self.shell.steps_of(operation)),
             needs=tuple(Need(variable.name, self._maker(variable)) for variable in example.needs),

@@ -1,16 +1,21 @@
-"""The example of an operation in each language, from the one plan of its requests. Pure."""
+"""The example of an operation in each language: curl, and calls of our clients. Pure."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
-from tidegate.docs import example as examples
+from tidegate.docs.client_call import AnswerPlace, ClientCall, Named, NamedFields
+from tidegate.docs.client_name import camel, python_name
 
-_NAME = re.compile(r"\$\{(\w+)\}")
+# A line that is longer is broken.
+LINE_MAX = 50
+_PLAIN_NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -20,146 +25,153 @@ class Sample:
     text: str
 
 
-def samples_of(command: str, plan: Sequence[dict[str, Any]], base_url: str) -> tuple[Sample, ...]:
+def samples_of(command: str, calls: Sequence[ClientCall], base_url: str) -> tuple[Sample, ...]:
     return (
         Sample("sh", "curl", command),
-        Sample("python", "Python", python(plan, base_url)),
-        Sample("js", "Node", node(plan, base_url)),
+        Sample("python", "Python", python(calls, base_url)),
+        Sample("js", "Node", node(calls, base_url)),
     )
 
 
-def python(plan: Sequence[dict[str, Any]], base_url: str) -> str:
-    """With `httpx`; `requests` has the same calls."""
-    imported = [name for name, key in (("secrets", "chooses"), ("time", "repeats")) if any(r[key] for r in plan)]
-    lines = [*(f"import {name}" for name in ("os", *imported)), "", "import httpx", ""]
-    lines.append(f'URL = os.environ.get("TIDEGATE_URL", "{base_url}")')
-    return "\n".join([*lines, *_written(plan, _python_request)])
+def _laid_out(head: str, parts: Sequence[str], tail: str, *, indent: str, before: int = 0) -> str:
+    """In one line if that is short, with what stands before it; else a line for each part."""
+    line = f"{head}{', '.join(parts)}{tail}"
+    if not parts or (before + len(line) <= LINE_MAX and "\n" not in line):
+        return line
+    inner = "".join(f"{indent}{part},\n".replace("\n", f"\n{indent}").removesuffix(indent) for part in parts)
+    return f"{head.rstrip()}\n{inner}{tail.lstrip()}"
 
 
-def node(plan: Sequence[dict[str, Any]], base_url: str) -> str:
-    """With the `fetch` of Node 18 or newer."""
-    lines = [f'const URL = process.env.TIDEGATE_URL ?? "{base_url}";']
-    return "\n".join([*lines, *_written(plan, _node_request)])
+def _awaited(call: ClientCall) -> AnswerPlace:
+    """What is empty until it is there: the list with the value, or the value itself."""
+    place = next(iter(call.takes.values()))
+    return place.list or place
 
 
-def _written(plan: Sequence[dict[str, Any]], write: Callable[[dict[str, Any], bool], list[str]]) -> list[str]:
-    lines: list[str] = []
-    for request in plan:
-        lines += ["", *write(request, request is plan[-1])]
-    return lines
+# Python.
 
 
-def _python_request(request: dict[str, Any], is_last: bool) -> list[str]:
-    lines = [f'{name.lower()} = f"{prefix}{{secrets.token_hex(4)}}"' for name, prefix in request["chooses"].items()]
-    lines.append(f"answer = httpx.{request['method'].lower()}(")
-    lines.append(f"    {_python_url(request['path'])},")
-    headers = [f'"{name}": os.environ["{examples.credential(name).variable}"]' for name in request["headers"]]
-    if request["key"] and request["chooses"]:
-        headers.append(f'"Idempotency-Key": {next(iter(request["chooses"])).lower()}')
-    if headers:
-        lines.append(f"    headers={{{', '.join(headers)}}},")
-    if request["body"] is not None:
-        lines.append(f"    json={_indented(_python_value(request['body'], request['uses']))},")
-    lines += [")", "answer.raise_for_status()"]
+def python(calls: Sequence[ClientCall], base_url: str) -> str:
+    body = "\n\n".join(_python_call(call, is_last=call is calls[-1]) for call in calls)
+    needed = (("secrets", "import secrets"), ("time", "import time"), ("Decimal", "from decimal import Decimal"))
+    imports = [line for name, line in needed if re.search(rf"\b{name}[.(]", body)]
+    head = "\n".join([*imports, *([""] if imports else []), "from tidegate_client import Tidegate"])
+    return f"{head}\n\nclient = Tidegate(base_url={json.dumps(base_url)})\n\n{body}"
+
+
+def _python_call(call: ClientCall, *, is_last: bool) -> str:
+    lines = [f'{name.lower()} = f"{prefix}{{secrets.token_hex(4)}}"' for name, prefix in call.chooses.items()]
+    parts = [_python_value(value) for value in call.path]
+    parts += [f"{python_name(name)}={_python_value(value)}" for name, value in call.params.fields.items()]
+    named = f"{call.answer} = " if is_last or call.takes else ""
+    calling = _laid_out(f"{named}client.{call.method}(", parts, ")", indent="    ")
+    if call.repeats:
+        there = _python_place(call.answer, _awaited(call))
+        inner = [*calling.split("\n"), f"if {there}:", "    break", "time.sleep(0.2)"]
+        calling = "\n".join(["for _ in range(50):", *(f"    {line}" for line in inner)])
+    lines.append(calling)
+    lines += [f"{name.lower()} = {_python_place(call.answer, place)}" for name, place in call.takes.items()]
     if is_last:
-        lines.append("print(answer.text)")
-    lines += [f"{name.lower()} = {_python_found(field)}" for name, field in request["takes"].items()]
-    return _python_repeated(lines, request) if request["repeats"] else lines
+        lines.append(f"print({call.answer})")
+    return "\n".join(lines)
 
 
-def _python_found(field: str) -> str:
-    """The first field of that name, however deep, as the shell takes it."""
-    return f"""answer.text.partition('"{field}":"')[2].partition('"')[0]"""
+def _python_place(answer: str, place: AnswerPlace) -> str:
+    return answer + "".join(
+        f".{python_name(str(name))}" if is_field else f"[{json.dumps(name)}]" for name, is_field in place.steps
+    )
 
 
-def _python_repeated(lines: list[str], request: dict[str, Any]) -> list[str]:
-    wanted = next(iter(request["takes"])).lower()
-    inner = [f"    {line}" for line in lines]
-    return ["for _ in range(50):", *inner, f"    if {wanted}:", "        break", "    time.sleep(0.2)"]
+def _python_value(value: Any) -> str:
+    if isinstance(value, Named):
+        return value.name.lower()
+    if isinstance(value, NamedFields | dict):
+        fields = {python_name(k): v for k, v in value.fields.items()} if isinstance(value, NamedFields) else value
+        inner = [f"{json.dumps(name)}: {_python_value(each)}" for name, each in fields.items()]
+        return _laid_out("{", inner, "}", indent="    ")
+    if isinstance(value, list):
+        return _laid_out("[", [_python_value(each) for each in value], "]", indent="    ")
+    if isinstance(value, Decimal):
+        return f'Decimal("{value}")'
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def _python_url(path: str) -> str:
-    text = _NAME.sub(lambda match: f"{{{_python_named(match[1])}}}", path)
-    return f'URL + f"{text}"' if text != path else f'URL + "{text}"'
+# Node.
 
 
-def _python_named(name: str) -> str:
-    return f"os.environ['{name}']" if name.startswith("TIDEGATE_") else name.lower()
+def node(calls: Sequence[ClientCall], base_url: str) -> str:
+    body = "\n\n".join(_node_calls(calls))
+    head = 'import { Tidegate } from "tidegate-client";'
+    return f"{head}\n\nconst client = new Tidegate({{ baseUrl: {json.dumps(base_url)} }});\n\n{body}"
 
 
-def _python_value(value: Any, uses: dict[str, str]) -> str:
-    text = _json(value)
-    for example, name in uses.items():
-        text = text.replace(json.dumps(example, ensure_ascii=False), name.lower())
-    return re.sub(r"(?<=[:\[,] )(true|false|null)\b", lambda match: _PYTHON[match[0]], text)
+def _node_calls(calls: Sequence[ClientCall]) -> Iterator[str]:
+    set_by = [
+        [*([call.answer] if call.takes or call is calls[-1] else []), *_node_names([*call.chooses, *call.takes])]
+        for call in calls
+    ]
+    counted = Counter(name for names in set_by for name in names)
+    changed = {name for name, count in counted.items() if count > 1} | {call.answer for call in calls if call.repeats}
+    declared: set[str] = set()
+    for call, names in zip(calls, set_by, strict=True):
+        keywords = {name: "" if name in declared else "let " if name in changed else "const " for name in names}
+        declared.update(names)
+        yield _node_call(call, keywords, is_last=call is calls[-1])
 
 
-_PYTHON = {"true": "True", "false": "False", "null": "None"}
+def _node_names(variables: Iterable[str]) -> list[str]:
+    return [camel(name.lower()) for name in variables]
 
 
-def _json(value: Any) -> str:
-    text = examples.one_line(value)
-    return text if len(text) <= examples.ONE_LINE_MAX else _four_spaces(examples.pretty(value))
-
-
-def _four_spaces(text: str) -> str:
-    return re.sub(r"^( +)", lambda match: match[1] * 2, text, flags=re.MULTILINE)
-
-
-def _indented(text: str, by: str = "    ") -> str:
-    return text.replace("\n", f"\n{by}")
-
-
-def _node_request(request: dict[str, Any], is_last: bool) -> list[str]:
-    lines = [f"{_camel(name)} = `{prefix}${{Date.now()}}`;" for name, prefix in _chosen(request)]
-    path = _NAME.sub(lambda m: f"${{{_node_named(m[1])}}}", request["path"])
-    lines.append(f"answer = await fetch(`${{URL}}{path}`, {{")
-    lines.append(f'  method: "{request["method"]}",')
-    headers = [f'"{name}": process.env.{examples.credential(name).variable}' for name in request["headers"]]
-    if request["body"] is not None:
-        headers.append('"content-type": "application/json"')
-    if request["key"] and request["chooses"]:
-        headers.append(f'"Idempotency-Key": {_camel(next(iter(request["chooses"])))}')
-    if headers:
-        lines.append(f"  headers: {{ {', '.join(headers)} }},")
-    if request["body"] is not None:
-        lines.append(f"  body: JSON.stringify({_indented(_node_value(request['body'], request['uses']), '  ')}),")
-    lines += ["});", "text = await answer.text();", "if (!answer.ok) throw new Error(text);"]
+def _node_call(call: ClientCall, keywords: Mapping[str, str], *, is_last: bool) -> str:
+    lines = [
+        f"{keywords[name]}{name} = `{prefix}${{Date.now()}}`;"
+        for name, prefix in zip(_node_names(call.chooses), call.chooses.values(), strict=True)
+    ]
+    method = ".".join(camel(part) for part in call.method.split("."))
+    begun = f"await client.{method}({', '.join(_node_value(value) for value in call.path)}"
+    if is_last or call.takes:
+        begun = f"{'' if call.repeats else keywords[call.answer]}{call.answer} = {begun}"
+    if call.params.fields:
+        # The braces of the argument stand beside the call's own.
+        begun += ", " if call.path else ""
+        begun += _node_value(call.params, before=len(begun) + 2)
+    lines += _node_repeated(call, keywords, f"{begun});") if call.repeats else [f"{begun});"]
+    for name, place in zip(_node_names(call.takes), call.takes.values(), strict=True):
+        lines.append(f"{keywords[name]}{name} = {_node_place(call.answer, place)};")
     if is_last:
-        lines.append("console.log(text);")
-    lines += [f"{_camel(name)} = {_node_found(field)};" for name, field in request["takes"].items()]
-    if request["repeats"]:
-        lines = _node_repeated(lines, request)
-    return [f"var {', '.join(('answer', 'text', *map(_camel, (*request['chooses'], *request['takes']))))};", *lines]
+        lines.append(f"console.log({call.answer});")
+    return "\n".join(lines)
 
 
-def _chosen(request: dict[str, Any]) -> list[tuple[str, str]]:
-    return list(request["chooses"].items())
+def _node_repeated(call: ClientCall, keywords: Mapping[str, str], calling: str) -> list[str]:
+    place = _awaited(call)
+    there = _node_place(call.answer, place) + (".length" if place not in call.takes.values() else "")
+    inner = [*calling.split("\n"), f"if ({there}) break;", "await new Promise((go) => setTimeout(go, 200));"]
+    loop = ["for (let tries = 0; tries < 50; tries += 1) {", *(f"  {line}" for line in inner), "}"]
+    return [f"let {call.answer};", *loop] if keywords[call.answer] else loop
 
 
-def _node_found(field: str) -> str:
-    return f"""text.split('"{field}":"')[1]?.split('"')[0]"""
+def _node_place(answer: str, place: AnswerPlace) -> str:
+    return answer + "".join(
+        f".{name}" if isinstance(name, str) and _PLAIN_NAME.fullmatch(name) else f"[{json.dumps(name)}]"
+        for name, _ in place.steps
+    )
 
 
-def _node_repeated(lines: list[str], request: dict[str, Any]) -> list[str]:
-    wanted = _camel(next(iter(request["takes"])))
-    inner = [f"  {line}" for line in lines]
-    pause = "  await new Promise((resume) => setTimeout(resume, 200));"
-    return ["for (let tries = 0; tries < 50; tries++) {", *inner, f"  if ({wanted}) break;", pause, "}"]
+def _node_value(value: Any, before: int = 0) -> str:
+    if isinstance(value, Named):
+        return camel(value.name.lower())
+    if isinstance(value, NamedFields | dict):
+        fields = value.fields if isinstance(value, NamedFields) else value
+        inner = [_node_field(name, each) for name, each in fields.items()]
+        return _laid_out("{ ", inner, " }", indent="  ", before=before)
+    if isinstance(value, list):
+        return _laid_out("[", [_node_value(each) for each in value], "]", indent="  ")
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False)
 
 
-def _node_value(value: Any, uses: dict[str, str]) -> str:
-    text = examples.one_line(value)
-    text = text if len(text) <= examples.ONE_LINE_MAX else examples.pretty(value)
-    for example, name in uses.items():
-        text = text.replace(json.dumps(example, ensure_ascii=False), _camel(name))
-    return re.sub(r'^( *)"(\w+)":', r"\1\2:", text, flags=re.MULTILINE)
-
-
-def _node_named(name: str) -> str:
-    return f"process.env.{name}" if name.startswith("TIDEGATE_") else _camel(name)
-
-
-def _camel(name: str) -> str:
-    first, *others = name.lower().split("_")
-    return first + "".join(word.capitalize() for word in others)
+def _node_field(name: str, value: Any) -> str:
+    if isinstance(value, Named) and camel(value.name.lower()) == name:
+        return name
+    return f"{name if _PLAIN_NAME.fullmatch(name) else json.dumps(name)}: {_node_value(value)}"

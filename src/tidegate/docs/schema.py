@@ -46,7 +46,7 @@ class Schemas:
         if depth > DEPTH_MAX:
             return ()
         found: list[FieldRow] = []
-        for choice in self._choices(schema):
+        for choice in self.choices(schema):
             required = choice.get("required", ())
             for name, inner in choice.get("properties", {}).items():
                 found.append(self.row(name, inner, is_required=name in required, depth=depth))
@@ -55,7 +55,7 @@ class Schemas:
         return tuple(found)
 
     def row(self, name: str, schema: Schema, *, is_required: bool, depth: int = 0) -> FieldRow:
-        choices = list(self._choices(schema))
+        choices = list(self.choices(schema))
         inline = (schema, *schema.get("anyOf", ()))
         return FieldRow(
             name,
@@ -72,9 +72,9 @@ class Schemas:
         for choice in choices:
             yield from choice.get(MEANINGS_KEY, {}).items()
             if "items" in choice:
-                yield from self._values(self._choices(choice["items"]))
+                yield from self._values(self.choices(choice["items"]))
 
-    def _choices(self, schema: Schema) -> Iterator[Schema]:
+    def choices(self, schema: Schema) -> Iterator[Schema]:
         """The schema without `$ref`, or each of its alternatives; one type each."""
         while "$ref" in schema:
             shared = self._by_name[schema["$ref"].rpartition("/")[2]]
@@ -82,7 +82,7 @@ class Schemas:
         alternatives = schema.get("anyOf") or schema.get("oneOf")
         if alternatives:
             for alternative in alternatives:
-                yield from self._choices(alternative)
+                yield from self.choices(alternative)
         elif isinstance(schema.get("type"), list):
             yield from ({**schema, "type": name} for name in schema["type"])
         else:
@@ -90,7 +90,7 @@ class Schemas:
 
     def _type(self, choice: Schema) -> str:
         if choice.get("type") == "array":
-            item = " or ".join(self._type(inner) for inner in self._choices(choice.get("items", {})))
+            item = " or ".join(self._type(inner) for inner in self.choices(choice.get("items", {})))
             return f"list of {item}{'s' if item.isalpha() else ''}"
         for value in (*choice.get("enum", ()), *([choice["const"]] if "const" in choice else ())):
             return _TYPE_OF[type(value)]

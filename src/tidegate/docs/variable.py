@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, get_args
+
+import msgspec
 
 from tidegate.infra.http.operation import Operation
 
@@ -85,9 +88,19 @@ def _parameters(operation: Operation) -> Iterator[tuple[str, str]]:
 
 
 def _filters(operation: Operation) -> Iterator[tuple[str, str]]:
+    listed = {one.encode_name for one in msgspec.structs.fields(operation.query or _NoQuery) if _is_listed(one.type)}
     for name, value in operation.query_example.items():
-        if isinstance(value, str):
+        if isinstance(value, str) and name not in listed:
             yield name, value
+
+
+class _NoQuery(msgspec.Struct):
+    pass
+
+
+def _is_listed(kind: Any) -> bool:
+    """A value of an enumeration, such as a status, is not made by an operation."""
+    return (isinstance(kind, type) and issubclass(kind, Enum)) or any(map(_is_listed, get_args(kind)))
 
 
 def _sent_by(operation: Operation) -> Iterator[tuple[str, str]]:

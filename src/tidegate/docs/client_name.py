@@ -1,7 +1,8 @@
-"""What each operation is called in the clients, and whether it may be repeated."""
+"""What each operation is called in the clients, and whether it may be repeated. Pure."""
 
 from __future__ import annotations
 
+import keyword
 import re
 
 # An operation that is not here is named by its tag: `listDisputes` of Disputes is `disputes.list`.
@@ -70,6 +71,11 @@ def snake(name: str) -> str:
     """`merchantReference` and `KYCInformation` as `merchant_reference` and `kyc_information`."""
     parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name.lstrip("_"))
     return re.sub(r"\W", "_", parted).lower()
+
+
+def python_name(wire_name: str) -> str:
+    name = snake(wire_name)
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def camel(name: str) -> str:
