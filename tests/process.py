@@ -30,18 +30,19 @@ def free_port() -> int:
         return port
 
 
-def said_here(*arguments: str, **environment: str) -> tuple[int, str]:
+def run_here(*arguments: str, **environment: str) -> tuple[int, str]:
     """What `tidegate …` answers and prints, in this process: to start another costs more than most commands."""
     ours = {name: None for name in os.environ if name.startswith("TIDEGATE_") or name in ("DATABASE_URL", "PORT")}
-    result = CliRunner().invoke(main, list(arguments), env={**ours, **_environment(environment)})
-    return result.exit_code, " ".join(result.output.split())
+    done = CliRunner().invoke(main, arguments, env={**ours, **_environment(environment)})
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
 
 
-def said_apart(*arguments: str, **environment: str) -> tuple[int, str]:
+def run_apart(*arguments: str, **environment: str) -> tuple[int, str]:
     """The same, in a process of its own."""
     process = tidegate(*arguments, **environment)
     said, _ = process.communicate(timeout=START_TIMEOUT_S)
-    return process.returncode, " ".join(said.split())
+    return process.returncode, said
 
 
 def _environment(given: dict[str, str]) -> dict[str, str]:

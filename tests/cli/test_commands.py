@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -12,28 +11,11 @@ from typing import Any
 
 import asyncpg
 import pytest
-from click.testing import CliRunner
 
 from build import Shop
-from process import ENCRYPTION_KEY, START_TIMEOUT_S, api, free_port, status_of, stop, tidegate
-from tidegate.cli import main
+from process import START_TIMEOUT_S, api, free_port, run_apart, run_here, status_of, stop, tidegate
 from tidegate.core.ids import Mode, is_secret_key
 from tidegate.infra import telemetry
-
-
-def run(*arguments: str, **environment: str) -> tuple[int, str]:
-    process = tidegate(*arguments, **environment)
-    said, _ = process.communicate(timeout=START_TIMEOUT_S)
-    return process.returncode, said
-
-
-def run_here(*arguments: str, **environment: str) -> tuple[int, str]:
-    """In this process, which has loaded already what takes a process of its own longest."""
-    ours = {name: None for name in os.environ if name.startswith("TIDEGATE_") or name in ("DATABASE_URL", "PORT")}
-    given = {"TIDEGATE_LOG_LEVEL": "error", "TIDEGATE_ENCRYPTION_KEY": ENCRYPTION_KEY, **environment}
-    done = CliRunner().invoke(main, arguments, env={**ours, **given})
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    return done.exit_code, done.output
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +59,7 @@ def test_a_merchant_is_created_listed_changed_and_its_keys_rolled_and_revoked(da
 
 
 def test_a_table_for_people_says_the_same(database_url: str, shop: Shop) -> None:
-    code, said = run("merchant", "list", DATABASE_URL=database_url, COLUMNS="160")
+    code, said = run_apart("merchant", "list", DATABASE_URL=database_url, COLUMNS="160")
     assert code == 0
     assert shop.business_id in said
     assert "valid" in said
@@ -103,7 +85,7 @@ def test_a_mistake_is_said_in_a_sentence(arguments: list[str], expected: str, da
 
 
 def test_the_doctor_finds_all_well(database_url: str, shop: Shop) -> None:
-    code, said = run("doctor", "--json", DATABASE_URL=database_url)
+    code, said = run_apart("doctor", "--json", DATABASE_URL=database_url)
     findings = {finding["subject"]: finding for finding in json.loads(said)}
     ill = {name for name, finding in findings.items() if not finding["ok"]}
     # The tests' own server trades durability for speed, and the doctor notices.
@@ -115,7 +97,7 @@ async def test_the_doctor_names_what_is_wrong(database_url: str, shop: Shop, adm
     await shop.create()
     await admin.execute("UPDATE payment SET expected_minor = expected_minor + 1")
     await admin.execute("UPDATE credential SET revoked_at = now() WHERE kind = 'secret'")
-    code, said = run("doctor", DATABASE_URL=database_url)
+    code, said = run_apart("doctor", DATABASE_URL=database_url)
     assert code == 1
     assert shop.business_id in said
     assert "merchant keys roll" in said
@@ -130,7 +112,7 @@ def test_a_database_that_is_away_is_said_in_a_sentence() -> None:
 
 @pytest.mark.parametrize("command", [["doctor"], ["merchant", "list"], ["serve", "--port", "0"], ["worker"]])
 def test_a_database_that_was_never_prepared_is_said_in_a_sentence(command: list[str], server_url: str) -> None:
-    code, said = run(*command, DATABASE_URL=server_url)
+    code, said = run_apart(*command, DATABASE_URL=server_url)
     assert code == 1
     assert "tidegate migrate" in said
     assert "Traceback" not in said
@@ -193,14 +175,14 @@ async def test_serve_and_worker_refuse_a_database_of_another_mode(make_database:
     await connection.execute("UPDATE deployment SET mode = 'live'")
     await connection.close()
     for command in ("serve", "worker"):
-        code, said = run(command, DATABASE_URL=url, PORT="0")
+        code, said = run_apart(command, DATABASE_URL=url, PORT="0")
         assert code == 1
         assert "belongs to live mode" in said
         assert "Traceback" not in said
 
 
 def test_migrate_again_says_it_is_up_to_date(database_url: str) -> None:
-    code, said = run("migrate", DATABASE_URL=database_url)
+    code, said = run_apart("migrate", DATABASE_URL=database_url)
     assert (code, said.strip()) == (0, "The database is up to date.")
 
 
@@ -241,5 +223,5 @@ def test_a_port_for_the_numbers_that_is_taken_is_said_in_a_sentence(database_url
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        code, said = run("worker", DATABASE_URL=database_url, TIDEGATE_METRICS_PORT=port)
+        code, said = run_apart("worker", DATABASE_URL=database_url, TIDEGATE_METRICS_PORT=port)
     assert (code, "TIDEGATE_METRICS_PORT" in said, "Traceback" in said) == (1, True, False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from process import free_port, said_here, stop, tidegate, wait_until_ready
+from process import free_port, run_here, stop, tidegate, wait_until_ready
 from receiver import Receiver, answer, receiving
 from tidegate.cli.trigger_recipe import RECIPES, changed
 from tidegate.webhook.model import EVENTS, EVENTS_ON_REQUEST, TEST_EVENT
@@ -42,7 +42,8 @@ def merchant(home: Path) -> Tidegate:
 
 
 async def said_by(home: Path, *arguments: str) -> tuple[int, str]:
-    return await asyncio.to_thread(said_here, "trigger", *arguments, TIDEGATE_HOME=str(home))
+    code, said = await asyncio.to_thread(run_here, "trigger", *arguments, TIDEGATE_HOME=str(home))
+    return code, " ".join(said.split())
 
 
 def subscribe(home: Path, receiver: Receiver) -> str:

@@ -14,7 +14,7 @@ import pypdf
 import pytest
 
 from build import Shop
-from cli.test_commands import run_here
+from process import run_here
 from tidegate.infra.db import Database
 from tidegate.merchant import commands as merchants
 from wallet.merchant import MIDNIGHT, Merchant, refund, sale
