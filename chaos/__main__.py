@@ -6,6 +6,7 @@ import asyncio
 import random
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -48,8 +49,12 @@ def main(minutes: float, hours: float | None, seed: int | None, clients: int) ->
     # Two folders, since PostgreSQL makes its own unreadable for us unless we are root.
     home, data = (Path(tempfile.mkdtemp(prefix=f"tidegate-chaos-{name}-")) for name in ("logs", "data"))
     click.echo(f"seed {run.seed}, {run.seconds / 60:.0f} min, logs in {home}")
-    model = asyncio.run(_run(run, home, data))
-    shutil.rmtree(data, ignore_errors=True)
+    # So that everything is stopped then, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        model = asyncio.run(_run(run, home, data))
+    finally:
+        shutil.rmtree(data, ignore_errors=True)
     if model.findings:
         click.echo("\n".join(["", f"Found {len(model.findings)}; the logs stay in {home}:", *model.findings]))
         sys.exit(1)

@@ -15,8 +15,9 @@ async def lock(tx: Tx, business_id: str, key: str) -> bool:
 
 
 async def find(tx: Tx, business_id: str, key: str) -> Row | None:
+    """Given only when the transaction has committed: then the synchronous standby has it too."""
     return await tx.fetchrow(
-        "SELECT request_hash, status, body FROM idempotency_key WHERE business_id = $1 AND key = $2",
+        "SELECT request_hash, status, body, await_standby() FROM idempotency_key WHERE business_id = $1 AND key = $2",
         business_id,
         key,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
+from weakref import WeakSet
 
 import asyncpg
 
@@ -123,7 +124,12 @@ class Database:
             await self.close()
 
     def _new_pool(self) -> Pool:
-        return Pool(self._connect, connections_max=self._connections_max, wait_s=self._pool_wait_s)
+        return Pool(self._connect_and_watch, connections_max=self._connections_max, wait_s=self._pool_wait_s)
+
+    async def _connect_and_watch(self) -> Any:
+        connection = await self._connect()
+        connection.add_log_listener(_note_warning)
+        return connection
 
     async def _connect(self) -> Any:
         if self._is_pooled:
@@ -143,8 +149,15 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
         connection: Any
-        async with _Loan(self._pool) as connection, connection.transaction():
-            yield connection
+        async with _Loan(self._pool) as connection:
+            transaction = connection.transaction()
+            await transaction.start()
+            try:
+                yield connection
+            except BaseException:
+                await transaction.rollback()
+                raise
+            await _to_its_end(transaction.commit())
 
     def notify(self, channel: str) -> None:
         """Notifies the listeners of a channel, after the commit of the change.
@@ -207,9 +220,32 @@ class _Loan:
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         # A query that is cancelled leaves its answer on the connection.
         is_sound = error is None or (isinstance(error, Exception) and not isinstance(error, _BROKEN))
-        self._pool.give_back(self._connection, is_sound=is_sound)
-        if isinstance(error, AWAY):
+        is_doubtful = self._connection in _doubtful
+        self._pool.give_back(self._connection, is_sound=is_sound and not is_doubtful)
+        if isinstance(error, AWAY) or is_doubtful:
             raise _unavailable() from error
+
+
+# Connections whose last commit no standby may have; PostgreSQL calls it done, with a warning only.
+_doubtful: WeakSet[Any] = WeakSet()
+
+
+def _note_warning(connection: Any, message: Any) -> None:
+    """asyncpg calls it before the statement returns."""
+    if "synchronous replication" in (message.message or ""):
+        _doubtful.add(connection)
+
+
+async def _to_its_end(commit: Coroutine[Any, Any, None]) -> None:
+    """asyncpg cancels a statement whose task is cancelled. Of a commit that waits for the standby PostgreSQL would then
+    cancel the wait alone: others would see, and acknowledge, what no standby has.
+    """
+    task = asyncio.create_task(commit)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 class StaleChange(Exception):

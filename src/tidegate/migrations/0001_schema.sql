@@ -71,6 +71,17 @@ CREATE TABLE deployment (
 );
 COMMENT ON TABLE deployment IS 'The mode this database belongs to, set once: test money never meets real money.';
 
+-- A commit whose wait for the standby was cancelled is visible, though no standby has it. A read alone commits nothing and
+-- would not wait.
+CREATE FUNCTION await_standby() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('synchronous_standby_names') <> '' THEN
+        PERFORM pg_logical_emit_message(true, 'tidegate', '');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION await_standby IS 'Makes this transaction''s commit wait for the synchronous standby, and so for all that it has read. Where there is none, nothing.';
+
 -- Each millisecond has an offset of its own. Within it serial numbers rise, and wrap around at the end of their range; two
 -- numbers of different milliseconds do not tell how many lie between them.
 CREATE FUNCTION serial_offset(p_ms bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
@@ -1329,6 +1340,9 @@ BEGIN
         v_known := v_known || json_build_array(v_draft.business_id, v_draft.reference, v_pay_code,
                                                encode(v_hash, 'base64'));
     END LOOP;
+    IF cardinality(v_known) > 0 THEN
+        PERFORM await_standby();
+    END IF;
     RETURN array_to_json(v_known);
 END
 $$;
