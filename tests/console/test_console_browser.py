@@ -17,7 +17,8 @@ from tidegate.core.money import Currency
 
 PAGES = (
     "", "/alarms", "/merchants", "/merchants/{business}", "/approvals", "/accounts", "/accounts/{account}", "/held",
-    "/held/{held}", "/suspense", "/suspense/{receipt}", "/stuck", "/rails", "/rates", "/reconcile", "/books",
+    "/held/{held}", "/refunds/{business}/{inflow}",
+    "/suspense", "/suspense/{receipt}", "/stuck", "/rails", "/rates", "/reconcile", "/books",
     "/books/EUR/suspense",
     "/webhooks", "/jobs", "/audit", "/staff", "/sandbox/people", "/sign-in",
 )  # fmt: skip
@@ -34,6 +35,8 @@ async def browser() -> AsyncIterator[Browser]:
 async def test_every_page_on_a_dark_phone_and_on_a_desk(
     browser: Browser, approver: SignedInStaff, operator: SignedInStaff, inflows: Inflows, admin: Any
 ) -> None:
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
+    converted = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD), 3_900_00))
     await inflows.notified(credit(await inflows.number(), 3_900_00))
     first, second = await held(inflows), await held(inflows)
     await proposed(operator, second)
@@ -58,6 +61,7 @@ async def test_every_page_on_a_dark_phone_and_on_a_desk(
     names = {
         "business": inflows.shop.business_id,
         "held": first,
+        "inflow": converted["reference"],
         "account": await admin.fetchval("SELECT id FROM virtual_account WHERE status = 'pending'"),
         "receipt": await admin.fetchval("SELECT id FROM receipt WHERE outcome = 'suspense'"),
     }

@@ -14,6 +14,7 @@ from inflow import CLOSE, DIFFERENT, Inflows, credit
 from tidegate.audit.model import OPERATOR
 from tidegate.collection import review
 from tidegate.core.ids import PLATFORM_BUSINESS_ID
+from tidegate.core.money import Currency
 from tidegate.member.permission import Role
 from tidegate.staff.permission import StaffRole
 from waiting import until_waiting
@@ -186,6 +187,24 @@ async def test_prices_limits_and_a_suspension_of_a_merchant(
     assert (row["status"], row["rate_per_second"], row["rate_burst"]) == ("active", 70, 150)
     price = await admin.fetchrow("SELECT * FROM fee_rule WHERE business_id = $1", inflows.shop.business_id)
     assert (price["basis_points"], price["fixed_minor"], price["cap_minor"]) == (125, 5_000, 200_000)
+
+
+async def test_an_inflow_that_was_converted_is_refunded_at_the_rate_that_was_chosen(
+    operator: SignedInStaff, approver: SignedInStaff, inflows: Inflows, admin: Any
+) -> None:
+    await inflows.set_rate(Currency.EUR, Currency.USD, "1.10")
+    arrived = await inflows.notified(credit(await inflows.number(Currency.EUR, Currency.USD)))
+    business_id, reference = inflows.shop.business_id, arrived["reference"]
+    found = await operator.client.get(f"/console/refunds/{business_id}?reference={reference}")
+    at = f"/refunds/{business_id}/{reference}"
+    assert found.headers["location"] == f"/console{at}"
+    assert "Worth when credited" in (await operator.get(at)).text
+    assert (await operator.send(at, at=at, amount="100.01", rate="today", why="x")).status_code == 409
+    assert (await operator.send(at, at=at, amount="40", rate="credit", why="sold out")).status_code == 303
+    before = await inflows.wallet("USD")
+    assert (await decide(approver, await open_approval(approver))).status_code == 303
+    assert before - await inflows.wallet("USD") == 44_00
+    assert await admin.fetchval("SELECT rate_chosen FROM refund") == "credit"
 
 
 async def test_a_merchant_is_created_and_its_owner_invited(operator: SignedInStaff, admin: Any) -> None:

@@ -45,6 +45,9 @@ def journals(draw: st.DrawFn, kind: JournalKind) -> tuple[Journal, Money]:
     if kind in (JournalKind.INFLOW_CONVERTED, JournalKind.HELD_CONVERTED):
         conversion = conversion_of(draw(minors), draw(minors), draw(parts), draw(st.sampled_from((-1, 0, 1))))
         return posting(cause="c", conversion=conversion, fee=taken, event_at=NOW), conversion.received
+    if kind is JournalKind.REFUND_CONVERTED:
+        worth = ngn(draw(minors))
+        return posting(cause="c", refunded=usd(draw(minors)), debited=amount, worth=worth, event_at=NOW), amount
     names = {name for name, p in inspect.signature(posting).parameters.items() if p.default is inspect.Parameter.empty}
     amounts = dict.fromkeys(names & {"received", "held", "returned", "refunded", "collected"}, amount)
     fees = {"fee": taken} if "fee" in names else {}

@@ -17,7 +17,7 @@ from tidegate.wallet.statement import figure, period_text
 DAY = datetime(2026, 11, 2, tzinfo=UTC)
 WITHOUT_WALLET = {
     JournalKind.RECEIPT_HELD, JournalKind.RECEIPT_UNCLAIMED, JournalKind.HELD_RETURNING, JournalKind.RECEIPT_RETURNING,
-    JournalKind.RETURN_DONE, JournalKind.REFUND_DONE, JournalKind.HELD_REVERSED,
+    JournalKind.RETURN_DONE, JournalKind.REFUND_DONE, JournalKind.REFUND_CONVERTED, JournalKind.HELD_REVERSED,
     JournalKind.UNCLAIMED_RELEASED,
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ from tidegate.core.clock import Clock
 from tidegate.rail.deps import PaymentDeps
 from tidegate.refund import commands, list_store, wire
 from tidegate.refund.field import RefundAmount
-from tidegate.refund.model import RefundStatus, RefundView
+from tidegate.refund.model import RefundRate, RefundStatus, RefundView
 from tidegate.release.arguments import RefundWish
 
 _COLOURS = {RefundStatus.PROCESSING: "yellow", RefundStatus.SUCCESSFUL: "green", RefundStatus.FAILED: "red"}
@@ -32,15 +32,20 @@ def refund() -> None:
 @click.option("--amount", metavar="NUMBER", help="By default the excess of an overpayment, otherwise all that remains.")
 @click.option("--reason", metavar="TEXT", help="Shown to the customer.")
 @click.option("--note", metavar="TEXT", help="Shown to the merchant only; required in live mode, for the approver.")
+@click.option("--rate", type=click.Choice([rate.value for rate in RefundRate]),
+              help="Of an inflow that was converted: the rate at its credit, or today's.")  # fmt: skip
 @by_option
 @as_json_option
 @speaks_plainly
 def create(
-    *, business_id: str, reference: str, amount: str | None, by: str | None, as_json: bool, **texts: str | None
-) -> None:
+    *, business_id: str, reference: str, amount: str | None, rate: str | None, by: str | None, as_json: bool,
+    **texts: str | None,
+) -> None:  # fmt: skip
     """Refund a payment or an inflow. REFERENCE is the merchant's reference, a pay code, or the inflow's reference."""
     reason, note = (words(f"--{name}", text) if (text := texts[name]) else None for name in ("reason", "note"))
-    wanted = RefundWish(amount=None if amount is None else _amount(amount), reason=reason)
+    wanted = RefundWish(
+        amount=None if amount is None else _amount(amount), reason=reason, rate=RefundRate(rate) if rate else None
+    )
     view = released(known("refund.create", business_id, reference, why=note, arguments=wanted), by=by, as_json=as_json)
     assert isinstance(view, RefundView)
     if as_json:
@@ -106,8 +111,8 @@ def _status(status: RefundStatus) -> str:
     return f"[{_COLOURS[status]}]{status.value}[/]"
 
 
-def _amount(text: str) -> RefundAmount:
+def _amount(text: str) -> Decimal:
     try:
-        return RefundAmount.parse(Decimal(text))
+        return Decimal(RefundAmount.parse(Decimal(text)))
     except (InvalidOperation, ValueError) as error:
         fail(f"--amount {error if isinstance(error, ValueError) else 'must be a number such as 100 or 100.50'}.")

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from tidegate.approval import store
 from tidegate.approval.model import ApprovalRequest
 from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
-from tidegate.core.errors import AccessDenied, Conflict, NotFound, Refusal
+from tidegate.core.errors import (
+    AccessDenied,
+    Conflict,
+    InsufficientBalance,
+    Invalid,
+    NotFound,
+    RefundExceedsAvailable,
+    Refusal,
+)
 from tidegate.dashboard.paging import number_in
 from tidegate.infra.page.response import Html
 from tidegate.release import commands as releases
@@ -42,7 +50,7 @@ class ApprovalPages:
             await releases.approve(
                 self.deps, business_id, approval_id, person_id=visitor.staff.member.id, by=visitor.by
             )
-        except Conflict as wrong:
+        except (Conflict, Invalid, InsufficientBalance, RefundExceedsAvailable) as wrong:
             return await self._page(visitor, wrong)
         return self.shell.to("/approvals?said=approved")
 

@@ -16,6 +16,7 @@ from tidegate.console.overview import Overview
 from tidegate.console.people_pages import SandboxStaffPages, StaffPages
 from tidegate.console.rail_pages import RailPages
 from tidegate.console.reconcile_pages import ReconcilePages
+from tidegate.console.refund_pages import RefundForMerchantPages
 from tidegate.console.shell import PATH, ConsoleRoute, ConsoleShell
 from tidegate.console.staff_gate import StaffGate
 from tidegate.console.suspense_pages import SuspensePages
@@ -61,6 +62,7 @@ class Console:
             *DocumentPages(self.shell, accounts).routes(),
             *HeldPages(self.shell, payment_deps).routes(),
             *SuspensePages(self.shell).routes(),
+            *RefundForMerchantPages(self.shell, payment_deps).routes(),
             *RailPages(self.shell, payment_deps).routes(),
             *ReconcilePages(self.shell, payment_deps).routes(),
             *BookPages(self.shell).routes(),

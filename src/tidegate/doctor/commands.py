@@ -166,6 +166,11 @@ async def _refunds(tx: Tx) -> list[tuple[str, list[str], str]]:
         ("refunds", await refund_store.list_wrongly_counted(tx), "every refunded amount is the sum of its refunds"),
         ("locks", await refund_store.list_wrongly_locked(tx), "every wallet locks its running refunds and disputes"),
         (
+            "exchange",
+            await refund_store.list_wrongly_exchanged(tx),
+            "every refund at another rate than that of its day has its difference booked",
+        ),
+        (
             "checkout reversals",
             await refund_store.list_wrongly_reversed(tx),
             "every reversal is booked and has an event",

@@ -37,7 +37,11 @@ async def list_wrongly_locked(tx: Tx) -> list[str]:
         SELECT wallet.business_id || '/' || wallet.currency AS wallet
           FROM wallet
           LEFT JOIN (SELECT business_id, currency, sum(amount_minor) AS amount_minor
-                       FROM (SELECT business_id, currency, amount_minor FROM refund_leg WHERE status = 'processing'
+                       FROM (SELECT leg.business_id, coalesce(refund.wallet_currency, leg.currency) AS currency,
+                                    coalesce(refund.debited_minor, leg.amount_minor) AS amount_minor
+                               FROM refund_leg AS leg JOIN refund ON refund.business_id = leg.business_id
+                                    AND refund.id = leg.refund_id
+                              WHERE leg.status = 'processing'
                               UNION ALL
                              SELECT business_id, currency, held_minor FROM dispute WHERE held_minor > 0) AS one
                       GROUP BY business_id, currency) AS running USING (business_id, currency)
@@ -62,10 +66,37 @@ async def list_wrongly_ended(tx: Tx) -> list[str]:
          UNION ALL
         SELECT leg.business_id || '/' || leg.reference
           FROM refund_leg AS leg
+          JOIN refund ON refund.business_id = leg.business_id AND refund.id = leg.refund_id
           LEFT JOIN journal ON journal.business_id = leg.business_id AND journal.cause = leg.reference
-               AND journal.kind IN ('refund_done', 'refund_failed')
-         WHERE coalesce(journal.kind, 'none') <> CASE leg.status WHEN 'successful' THEN 'refund_done'
-                                                                 WHEN 'failed' THEN 'refund_failed' ELSE 'none' END
+               AND journal.kind IN ('refund_done', 'refund_converted', 'refund_failed')
+         WHERE coalesce(journal.kind, 'none')
+               <> CASE WHEN leg.status = 'failed' THEN 'refund_failed'
+                       WHEN leg.status = 'processing' THEN 'none'
+                       WHEN refund.rate_chosen IS NULL THEN 'refund_done' ELSE 'refund_converted' END
+         LIMIT $1
+        """,
+        FINDINGS_MAX,
+    )
+    return [row["thing"] for row in rows]
+
+
+async def list_wrongly_exchanged(tx: Tx) -> list[str]:
+    """Of a converted refund that has arrived: what the wallet paid and what it cost differ by what is booked."""
+    rows = await tx.fetch(
+        """
+        SELECT refund.business_id || '/' || refund.reference AS thing
+          FROM refund
+          JOIN refund_leg AS leg ON leg.business_id = refund.business_id AND leg.refund_id = refund.id
+          LEFT JOIN journal ON journal.business_id = leg.business_id AND journal.cause = leg.reference
+               AND journal.kind = 'refund_converted'
+          LEFT JOIN entry ON entry.business_id = journal.business_id AND entry.journal_id = journal.id
+               AND entry.account = 'exchange' AND entry.currency = refund.wallet_currency
+         WHERE refund.rate_chosen IS NOT NULL AND leg.status = 'successful'
+           AND coalesce(entry.amount_minor, 0) <> refund.debited_minor - refund.worth_minor
+         UNION ALL
+        SELECT entry.business_id || '/' || entry.journal_id
+          FROM entry JOIN journal ON journal.business_id = entry.business_id AND journal.id = entry.journal_id
+         WHERE entry.account = 'exchange' AND journal.kind <> 'refund_converted'
          LIMIT $1
         """,
         FINDINGS_MAX,

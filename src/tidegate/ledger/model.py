@@ -34,6 +34,7 @@ class LedgerAccount(StrEnum):
     CONVERSION = "conversion"  # what we bought in one currency and sold in another
     SPREAD = "spread"  # what we earned on a conversion
     ROUNDING = "rounding"  # the minor unit that does not divide
+    EXCHANGE = "exchange"  # gained, or lost when negative, by refunds at another rate than that of their day
 
 
 class JournalKind(DescribedEnum):
@@ -51,6 +52,7 @@ class JournalKind(DescribedEnum):
     RETURN_DONE = "return_done", "The bank confirmed a return."
     REFUND_STARTED = "refund_started", "A refund was debited."
     REFUND_DONE = "refund_done", "The bank confirmed a refund."
+    REFUND_CONVERTED = "refund_converted", "The bank confirmed a refund in another currency than the wallet's."
     REFUND_FAILED = "refund_failed", "A refund failed and was credited again."
     CREDIT_REVERSED = "credit_reversed", "The bank took back money that had been credited."
     HELD_REVERSED = "held_reversed", "The bank took back money that was held."

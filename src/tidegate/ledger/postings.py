@@ -20,6 +20,8 @@
     refund started     wallet,     refunds                   a refund is processing; the wallet shows it as locked;
                        fee, vat                              … with our fee where the fee rule returns it
     refund done        refunds     rail                      the rail confirmed it
+    refund converted   refunds     conversion, exchange      … of a converted inflow, at a rate that was chosen; what
+                       conversion  rail                      … it differs from that of the day is exchange
     refund failed      refunds     wallet, fee, vat          the rail refused it
     credit reversed    as inflow credited or converted,      the bank reversed an inflow, or a checkout's transfer:
                        the other way round                   the wallet and our fee are debited
@@ -119,6 +121,19 @@ def refund_done(*, cause: str, refunded: Money, event_at: datetime) -> Journal:
     )
 
 
+def refund_converted(*, cause: str, refunded: Money, debited: Money, worth: Money, event_at: datetime) -> Journal:
+    """`debited` was taken from the wallet; `worth` is what `refunded` costs at the rate of the day."""
+    _refuse_backwards(refunded, debited, worth)
+    entries = (
+        Entry(LedgerAccount.REFUNDS, -debited),
+        Entry(LedgerAccount.CONVERSION, worth),
+        *_without_zeros(Entry(LedgerAccount.EXCHANGE, debited - worth)),
+        Entry(LedgerAccount.CONVERSION, -refunded),
+        Entry(LedgerAccount.RAIL, refunded),
+    )
+    return Journal(JournalKind.REFUND_CONVERTED, cause, entries, event_at)
+
+
 def refund_failed(*, cause: str, refunded: Money, event_at: datetime, fee: Fee | None = None) -> Journal:
     entries = (Entry(LedgerAccount.REFUNDS, -refunded), *_merchant_share(refunded, fee, 1))
     return Journal(JournalKind.REFUND_FAILED, cause, entries, event_at)
@@ -179,6 +194,7 @@ POSTING_OF: dict[JournalKind, Callable[..., Journal]] = {
     JournalKind.RETURN_DONE: return_done,
     JournalKind.REFUND_STARTED: refund_started,
     JournalKind.REFUND_DONE: refund_done,
+    JournalKind.REFUND_CONVERTED: refund_converted,
     JournalKind.REFUND_FAILED: refund_failed,
     JournalKind.CREDIT_REVERSED: credit_reversed,
     JournalKind.HELD_REVERSED: held_reversed,

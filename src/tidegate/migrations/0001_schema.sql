@@ -778,8 +778,8 @@ CREATE TABLE journal (
     CONSTRAINT journal_kind_is_known CHECK (kind IN (
         'checkout_settled', 'inflow_credited', 'inflow_converted', 'receipt_held', 'receipt_unclaimed',
         'held_settled', 'held_converted', 'held_returning', 'receipt_returning', 'return_done',
-        'refund_started', 'refund_done', 'refund_failed', 'credit_reversed', 'held_reversed', 'debt_collected',
-        'dispute_held', 'dispute_released', 'unclaimed_released')),
+        'refund_started', 'refund_done', 'refund_converted', 'refund_failed', 'credit_reversed', 'held_reversed',
+        'debt_collected', 'dispute_held', 'dispute_released', 'unclaimed_released')),
     CONSTRAINT journal_cause_is_named CHECK (length(cause) BETWEEN 1 AND 200)
 );
 COMMENT ON TABLE journal IS 'One movement of money, for one cause, for ever. event_at: when it happened outside; created_at: when we booked it.';
@@ -799,7 +799,7 @@ CREATE TABLE entry (
     CONSTRAINT entry_one_line_per_account UNIQUE (business_id, account, currency, journal_id),
     CONSTRAINT entry_account_is_known CHECK (account IN (
         'wallet', 'rail', 'fee', 'vat', 'suspense', 'returns', 'refunds', 'disputes', 'conversion', 'spread',
-        'rounding')),
+        'rounding', 'exchange')),
     CONSTRAINT entry_moves_something CHECK (amount_minor <> 0),
     CONSTRAINT entry_lines_count_from_one CHECK (line >= 1),
     CONSTRAINT entry_keeps_the_balance_of_wallets CHECK ((account = 'wallet') = (balance_after_minor IS NOT NULL))
@@ -1957,6 +1957,10 @@ CREATE TABLE refund (
     failure            text,
     reason             text,
     note               text,
+    rate_chosen        text,
+    wallet_currency    text,
+    debited_minor      bigint,
+    worth_minor        bigint,
     version            bigint      NOT NULL DEFAULT 0,
     initiated_at       timestamptz NOT NULL,
     completed_at       timestamptz,
@@ -1969,6 +1973,10 @@ CREATE TABLE refund (
     CONSTRAINT refund_returns_a_fee_within_it
         CHECK (fee_returned_minor >= 0 AND vat_returned_minor >= 0
                AND fee_returned_minor + vat_returned_minor <= amount_minor),
+    CONSTRAINT refund_is_converted_as_a_whole CHECK (
+        num_nonnulls(rate_chosen, wallet_currency, debited_minor, worth_minor) IN (0, 4)
+        AND wallet_currency <> currency AND debited_minor > 0 AND worth_minor > 0),
+    CONSTRAINT refund_rate_is_known CHECK (rate_chosen IN ('credit', 'today')),
     CONSTRAINT refund_status_is_known CHECK (status IN ('processing', 'successful', 'failed')),
     CONSTRAINT refund_ends_once CHECK ((status = 'processing') = (completed_at IS NULL))
 );
@@ -1976,6 +1984,9 @@ COMMENT ON TABLE refund IS 'Money that a merchant gives back. Its wallet was deb
 COMMENT ON COLUMN refund.reason IS 'For the customer.';
 COMMENT ON COLUMN refund.note IS 'For the merchant.';
 COMMENT ON COLUMN refund.refunded_minor IS 'What has arrived.';
+COMMENT ON COLUMN refund.rate_chosen IS 'Of an inflow that was converted: the rate at its credit, or that of the day of the refund. NULL where nothing is converted.';
+COMMENT ON COLUMN refund.debited_minor IS 'What the wallet was debited, in its currency.';
+COMMENT ON COLUMN refund.worth_minor IS 'What the refund cost at the rate of its day, in the wallet''s currency.';
 CREATE INDEX refund_of_payment ON refund (business_id, payment_id, id) WHERE payment_id IS NOT NULL;
 CREATE INDEX refund_of_collection ON refund (business_id, collection_id, id) WHERE collection_id IS NOT NULL;
 CREATE INDEX refund_not_successful ON refund (business_id, status, id) WHERE status <> 'successful';
@@ -2887,9 +2898,11 @@ BEGIN
     UPDATE collection SET refunded_minor = refunded_minor + v_new.amount_minor, version = version + 1, updated_at = p_now
      WHERE business_id = p_business_id AND id = v_new.collection_id;
     INSERT INTO refund (business_id, reference, payment_id, collection_id, currency, amount_minor, reason, note,
-                        initiated_at, fee_returned_minor, vat_returned_minor)
+                        initiated_at, fee_returned_minor, vat_returned_minor, rate_chosen, wallet_currency,
+                        debited_minor, worth_minor)
     VALUES (p_business_id, v_new.reference, v_new.payment_id, v_new.collection_id, v_new.currency, v_new.amount_minor,
-            v_new.reason, v_new.note, p_now, v_new.fee_returned_minor, v_new.vat_returned_minor)
+            v_new.reason, v_new.note, p_now, v_new.fee_returned_minor, v_new.vat_returned_minor, v_new.rate_chosen,
+            v_new.wallet_currency, v_new.debited_minor, v_new.worth_minor)
     RETURNING * INTO v_new;
     INSERT INTO refund_leg (business_id, reference, refund_id, rail, transaction_id, currency, amount_minor, fee_minor,
                             vat_minor, next_poll_at)

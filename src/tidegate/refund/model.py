@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
+from tidegate.collection.rate import Rate, worth_of
 from tidegate.core import ids
 from tidegate.core.described_enum import DescribedEnum
 from tidegate.core.errors import Conflict, PaymentDisputed, RefundExceedsAvailable
@@ -16,12 +17,35 @@ from tidegate.rail.action import FailureReason
 
 ASK_FIRST = timedelta(seconds=2)
 ASK_MAX = timedelta(minutes=30)
+CONVERTED = "a converted collection cannot be refunded by the API; ask the operator to refund it"
 
 
 class RefundStatus(DescribedEnum):
     PROCESSING = "processing", "Debited from your wallet; the bank has not confirmed it yet."
     SUCCESSFUL = "successful", "The bank has confirmed that the payer has the money. Final."
     FAILED = "failed", "Not possible; the amount is back in your wallet. Final."
+
+
+class RefundRate(DescribedEnum):
+    """At which rate a wallet pays for the refund of an inflow that was converted."""
+
+    CREDIT = "credit", "The rate at which it was credited."
+    TODAY = "today", "The rate of the day of the refund."
+
+
+class SubjectConversion(msgspec.Struct, frozen=True, kw_only=True):
+    """Of an inflow that was converted: its worth in the wallet's currency, and the rate of today, if one is fresh."""
+
+    worth: Money
+    today: Rate | None = None
+
+
+class RefundExchange(msgspec.Struct, frozen=True, kw_only=True):
+    """What the wallet pays, and what the refund costs at the rate of the day."""
+
+    chosen: RefundRate
+    debited: Money
+    worth: Money
 
 
 class RefundableTransfer(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,6 +97,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     disputes: tuple[RefundObstacle, ...] = ()
     # Why it cannot be refunded.
     obstacle: str | None = None
+    conversion: SubjectConversion | None = None
 
     @property
     def left(self) -> Money:
@@ -114,6 +139,12 @@ class Refund(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None
     initiated_at: datetime
     completed_at: datetime | None = None
+    exchange: RefundExchange | None = None
+
+    @property
+    def debited(self) -> Money:
+        """In the wallet's currency, with the fee that is returned."""
+        return self.exchange.debited if self.exchange else self.amount
 
 
 class RefundView(msgspec.Struct, frozen=True):
@@ -155,9 +186,31 @@ def _disputed(subject: Subject) -> str:
     return "; ".join(one.sentence for one in subject.disputes)
 
 
+def exchange_of(subject: Subject, amount: Money, chosen: RefundRate | None) -> RefundExchange | None:
+    """None where nothing was converted. The fee and the spread of the credit are kept."""
+    if subject.conversion is None:
+        if chosen is not None:
+            raise Conflict("this was not converted, so there is no rate to choose")
+        return None
+    if chosen is None:
+        raise Conflict(CONVERTED)
+    today = subject.conversion.today
+    if today is None:
+        raise Conflict(f"there is no fresh rate of {amount.currency} in {subject.conversion.worth.currency}; set one")
+    worth = worth_of(amount, today)
+    whole = subject.conversion.worth
+    # Cumulative rounding, so that refunds of all parts debit no more than was credited.
+    upto, before = (share(whole, part, subject.received) for part in (subject.refunded + amount, subject.refunded))
+    debited = worth if chosen is RefundRate.TODAY else upto - before
+    if debited.minor <= 0 or worth.minor <= 0:
+        raise Conflict(f"{amount} is worth nothing in {whole.currency}; refund more at once")
+    return RefundExchange(chosen=chosen, debited=debited, worth=worth)
+
+
 def begin(
-    subject: Subject, amount: Money, *, reason: str | None, note: str | None, now: datetime
-) -> tuple[Refund, tuple[Leg, ...]]:
+    subject: Subject, amount: Money, *, reason: str | None, note: str | None, now: datetime,
+    exchange: RefundExchange | None = None,
+) -> tuple[Refund, tuple[Leg, ...]]:  # fmt: skip
     refund = Refund(
         business_id=subject.business_id,
         reference=ids.new_refund_reference(),
@@ -169,6 +222,7 @@ def begin(
         reason=reason,
         note=note,
         initiated_at=now,
+        exchange=exchange,
     )
     return refund, tuple(_legs(refund, subject.transfers))
 

@@ -22,7 +22,7 @@ from tidegate.rail.deps import PaymentDeps
 from tidegate.rail.interface import RailBusy, RailRefused, RailTimeout, RefundMoney
 from tidegate.rail.state import Failed, PayoutState, Succeeded
 from tidegate.refund import event, model, store, subject_store
-from tidegate.refund.model import Leg, Refund, RefundStatus, RefundView
+from tidegate.refund.model import Leg, Refund, RefundExchange, RefundStatus, RefundView
 from tidegate.refund.subject_store import SubjectKey
 from tidegate.webhook import outbox_store
 from tidegate.webhook.model import EVENT_CHANNEL
@@ -87,15 +87,26 @@ async def _end(
         sent_as = state.transaction_id if isinstance(state, Succeeded) else None
         if not await store.end_leg(tx, business_id, leg, sent_as=sent_as, now=now):
             return
-        await ledger.post(tx, business_id, _journal(leg, now), now)
+        await ledger.post(tx, business_id, _journal(refund, leg, now), now)
         await _complete(tx, refund, key, now)
     deps.db.notify(EVENT_CHANNEL)
 
 
-def _journal(leg: Leg, now: datetime) -> Journal:
+def _journal(refund: Refund, leg: Leg, now: datetime) -> Journal:
+    if refund.exchange is not None:
+        return _exchanged(refund.exchange, leg, now)
     if leg.status is RefundStatus.SUCCESSFUL:
         return postings.refund_done(cause=leg.reference, refunded=leg.amount, event_at=now)
     return postings.refund_failed(cause=leg.reference, refunded=leg.amount, fee=leg.fee, event_at=now)
+
+
+def _exchanged(exchange: RefundExchange, leg: Leg, now: datetime) -> Journal:
+    """Of an inflow, which came in one transfer and has one leg."""
+    if leg.status is RefundStatus.FAILED:
+        return postings.refund_failed(cause=leg.reference, refunded=exchange.debited, event_at=now)
+    return postings.refund_converted(
+        cause=leg.reference, refunded=leg.amount, debited=exchange.debited, worth=exchange.worth, event_at=now
+    )
 
 
 async def _complete(tx: Tx, refund: Refund, key: SubjectKey, now: datetime) -> None:

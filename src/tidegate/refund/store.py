@@ -16,7 +16,7 @@ from tidegate.infra.leased_work import DueRow
 from tidegate.ledger.model import Journal
 from tidegate.ledger.store import names_refusals
 from tidegate.rail.action import FailureReason
-from tidegate.refund.model import Leg, Refund, RefundStatus
+from tidegate.refund.model import Leg, Refund, RefundExchange, RefundRate, RefundStatus
 
 _MORE_THAN_RECEIVED = {
     "payment_refunds_no_more_than_it_received": RefundExceedsAvailable,
@@ -41,6 +41,7 @@ async def insert(tx: Tx, refund: Refund, legs: Sequence[Leg], journal: Journal) 
             "note": refund.note,
             "fee_returned_minor": refund.fee_returned.fee.minor,
             "vat_returned_minor": refund.fee_returned.vat.minor,
+            **_exchange_columns(refund.exchange),
         },
         "legs": [_leg_columns(leg) for leg in legs],
         "journal": journal.columns()._asdict(),
@@ -51,6 +52,17 @@ async def insert(tx: Tx, refund: Refund, legs: Sequence[Leg], journal: Journal) 
             refund.business_id, msgspec.json.encode(given).decode(), refund.initiated_at,
         )  # fmt: skip
     return msgspec.structs.replace(refund, id=number)
+
+
+def _exchange_columns(exchange: RefundExchange | None) -> dict[str, Any]:
+    if exchange is None:
+        return {}
+    return {
+        "rate_chosen": exchange.chosen,
+        "wallet_currency": exchange.debited.currency,
+        "debited_minor": exchange.debited.minor,
+        "worth_minor": exchange.worth.minor,
+    }
 
 
 def _leg_columns(leg: Leg) -> dict[str, Any]:
@@ -187,7 +199,18 @@ def refund_of(row: Row) -> Refund:
         note=row["note"],
         initiated_at=row["initiated_at"],
         completed_at=row["completed_at"],
+        exchange=_exchange_of(row),
     )
+
+
+def _exchange_of(row: Row) -> RefundExchange | None:
+    if row["rate_chosen"] is None:
+        return None
+    currency = Currency(row["wallet_currency"])
+    return RefundExchange(
+        chosen=RefundRate(row["rate_chosen"]), debited=Money(row["debited_minor"], currency),
+        worth=Money(row["worth_minor"], currency),
+    )  # fmt: skip
 
 
 def leg_of(row: Row) -> Leg:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
+from tidegate.collection.rate import Rate
+from tidegate.collection.store import rate_of
 from tidegate.core.fee import DEFAULT_FEE_RULE_BY_ID, Fee, FeeOnRefund
 from tidegate.core.money import Currency, Money
 from tidegate.infra.db import Row, Tx
-from tidegate.refund.model import RefundableTransfer, RefundObstacle, Subject
+from tidegate.refund.model import RefundableTransfer, RefundObstacle, Subject, SubjectConversion
 
 _NOT_PAID = "a payment can be refunded only in status success; this one is {}"
 _NOT_CREDITED = "a collection can be refunded only in status successful; this one is {}"
 _TAKEN_BACK = "nothing can be refunded: the customer's bank has reversed this money"
-_CONVERTED = "a converted collection cannot be refunded by the API; ask the operator to refund it"
 
 
 class SubjectKey(NamedTuple):
@@ -209,8 +211,30 @@ def collection_subject(row: Row, on_refund: str | None, fee_given: Fee | None = 
         transfers=(
             RefundableTransfer(rail=row["rail"], transaction_id=row["transaction_id"], left=received - refunded),
         ),
-        obstacle=obstacle or (_CONVERTED if is_converted else None),
+        obstacle=obstacle,
+        conversion=_conversion(row) if is_converted and not obstacle else None,
     )
+
+
+def _conversion(row: Row) -> SubjectConversion:
+    """At the market's rate, before our spread."""
+    worth = row["destination_minor"] + row["spread_minor"]
+    return SubjectConversion(worth=Money(worth, Currency(row["destination_currency"])))
+
+
+async def find_rate(
+    tx: Tx, business_id: str, base: Currency, quote: Currency, *, quoted_after: datetime
+) -> Rate | None:
+    """The newest one, of the business or of all."""
+    row = await tx.fetchrow(
+        """
+        SELECT * FROM exchange_rate
+         WHERE base = $2 AND quote = $3 AND business_id IN ($1, '000000000000000000000000') AND quoted_at >= $4
+         ORDER BY quoted_at DESC, id DESC LIMIT 1
+        """,
+        business_id, base, quote, quoted_after,
+    )  # fmt: skip
+    return rate_of(row) if row else None
 
 
 def _no_fee(currency: Currency) -> Fee:

@@ -12,7 +12,10 @@ from tidegate.core.fee import FeeOnRefund
 from tidegate.core.money import Currency
 from tidegate.merchant.key_terms import KeyWish
 from tidegate.merchant.model import KeyPrint
+from tidegate.refund.model import RefundRate
 from tidegate.staff.permission import StaffRole
+
+_RATES = {RefundRate.CREDIT: "the rate of its credit", RefundRate.TODAY: "today's rate"}
 
 
 class NoArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +103,8 @@ class RefundWish(msgspec.Struct, frozen=True, kw_only=True):
     amount: Decimal | None = None
     # Read by the customer.
     reason: str | None = None
+    # Of an inflow that was converted.
+    rate: RefundRate | None = None
 
 
 def percent_of(basis_points: int) -> str:
@@ -138,7 +143,8 @@ def import_words(wanted: ImportArguments) -> str:
 
 
 def refund_words(wanted: RefundWish) -> str:
-    return f"Refund {'what remains' if wanted.amount is None else wanted.amount} for the merchant"
+    at = f" at {_RATES[wanted.rate]}" if wanted.rate else ""
+    return f"Refund {'what remains' if wanted.amount is None else wanted.amount}{at} for the merchant"
 
 
 def _shown(value: Any) -> str:

@@ -6,6 +6,7 @@ from tidegate.collection import review, set_rate
 from tidegate.collection.rate import Rate
 from tidegate.intake import suspense
 from tidegate.refund import commands as refunds
+from tidegate.refund.commands import ChosenRate
 from tidegate.refund.request import RefundRequest
 from tidegate.release.arguments import AssignArguments, ImportArguments, NoArguments, RateArguments, RefundWish
 from tidegate.release.model import ReleaseRun
@@ -55,6 +56,7 @@ async def close_suspense(run: ReleaseRun, _: NoArguments) -> object:
 
 async def refund(run: ReleaseRun, wanted: RefundWish) -> object:
     request = RefundRequest(reference=run.subject, amount=wanted.amount, reason=wanted.reason, note=run.why)
+    chosen = ChosenRate(wanted.rate, run.deps.payment.inflow_terms.rate_lasts) if wanted.rate else None
     async with run.deps.db.transaction() as tx:
         await run.also(tx)
-        return await refunds.begin(tx, run.business_id, request, by=run.by, now=run.now)
+        return await refunds.begin(tx, run.business_id, request, by=run.by, now=run.now, chosen=chosen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import msgspec
 
 from tidegate.approval.model import ApprovalRequest
@@ -26,6 +28,10 @@ def _merchant_page(approval: ApprovalRequest) -> str:
 
 def _suspense_page(approval: ApprovalRequest) -> str:
     return f"/suspense/{approval.subject}"
+
+
+def _refund_page(approval: ApprovalRequest) -> str:
+    return f"/refunds/{approval.business_id}/{quote(approval.subject, safe='')}"
 
 
 def _rate_page(_: ApprovalRequest) -> str:
@@ -57,7 +63,7 @@ RELEASES: dict[str, Release] = {
         lambda _: "Close money in suspense: it was settled outside", _suspense_page,
     ),
     "refund.create": Release(
-        arguments.RefundWish, store.version_of_refundable, money.refund, arguments.refund_words, _merchant_page
+        arguments.RefundWish, store.version_of_refundable, money.refund, arguments.refund_words, _refund_page
     ),
     "rate.set": Release(
         arguments.RateArguments, store.version_of_rate, money.set_one_rate, arguments.rate_words, _rate_page,

@@ -72,7 +72,8 @@ _LINES = """
            journal.kind, journal.created_at, journal.event_at, charge.fee_minor, charge.vat_minor,
            coalesce(payment.reference, collection.reference, refund.reference) AS reference,
            coalesce(payment.name, collection.name, refund.refunded) AS about,
-           collection.source_currency, collection.source_minor
+           coalesce(collection.source_currency, refund.source_currency) AS source_currency,
+           coalesce(collection.source_minor, refund.source_minor) AS source_minor
       FROM ((SELECT journal_id, amount_minor, balance_after_minor FROM entry
               WHERE business_id = $1 AND account = 'wallet' AND currency = $2
                 AND journal_id BETWEEN $3 AND $4 AND $6::boolean
@@ -126,7 +127,8 @@ _LINES = """
                AND reference = split_part(journal.cause, '/', 1)
              LIMIT 1) AS collection ON true
       LEFT JOIN LATERAL (
-            SELECT found.reference, coalesce(paid.reference, received.reference) AS refunded
+            SELECT found.reference, coalesce(paid.reference, received.reference) AS refunded,
+                   nullif(found.currency, $2) AS source_currency, found.amount_minor AS source_minor
               FROM refund AS found
               LEFT JOIN payment AS paid ON paid.business_id = $1 AND paid.id = found.payment_id
               LEFT JOIN collection AS received ON received.business_id = $1 AND received.id = found.collection_id

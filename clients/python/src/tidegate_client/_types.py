@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         "return_done",
         "refund_started",
         "refund_done",
+        "refund_converted",
         "refund_failed",
         "credit_reversed",
         "held_reversed",

@@ -1,0 +1,118 @@
+"""A refund for a merchant: what can be refunded, at which rate, and what it would debit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from urllib.parse import quote
+
+from tidegate.approval import store as approval_store
+from tidegate.console.proposing import propose
+from tidegate.console.shell import ConsoleRoute, ConsoleShell, ConsoleVisitor
+from tidegate.core.errors import ChangedElsewhere, Conflict, Invalid, NotFound, Problem, RefundExceedsAvailable, Refusal
+from tidegate.core.money import Money
+from tidegate.infra.page.response import Html
+from tidegate.merchant import commands as merchants
+from tidegate.merchant.field import Remark
+from tidegate.rail.deps import PaymentDeps
+from tidegate.refund import commands, model
+from tidegate.refund.field import RefundAmount
+from tidegate.refund.model import RefundRate, Subject
+from tidegate.refund.request import RefundRequest
+from tidegate.release import commands as releases
+from tidegate.release.arguments import RefundWish
+from tidegate.staff.permission import StaffPermission
+
+REFERENCE_CHARS_MAX = 100
+AMOUNT_CHARS_MAX = 20
+_COMMAND = "refund.create"
+
+
+@dataclass(frozen=True)
+class RefundForMerchantPages:
+    shell: ConsoleShell
+    deps: PaymentDeps
+
+    async def find(self, visitor: ConsoleVisitor) -> Html:
+        """From the merchant's page, where the reference is typed."""
+        reference = visitor.request.query.get("reference", "").strip()
+        if not 0 < len(reference) <= REFERENCE_CHARS_MAX:
+            raise NotFound(f"give the reference of a payment or an inflow, at most {REFERENCE_CHARS_MAX} characters")
+        return self.shell.to(f"/refunds/{quote(visitor.request.path['business'])}/{quote(reference, safe='')}")
+
+    async def show(self, visitor: ConsoleVisitor) -> Html:
+        return await self._page(visitor)
+
+    async def _page(self, visitor: ConsoleVisitor, wrong: Refusal | None = None) -> Html:
+        business = await merchants.get(self.shell.db, visitor.request.path["business"])
+        now, reference = self.shell.clock.now_of(business.id), visitor.request.path["reference"]
+        async with self.shell.db.connection() as tx:
+            subject = await commands.look_at(
+                tx, business.id, reference, rate_lasts=self.deps.inflow_terms.rate_lasts, now=now
+            )
+            version = await releases.version_of(tx, _COMMAND, business.id, subject.reference)
+            proposed = await approval_store.list_about(tx, business.id, subject.reference)
+        return self.shell.page(
+            visitor, "refund.html", title=f"Refund {subject.reference}", section="Refunds & returns", wrong=wrong,
+            status=200 if wrong is None else 422 if isinstance(wrong, Invalid) else 409, business=business,
+            subject=subject, version=version, proposed=proposed, rates=rate_choices(subject),
+            obstacle=subject.obstacle or ("" if subject.left.minor else "all of it was refunded"),
+        )  # fmt: skip
+
+    async def decide(self, visitor: ConsoleVisitor) -> Html:
+        business_id, reference = visitor.request.path["business"], visitor.request.path["reference"]
+        try:
+            wanted = wish_in(visitor)
+            await self._refuse_impossible(business_id, reference, wanted)
+            return await propose(self.shell, visitor, _COMMAND, business_id, reference, arguments=wanted)
+        except (Invalid, ChangedElsewhere, Conflict, RefundExceedsAvailable) as wrong:
+            return await self._page(visitor, wrong)
+
+    async def _refuse_impossible(self, business_id: str, reference: str, wanted: RefundWish) -> None:
+        """As it is now; the approval decides on what is there then."""
+        lasts, now = self.deps.inflow_terms.rate_lasts, self.shell.clock.now_of(business_id)
+        async with self.shell.db.connection() as tx:
+            subject = await commands.look_at(tx, business_id, reference, rate_lasts=lasts, now=now)
+        request = RefundRequest(reference=reference, amount=wanted.amount)
+        amount = model.amount_of(subject, request.amount_in(subject.received.currency))
+        model.exchange_of(subject, amount, wanted.rate)
+
+    def routes(self) -> list[ConsoleRoute]:
+        at = "/refunds/{business}/{reference}"
+        return [
+            ConsoleRoute("GET", "/refunds/{business}", "findRefundable", StaffPermission.SEE, self.find),
+            ConsoleRoute("GET", at, "showRefundable", StaffPermission.SEE, self.show),
+            ConsoleRoute("POST", at, "proposeRefund", StaffPermission.PROPOSE, self.decide),
+        ]
+
+
+def rate_choices(subject: Subject) -> list[tuple[str, str, Money]]:
+    """Of an inflow that was converted: each rate, and what refunding all that is left would debit."""
+    if subject.conversion is None or subject.conversion.today is None or not subject.left.minor:
+        return []
+    labels = {RefundRate.CREDIT: "The rate of its credit", RefundRate.TODAY: "Today’s rate"}
+    found = [(one, model.exchange_of(subject, subject.left, one)) for one in RefundRate]
+    return [(one.value, labels[one], exchange.debited) for one, exchange in found if exchange]
+
+
+def wish_in(visitor: ConsoleVisitor) -> RefundWish:
+    form = visitor.form
+    rate, reason = form.get("rate", ""), form.get("reason", "").strip()
+    if rate and rate not in set(RefundRate):
+        raise Invalid(Problem("rate", f"Choose one of {', '.join(RefundRate)}."))
+    try:
+        said = str(Remark.parse(reason)) if reason else None
+    except ValueError as error:
+        raise Invalid(Problem("reason", f"The reason {error}.")) from None
+    return RefundWish(amount=_amount_in(form.get("amount", "")), reason=said, rate=RefundRate(rate) if rate else None)
+
+
+def _amount_in(text: str) -> Decimal | None:
+    if not text.strip():
+        return None
+    try:
+        return Decimal(RefundAmount.parse(Decimal(text.strip()) if len(text) <= AMOUNT_CHARS_MAX else Decimal("NaN")))
+    except InvalidOperation:
+        raise Invalid(Problem("amount", "The amount must be a number such as 100 or 100.50.")) from None
+    except ValueError as error:
+        raise Invalid(Problem("amount", f"The amount {error}.")) from None
