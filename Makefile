@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published chaos bench bench-data bench-data-clean wheel lock clean
+.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published openapi-lint chaos bench bench-data bench-data-clean wheel lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -65,7 +65,12 @@ shots: $(VENV)/.dev $(VENV)/.browser  ## examine every page in every state, and 
 browser: $(VENV)/.dev  ## install the browser that tests of pages run in, when there is none
 	@$(BIN)/python tests/browser_install.py
 
-published: $(VENV)/.published  ## install a published client of pawaPay, which a test runs against the emulator
+published: $(VENV)/.published  ## install published clients of pawaPay and of this interface, which tests run
+
+openapi-lint: $(VENV)/.run  ## two public linters read the OpenAPI document; neither may warn (needs Node)
+	@$(BIN)/tidegate docs $(VENV)/site >/dev/null
+	@npx --yes @redocly/cli@2 lint --config docs/openapi/redocly.yaml $(VENV)/site/openapi.json
+	@npx --yes -p @stoplight/spectral-cli@6 spectral lint --ruleset docs/openapi/spectral.yaml --fail-severity=hint $(VENV)/site/openapi.json
 
 chaos: $(VENV)/.dev  ## faults at random under load, then model = database = webhooks = books (HOURS=8, SEED=n, ARGS=--help)
 	@PYTHONPATH=tests $(BIN)/python -m chaos $(addprefix --hours ,$(HOURS)) $(addprefix --seed ,$(SEED)) $(ARGS)
@@ -109,10 +114,10 @@ $(VENV)/.browser: tests/browser_install.py | $(VENV)/.dev
 	@touch $@
 
 # Its test is skipped where npm or the network is missing.
-$(VENV)/.published: | $(VENV)/.dev
+$(VENV)/.published: Makefile | $(VENV)/.dev
 	@npm install --prefix $(VENV)/published --no-audit --no-fund --ignore-scripts --loglevel=error --fetch-retries=1 --fetch-timeout=20000 \
-		pawapay-sdk@1.0.3 >/dev/null \
-		&& touch $@ || echo "pawapay-sdk is not installed, and its test is skipped: npm is missing, or the network"
+		pawapay-sdk@1.0.3 fincra-node-sdk@0.2.4 >/dev/null \
+		&& touch $@ || echo "published clients are not installed, and their tests are skipped: npm is missing, or the network"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tidegate needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from examples.shop.cases import CASES
+from examples.shop.cases import BY_NAME, CASES
 from playwright.async_api import Browser, Page, expect
 
 from browser import DESK, PHONE, chromium
@@ -91,6 +91,17 @@ async def test_every_button_ends_as_expected(page: Page) -> None:
         await page.goto(url)
         await expect(page.locator("[data-as-expected]")).to_be_visible()
         await expect(page.get_by_text("could not be played")).to_have_count(0)
+
+
+async def test_buttons_are_pressed_as_a_person_does(page: Page) -> None:
+    """One after the other, on a phone: each press leads to its order, which says what comes of it."""
+    await page.set_viewport_size({"width": PHONE, "height": 844})
+    await page.goto("/")
+    for name in ("transfer-too-little", "card-pin-and-otp", "customer-cancels"):
+        await page.locator(f"[data-case={name}]").click()
+        await expect(page.locator("[data-as-expected]")).to_be_visible()
+        await expect(page.locator("[data-state]")).to_have_text(BY_NAME[name].expected)
+        await expect(page.locator(f"[data-case={name}].pressed")).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "light"), (DESK, "dark")])
