@@ -1,6 +1,6 @@
 # Everything a newcomer types. `make` alone prints this list.
 .DEFAULT_GOAL := help
-.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published openapi-lint chaos bench bench-data bench-data-clean wheel lock clean
+.PHONY: help run test cluster test-cluster check fmt schema docs clients client-check demo shots browser published openapi-lint chaos bench bench-data bench-data-clean wheel containers lock clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -86,6 +86,9 @@ bench-data-clean: $(VENV)/.dev  ## remove what bench-data has loaded
 
 wheel: $(VENV)/.run  ## build the wheel, which carries everything, into dist/
 	@$(PIP) wheel --no-deps --no-build-isolation -w dist .
+
+containers:  ## build the images and start the compose file's services (root, podman, debootstrap; 10 minutes)
+	@bash tests/deploy/containers.sh
 
 lock: $(VENV)/.dev  ## resolve the dependencies again and pin them with hashes
 	@$(PIP) install uv

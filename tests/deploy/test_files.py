@@ -152,6 +152,18 @@ def test_files_that_compose_mounts_are_there() -> None:
             assert (path.parent / service["build"]["context"] / service["build"]["dockerfile"]).exists()
 
 
+def test_what_images_are_built_of_is_let_into_the_build() -> None:
+    let_in = re.findall(r"^!(.+)$", (ROOT / ".containerignore").read_text(), flags=re.MULTILINE)
+    for path in sorted(DEPLOY.rglob("Containerfile")):
+        for line in re.findall(r"^COPY (?!--from)(.+) \S+$", path.read_text(), flags=re.MULTILINE):
+            unknown = [name for name in line.split() if not any(f"{name}/".startswith(f"{one}/") for one in let_in)]
+            assert not unknown, f"{name_of(path)} copies {unknown}, which .containerignore leaves out"
+    # A file of the package that only links to another one needs that one too.
+    links = [path.resolve().relative_to(ROOT) for path in (ROOT / "src").rglob("*") if path.is_symlink()]
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (DEPLOY / "container/Containerfile").read_text(), re.MULTILINE)
+    assert {link.as_posix() for link in links} <= set(" ".join(copied).split())
+
+
 @pytest.mark.parametrize("path", sorted((DEPLOY / "kubernetes").iterdir()), ids=name_of)
 def test_pods_run_without_rights(path: Path) -> None:
     templates = [found for document in documents(path) for found in pods_in(document)]

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from process import ENCRYPTION_KEY
 from receiver import receiving
 from tidegate.cli import main
-from tidegate.doctor import store
+from tidegate.doctor import sealed_store
 from tidegate.infra.db import Database
 from tidegate.infra.vault import Vault
 from webhook.world import World, make_world
@@ -43,7 +43,7 @@ async def finding(database_url: str, home: Path, keys: str, subject: str = "webh
 async def test_the_doctor_decrypts_every_secret_in_batches(
     database_url: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "SECRETS_BATCH", 2)
+    monkeypatch.setattr(sealed_store, "SECRETS_BATCH", 2)
     for number in range(5):
         await world.endpoint(f"http://localhost:3000/{number}")
     found = await finding(database_url, tmp_path, ENCRYPTION_KEY)
@@ -94,7 +94,7 @@ async def test_after_the_loss_of_a_key_rotating_is_enough(
 async def test_people_whose_second_factor_needs_another_key_are_named(
     database_url: str, db: Database, tmp_path: Path, admin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "SECRETS_BATCH", 2)
+    monkeypatch.setattr(sealed_store, "SECRETS_BATCH", 2)
     vault = Vault((base64.b64decode(ENCRYPTION_KEY),))
     people = [f"{number:024x}" for number in range(3)]
     for number, person in enumerate(people):

@@ -6,6 +6,7 @@ psql --set ON_ERROR_STOP=1 --set password="$password" --username "$POSTGRES_USER
 CREATE ROLE tidegate_app NOLOGIN;
 CREATE ROLE tidegate_service LOGIN PASSWORD :'password';
 GRANT tidegate_app TO tidegate_service;
+GRANT pg_monitor TO tidegate_app;
 ALTER ROLE tidegate_service SET role = 'tidegate_app';
 ALTER ROLE tidegate_service SET statement_timeout = '5s';
 ALTER ROLE tidegate_service SET lock_timeout = '2s';

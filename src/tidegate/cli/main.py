@@ -29,6 +29,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "worker": ("run the background work", "worker"),
         "doctor": ("check settings, database and every cent", "doctor"),
         "backup": ("check that a backup can be restored", "backup"),
+        "reencrypt": ("stored secrets under a new encryption key", "reencrypt"),
         "job": ("background work that failed", "job"),
         "erase": ("erase a payer's personal data", "erase"),
     },

@@ -10,8 +10,9 @@ from tidegate.core.ids import Mode
 from tidegate.core.money import Currency
 from tidegate.dashboard import home_store
 from tidegate.deployment import commands as deployment
-from tidegate.doctor import inflow_store, money_store, rail_store, refund_store, store
+from tidegate.doctor import inflow_store, money_store, rail_store, refund_store, sealed_store, store
 from tidegate.doctor.rail_store import RailNews
+from tidegate.doctor.sealed_store import SealedKind
 from tidegate.infra import lease_store, migrate
 from tidegate.infra.db import APP_ROLE, Database, Tx
 from tidegate.infra.timestamp import to_iso
@@ -32,6 +33,11 @@ UNANSWERED_MAX = timedelta(days=1)
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 FORGOTTEN_AFTER = timedelta(minutes=15)
 MAIL_FAILED_FOR = timedelta(days=7)
+ADD_THE_KEY = "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one"
+SEALED_ADVICE = {
+    sealed_store.WEBHOOK_SECRETS: f"{ADD_THE_KEY}; if it is lost, replace each with "
+    "`tidegate webhook rotate ENDPOINT --business BUSINESS` and give the merchant the new secret"
+}
 _DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
 
 
@@ -55,8 +61,8 @@ async def examine_data(db: Database, vault: Vault, *, now: datetime) -> AsyncIte
     """What is in the database, wherever it runs."""
     async with db.connection() as tx:
         yield await _migrations(tx)
-        yield await _secrets(tx, vault)
-        yield await _second_factors(tx, vault)
+        for kind in sealed_store.KINDS:
+            yield await _sealed(tx, vault, kind, SEALED_ADVICE.get(kind, ADD_THE_KEY))
         async for finding in _invariants(tx, now):
             yield finding
 
@@ -232,33 +238,19 @@ async def _clock(tx: Tx, now: datetime) -> Finding:
     return Finding("clock", skew_s <= CLOCK_SKEW_MAX_S, f"{skew_s:.1f} s off the database's", advice)
 
 
-async def _secrets(tx: Tx, vault: Vault) -> Finding:
-    """Decrypts every current secret: with a lost or replaced key no webhook can be signed."""
+async def _sealed(tx: Tx, vault: Vault, kind: SealedKind, advice: str) -> Finding:
+    """Opens everything of one kind: with a lost or replaced key no webhook can be signed, and people cannot sign in."""
     count, broken = 0, []
-    async for one in store.list_secrets(tx):
-        count += 1
-        try:
-            vault.open(one.sealed, owner=one.business_id)
-        except NoKey as why:
-            broken.append(f"{one.endpoint_id or 'the first endpoint'} of {one.business_id}: {why}")
-    advice = (
-        "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one; if it is lost, "
-        "replace each with `tidegate webhook rotate ENDPOINT --business BUSINESS` and give the merchant the new secret"
-    )
-    return _decrypted("webhook secrets", count, broken, advice)
-
-
-async def _second_factors(tx: Tx, vault: Vault) -> Finding:
-    """Without the key these people cannot sign in."""
-    count, broken = 0, []
-    async for person_id, sealed in store.list_second_factors(tx):
-        count += 1
-        try:
-            vault.open(sealed, owner=person_id)
-        except NoKey as why:
-            broken.append(f"person {person_id}: {why}")
-    advice = "add the key they were encrypted with to TIDEGATE_ENCRYPTION_KEY, after the current one"
-    return _decrypted("second factors", count, broken, advice)
+    async for rows in sealed_store.batches(tx, kind):
+        for row in rows:
+            if not row.is_needed:
+                continue
+            count += 1
+            try:
+                vault.open(row.sealed, owner=row.owner)
+            except NoKey as why:
+                broken.append(f"{row.label}: {why}")
+    return _decrypted(kind.subject, count, broken, advice)
 
 
 def _decrypted(subject: str, count: int, broken: list[str], advice: str) -> Finding:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.infra.db import Tx
 
 FINDINGS_MAX = 10
-SECRETS_BATCH = 1_000
-
-
-@dataclass(frozen=True)
-class SealedSecret:
-    business_id: str
-    # None for the one reserved for the first endpoint.
-    endpoint_id: str | None
-    sealed: str
 
 
 async def get_server(tx: Tx) -> dict[str, str]:
@@ -90,38 +79,3 @@ async def list_businesses_without_key(tx: Tx, now: datetime) -> list[str]:
         FINDINGS_MAX,
     )
     return [row["id"] for row in rows]
-
-
-async def list_secrets(tx: Tx) -> AsyncIterator[SealedSecret]:
-    """Every current webhook secret, read in batches."""
-    after = ("", 0)
-    while True:
-        rows = await tx.fetch(
-            """
-            SELECT business_id, id, endpoint_id, sealed FROM webhook_secret
-             WHERE (business_id, id) > ($1, $2) AND expires_at IS NULL
-             ORDER BY business_id, id LIMIT $3
-            """,
-            *after, SECRETS_BATCH,
-        )  # fmt: skip
-        for row in rows:
-            yield SealedSecret(row["business_id"], row["endpoint_id"], row["sealed"])
-        if len(rows) < SECRETS_BATCH:
-            return
-        after = rows[-1]["business_id"], rows[-1]["id"]
-
-
-async def list_second_factors(tx: Tx) -> AsyncIterator[tuple[str, str]]:
-    """Every person's id and encrypted second factor, read in batches."""
-    after = ""
-    while True:
-        rows = await tx.fetch(
-            "SELECT id, totp_secret FROM person WHERE id > $1 AND totp_secret IS NOT NULL ORDER BY id LIMIT $2",
-            after,
-            SECRETS_BATCH,
-        )
-        for row in rows:
-            yield row["id"], row["totp_secret"]
-        if len(rows) < SECRETS_BATCH:
-            return
-        after = rows[-1]["id"]

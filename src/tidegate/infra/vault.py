@@ -35,6 +35,9 @@ class Vault:
         sealed = self._ciphers[self._current].encrypt(nonce, text.encode(), owner.encode())
         return f"{self._current}:{base64.b64encode(nonce + sealed).decode()}"
 
+    def is_current(self, sealed: str) -> bool:
+        return sealed.partition(":")[0] == self._current
+
     def open(self, sealed: str, *, owner: str) -> str:
         key_id, _, box = sealed.partition(":")
         cipher = self._ciphers.get(key_id)

@@ -1598,7 +1598,7 @@ COMMENT ON TABLE account_document IS 'Documents about an account''s holder, encr
 CREATE INDEX account_document_of_account ON account_document (business_id, account_id);
 
 GRANT SELECT, INSERT, UPDATE ON virtual_account TO tidegate_app;
-GRANT SELECT, INSERT ON account_document TO tidegate_app;
+GRANT SELECT, INSERT, UPDATE (sealed) ON account_document TO tidegate_app;
 
 
 -- Directory
@@ -2405,7 +2405,7 @@ COMMENT ON FUNCTION finish_deliveries IS 'Writes results of a business whose lea
 
 GRANT SELECT, INSERT, UPDATE (is_fanned_out) ON event TO tidegate_app;
 GRANT SELECT, INSERT, UPDATE ON webhook_endpoint, endpoint_state, webhook_delivery TO tidegate_app;
-GRANT SELECT, INSERT, DELETE, UPDATE (expires_at) ON webhook_secret TO tidegate_app;
+GRANT SELECT, INSERT, DELETE, UPDATE (expires_at, sealed) ON webhook_secret TO tidegate_app;
 GRANT SELECT, INSERT ON webhook_attempt TO tidegate_app;
 GRANT USAGE ON SEQUENCE webhook_delivery_serial TO tidegate_app;
 
