@@ -12,15 +12,7 @@ import click
 
 from tidegate import settings as settings_module
 from tidegate.cli.console import fail, speaks_plainly
-from tidegate.sandbox.seed import FILE_NAME
-
-_NAMES = {
-    "TIDEGATE_URL": "baseUrl",
-    "TIDEGATE_SECRET_KEY": "secretKey",
-    "TIDEGATE_PUBLIC_KEY": "publicKey",
-    "TIDEGATE_BUSINESS_ID": "businessId",
-    "WEBHOOK_SECRET": "webhookSecret",
-}
+from tidegate.sandbox.seed import FILE_NAME, VARIABLES
 
 
 @click.command()
@@ -47,7 +39,7 @@ def without_file(path: Path) -> str:
 
 
 def _variables(sandbox: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for variable, name in _NAMES.items():
+    for variable, name in VARIABLES.items():
         yield variable, sandbox[name]
     for currency, account in sandbox["virtualAccounts"].items():
         yield f"{currency}_ACCOUNT", account["accountNumber"]

@@ -28,6 +28,14 @@ from tidegate.webhook import commands as webhooks
 from tidegate.webhook.commands import WebhookDeps
 
 FILE_NAME = "sandbox.json"
+# Fields of the file by the shell variables that samples and clients read.
+VARIABLES = {
+    "TIDEGATE_URL": "baseUrl",
+    "TIDEGATE_SECRET_KEY": "secretKey",
+    "TIDEGATE_PUBLIC_KEY": "publicKey",
+    "TIDEGATE_BUSINESS_ID": "businessId",
+    "WEBHOOK_SECRET": "webhookSecret",
+}
 _KIND_OF = {"secretKey": KeyKind.SECRET, "publicKey": KeyKind.PUBLIC}
 _NAME = "Sandbox Shop"
 _EMAIL = "shop@example.com"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -31,7 +32,7 @@ from tidegate.payment import commands, wire
 from tidegate.payment import store as payments
 from tidegate.payment.model import Payment
 from tidegate.sandbox import store
-from tidegate.sandbox.seed import FILE_NAME
+from tidegate.sandbox.seed import FILE_NAME, VARIABLES
 
 PACKAGE = "tidegate.sandbox"
 LATEST_MAX = 8
@@ -139,6 +140,7 @@ class StartPage:
             token=self.csrf.token(visitor, scope=SCOPE),
             business=business,
             facts=list(self._facts(is_shown=is_shown)),
+            exports=list(self._exports()) if is_shown else [],
             is_shown=is_shown,
             file=self.home / FILE_NAME,
             payments=[self._line(payment) for payment in latest],
@@ -154,9 +156,17 @@ class StartPage:
         href = self.pages.site.url(f"/pay/{payment.pay_code}")
         return Line(payment.reference, str(payment.order.asked), payment.status.value, href)
 
+    def _file(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.home / FILE_NAME).read_text())
+        return found
+
+    def _exports(self) -> Iterator[str]:
+        sandbox = self._file()
+        return (f"export {variable}={shlex.quote(sandbox[name])}" for variable, name in VARIABLES.items())
+
     def _facts(self, *, is_shown: bool) -> Iterator[Fact]:
         """From the file as it is now: a key may have been rolled since the start."""
-        sandbox: dict[str, Any] = json.loads((self.home / FILE_NAME).read_text())
+        sandbox = self._file()
         for label, name, is_secret in (
             ("Secret key", "secretKey", True),
             ("Public key", "publicKey", False),
