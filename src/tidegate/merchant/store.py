@@ -165,17 +165,20 @@ async def find_fee_rule(tx: Tx, business_id: str, rule_id: str) -> FeeRule | Non
 async def insert_fee_rule(
     tx: Tx, business_id: str, *, currency: Currency, method: Priced, rule: FeeRule, now: datetime
 ) -> FeeRule:
-    """Ends the previous rule."""
+    """Ends the previous rule. In a transaction: a cluster takes no statement that does all of it."""
+    await tx.execute("UPDATE credential_epoch SET epoch = epoch + 1")
+    await tx.execute(
+        """
+        UPDATE fee_rule SET ended_at = $4
+         WHERE business_id = $1 AND currency = $2 AND method = $3 AND ended_at IS NULL
+        """,
+        business_id, currency, method, now,
+    )  # fmt: skip
     row = await tx.fetchrow(
         """
-        WITH counted AS (UPDATE credential_epoch SET epoch = epoch + 1),
-        ended AS (
-            UPDATE fee_rule SET ended_at = $8
-             WHERE business_id = $1 AND currency = $2 AND method = $3 AND ended_at IS NULL
-            RETURNING id)
         INSERT INTO fee_rule (business_id, currency, method, basis_points, vat_basis_points, fixed_minor, cap_minor,
                               created_at, on_refund)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9 FROM (SELECT count(*) FROM ended) AS done
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         RETURNING *
         """,
         business_id, currency, method, rule.basis_points, rule.vat_basis_points, rule.fixed_minor, rule.cap_minor, now,
