@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import shutil
-import signal
 import tempfile
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
+from click.testing import CliRunner
 
 from build import make_shop, order
 from checkout.paying import card
 from conftest import ENCRYPTION_KEY, postgres_bin
 from process import START_TIMEOUT_S, tidegate
 from serving import serving
+from tidegate.cli import main
 from tidegate.core.ids import Mode
 from tidegate.deployment import commands as deployment
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import EmbeddedPostgres
 from tidegate.settings import Settings
-
-
-async def make_copy(home: Path, change: str = "") -> Path:
-    """The files of a server that was cut off while it ran: they need recovery, as a base backup does."""
-    postgres = EmbeddedPostgres(home, bin_dir=postgres_bin())
-    postgres.start()
-    try:
-        await deployment.prepare(postgres.url(), Mode.SANDBOX)
-        await pay(postgres.url())
-        if change:
-            owner = await asyncpg.connect(postgres.url())
-            await owner.execute(change)
-            await owner.close()
-    finally:
-        assert postgres.pid is not None
-        os.kill(postgres.pid, signal.SIGQUIT)
-        postgres.stop()
-    return data_in(home)
 
 
 def data_in(home: Path) -> Path:
@@ -65,14 +50,6 @@ async def pay(url: str) -> None:
     await db.close()
 
 
-@pytest.fixture
-async def home() -> AsyncIterator[Path]:
-    # Directly below the folder for temporary files, where PostgreSQL's account can enter.
-    folder = Path(tempfile.mkdtemp(prefix="tidegate-backup-"))
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def check(*options: str) -> tuple[int, str]:
     process = tidegate("backup", "check", *options)
     said, _ = process.communicate(timeout=START_TIMEOUT_S)
@@ -83,45 +60,101 @@ def found(said: str) -> dict[str, Any]:
     return {finding["subject"]: finding for finding in json.loads(said)}
 
 
-async def test_a_good_backup_is_restored_examined_and_removed(home: Path) -> None:
-    folder = await make_copy(home)
+# As somebody with all rights may make it: a fee is changed, and everything seems to be three days older.
+MISTAKE = """
+    SET session_replication_role = replica;
+    UPDATE entry SET amount_minor = amount_minor - 1 WHERE account = 'fee';
+    UPDATE payment SET created_at = created_at - interval '3 days';
+    UPDATE journal SET created_at = created_at - interval '3 days';
+    UPDATE event SET created_at = created_at - interval '3 days'
+"""
+
+
+@dataclass(frozen=True)
+class Backup:
+    base: Path
+    wal: Path
+    # After a payment, before the mistake.
+    moment: datetime
+
+
+@pytest.fixture(scope="module")
+async def backup() -> AsyncIterator[Backup]:
+    """A base backup of a server in use, and its WAL since then. For all tests: a server takes its time."""
+    # Directly below the folder for temporary files, where PostgreSQL's account can enter.
+    home = Path(tempfile.mkdtemp(prefix="tidegate-backup-"))
+    postgres = EmbeddedPostgres(home, bin_dir=postgres_bin())
+    postgres.start()
+    try:
+        yield await make_backup(home, postgres.url())
+    finally:
+        postgres.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+async def make_backup(home: Path, url: str) -> Backup:
+    data, base, wal = data_in(home), home / "base", home / "wal"
+    await deployment.prepare(url, Mode.SANDBOX)
+    owner = await asyncpg.connect(url)
+    await owner.fetchval("SELECT pg_backup_start('drill', fast => true)")
+    shutil.copytree(data, base, ignore=shutil.ignore_patterns("pg_wal", "postmaster.*", ".s.*"))
+    (base / "pg_wal").mkdir(mode=0o700)
+    # After the files were copied, so that it is in the WAL only.
+    await pay(url)
+    label = await owner.fetchval("SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)")
+    (base / "backup_label").write_text(label)
+    moment = await owner.fetchval("SELECT clock_timestamp()")
+    await owner.execute(MISTAKE)
+    await owner.fetchval("SELECT pg_switch_wal()")
+    await owner.close()
+    shutil.copytree(data / "pg_wal", wal)
+    for path in (home, base, wal, *base.rglob("*"), *wal.rglob("*")):
+        shutil.chown(path, data.owner())
+    return Backup(base, wal, moment)
+
+
+async def test_a_backup_comes_back_as_of_the_moment_before_a_mistake_and_is_removed(backup: Backup) -> None:
     before = restored_places()
-    code, said = check("--restore", f"cp -a {folder}/. {{place}}", "--json")
+    until = f"{backup.moment:%Y-%m-%d %H:%M:%S.%f}"
+    code, said = check("--copy", str(backup.base), "--wal", str(backup.wal), "--until", until, "--json")
     assert code == 0, said
     findings = found(said)
-    assert findings["age"]["what"].endswith("0 min ago") or findings["age"]["what"].endswith("1 min ago")
+    assert re.search(r" UTC, [01] min before ", findings["age"]["what"])
     assert findings["restore"]["ok"]
     # The data, and the books.
     assert {"migrations", "webhook secrets", "wallets", "settlements"} <= set(findings)
     assert not restored_places() - before
 
 
-async def test_a_backup_that_is_old_or_was_tampered_with_fails(home: Path) -> None:
-    """Both at once, since each needs a server of its own."""
-    folder = await make_copy(
-        home,
-        "SET session_replication_role = replica; "
-        "UPDATE entry SET amount_minor = amount_minor - 1 WHERE account = 'fee'; "
-        "UPDATE payment SET created_at = created_at - interval '3 days'; "
-        "UPDATE journal SET created_at = created_at - interval '3 days'; "
-        "UPDATE event SET created_at = created_at - interval '3 days'",
-    )
-    code, said = check("--copy", str(folder), "--json")
+async def test_a_backup_that_is_old_or_was_tampered_with_fails(backup: Backup) -> None:
+    """Both at once, since each needs a server of its own: with all of its WAL the mistake is in it."""
+    command = f"sh -c 'cp -a {backup.base}/. {{place}} && cp -a {backup.wal}/. {{place}}/pg_wal'"
+    code, said = check("--restore", command, "--json")
     assert code == 1
     findings = found(said)
     assert not findings["age"]["ok"]
     assert not findings["journals"]["ok"]
 
 
-def test_what_cannot_be_restored_is_refused_with_the_reason() -> None:
-    for options, why in (
+MOMENT = "2026-11-16 04:44:52"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
         ([], "Give one of --restore COMMAND and --copy FOLDER"),
         (["--restore", "cp -a /backup ."], "--restore must have {place}"),
+        (["--restore", "true {place}", "--until", MOMENT], "--until and {until} in --restore"),
+        (["--copy", ".", "--until", MOMENT], "--until with --copy needs --wal FOLDER"),
+        (["--restore", f"sh -c '[ \"$0\" = \"{MOMENT}+00:00\" ] && exit 7' {{until}} {{place}}", "--until", MOMENT],
+         "The restore failed with 7"),
         (["--restore", "false {place}"], "The restore failed with 1"),
         (["--restore", "no-such-program {place}"], "no-such-program cannot be run"),
         (["--restore", "true {place}"], "it has no file PG_VERSION"),
         (["--restore", "sh -c 'echo 9 > {place}/PG_VERSION'"], "The backup is of PostgreSQL 9"),
-    ):
-        code, said = check(*options)
-        assert code == 1, said
-        assert why in said
+    ],
+)  # fmt: skip
+def test_what_cannot_be_restored_is_refused_with_the_reason(options: list[str], why: str) -> None:
+    done = CliRunner().invoke(main, ["backup", "check", *options])
+    assert done.exit_code == 1
+    assert why in " ".join(done.output.split())

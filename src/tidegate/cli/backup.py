@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -23,13 +23,14 @@ from tidegate.doctor.store import find_newest_change
 from tidegate.infra import db as database
 from tidegate.infra.db import Database
 from tidegate.infra.embedded import config
-from tidegate.infra.embedded.restored import PLACE, RestoredPostgres, restored
+from tidegate.infra.embedded.restored import PLACE, Replay, RestoredPostgres, restored
 from tidegate.infra.vault import Vault
 from tidegate.settings import Settings
 
 POLL_S = 0.2
 # Examining the books reads every row.
 STATEMENT_TIMEOUT_MS = 3_600_000
+UNTIL = "{until}"
 
 
 @click.group()
@@ -42,28 +43,44 @@ def backup() -> None:
 @click.option(
     "--copy", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="A base backup as files."
 )
+@click.option(
+    "--wal", "archive", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Archived WAL to replay over --copy.",
+)  # fmt: skip
+@click.option(
+    "--until", type=click.DateTime(["%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"]), metavar="TIME",
+    help=f"Only up to this moment, in UTC, such as '2026-11-16 04:44:52'; {UNTIL} in --restore.",
+)  # fmt: skip
 @click.option("--newer-than", "hours", type=click.IntRange(1, 8_760), default=26, show_default=True, metavar="HOURS",
               help="Fails when the newest change in it is older.")  # fmt: skip
 @click.option("--within", "minutes", type=click.IntRange(1, 2_880), default=120, show_default=True, metavar="MINUTES",
               help="How long restoring may take.")  # fmt: skip
 @as_json_option
 @speaks_plainly
-def check(command: str | None, folder: Path | None, hours: int, minutes: int, as_json: bool) -> None:
+def check(
+    *,
+    command: str | None,
+    folder: Path | None,
+    archive: Path | None,
+    until: datetime | None,
+    hours: int,
+    minutes: int,
+    as_json: bool,
+) -> None:
     """Restore a backup to an empty place, examine its data and its books, and say how old it is.
 
     The copy is served on a socket that only this command can reach, and removed afterwards. With pgbackrest:
 
     tidegate backup check --restore "pgbackrest --stanza=tidegate --pg1-path={place} --archive-mode=off restore"
     """
-    if (command is None) == (folder is None):
-        fail("Give one of --restore COMMAND and --copy FOLDER.")
-    if command is not None and PLACE not in command:
-        fail(f"--restore must have {PLACE} where the empty folder's name belongs.")
-    words = shlex.split(command) if command is not None else ["cp", "-a", f"{folder}/.", PLACE]
+    target = until.replace(tzinfo=UTC) if until else None
+    words = _restore_words(command, folder, archive, target)
+    replay = Replay(archive, target) if archive else None
     settings = settings_module.from_environment()
     began = monotonic_s()
-    with restored(words, bin_dir=settings.postgres_bin, timeout_s=minutes * 60) as postgres:
-        findings = run_async(_examine(postgres, settings, began, timeout_s=minutes * 60, hours=hours))
+    with restored(words, bin_dir=settings.postgres_bin, timeout_s=minutes * 60, replay=replay) as postgres:
+        now = target or SystemClock().now()
+        findings = run_async(_examine(postgres, settings, began, now=now, timeout_s=minutes * 60, hours=hours))
     if as_json:
         print_json([finding.to_json() for finding in findings])
     else:
@@ -73,10 +90,26 @@ def check(command: str | None, folder: Path | None, hours: int, minutes: int, as
         raise SystemExit(1)
 
 
+def _restore_words(command: str | None, folder: Path | None, archive: Path | None, until: datetime | None) -> list[str]:
+    if (command is None) == (folder is None):
+        fail("Give one of --restore COMMAND and --copy FOLDER.")
+    if command is None:
+        if until and archive is None:
+            fail("--until with --copy needs --wal FOLDER: the backup's own files know one moment only.")
+        return ["cp", "-a", f"{folder}/.", PLACE]
+    if archive is not None:
+        fail("--wal goes with --copy; the command of --restore knows its own archive.")
+    if PLACE not in command:
+        fail(f"--restore must have {PLACE} where the empty folder's name belongs.")
+    if (until is not None) != (UNTIL in command):
+        fail(f"--until and {UNTIL} in --restore, where the moment belongs, go together.")
+    moment = until.isoformat(" ") if until else ""
+    return [word.replace(UNTIL, moment) for word in shlex.split(command)]
+
+
 async def _examine(
-    postgres: RestoredPostgres, settings: Settings, began: float, *, timeout_s: float, hours: int
+    postgres: RestoredPostgres, settings: Settings, began: float, *, now: datetime, timeout_s: float, hours: int
 ) -> list[Finding]:
-    now = SystemClock().now()
     original = urlsplit(settings.database_url or f"postgresql://{config.ROLE}@/tidegate")
     url = postgres.url(
         user=unquote(original.username or config.ROLE), database=unquote(original.path.strip("/")) or "tidegate"
@@ -115,5 +148,5 @@ def _age(newest: datetime | None, now: datetime, hours: int) -> Finding:
         return Finding("age", False, "it holds no change at all", "this is not a backup of a database in use")
     age = now - newest
     advice = "look at the archive of WAL and at the schedule of backups: everything since then would be lost"
-    what = f"newest change {newest:%Y-%m-%d %H:%M:%S} UTC, {age.total_seconds() / 60:.0f} min ago"
+    what = f"newest change {newest:%Y-%m-%d %H:%M:%S} UTC, {age.total_seconds() / 60:.0f} min before {now:%H:%M:%S}"
     return Finding("age", age <= timedelta(hours=hours), what, advice)

@@ -4,12 +4,14 @@ It never touches the original: no network, no archive, no standby, a socket in a
 """
 
 import contextlib
+import shlex
 import shutil
 import subprocess
 import tempfile
 import urllib.parse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from tidegate.infra.embedded import account as accounts
@@ -36,6 +38,19 @@ PLACE = "{place}"
 
 
 @dataclass(frozen=True)
+class Replay:
+    """WAL that was archived as files, and up to which moment it is replayed over the backup; None: all of it."""
+
+    archive: Path
+    until: datetime | None
+
+    def settings(self) -> dict[str, str]:
+        archive = shlex.quote(str(self.archive.resolve())).replace("%", "%%")
+        target = {} if self.until is None else {"recovery_target_time": self.until.isoformat(" ")}
+        return {"restore_command": f'cp {archive}/%f "%p"', **target}
+
+
+@dataclass(frozen=True)
 class RestoredPostgres:
     _process: subprocess.Popen[bytes]
     _sockets: Path
@@ -53,7 +68,9 @@ class RestoredPostgres:
 
 
 @contextlib.contextmanager
-def restored(command: Sequence[str], *, bin_dir: Path | None, timeout_s: float) -> Iterator[RestoredPostgres]:
+def restored(
+    command: Sequence[str], *, bin_dir: Path | None, timeout_s: float, replay: Replay | None = None
+) -> Iterator[RestoredPostgres]:
     """`command` fills the folder that stands for `{place}` in it; it may be read before PostgreSQL is ready."""
     found = binaries.find(bin_dir)
     account = accounts.server_account(Path(tempfile.gettempdir()))
@@ -66,8 +83,11 @@ def restored(command: Sequence[str], *, bin_dir: Path | None, timeout_s: float) 
         _restore([word.replace(PLACE, str(data)) for word in command], account, run / "restore.log", timeout_s)
         _check_version(data, found)
         reachable = binaries.reachable(found, account)
+        more = replay.settings() if replay else {}
+        if replay:
+            accounts.write_private(data / "recovery.signal", "", account)
         with (run / "postgres.log").open("wb") as log:
-            process = account.spawn(_server_command(reachable.folder, data, run, account), output=log)
+            process = account.spawn(_server_command(reachable.folder, data, run, account, more), output=log)
         try:
             yield RestoredPostgres(process, run, run / "postgres.log")
         finally:
@@ -106,7 +126,9 @@ def _check_version(data: Path, found: binaries.Binaries) -> None:
         )
 
 
-def _server_command(programs: Path, data: Path, run: Path, account: accounts.SystemAccount) -> list[str | Path]:
+def _server_command(
+    programs: Path, data: Path, run: Path, account: accounts.SystemAccount, more: dict[str, str]
+) -> list[str | Path]:
     # A lock of the original's running server is copied with its files.
     (data / "postmaster.pid").unlink(missing_ok=True)
     files = {
@@ -118,7 +140,7 @@ def _server_command(programs: Path, data: Path, run: Path, account: accounts.Sys
     # Only this account may enter the folder of the socket.
     accounts.write_private(files["hba_file"], "local all all trust\n", account)
     accounts.write_private(files["ident_file"], "", account)
-    settings = {**SETTINGS, "unix_socket_directories": str(run), "port": str(config.PORT)}
+    settings = {**SETTINGS, **more, "unix_socket_directories": str(run), "port": str(config.PORT)}
     options = [f"{name}={value}" for name, value in {**files, **settings}.items()]
     return [programs / "postgres", "-D", data, *(word for option in options for word in ("-c", option))]
 
